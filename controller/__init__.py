@@ -1,0 +1,1 @@
+"""Creates, prepares and monitors jobs; starts and scales workers."""

@@ -1,0 +1,32 @@
+"""Clocks, as arguments: whatever needs the time takes one of these, so tests need no patching."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """What the product asks of a clock."""
+
+    def now(self) -> float:
+        """Wall-clock seconds since the epoch."""
+
+    def monotonic_ns(self) -> int:
+        """Nanoseconds that never run backwards, for durations."""
+
+    def sleep(self, seconds: float) -> None:
+        """Give up the processor for about that long."""
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic_ns(self) -> int:
+        return time.monotonic_ns()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)

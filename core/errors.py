@@ -1,0 +1,82 @@
+"""Errors by who has to act on them.
+
+A *document* error is recorded against one item and the job goes on; a *fault* means that the
+system under the job is broken, so the job is suspended and nothing done is lost; a *usage* error
+goes straight back to the person who typed the command.
+"""
+
+from __future__ import annotations
+
+import enum
+
+
+class ExceptionCode(enum.StrEnum):
+    """Every code an exception row may carry; `edbench job` counts by these."""
+
+    CORRUPT = "corrupt"  # the bytes do not follow the format
+    TRUNCATED = "truncated"  # the bytes end before the format says they may
+    ENCRYPTED = "encrypted"  # a password is needed
+    UNSUPPORTED = "unsupported"  # recognised, but a feature it uses cannot be read
+    TOO_LARGE = "too_large"  # must be parsed whole and is over the parse limit
+    NESTING_LIMIT = "nesting_limit"  # containers inside containers deeper than the limit
+    EXPANSION_LIMIT = "expansion_limit"  # expands beyond the allowed ratio or bytes (a bomb)
+    CHILDREN_LIMIT = "children_limit"  # more children under one loose file than allowed
+    TIMEOUT = "timeout"  # still being read at the item's deadline, twice
+    KILLED_PARSER = "killed_parser"  # the slot died twice while reading it
+    MEMORY = "memory"  # reading it needed more memory than a slot may have
+    HANDLER_ERROR = "handler_error"  # the parser failed in an unforeseen way; the detail says how
+    UNSAFE_NAME = "unsafe_name"  # absolute, with "..", NUL or over-long; kept in the row, never on disk
+    UNREADABLE = "unreadable"  # permission denied or an I/O error on this one source file
+    VANISHED = "vanished"  # was listed by the walk and is gone now
+    SYMLINK = "symlink"  # a link in the source; recorded, never followed
+    SPECIAL_FILE = "special_file"  # FIFO, socket or device; recorded, never opened
+    REMAINDER_UNKNOWN = "remainder_unknown"  # a container was cut short: children are missing
+
+
+class EdbenchError(Exception):
+    """Base of all errors raised on purpose; the text is one line saying what is wrong and what to do."""
+
+
+class UsageError(EdbenchError):
+    """The request cannot be carried out as given (exit status 2)."""
+
+
+class RunFailed(EdbenchError):
+    """The command did its work and the answer is bad, or it could not finish (exit status 1)."""
+
+
+class SystemFault(EdbenchError):
+    """Something under the job is broken; the job is suspended and can be resumed."""
+
+
+class StorageFault(SystemFault):
+    """The filer or scratch failed (gone, full, read-only, I/O error)."""
+
+
+class DatabaseFault(SystemFault):
+    """The database cannot be reached or refused to store."""
+
+
+class BrokerFault(SystemFault):
+    """The broker cannot be reached."""
+
+
+class TaskLost(EdbenchError):
+    """Another attempt took this task over; whatever this attempt did is dropped."""
+
+
+class DocumentError(EdbenchError):
+    """One document cannot be read (fully); recorded against its item.
+
+    `missing` is how many announced children are lost by it, where the format tells.
+    """
+
+    def __init__(self, code: ExceptionCode, detail: str, *, missing: int | None = None) -> None:
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.detail = detail
+        self.missing = missing
+
+
+class SourceFileError(DocumentError):
+    """A loose file could not be listed, opened or read; only meaningful while the source root stands."""

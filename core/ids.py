@@ -1,0 +1,30 @@
+"""Deterministic item ids (design §3.6): a re-run of any task names every item as the first run did."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+
+NO_PARENT = uuid.UUID(int=0)
+
+
+def item_id(job: uuid.UUID, parent: uuid.UUID | None, ordinal: bytes) -> uuid.UUID:
+    """128 bits of a hash over job, parent and ordinal.
+
+    `ordinal` is what identifies the item inside its parent: the path bytes relative to the source for
+    a loose file; see `number` for children.
+    """
+    state = hashlib.blake2b(job.bytes, digest_size=16)
+    state.update((parent or NO_PARENT).bytes)
+    state.update(ordinal)
+    return uuid.UUID(bytes=state.digest())
+
+
+def number(n: int) -> bytes:
+    """The ordinal of a child: byte offset (mbox), directory index (zip) or position, failures counted."""
+    return b"#%d" % n
+
+
+def path_id(path: bytes) -> int:
+    """64 bits that stand for a path in call records."""
+    return int.from_bytes(hashlib.blake2b(path, digest_size=8).digest(), "little")

@@ -1,0 +1,74 @@
+"""The call record: what `core.storage` did, one record for each call (design §4).
+
+A *call* is not a wire op and not a filer op; nothing here may be added to either.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Op(enum.IntEnum):
+    """The classes of storage call. The numbers are part of the frame and trace formats: never reuse one."""
+
+    SCAN = 0
+    STAT = 1
+    OPEN = 2
+    READ = 3
+    CREATE = 4
+    WRITE = 5
+    FSYNC = 6
+    CLOSE = 7
+    RENAME = 8
+    REMOVE = 9
+    MKDIR = 10
+
+    @property
+    def label(self) -> str:
+        """Lower-case name for JSON, metrics and people."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRecord:
+    """One storage call."""
+
+    op: Op
+    start_ns: int  # monotonic nanoseconds at the start
+    duration_ns: int
+    bytes: int  # bytes moved; 0 for metadata calls
+    path_id: int  # core.ids.path_id of the path
+    error: int  # errno, 0 when it succeeded
+
+
+class Recorder(Protocol):
+    """Takes every storage call. Must cost little (≤ 5 µs): it is on the path of each one."""
+
+    def record(self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path_id: int, error: int) -> None:
+        """Keep one call; must not raise and must not touch storage."""
+
+
+class NullRecorder:
+    """Keeps nothing; for tools that measure nothing (`inspect`, generation)."""
+
+    def record(self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path_id: int, error: int) -> None:
+        return None
+
+
+class MemoryRecorder:
+    """Keeps every record in a list, for tests and small analyses. Unbounded: not for long runs."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[Op, int, int, int, int, int]] = []
+
+    def record(self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path_id: int, error: int) -> None:
+        self._rows.append((op, start_ns, duration_ns, nbytes, path_id, error))
+
+    @property
+    def records(self) -> list[CallRecord]:
+        """The calls so far, in order."""
+        return [
+            CallRecord(op=o, start_ns=s, duration_ns=d, bytes=b, path_id=p, error=e) for o, s, d, b, p, e in self._rows
+        ]

@@ -1,0 +1,286 @@
+"""What passes between stages. Frozen, keyword-only; one sentence for each field that needs one."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.errors import ExceptionCode
+
+
+class JobState(enum.StrEnum):
+    """States of a job (design §3.5); the -ing ones last until nothing runs."""
+
+    RUNNING = "running"
+    PAUSING = "pausing"
+    PAUSED = "paused"
+    CANCELLING = "cancelling"
+    CANCELLED = "cancelled"
+    SUSPENDED = "suspended"  # the system failed; `resume` once it is mended
+    COMPLETED = "completed"
+    COMPLETED_WITH_EXCEPTIONS = "completed_with_exceptions"
+    FAILED = "failed"
+
+    @property
+    def over(self) -> bool:
+        """No command can change it any more, except delete."""
+        return self in (
+            JobState.CANCELLED,
+            JobState.COMPLETED,
+            JobState.COMPLETED_WITH_EXCEPTIONS,
+            JobState.FAILED,
+        )
+
+
+class Phase(enum.StrEnum):
+    """The phases of a discovery job, in order."""
+
+    WALK = "walk"
+    EXPAND = "expand"
+    INDEX = "index"
+    FINALISE = "finalise"
+
+
+PHASES: tuple[Phase, ...] = tuple(Phase)
+
+
+class TaskState(enum.StrEnum):
+    """States of a task in the ledger."""
+
+    PENDING = "pending"
+    DISPATCHED = "dispatched"  # a message was sent; pending again after its deadline
+    RUNNING = "running"  # claimed by a slot under a lease
+    DONE = "done"
+
+
+class Kind(enum.StrEnum):
+    """How an item came to be (glossary)."""
+
+    LOOSE_FILE = "loose_file"
+    MESSAGE = "message"  # inside a mail store
+    ATTACHMENT = "attachment"  # child of a message
+    EMBEDDED_OBJECT = "embedded_object"  # child that a document carries
+    ARCHIVE_MEMBER = "archive_member"  # inside an archive
+
+
+class TextState(enum.StrEnum):
+    """What became of an item's text."""
+
+    OK = "ok"
+    EMPTY = "empty"
+    NO_TEXT_LAYER = "no_text_layer"
+    ENCRYPTED = "encrypted"
+    UNSUPPORTED = "unsupported"
+    FAILED = "failed"
+    TRUNCATED_BY_LIMIT = "truncated_by_limit"
+
+
+class ExceptionLevel(enum.StrEnum):
+    """Node: a container could not be opened fully, so items are missing. Item: this one item failed."""
+
+    NODE = "node"
+    ITEM = "item"
+
+
+class FsyncPolicy(enum.StrEnum):
+    """When written files are forced to stable storage; stated on every result."""
+
+    NONE = "none"
+    TASK = "task"
+    FILE = "file"
+
+
+class Layout(enum.StrEnum):
+    """Where extracted children lie under `jobs/<job>/items/`."""
+
+    SHARED = "shared"  # one fan-out tree for all workers
+    PER_WORKER = "per-worker"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits of design §3; hitting one is an exception with its own code."""
+
+    depth: int = 16  # containers and documents inside one another, the loose file being 0
+    parse_bytes: int = 64_000_000  # a single message or document that must be parsed whole
+    expansion_ratio: float = 100.0  # extracted bytes over loose-file bytes, above the floor
+    expansion_floor: int = 256_000_000  # extracted bytes under one loose file that are never questioned
+    extracted_bytes: int = 1_000_000_000_000  # extracted bytes under one loose file
+    children: int = 10_000_000  # items under one loose file
+    item_seconds: float = 60.0  # deadline of one item …
+    item_seconds_per_mb: float = 2.0  # … and for each 10⁶ bytes of it
+    text_characters: int = 50_000_000  # text taken from one item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobOptions:
+    """What a job was created with; stored with it, so that every worker on every host agrees."""
+
+    single_pass: bool = False
+    index_engine: str = "tantivy"
+    fsync: FsyncPolicy = FsyncPolicy.NONE
+    layout: Layout = Layout.SHARED
+    limits: Limits = field(default_factory=Limits)
+    lease_seconds: float = 30.0  # a running task is pending again when its lease has run out
+    dispatch_seconds: float = 60.0  # a dispatched task that nobody claimed is pending again after this
+    batch_bytes: int = 32_000_000  # a task takes about this much …
+    batch_files: int = 500  # … or this many items, whichever comes first
+    split_bytes: int = 64_000_000  # containers above this are cut into ranges of about this much
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for the job row."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> JobOptions:
+        """The inverse of `to_json`; unknown keys are an error (a newer version wrote them)."""
+        rest = dict(data)
+        return cls(
+            limits=Limits(**rest.pop("limits", {})),
+            fsync=FsyncPolicy(rest.pop("fsync", FsyncPolicy.NONE)),
+            layout=Layout(rest.pop("layout", Layout.SHARED)),
+            **rest,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemException:
+    """One recorded failure of one item."""
+
+    item: uuid.UUID
+    code: ExceptionCode
+    level: ExceptionLevel
+    detail: str
+    missing: int | None = None  # node-level: announced children that have no row, where known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One item of a job; one row of table `item`."""
+
+    id: uuid.UUID
+    parent: uuid.UUID | None
+    family: uuid.UUID | None  # topmost non-container around it, itself included; None outside any family
+    custodian: int  # row number of the custodian in its job
+    ordinal: bytes  # see core.ids
+    depth: int  # 0 for a loose file
+    name: bytes  # as the source or the parent gives it
+    container_path: tuple[str, ...]  # display names from the loose file's relative path down to this item's
+    kind: Kind
+    container: bool
+    media_type: str
+    size: int  # bytes, as stored or extracted
+    sha256: bytes | None  # None when its bytes could not be read
+    content_hash: bytes | None = None  # messages: over normalised fields
+    message_id_hash: bytes | None = None  # messages: EDRM MIH (MD5)
+    location: bytes | None = None  # written file relative to the storage root; None for loose files
+    mtime_ns: int | None = None  # loose files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerCount:
+    """What one container announced and what came of it; counts of several ranges add up.
+
+    expected = announced where the format announces, else emitted + failed; a container cut short has one
+    failed child that stands for the unknown remainder.
+    """
+
+    item: uuid.UUID
+    announced: int | None
+    emitted: int
+    failed: int
+    remainder_unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemText:
+    """What text extraction gave for one item; one row of table `item_text`."""
+
+    item: uuid.UUID
+    state: TextState
+    characters: int
+    pages: int
+    metadata: dict[str, Any] = field(default_factory=dict)  # subject, from, to, date, title, author, …
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexOwner:
+    """Which shard, written by which attempt, holds the only valid index document of an item."""
+
+    item: uuid.UUID
+    shard: uuid.UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTask:
+    """A task to be put into the ledger."""
+
+    phase: Phase
+    weight: int  # estimated cost in bytes; larger is dispatched first
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimedTask:
+    """A task as its slot got it. (id, attempt) is the fence of everything this attempt writes."""
+
+    id: int
+    job: uuid.UUID
+    phase: Phase
+    attempt: int
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskResult:
+    """Everything one attempt of a task found; written in one transaction or not at all."""
+
+    items: tuple[Item, ...] = ()
+    exceptions: tuple[ItemException, ...] = ()
+    containers: tuple[ContainerCount, ...] = ()
+    texts: tuple[ItemText, ...] = ()
+    owners: tuple[IndexOwner, ...] = ()
+    shard: Shard | None = None
+    follow_on: tuple[NewTask, ...] = ()
+    raw_bytes: int = 0  # loose files read by this task
+    extracted_bytes: int = 0  # children written by this task
+    index_bytes: int = 0  # index files published by this task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """One index shard: owned by one process incarnation, never reopened by another."""
+
+    id: uuid.UUID
+    engine: str
+    location: bytes  # directory relative to the storage root
+    documents: int  # documents committed by its owner so far, ghosts included
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job as the ledger has it."""
+
+    id: uuid.UUID
+    name: str
+    state: JobState
+    phase: Phase
+    source: bytes  # absolute path
+    source_device: int
+    source_inode: int
+    options: JobOptions
+    reason: str | None  # why it is suspended or failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Custodian:
+    """The person whose data it is: a first-level directory of the source."""
+
+    number: int  # within its job
+    name: bytes
+
+
+ROOT_CUSTODIAN = b"_root"  # files above the first-level directories

@@ -1,0 +1,1 @@
+"""Makes corpora with complete ground truth, from a seed."""

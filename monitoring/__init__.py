@@ -1,0 +1,1 @@
+"""Recorders, metrics and the figures derived from call records."""

@@ -1,0 +1,1 @@
+"""Sends pending tasks to the workers, inside a window, and closes phases."""

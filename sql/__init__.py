@@ -1,0 +1,1 @@
+"""The database: tables, migrations, the task ledger and bulk loading."""

@@ -1,0 +1,295 @@
+"""The tables, as SQLAlchemy Core; `sql/migrations` creates exactly these (a test compares).
+
+A job lives wholly in one database. Times are the database's clock (`timestamptz`).
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Double,
+    ForeignKey,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    Uuid,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from core.records import ExceptionLevel, JobState, Kind, Phase, TaskState, TextState
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _one_of(column: str, values: type) -> CheckConstraint:
+    listed = ", ".join(f"'{v.value}'" for v in values)  # type: ignore[attr-defined]
+    return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
+
+
+def _job() -> Column[object]:
+    return Column("job", Uuid, ForeignKey("job.id", ondelete="CASCADE"), nullable=False)
+
+
+def _time(name: str, *, nullable: bool = True) -> Column[object]:
+    return Column(name, DateTime(timezone=True), nullable=nullable)
+
+
+# A sharded job is a group of ordinary jobs, one a database, under a row here in the first database.
+job_group = Table(
+    "job_group",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("members", JSONB, nullable=False),  # [{"database": …, "job": …}]
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+)
+
+job = Table(
+    "job",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("group_id", Uuid),  # of job_group; may lie in another database, so no foreign key
+    Column("type", Text, nullable=False, server_default="discovery"),
+    Column("name", Text, nullable=False),
+    Column("client", Text, nullable=False, server_default=""),
+    Column("project", Text, nullable=False, server_default=""),
+    Column("state", Text, nullable=False),
+    Column("phase", Text, nullable=False),
+    Column("reason", Text),  # why it is suspended or failed
+    Column("source", LargeBinary, nullable=False),  # absolute path, bytes
+    Column("source_device", BigInteger, nullable=False),
+    Column("source_inode", BigInteger, nullable=False),
+    Column("options", JSONB, nullable=False),
+    Column("workers_planned", Integer, nullable=False, server_default="0"),
+    Column("slots_planned", Integer, nullable=False, server_default="0"),
+    Column("next_shard", Integer, nullable=False, server_default="0"),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    _time("first_claim_at"),
+    _time("finished_at"),
+    _time("stopped_at"),  # when it was last paused or suspended; NULL while it runs
+    Column("stopped_seconds", Double, nullable=False, server_default="0"),  # pauses so far, taken off elapsed
+    _one_of("state", JobState),
+    _one_of("phase", Phase),
+)
+
+# One row for each phase a job has entered: first claim in it, and the barrier's commit.
+job_phase = Table(
+    "job_phase",
+    metadata,
+    _job(),
+    Column("phase", Text, nullable=False),
+    _time("started_at", nullable=False),
+    _time("finished_at"),
+    Column("stopped_seconds", Double, nullable=False, server_default="0"),
+    PrimaryKeyConstraint("job", "phase"),
+    _one_of("phase", Phase),
+)
+
+custodian = Table(
+    "custodian",
+    metadata,
+    _job(),
+    Column("number", Integer, nullable=False),
+    Column("name", LargeBinary, nullable=False),
+    Column("display", Text, nullable=False),
+    PrimaryKeyConstraint("job", "number"),
+)
+
+task = Table(
+    "task",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    _job(),
+    Column("phase", Text, nullable=False),
+    Column("state", Text, nullable=False, server_default=TaskState.PENDING.value),
+    Column("weight", BigInteger, nullable=False),
+    Column("payload", JSONB, nullable=False),
+    Column("attempt", Integer, nullable=False, server_default="0"),
+    Column("failures", Integer, nullable=False, server_default="0"),  # attempts that ended in an unforeseen error
+    _time("deadline"),  # dispatched: pending again after this
+    _time("lease"),  # running: pending again after this
+    _time("dispatched_at"),
+    _time("claimed_at"),
+    _time("finished_at"),
+    Column("worker", Text),  # of the latest attempt
+    Column("slot", Integer),
+    Column("raw_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("extracted_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("index_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("items", BigInteger, nullable=False, server_default="0"),  # expand: rows emitted; index: documents
+    _one_of("phase", Phase),
+    _one_of("state", TaskState),
+    Index("ix_task_pending", "job", "phase", text("weight DESC"), "id", postgresql_where=text("state = 'pending'")),
+    Index("ix_task_open", "job", "phase", "state", postgresql_where=text("state <> 'done'")),
+)
+
+item = Table(
+    "item",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    _job(),
+    Column("parent", Uuid),
+    Column("family_id", Uuid),
+    Column("custodian", Integer, nullable=False),
+    Column("ordinal", LargeBinary, nullable=False),
+    Column("depth", SmallInteger, nullable=False),
+    Column("name", LargeBinary, nullable=False),
+    Column("display", Text, nullable=False),
+    Column("container_path", ARRAY(Text), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("container", Boolean, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("sha256", LargeBinary),
+    Column("content_hash", LargeBinary),
+    Column("message_id_hash", LargeBinary),
+    Column("location", LargeBinary),  # relative to the storage root; NULL for loose files
+    Column("path", LargeBinary),  # loose files: relative to the source; NULL for children
+    Column("mtime_ns", BigInteger),
+    _one_of("kind", Kind),
+    Index("ix_item_job", "job", "id"),
+    Index("ix_item_parent", "parent", postgresql_where=text("parent IS NOT NULL")),
+)
+
+item_text = Table(
+    "item_text",
+    metadata,
+    Column("item", Uuid, ForeignKey("item.id", ondelete="CASCADE"), primary_key=True),
+    _job(),
+    Column("state", Text, nullable=False),
+    Column("characters", BigInteger, nullable=False),
+    Column("pages", Integer, nullable=False),
+    Column("metadata", JSONB, nullable=False),
+    _one_of("state", TextState),
+    Index("ix_item_text_job", "job"),
+)
+
+shard = Table(
+    "shard",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    _job(),
+    Column("engine", Text, nullable=False),
+    Column("location", LargeBinary, nullable=False),
+    Column("documents", BigInteger, nullable=False),
+    Index("ix_shard_job", "job"),
+)
+
+# The only valid index document of an item is the one in this shard written by this task and attempt.
+item_index = Table(
+    "item_index",
+    metadata,
+    Column("item", Uuid, ForeignKey("item.id", ondelete="CASCADE"), primary_key=True),
+    _job(),
+    Column("shard", Uuid, nullable=False),
+    Column("task", BigInteger, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Index("ix_item_index_job", "job"),
+)
+
+container_count = Table(
+    "container_count",
+    metadata,
+    Column(
+        "item", Uuid, ForeignKey("item.id", ondelete="CASCADE", deferrable=True, initially="DEFERRED"), primary_key=True
+    ),
+    _job(),
+    Column("announced", BigInteger),
+    Column("emitted", BigInteger, nullable=False),
+    Column("failed", BigInteger, nullable=False),
+    Column("remainder_unknown", Boolean, nullable=False),
+    Index("ix_container_count_job", "job"),
+)
+
+exception = Table(
+    "exception",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    _job(),
+    Column("item", Uuid, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("level", Text, nullable=False),
+    Column("phase", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("missing", BigInteger),
+    Column("task", BigInteger, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    _one_of("level", ExceptionLevel),
+    Index("ix_exception_job_code", "job", "code"),
+    Index("ix_exception_item", "item"),
+)
+
+# A slot that died while it read an item. An item with two of these is skipped from then on.
+death = Table(
+    "death",
+    metadata,
+    _job(),
+    Column("task", BigInteger, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("item", Uuid, nullable=False),
+    Column("cause", Text, nullable=False),  # an ExceptionCode: killed_parser, timeout or memory
+    Column("detail", Text, nullable=False),
+    Column("worker", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    PrimaryKeyConstraint("task", "attempt"),
+    Index("ix_death_job_item", "job", "item"),
+)
+
+worker = Table(
+    "worker",
+    metadata,
+    Column("incarnation", Uuid, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("boot_id", Text, nullable=False, server_default=""),
+    Column("slots", Integer, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    _time("seen_at", nullable=False),
+    _time("stopped_at"),  # set when it left in good order
+    Column("cpu_seconds", Double, nullable=False, server_default="0"),
+    Column("run_queue_seconds", Double, nullable=False, server_default="0"),  # schedstat: waiting for a core
+    Column("frames_through", Double, nullable=False, server_default="0"),  # its clock: frames up to here are stored
+    Column("frames_lost", BigInteger, nullable=False, server_default="0"),
+)
+
+# Calls by second, from the workers' live recorders; every rate and percentile is derived from these.
+call_second = Table(
+    "call_second",
+    metadata,
+    _job(),
+    Column("incarnation", Uuid, nullable=False),
+    Column("second", BigInteger, nullable=False),  # the worker's clock
+    Column("phase", Text, nullable=False),
+    Column("op", SmallInteger, nullable=False),  # core.operations.Op
+    Column("calls", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("errors", BigInteger, nullable=False),
+    Column("total_ns", BigInteger, nullable=False),
+    Column("max_ns", BigInteger, nullable=False),
+    Column("histogram", LargeBinary, nullable=False),  # monitoring.histogram, sparse
+    PrimaryKeyConstraint("job", "incarnation", "second", "phase", "op"),
+)

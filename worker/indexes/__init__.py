@@ -1,0 +1,1 @@
+"""One file an index engine, behind one interface."""
