@@ -26,6 +26,7 @@ class ExceptionCode(enum.StrEnum):
     MEMORY = "memory"  # reading it needed more memory than a slot may have
     HANDLER_ERROR = "handler_error"  # the parser failed in an unforeseen way; the detail says how
     UNSAFE_NAME = "unsafe_name"  # absolute, with "..", NUL or over-long; kept in the row, never on disk
+    ZERO_BYTES = "zero_bytes"  # the item has no bytes at all
     UNREADABLE = "unreadable"  # permission denied or an I/O error on this one source file
     VANISHED = "vanished"  # was listed by the walk and is gone now
     SYMLINK = "symlink"  # a link in the source; recorded, never followed
@@ -50,11 +51,23 @@ class SystemFault(EdbenchError):
 
 
 class StorageFault(SystemFault):
-    """The filer or scratch failed (gone, full, read-only, I/O error)."""
+    """The filer or scratch failed (gone, full, read-only, I/O error); `errno` is 0 where the system gave none."""
+
+    def __init__(self, message: str, *, errno: int = 0) -> None:
+        super().__init__(message)
+        self.errno = errno
 
 
 class DatabaseFault(SystemFault):
-    """The database cannot be reached or refused to store."""
+    """The database cannot be reached or refused to store.
+
+    `transient`: the same request may well succeed in a moment (connection lost, server starting up, deadlock);
+    False where somebody has to act first (disk full, read-only, wrong password).
+    """
+
+    def __init__(self, message: str, *, transient: bool = False) -> None:
+        super().__init__(message)
+        self.transient = transient
 
 
 class BrokerFault(SystemFault):
@@ -79,4 +92,16 @@ class DocumentError(EdbenchError):
 
 
 class SourceFileError(DocumentError):
-    """A loose file could not be listed, opened or read; only meaningful while the source root stands."""
+    """A loose file could not be listed, opened or read; only meaningful while the source root stands.
+
+    `errno` is the system's reason, 0 where there is none. EIO is ambiguous (this file or the whole filer):
+    the caller looks at the source root before it blames the item.
+    """
+
+    def __init__(self, code: ExceptionCode, detail: str, *, missing: int | None = None, errno: int = 0) -> None:
+        super().__init__(code, detail, missing=missing)
+        self.errno = errno
+
+
+class Interrupted(EdbenchError):
+    """Ctrl-C or SIGTERM, after things were left in good order (exit status 130)."""

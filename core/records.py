@@ -107,7 +107,7 @@ class Limits:
     depth: int = 16  # containers and documents inside one another, the loose file being 0
     parse_bytes: int = 64_000_000  # a single message or document that must be parsed whole
     expansion_ratio: float = 100.0  # extracted bytes over loose-file bytes, above the floor
-    expansion_floor: int = 256_000_000  # extracted bytes under one loose file that are never questioned
+    expansion_floor: int = 32_000_000  # extracted bytes under one loose file that are never questioned
     extracted_bytes: int = 1_000_000_000_000  # extracted bytes under one loose file
     children: int = 10_000_000  # items under one loose file
     item_seconds: float = 60.0  # deadline of one item …

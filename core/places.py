@@ -1,0 +1,36 @@
+"""Where things lie on the storage root (design §2); every location is bytes relative to it."""
+
+from __future__ import annotations
+
+import uuid
+
+from core.records import Layout
+
+
+def job_location(job: uuid.UUID) -> bytes:
+    """The folder of everything a job writes."""
+    return b"jobs/" + job.hex.encode()
+
+
+def items_location(job: uuid.UUID) -> bytes:
+    """The folder of a job's extracted children."""
+    return job_location(job) + b"/items"
+
+
+def indexes_location(job: uuid.UUID) -> bytes:
+    """The folder of a job's index shards."""
+    return job_location(job) + b"/index"
+
+
+def index_location(job: uuid.UUID, shard: uuid.UUID) -> bytes:
+    """The folder of one published shard."""
+    return indexes_location(job) + b"/" + shard.hex.encode()
+
+
+def item_location(job: uuid.UUID, item: uuid.UUID, layout: Layout, worker: str) -> bytes:
+    """The file of one extracted child: named by its id, never by a name that came from data; 256-way fan-out."""
+    name = item.hex.encode()
+    folder = items_location(job)
+    if layout is Layout.PER_WORKER:
+        folder += b"/" + worker.encode()
+    return folder + b"/" + name[:2] + b"/" + name

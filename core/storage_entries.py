@@ -1,0 +1,42 @@
+"""What the storage layer says about directories and file systems."""
+
+from __future__ import annotations
+
+import enum
+import os
+from typing import NamedTuple
+
+
+class EntryKind(enum.Enum):
+    """What a directory entry is; a link is never followed to find out."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    LINK = "link"
+    SPECIAL = "special"  # FIFO, socket or device
+
+
+class Entry(NamedTuple):
+    """One entry of a directory."""
+
+    name: bytes
+    kind: EntryKind
+
+
+class Space(NamedTuple):
+    """Room on a file system for an unprivileged user."""
+
+    free_bytes: int
+    free_inodes: int
+    total_bytes: int
+
+
+def entry_kind(entry: os.DirEntry[bytes]) -> EntryKind:
+    """By the directory's own type field; only a file system without one costs an lstat(2)."""
+    if entry.is_symlink():
+        return EntryKind.LINK
+    if entry.is_file(follow_symlinks=False):
+        return EntryKind.FILE
+    if entry.is_dir(follow_symlinks=False):
+        return EntryKind.DIRECTORY
+    return EntryKind.SPECIAL

@@ -1,0 +1,91 @@
+"""What the system's error numbers mean for a job: this one file's trouble, or the storage's."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.names import display_name
+
+# Errors that say nothing about one file: the filer, the network to it or this process is in trouble.
+_FAULTS = frozenset(
+    {
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EROFS,
+        errno.ESTALE,
+        errno.ENODEV,
+        errno.ENXIO,
+        errno.EREMOTEIO,
+        errno.ETIMEDOUT,
+        errno.ENOTCONN,
+        errno.ESHUTDOWN,
+        errno.EHOSTDOWN,
+        errno.EHOSTUNREACH,
+        errno.ENETDOWN,
+        errno.ENETUNREACH,
+        errno.ECONNREFUSED,
+        errno.ECONNRESET,
+        errno.ECONNABORTED,
+        errno.ENOLINK,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOMEM,
+        errno.ENOBUFS,
+    }
+)
+
+_ADVICE = {
+    errno.ENOSPC: "free space (or inodes) on it, then resume",
+    errno.EDQUOT: "raise the quota or free space, then resume",
+    errno.EROFS: "mount it writable, then resume",
+    errno.EIO: "check the filer and the kernel log, then resume",
+    errno.EACCES: "give this user access to it, then resume",
+    errno.EPERM: "give this user access to it, then resume",
+    errno.EMFILE: "raise the limit on open files (ulimit -n), then resume",
+    errno.ENFILE: "raise fs.file-max, then resume",
+    errno.ENOMEM: "free memory on this machine, then resume",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f, or the file system's own), then resume",
+    errno.ENAMETOOLONG: "choose a storage root with a shorter path",
+    errno.ENOTEMPTY: "something still writes there: stop it, then try again",
+    errno.EEXIST: "something else writes there under the same name: stop it, then resume",
+    errno.ENOENT: "something removed it while it was needed: look at what else uses this storage, then resume",
+    errno.ENOTDIR: "a file stands where a directory is needed: move it away, then resume",
+}
+_ADVICE_GONE = "check that the filer is mounted and reachable, then resume"
+
+
+def storage_fault(doing: str, path: bytes, error: OSError) -> StorageFault:
+    """The storage is in trouble: one line with the path, the system's words and what to do."""
+    number = error.errno or 0
+    advice = _ADVICE.get(number, _ADVICE_GONE)
+    return StorageFault(f"cannot {doing} {display_name(path)}: {os.strerror(number)}; {advice}", errno=number)
+
+
+def reading_error(doing: str, path: bytes, error: OSError) -> SourceFileError | StorageFault:
+    """The error for a failed scan, stat, open or read of `path`.
+
+    Gone: `vanished`; refused or broken: `unreadable`; anything that speaks of the storage: a fault. A lone
+    EIO is `unreadable`, and the caller decides by the source root whether it was really the file.
+    """
+    number = error.errno or 0
+    if number in _FAULTS:
+        return storage_fault(doing, path, error)
+    # ENOTDIR: a directory above it was replaced by a file.
+    code = ExceptionCode.VANISHED if number in (errno.ENOENT, errno.ENOTDIR) else ExceptionCode.UNREADABLE
+    return _source_error(code, doing, path, error)
+
+
+def opening_error(path: bytes, error: OSError) -> SourceFileError | StorageFault:
+    """As `reading_error` for an open: a link was not followed, a socket or a device without driver not opened."""
+    if error.errno == errno.ELOOP:
+        return _source_error(ExceptionCode.SYMLINK, "open", path, error)
+    if error.errno == errno.ENXIO:
+        return _source_error(ExceptionCode.SPECIAL_FILE, "open", path, error)
+    return reading_error("open", path, error)
+
+
+def _source_error(code: ExceptionCode, doing: str, path: bytes, error: OSError) -> SourceFileError:
+    number = error.errno or 0
+    return SourceFileError(code, f"cannot {doing} {display_name(path)}: {os.strerror(number)}", errno=number)

@@ -1,0 +1,133 @@
+"""Frames: what one worker's slots called in one second, on its way to the collector through the broker."""
+
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from core.operations import Op
+from core.records import Phase
+from monitoring.counters import CounterDelta, merge_deltas
+from monitoring.histogram import Histogram
+
+VERSION = b"\x01"
+MAX_BYTES = 16_000_000  # of a frame unpacked; a worker's second is a few kilobytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """One second of one worker incarnation; each second of an incarnation is in at most one frame."""
+
+    worker: str
+    incarnation: uuid.UUID
+    sequence: int  # 1, 2, 3 …: a gap is a lost frame
+    second: int  # epoch seconds by the worker's clock, when the calls were collected
+    through: float  # by the worker's clock: all calls that ended before it are in this frame or an earlier one
+    deltas: tuple[CounterDelta, ...] = ()
+
+
+class FrameMaker:
+    """Turns collected growth into frames with a sequence and seconds of their own."""
+
+    def __init__(self, worker: str, incarnation: uuid.UUID) -> None:
+        self._worker = worker
+        self._incarnation = incarnation
+        self._sequence = 0
+        self._second = 0
+        self._held: list[CounterDelta] = []
+
+    def frame(self, deltas: Iterable[CounterDelta], now: float, *, last: bool = False) -> Frame | None:
+        """The frame for what was collected at `now`, or None while its second has a frame already.
+
+        What is held back then goes into the next one; `last` gives a frame in any case. A clock that was set
+        back goes on a second at a time.
+        """
+        self._held = merge_deltas([*self._held, *deltas])
+        if int(now) == self._second and not last:
+            return None
+        self._second = max(int(now), self._second + 1)
+        self._sequence += 1
+        held, self._held = self._held, []
+        return Frame(
+            worker=self._worker,
+            incarnation=self._incarnation,
+            sequence=self._sequence,
+            second=self._second,
+            through=now,
+            deltas=tuple(held),
+        )
+
+
+def encode_frame(frame: Frame) -> bytes:
+    """A version byte, then deflated JSON."""
+    data = {
+        "worker": frame.worker,
+        "incarnation": frame.incarnation.hex,
+        "sequence": frame.sequence,
+        "second": frame.second,
+        "through": frame.through,
+        "deltas": [
+            [
+                *(d.job.hex, d.phase.value, int(d.op), d.calls, d.bytes, d.errors, d.total_ns, d.max_ns),
+                base64.b64encode(d.histogram.encode()).decode("ascii"),
+            ]
+            for d in frame.deltas
+        ],
+    }
+    return VERSION + zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 1)
+
+
+def decode_frame(data: bytes) -> Frame:
+    """The inverse of `encode_frame`; raises ValueError when it is not that."""
+    if data[:1] != VERSION:
+        raise ValueError("not a frame of this version")
+    try:
+        unpack = zlib.decompressobj()
+        plain = unpack.decompress(data[1:], MAX_BYTES)
+        if not unpack.eof:
+            raise ValueError("a frame is cut short or too large")
+        fields = json.loads(plain)
+        return Frame(
+            worker=str(fields["worker"]),
+            incarnation=uuid.UUID(fields["incarnation"]),
+            sequence=_number(fields["sequence"]),
+            second=_number(fields["second"]),
+            through=_moment(fields["through"]),
+            deltas=tuple(_delta(row) for row in fields["deltas"]),
+        )
+    except (zlib.error, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as e:
+        raise ValueError(f"not a frame: {e}") from e
+
+
+def _number(value: Any) -> int:
+    """A count that the database can hold; one bad frame must not keep those behind it out."""
+    if not isinstance(value, int) or not 0 <= value < 1 << 63:
+        raise ValueError(f"not a count: {value!r}")
+    return value
+
+
+def _moment(value: Any) -> float:
+    moment = float(value)
+    if not 0 <= moment < 1e12:
+        raise ValueError(f"not a time: {value!r}")
+    return moment
+
+
+def _delta(row: list[Any]) -> CounterDelta:
+    job, phase, op, calls, nbytes, errors, total_ns, max_ns, histogram = row
+    return CounterDelta(
+        job=uuid.UUID(job),
+        phase=Phase(phase),
+        op=Op(op),
+        calls=_number(calls),
+        bytes=_number(nbytes),
+        errors=_number(errors),
+        total_ns=_number(total_ns),
+        max_ns=_number(max_ns),
+        histogram=Histogram.decode(base64.b64decode(histogram, validate=True)),
+    )

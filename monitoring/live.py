@@ -1,0 +1,246 @@
+"""The live recorder: call counters in memory shared between a slot and its worker's parent process.
+
+The slot is the only writer of a region's counters, the parent the only reader, and there is no lock between
+them. A counter is one aligned 8-byte store, so it is never torn itself; the counters of one call are several
+stores, so the reader may see a call half recorded: its next collect has the rest. Calls are not counted
+apart, they are the sum of the histogram. A slot that is killed loses at most the call it was just recording,
+because the memory is the parent's too.
+
+A region has several pages, each for one (job, phase), so that counts never mix when a slot changes task:
+the slot opens a page for each key it meets and keeps it; when pages run out it closes the one unused longest,
+and a closed page is used anew only after the reader has acknowledged its final state.
+
+The largest duration is exact in the interval in which it is the largest of the page so far; otherwise it is
+the upper bound of its bucket (at most 6.25 % above), never more than the exact largest. So the largest of a
+whole job is exact.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+
+from core.operations import Op
+from core.records import PHASES, Phase
+from monitoring.counters import CounterDelta, merge_deltas
+from monitoring.histogram import BUCKETS, FIRST_BITS, LAST_BITS, OVERFLOW, SUB_BITS, Histogram, bucket_bounds
+
+PAGES = 8
+
+# Offsets in 8-byte words. A region: its header, then its pages; a page: its header, then one block for each op.
+_LOST = 0  # calls that found no page
+_REGION_HEADER = 8
+_GENERATION = 0  # written last by the slot when it opens the page: what is before it is complete
+_CLOSED = 1  # == generation once the slot will not write here any more
+_ACKED = 2  # == generation once the reader has taken the final state; written by the reader only
+_JOB = 3  # two words
+_PHASE = 5
+_PAGE_HEADER = 8
+_TOTAL_NS, _BYTES, _ERRORS, _MAX_NS = 0, 1, 2, 3
+_HISTOGRAM = 4
+_BLOCK = _HISTOGRAM + BUCKETS
+_OPS = max(Op) + 1
+_PAGE = _PAGE_HEADER + _OPS * _BLOCK
+_REGION = _REGION_HEADER + PAGES * _PAGE
+
+REGION_BYTES = _REGION * 8  # of one slot
+
+_NOTHING = bytes(_BLOCK * 8)
+_EMPTY_PAGE = bytes((_PAGE - _PAGE_HEADER) * 8)
+_UNDER = 1 << FIRST_BITS
+_OVER = 1 << LAST_BITS
+_SHIFT = FIRST_BITS + 1
+_FRACTION = FIRST_BITS - SUB_BITS
+_MASK = (1 << SUB_BITS) - 1
+
+
+def _page_at(number: int) -> int:
+    return _REGION_HEADER + number * _PAGE
+
+
+def _words(buffer: memoryview) -> memoryview:
+    if buffer.nbytes != REGION_BYTES:
+        raise ValueError(f"a recorder region has {REGION_BYTES} bytes, not {buffer.nbytes}")
+    return buffer.cast("B").cast("Q")
+
+
+class LiveRecorder:
+    """The slot's side. A new incarnation of the slot goes on with the pages its predecessor left open.
+
+    Call `select` before the first call of each task. Calls recorded outside any page are counted as lost.
+    """
+
+    def __init__(
+        self,
+        buffer: memoryview,
+        *,
+        wait_seconds: float = 5.0,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._region = _words(buffer)
+        self._wait_seconds = wait_seconds
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._spare = memoryview(bytearray(_PAGE * 8)).cast("Q")  # takes what found no page, to be counted as lost
+        self._open: dict[tuple[uuid.UUID, Phase], int] = {}  # least recently used first
+        for number in range(PAGES):
+            at = _page_at(number)
+            generation = self._region[at + _GENERATION]
+            if generation and generation != self._region[at + _CLOSED]:
+                self._open[_key(self._region, at)] = number
+        self._use(self._spare, 0)
+
+    def _use(self, words: memoryview, page_at: int) -> None:
+        self._words = words
+        self._bases = [page_at + _PAGE_HEADER + op * _BLOCK for op in range(_OPS)]
+
+    def record(self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path_id: int, error: int) -> None:
+        words = self._words
+        base = self._bases[op]
+        if duration_ns < _UNDER:
+            bucket = base + _HISTOGRAM
+            duration_ns = max(duration_ns, 0)
+        elif duration_ns < _OVER:
+            octave = duration_ns.bit_length() - _SHIFT
+            bucket = base + 5 + (octave << SUB_BITS) + ((duration_ns >> (octave + _FRACTION)) & _MASK)
+        else:
+            bucket = base + _HISTOGRAM + OVERFLOW
+        words[bucket] += 1
+        words[base] += duration_ns
+        if nbytes:
+            words[base + 1] += nbytes
+        if error:
+            words[base + 2] += 1
+        if duration_ns > words[base + 3]:
+            words[base + 3] = duration_ns
+
+    def select(self, job: uuid.UUID, phase: Phase) -> None:
+        """From now on calls belong to this job and phase.
+
+        May wait, at most `wait_seconds`, for the reader to free a page; without one, calls are counted as lost.
+        """
+        self._count_lost()
+        key = (job, phase)
+        number = self._open.pop(key, None)
+        if number is None:
+            number = self._free_page()
+            if number is None:
+                self._use(self._spare, 0)
+                return
+            self._begin(number, key)
+        self._open[key] = number  # most recently used
+        self._use(self._region, _page_at(number))
+        if len(self._open) > 1 and not self._acknowledged():
+            self._close_oldest()  # so that the next key finds a page without waiting
+
+    def _begin(self, number: int, key: tuple[uuid.UUID, Phase]) -> None:
+        at = _page_at(number)
+        words = self._region
+        job, phase = key
+        words[at + _PAGE_HEADER : at + _PAGE] = memoryview(_EMPTY_PAGE).cast("Q")
+        words[at + _JOB] = job.int >> 64
+        words[at + _JOB + 1] = job.int & ((1 << 64) - 1)
+        words[at + _PHASE] = PHASES.index(phase)
+        words[at + _GENERATION] += 1
+
+    def _acknowledged(self) -> list[int]:
+        words = self._region
+        ats = ((number, _page_at(number)) for number in range(PAGES))
+        return [number for number, at in ats if words[at + _ACKED] == words[at + _GENERATION]]
+
+    def _close_oldest(self) -> None:
+        number = self._open.pop(next(iter(self._open)))
+        at = _page_at(number)
+        self._region[at + _CLOSED] = self._region[at + _GENERATION]
+
+    def _free_page(self) -> int | None:
+        deadline = self._monotonic() + self._wait_seconds
+        while not (free := self._acknowledged()):
+            if len(self._open) == PAGES:
+                self._close_oldest()
+            if self._monotonic() >= deadline:
+                return None
+            self._sleep(0.01)
+        return free[0]
+
+    def _count_lost(self) -> None:
+        if self._words is not self._spare:
+            return
+        lost = 0
+        for op in range(_OPS):
+            base = _PAGE_HEADER + op * _BLOCK
+            lost += sum(self._spare[base + _HISTOGRAM : base + _BLOCK])
+        if lost:
+            self._region[_LOST] += lost
+            self._spare[_PAGE_HEADER:] = memoryview(_EMPTY_PAGE).cast("Q")
+
+
+class RegionReader:
+    """The parent's side of one region; it outlives the slots that write there."""
+
+    def __init__(self, buffer: memoryview) -> None:
+        self._region = _words(buffer)
+        self._generations = [0] * PAGES
+        self._before: list[list[bytes]] = [[_NOTHING] * _OPS for _ in range(PAGES)]
+
+    @property
+    def lost(self) -> int:
+        """Calls that no page could take, up to the slot's latest `select`."""
+        return int(self._region[_LOST])
+
+    def collect(self) -> list[CounterDelta]:
+        """What has been recorded since the last collect; empty where nothing was."""
+        out: list[CounterDelta] = []
+        for number in range(PAGES):
+            at = _page_at(number)
+            generation = self._region[at + _GENERATION]
+            if generation == self._region[at + _ACKED]:
+                continue
+            closed = self._region[at + _CLOSED] == generation  # seen before the counters: they are final then
+            if self._generations[number] != generation:
+                self._generations[number] = generation
+                self._before[number] = [_NOTHING] * _OPS
+            out += self._page_growth(number, at)
+            if closed:
+                self._region[at + _ACKED] = generation
+        return merge_deltas(out)
+
+    def _page_growth(self, number: int, at: int) -> list[CounterDelta]:
+        out: list[CounterDelta] = []
+        job, phase = _key(self._region, at)
+        before = self._before[number]
+        for op in Op:
+            base = at + _PAGE_HEADER + op * _BLOCK
+            now = self._region[base : base + _BLOCK].tobytes()
+            if now != before[op]:
+                out.append(_growth(job, phase, op, before[op], now))
+                before[op] = now
+        return out
+
+
+def _key(words: memoryview, at: int) -> tuple[uuid.UUID, Phase]:
+    return uuid.UUID(int=words[at + _JOB] << 64 | words[at + _JOB + 1]), PHASES[words[at + _PHASE]]
+
+
+def _growth(job: uuid.UUID, phase: Phase, op: Op, before: bytes, now: bytes) -> CounterDelta:
+    old, new = memoryview(before).cast("Q"), memoryview(now).cast("Q")
+    grown = [n - o for o, n in zip(old[_HISTOGRAM:], new[_HISTOGRAM:], strict=True)]
+    histogram = Histogram({bucket: n for bucket, n in enumerate(grown) if n})
+    max_ns = new[_MAX_NS]
+    if max_ns == old[_MAX_NS] and histogram.counts:
+        highest = max(histogram.counts)
+        if highest != OVERFLOW:
+            max_ns = min(bucket_bounds(highest)[1], max_ns)
+    return CounterDelta(
+        job=job,
+        phase=phase,
+        op=op,
+        calls=sum(grown),
+        bytes=new[_BYTES] - old[_BYTES],
+        errors=new[_ERRORS] - old[_ERRORS],
+        total_ns=new[_TOTAL_NS] - old[_TOTAL_NS],
+        max_ns=max_ns,
+        histogram=histogram,
+    )

@@ -1,0 +1,302 @@
+"""monitoring.collector and monitoring.aggregate over a real broker and a real PostgreSQL."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import signal
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg2
+import pytest
+import redis
+from sqlalchemy import insert, select
+
+from core.errors import DatabaseFault, SourceFileError
+from core.operations import Op
+from core.records import JobOptions, Phase
+from core.settings import Settings
+from core.storage import Storage
+from monitoring.aggregate import calls_by_op, calls_by_phase, calls_per_second, rate_now
+from monitoring.collector import Collector, start_collector
+from monitoring.counters import CounterDelta
+from monitoring.frames import FrameMaker
+from monitoring.histogram import Histogram
+from monitoring.live import REGION_BYTES, LiveRecorder, RegionReader
+from monitoring.sender import FIELD, STREAM, FrameSender
+from sql import models
+from sql.migrate import migrate
+from sql.session import Database
+
+pytestmark = pytest.mark.services
+
+
+def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def job(database: Database) -> uuid.UUID:
+    job = uuid.uuid4()
+    with database.transaction() as conn:
+        conn.execute(
+            insert(models.job).values(
+                id=job,
+                name="j",
+                state="running",
+                phase="walk",
+                source=b"/s",
+                source_device=1,
+                source_inode=2,
+                options=JobOptions().to_json(),
+            )
+        )
+    return job
+
+
+@pytest.fixture
+def incarnation(database: Database) -> uuid.UUID:
+    incarnation = uuid.uuid4()
+    with database.transaction() as conn:
+        row = {"incarnation": incarnation, "name": "w", "host": "h", "pid": 1, "slots": 4, "version": "0"}
+        conn.execute(insert(models.worker).values(**row, seen_at=models.func.clock_timestamp()))
+    return incarnation
+
+
+def calls(job: uuid.UUID, values: list[int], *, op: Op = Op.READ, phase: Phase = Phase.EXPAND) -> CounterDelta:
+    histogram = Histogram()
+    for value in values:
+        histogram.record(value)
+    return CounterDelta(
+        job=job,
+        phase=phase,
+        op=op,
+        calls=len(values),
+        bytes=100 * len(values),
+        errors=0,
+        total_ns=sum(values),
+        max_ns=max(values),
+        histogram=histogram,
+    )
+
+
+def worker_row(database: Database, incarnation: uuid.UUID) -> tuple[int, int, float]:
+    w = models.worker.c
+    with database.transaction() as conn:
+        row = conn.execute(
+            select(w.frames_sequence, w.frames_lost, w.frames_through).where(w.incarnation == incarnation)
+        ).one()
+    return row[0], row[1], row[2]
+
+
+def send(sender: FrameSender, maker: FrameMaker, deltas: list[CounterDelta], now: float) -> None:
+    frame = maker.frame(deltas, now)
+    assert frame is not None
+    sender.send(frame)
+
+
+def drain(collector: Collector) -> None:
+    while collector.step(block=False):
+        pass
+
+
+def test_calls_arrive_and_add_up(database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID) -> None:
+    """What workers counted is what `calls_by_op`, `calls_by_phase`, the series and the rate say."""
+    sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
+    collector = Collector(broker_url, {"db1": database})
+    send(sender, maker, [calls(job, [1_000_000] * 99)], 100.0)
+    send(sender, maker, [calls(job, [8_000_000_000], phase=Phase.INDEX), calls(job, [5_000] * 3, op=Op.STAT)], 101.0)
+    send(sender, maker, [], 102.5)
+    drain(collector)
+    with database.transaction() as conn:
+        totals = calls_by_op(conn, job)
+        by_phase = calls_by_phase(conn, job)
+        series = calls_per_second(conn, job)
+        rate = rate_now(conn, job, seconds=5)
+    assert list(totals) == ["stat", "read"]
+    read = totals["read"]
+    assert (read.calls, read.bytes, read.errors, read.max_us) == (100, 10_000, 0, 8_000_000.0)
+    assert read.p50_us == pytest.approx(1000, rel=0.04)
+    assert read.p99_us == pytest.approx(1000, rel=0.04)
+    assert list(by_phase) == [Phase.EXPAND, Phase.INDEX]
+    assert by_phase[Phase.INDEX]["read"].calls == 1
+    assert [(p.second, p.op, p.calls) for p in series] == [(100, "read", 99), (101, "stat", 3), (101, "read", 1)]
+    assert rate.calls_per_second == pytest.approx(103 / 3)  # seconds 100 to 102
+    assert rate.read_bytes_per_second == pytest.approx(10_000 / 3)
+    assert worker_row(database, incarnation) == (3, 0, 102.5)
+    assert redis.Redis.from_url(broker_url).xlen(STREAM) == 0
+
+
+def test_an_idle_worker_brings_the_rate_down(
+    database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
+) -> None:
+    """A filer that hangs shows as zero calls a second, not as the last good rate."""
+    sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
+    collector = Collector(broker_url, {"db1": database})
+    send(sender, maker, [calls(job, [1_000] * 50)], 100.0)
+    for second in range(101, 110):
+        send(sender, maker, [], float(second))
+    drain(collector)
+    with database.transaction() as conn:
+        assert rate_now(conn, job).calls_per_second == 0
+
+
+def test_frames_that_come_twice_count_once(
+    database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
+) -> None:
+    """A collector that died between commit and XDEL, or a sender that sent again, doubles nothing."""
+    sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
+    client = redis.Redis.from_url(broker_url)
+    for second in (10.0, 11.0):
+        send(sender, maker, [calls(job, [1_000] * 5)], second)
+    entries = client.xrange(STREAM)
+    for _ in range(2):  # a new collector each time: nothing depends on its memory
+        drain(Collector(broker_url, {"db1": database}))
+        for _, fields in [*entries, *entries]:
+            client.xadd(STREAM, fields)
+    drain(Collector(broker_url, {"db1": database}))
+    with database.transaction() as conn:
+        assert calls_by_op(conn, job)["read"].calls == 10
+    assert worker_row(database, incarnation) == (2, 0, 11.0)
+
+
+def test_gaps_count_as_lost_across_collectors(
+    database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
+) -> None:
+    """Frames that a broker lost are stated for each worker, also when the collector was a new one."""
+    sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
+    client = redis.Redis.from_url(broker_url)
+    for second in range(1, 10):
+        send(sender, maker, [], float(second))
+        if second in (2, 3, 6):
+            client.delete(STREAM)  # the broker came back empty
+        if second == 4:
+            drain(Collector(broker_url, {"db1": database}))
+    drain(Collector(broker_url, {"db1": database}))
+    sequence, lost, _ = worker_row(database, incarnation)
+    assert (sequence, lost) == (9, 5)  # 1, 2 and 3; 5 and 6
+
+
+def test_unknown_jobs_and_garbage_are_dropped_and_counted(
+    database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
+) -> None:
+    """A deleted job or a foreign entry in the stream does not stop the frames behind it."""
+    sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
+    redis.Redis.from_url(broker_url).xadd(STREAM, {FIELD: b"garbage"})
+    redis.Redis.from_url(broker_url).xadd(STREAM, {b"other": b"x"})
+    send(sender, maker, [calls(uuid.uuid4(), [1_000]), calls(job, [1_000])], 1.0)
+    collector = Collector(broker_url, {"db1": database})
+    drain(collector)
+    assert (collector.frames, collector.unknown, collector.undecodable) == (1, 1, 2)
+    with database.transaction() as conn:
+        conn.execute(models.job.delete())
+    send(sender, maker, [calls(job, [1_000])], 2.0)  # the collector still believes in this job
+    drain(collector)
+    assert worker_row(database, incarnation)[0] == 2
+
+
+def test_a_database_that_is_away_costs_nothing(
+    services: object, database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
+) -> None:
+    """Frames wait in the stream while the database refuses, and are stored once it is back."""
+    sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
+    collector, thread = start_collector(broker_url, {"db1": database})
+    admin = psycopg2.connect(database.url.replace("+psycopg2", "").replace(_name(database), "/postgres?"))
+    admin.autocommit = True
+    try:
+        send(sender, maker, [calls(job, [1_000] * 2)], 1.0)
+        until(lambda: worker_row(database, incarnation)[0] == 1)
+        name = _name(database).strip("/?")
+        with admin.cursor() as cursor:
+            cursor.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+            cursor.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+            send(sender, maker, [calls(job, [1_000] * 3)], 2.0)
+            until(lambda: collector.problem is not None)
+            assert redis.Redis.from_url(broker_url).xlen(STREAM) == 1
+            with pytest.raises(DatabaseFault), database.transaction():
+                pass
+            cursor.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        until(lambda: redis.Redis.from_url(broker_url).xlen(STREAM) == 0)
+        with database.transaction() as conn:
+            assert calls_by_op(conn, job)["read"].calls == 5
+        assert worker_row(database, incarnation)[:2] == (2, 0)
+    finally:
+        admin.close()
+        collector.stop()
+        thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_each_job_goes_to_its_own_database(
+    services: Settings, database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
+) -> None:
+    """A job lives wholly in one database, and so do its calls; every database learns how far the frames are."""
+    name = f"test_{uuid.uuid4().hex}"
+    admin = psycopg2.connect(services.databases[0].url.replace("+psycopg2", ""))
+    admin.autocommit = True
+    with contextlib.closing(admin), admin.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {name}")
+        other = Database("db0", database.url.replace(_name(database), f"/{name}?"))
+        try:
+            migrate(other)
+            sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
+            collector = Collector(broker_url, {"db0": other, "db1": database})
+            send(sender, maker, [calls(job, [1_000])], 1.0)
+            drain(collector)
+            with other.transaction() as conn:
+                assert calls_by_op(conn, job) == {}
+            with database.transaction() as conn:
+                assert calls_by_op(conn, job)["read"].calls == 1
+        finally:
+            other.dispose()
+            cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_what_a_slot_called_is_what_the_job_shows(
+    database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID, tmp_path: Path
+) -> None:
+    """From the storage layer of another process, killed at the end, to `calls_by_op`: every call, byte and error."""
+    shared = mmap.mmap(-1, REGION_BYTES)
+    root = os.fsencode(tmp_path)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            recorder = LiveRecorder(memoryview(shared))
+            recorder.select(job, Phase.EXPAND)
+            storage = Storage(recorder)
+            for n in range(50):
+                storage.write_file(root + b"/%d" % n, [b"x" * 100])
+            recorder.select(job, Phase.INDEX)
+            for n in range(51):
+                with contextlib.suppress(SourceFileError), storage.open(root + b"/%d" % n) as file:
+                    file.read()
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(pid, 0)
+    sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
+    send(sender, maker, RegionReader(memoryview(shared)).collect(), 1.0)
+    drain(Collector(broker_url, {"db1": database}))
+    with database.transaction() as conn:
+        found = calls_by_op(conn, job)
+        by_phase = calls_by_phase(conn, job)
+    assert {op: (t.calls, t.bytes, t.errors) for op, t in found.items()} == {
+        "open": (51, 0, 1),
+        "read": (50, 5000, 0),
+        "create": (50, 0, 0),
+        "write": (50, 5000, 0),
+        "close": (100, 0, 0),
+        "rename": (50, 0, 0),
+    }
+    assert all(0 < t.p50_us <= t.p99_us <= t.max_us for t in found.values())
+    assert (by_phase[Phase.EXPAND]["close"].calls, by_phase[Phase.INDEX]["close"].calls) == (50, 50)
+
+
+def _name(database: Database) -> str:
+    return "/" + database.url.rpartition("/")[2].partition("?")[0] + "?"

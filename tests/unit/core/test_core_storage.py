@@ -1,0 +1,372 @@
+"""core.storage on a real file system: what it does, what it records, what its errors mean."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import resource
+import socket
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.ids import path_id
+from core.operations import MemoryRecorder, NullRecorder, Op
+from core.records import FsyncPolicy
+from core.storage import EntryKind, Storage
+from core.storage_chunks import WRITE_SIZE, gathered
+
+
+@pytest.fixture
+def recorder() -> MemoryRecorder:
+    return MemoryRecorder()
+
+
+@pytest.fixture
+def storage(recorder: MemoryRecorder) -> Storage:
+    return Storage(recorder)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> bytes:
+    return os.fsencode(tmp_path)
+
+
+def ops(recorder: MemoryRecorder) -> list[str]:
+    return [record.op.label + ("!" if record.error else "") for record in recorder.records]
+
+
+def counts(recorder: MemoryRecorder) -> dict[str, int]:
+    return dict(Counter(ops(recorder)))
+
+
+def test_each_call_is_one_record(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
+    """Op, bytes, path and duration of every call, in the order they were made."""
+    path = root + b"/f"
+    with storage.create(path) as file:
+        assert file.write(b"abc") == 3
+        file.sync()
+    with storage.open(path) as opened:
+        assert opened.pread(2, 1) == b"bc"
+        assert opened.read() == b"abc"
+    storage.stat(path)
+    storage.rename(path, root + b"/g")
+    storage.scan(root)
+    storage.remove(root + b"/g")
+    storage.mkdir(root + b"/d")
+    storage.space(root)
+    found = recorder.records
+    assert [(r.op.label, r.bytes) for r in found] == [
+        *(("create", 0), ("write", 3), ("fsync", 0), ("close", 0)),
+        *(("open", 0), ("read", 2), ("read", 3), ("close", 0)),
+        *(("stat", 0), ("rename", 0), ("scan", 0), ("remove", 0), ("mkdir", 0), ("stat", 0)),
+    ]
+    assert all(r.error == 0 and r.duration_ns >= 0 for r in found)
+    assert [r.start_ns for r in found] == sorted(r.start_ns for r in found)
+    assert {r.path_id for r in found[:9]} == {path_id(path)}
+
+
+def test_entries_have_kinds_and_raw_names(storage: Storage, root: bytes) -> None:
+    """Links are not followed, names that are no text survive, nothing needs a stat."""
+    for name in (b"caf\xe9", b"f"):
+        Path(os.fsdecode(root + b"/" + name)).touch()
+    os.mkdir(root + b"/d")
+    os.symlink(b"d", root + b"/link")
+    os.symlink(b"loop", root + b"/loop")
+    os.mkfifo(root + b"/fifo")
+    assert {e.name: e.kind for e in storage.scan(root)} == {
+        b"caf\xe9": EntryKind.FILE,
+        b"f": EntryKind.FILE,
+        b"d": EntryKind.DIRECTORY,
+        b"link": EntryKind.LINK,
+        b"loop": EntryKind.LINK,
+        b"fifo": EntryKind.SPECIAL,
+    }
+
+
+def code_of(storage: Storage, path: bytes) -> tuple[ExceptionCode, int]:
+    with pytest.raises(SourceFileError) as caught:
+        storage.open(path)
+    assert "\n" not in str(caught.value)
+    return caught.value.code, caught.value.errno
+
+
+def test_what_is_no_regular_file_is_refused_at_once(storage: Storage, root: bytes) -> None:
+    """A FIFO without a writer does not hang, a device is not read, a link is not followed."""
+    os.mkfifo(root + b"/fifo")
+    os.symlink(b"/etc/hostname", root + b"/link")
+    os.symlink(b"loop", root + b"/loop")
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as listener, contextlib.chdir(os.fsdecode(root)):
+        listener.bind("s")  # relative: the path of a socket must be short
+    assert code_of(storage, root + b"/fifo")[0] is ExceptionCode.SPECIAL_FILE
+    assert code_of(storage, root + b"/s")[0] is ExceptionCode.SPECIAL_FILE
+    assert code_of(storage, b"/dev/zero")[0] is ExceptionCode.SPECIAL_FILE
+    assert code_of(storage, root + b"/link")[0] is ExceptionCode.SYMLINK
+    assert code_of(storage, root + b"/loop") == (ExceptionCode.SYMLINK, errno.ELOOP)
+    assert code_of(storage, root)[0] is ExceptionCode.UNREADABLE
+
+
+def test_source_files_that_are_gone_or_closed(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
+    """One file's trouble is an exception of that file, with the errno; the failed call is recorded too."""
+    Path(os.fsdecode(root + b"/f")).write_bytes(b"x")
+    assert code_of(storage, root + b"/gone") == (ExceptionCode.VANISHED, errno.ENOENT)
+    assert code_of(storage, root + b"/f/below") == (ExceptionCode.VANISHED, errno.ENOTDIR)
+    assert code_of(storage, root + b"/" + b"n" * 300) == (ExceptionCode.UNREADABLE, errno.ENAMETOOLONG)
+    with pytest.raises(SourceFileError, match="vanished: cannot list"):
+        storage.scan(root + b"/gone")
+    with pytest.raises(SourceFileError, match="vanished: cannot look at"):
+        storage.stat(root + b"/gone")
+    assert [r.error for r in recorder.records] == [
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.ENAMETOOLONG,
+        errno.ENOENT,
+        errno.ENOENT,
+    ]
+
+
+def test_permission_denied_is_unreadable(storage: Storage, root: bytes) -> None:
+    """A file that this user may not read is an exception, not a fault."""
+    path = root + b"/f"
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0))
+    with _not_root():
+        assert code_of(storage, path) == (ExceptionCode.UNREADABLE, errno.EACCES)
+
+
+@contextlib.contextmanager
+def _not_root() -> Iterator[None]:
+    user = os.geteuid()
+    if user == 0:  # root may read everything
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+def test_a_file_over_the_size_limit_is_a_fault(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
+    """A write that the system refuses fails the task, leaves no file, and is recorded with its errno."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (WRITE_SIZE + 5, limits[1]))
+    try:
+        with pytest.raises(StorageFault, match="ulimit -f") as caught:
+            storage.write_file(root + b"/f", [bytes(2 * WRITE_SIZE)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert caught.value.errno == errno.EFBIG
+    assert os.listdir(root) == []
+    assert [(r.bytes, r.error) for r in recorder.records if r.op is Op.WRITE] == [
+        (WRITE_SIZE, 0),
+        (5, 0),
+        (0, errno.EFBIG),
+    ]
+
+
+def test_a_root_that_is_gone_is_a_fault(storage: Storage, root: bytes) -> None:
+    """The source root itself is never "an item that vanished"."""
+    assert storage.root_identity(root) == (os.stat(root).st_dev, os.stat(root).st_ino)
+    with pytest.raises(StorageFault, match="then resume") as caught:
+        storage.root_identity(root + b"/gone")
+    assert caught.value.errno == errno.ENOENT
+    with pytest.raises(StorageFault):
+        storage.space(root + b"/gone")
+
+
+def test_reading_through_a_buffer_costs_few_calls(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
+    """Small reads and seeks inside the buffer are no calls; each read(2) is one record of its bytes."""
+    data = os.urandom(3_000_000)
+    Path(os.fsdecode(root + b"/f")).write_bytes(data)
+    raw = storage.open(root + b"/f")
+    assert (raw.size, raw.mtime_ns) == (len(data), os.stat(root + b"/f").st_mtime_ns)
+    with io.BufferedReader(raw, 1 << 20) as file:
+        got = b"".join(iter(lambda: file.read(1000), b""))
+        file.seek(-5, os.SEEK_END)
+        assert file.read() == data[-5:]
+        with pytest.raises(io.UnsupportedOperation):
+            file.fileno()
+    assert got == data
+    reads = [r.bytes for r in recorder.records if r.op is Op.READ]
+    assert sum(reads) == len(data) + 5
+    assert len(reads) <= 6
+    assert ops(recorder)[-1] == "close"
+
+
+def test_short_reads_and_writes_are_gone_on_with(
+    storage: Storage, recorder: MemoryRecorder, root: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system may move fewer bytes than asked for; each call is a record of what it really moved."""
+    real_write, real_pread = os.write, os.pread
+    monkeypatch.setattr(os, "write", lambda fd, data: real_write(fd, bytes(data)[:4]))
+    monkeypatch.setattr(os, "pread", lambda fd, size, offset: real_pread(fd, min(size, 3), offset))
+    assert storage.write_file(root + b"/f", [b"0123456789"]) == 10
+    with storage.open(root + b"/f") as file:
+        assert file.read() == b"0123456789"
+    assert [r.bytes for r in recorder.records if r.op is Op.WRITE] == [4, 4, 2]
+    assert [r.bytes for r in recorder.records if r.op is Op.READ] == [3, 3, 3, 1]
+
+
+def test_a_file_that_shrinks_while_it_is_read_ends(storage: Storage, root: bytes) -> None:
+    """Fewer bytes than announced are no endless loop."""
+    Path(os.fsdecode(root + b"/f")).write_bytes(b"x" * 100)
+    with storage.open(root + b"/f") as file:
+        os.truncate(root + b"/f", 10)
+        assert file.readall() == b"x" * 10
+
+
+def test_a_written_file_appears_whole_or_not_at_all(storage: Storage, root: bytes) -> None:
+    """Under its own name only complete; the old one stays until then; an error leaves no temporary file."""
+    path = root + b"/a/b/f"
+    assert storage.write_file(path, [b"old"]) == 3
+
+    def chunks() -> Iterator[bytes]:
+        yield b"x" * (WRITE_SIZE + 1)
+        assert Path(os.fsdecode(path)).read_bytes() == b"old"
+        raise KeyError("the parser failed")
+
+    with pytest.raises(KeyError):
+        storage.write_file(path, chunks())
+    assert os.listdir(root + b"/a/b") == [b"f"]
+    assert storage.write_file(path, [b"n", memoryview(b"ew"), bytearray(b"")]) == 3
+    assert Path(os.fsdecode(path)).read_bytes() == b"new"
+    assert storage.write_file(path, []) == 0
+    assert os.listdir(root + b"/a/b") == [b"f"]
+
+
+def test_directories_cost_no_call_for_each_file(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
+    """Only the first file of a directory pays for making it."""
+    for n in range(20):
+        storage.write_file(root + b"/x/y/%d" % n, [b"1"])
+    assert counts(recorder) == {"create!": 1, "mkdir!": 1, "mkdir": 2, "create": 20, "write": 20, "close": 20} | {
+        "rename": 20
+    }
+
+
+def test_a_create_never_replaces(storage: Storage, root: bytes) -> None:
+    """Two writers of one name are an error that names the file and says what to do."""
+    storage.create(root + b"/f").close()
+    with pytest.raises(StorageFault, match=r"cannot create .*/f: File exists; .*then resume"):
+        storage.create(root + b"/f")
+
+
+@given(st.lists(st.binary(max_size=50), max_size=30), st.integers(1, 20))
+@settings(max_examples=100)
+def test_gathering_keeps_the_bytes(chunks: list[bytes], size: int) -> None:
+    """Gathered writes hold the same bytes in the same order, all but the last of one size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.storage_chunks.WRITE_SIZE", size)
+        pieces = [bytes(piece) for piece in gathered(chunks)]
+    assert b"".join(pieces) == b"".join(chunks)
+    assert all(len(piece) == size for piece in pieces[:-1])
+    assert all(0 < len(piece) <= size for piece in pieces[-1:])
+
+
+def test_mkdir_and_remove(storage: Storage, root: bytes) -> None:
+    """Directories and those above them; a file in the way is an error; missing_ok is silent."""
+    storage.mkdir(root + b"/a/b/c")
+    storage.mkdir(root + b"/a/b/c")
+    with pytest.raises(StorageFault):
+        storage.mkdir(root + b"/a", exist_ok=False)
+    with pytest.raises(StorageFault):
+        storage.mkdir(root + b"/n/m", parents=False)
+    storage.create(root + b"/f").close()
+    with pytest.raises(StorageFault):
+        storage.mkdir(root + b"/f")
+    storage.remove(root + b"/gone", missing_ok=True)
+    with pytest.raises(StorageFault):
+        storage.remove(root + b"/gone")
+
+
+def test_remove_tree_does_not_follow_links(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
+    """Deleting a job's files leaves everything outside its directory alone; a missing tree is no error."""
+    storage.write_file(root + b"/keep/f", [b"1"])
+    storage.write_file(root + b"/job/a/b/f", [b"1"])
+    os.symlink(root + b"/keep", root + b"/job/a/link")
+    storage.remove_tree(root + b"/job")
+    storage.remove_tree(root + b"/job")
+    assert os.listdir(root) == [b"keep"]
+    assert os.listdir(root + b"/keep") == [b"f"]
+    assert counts(recorder)["remove"] == 5
+
+
+def test_fsync_policies(root: bytes) -> None:
+    """none: no fsync; file: each file and its directory at once; task: what was written, once, on request."""
+    found: dict[str, int] = {}
+    for policy in FsyncPolicy:
+        recorder = MemoryRecorder()
+        storage = Storage(recorder, policy)
+        directory = root + b"/" + policy.value.encode()
+        os.mkdir(directory)
+        for n in range(3):
+            storage.write_file(directory + b"/%d" % n, [b"1"])
+        storage.write_file(directory + b"/removed", [b"1"])
+        storage.remove(directory + b"/removed")
+        before = counts(recorder).get("fsync", 0)
+        os.unlink(directory + b"/2")  # by somebody else: it needs no fsync any more
+        storage.sync_written()
+        storage.sync_written()
+        found[policy.value] = before
+        found[policy.value + " on request"] = counts(recorder).get("fsync", 0) - before
+        assert counts(recorder).get("open", 0) == counts(recorder).get("close", 0) - 4
+    assert found == {
+        "none": 0,
+        "none on request": 0,
+        "file": 8,  # four files, four times their directory
+        "file on request": 0,
+        "task": 0,
+        "task on request": 3,  # two files that are there, one directory
+    }
+
+
+def test_sync_tree_is_recorded(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
+    """syncfs is one fsync call, on whatever path it is asked."""
+    storage.sync_tree(root)
+    assert ops(recorder) == ["open", "fsync", "close"]
+    with pytest.raises(StorageFault):
+        storage.sync_tree(root + b"/gone")
+
+
+def test_copy_in_publishes_a_local_file(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
+    """Scratch is read unrecorded, the filer written recorded; a missing scratch file says so and leaves nothing."""
+    data = os.urandom(WRITE_SIZE + 7)
+    local = os.fsdecode(root) + "/local"
+    Path(local).write_bytes(data)
+    assert storage.copy_in(local, root + b"/pub/f") == len(data)
+    assert Path(os.fsdecode(root + b"/pub/f")).read_bytes() == data
+    assert [r.bytes for r in recorder.records if r.op is Op.WRITE] == [WRITE_SIZE, 7]
+    assert "read" not in counts(recorder)
+    with pytest.raises(StorageFault, match=r"scratch file .*/none"):
+        storage.copy_in(os.fsdecode(root) + "/none", root + b"/pub/g")
+    assert os.listdir(root + b"/pub") == [b"f"]
+
+
+def test_a_failing_close_fails(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
+    """On NFS a full filer shows at close; the file must not be taken for written."""
+    file = storage.create(root + b"/f")
+    os.close(file._fd)
+    with pytest.raises(StorageFault):
+        file.close()
+    assert recorder.records[-1].error == errno.EBADF
+
+
+def test_open_files_run_out(root: bytes) -> None:
+    """Too many open files is this machine's trouble: a fault, never an exception of the item."""
+    storage = Storage(NullRecorder())
+    storage.create(root + b"/f").close()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 256), hard))
+    try:
+        with pytest.raises(StorageFault, match="ulimit -n") as caught:
+            held.extend(storage.open(root + b"/f") for _ in range(300))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for file in held:
+            file.close()
+    assert caught.value.errno == errno.EMFILE

@@ -1,0 +1,181 @@
+"""monitoring.live: counters in shared memory, pages, and slots that die."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import signal
+import time
+import uuid
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.operations import Op
+from core.records import PHASES, Phase
+from monitoring.histogram import Histogram
+from monitoring.live import PAGES, REGION_BYTES, LiveRecorder, RegionReader
+
+JOBS = [uuid.UUID(int=n << 70 | n) for n in range(1, 5)]
+
+
+def region() -> memoryview:
+    return memoryview(bytearray(REGION_BYTES))
+
+
+def test_growth_since_the_last_collect() -> None:
+    """A collect gives exactly what was recorded since the one before."""
+    buffer = region()
+    recorder, reader = LiveRecorder(buffer), RegionReader(buffer)
+    recorder.select(JOBS[0], Phase.WALK)
+    recorder.record(Op.READ, 1, 5_000, 100, 7, 0)
+    recorder.record(Op.READ, 1, 900_000, 50, 7, 5)
+    (delta,) = reader.collect()
+    assert (delta.job, delta.phase, delta.op) == (JOBS[0], Phase.WALK, Op.READ)
+    assert (delta.calls, delta.bytes, delta.errors, delta.total_ns, delta.max_ns) == (2, 150, 1, 905_000, 900_000)
+    expected = Histogram()
+    expected.record(5_000)
+    expected.record(900_000)
+    assert delta.histogram == expected
+    assert reader.collect() == []
+    recorder.record(Op.READ, 1, 7_000, 0, 7, 0)
+    (delta,) = reader.collect()
+    assert (delta.calls, delta.bytes, delta.errors) == (1, 0, 0)
+    assert 7_000 <= delta.max_ns <= 7_000 * 17 / 16  # not the largest so far: the bound of its bucket
+    recorder.record(Op.READ, 1, 1 << 40, 0, 7, 0)
+    assert reader.collect()[0].max_ns == 1 << 40
+
+
+@given(st.lists(st.integers(-5, 1 << 40), min_size=1, max_size=60))
+@settings(max_examples=100)
+def test_buckets_are_those_of_the_histogram(values: list[int]) -> None:
+    """The bucket arithmetic written out in `record` is that of monitoring.histogram."""
+    buffer = region()
+    recorder, reader = LiveRecorder(buffer), RegionReader(buffer)
+    recorder.select(JOBS[0], Phase.INDEX)
+    expected = Histogram()
+    for value in values:
+        recorder.record(Op.STAT, 0, value, 0, 0, 0)
+        expected.record(max(value, 0))
+    (delta,) = reader.collect()
+    assert delta.histogram == expected
+    assert delta.max_ns == max(0, *values)
+
+
+keys = st.tuples(st.sampled_from(JOBS), st.sampled_from(PHASES))
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("select"), keys),
+        st.tuples(st.just("record"), st.sampled_from(list(Op))),
+        st.tuples(st.just("collect"), st.none()),
+        st.tuples(st.just("reborn"), st.none()),
+    ),
+    max_size=120,
+)
+
+
+@given(steps)
+@settings(max_examples=150, deadline=None)
+def test_pages_never_mix_and_nothing_is_lost(script: list[tuple[str, object]]) -> None:
+    """However a slot changes job and phase, collects fall and slots are replaced: each call is counted once, under
+    the key it was made for, or (only when no page was free) as lost."""
+    buffer = region()
+    reader = RegionReader(buffer)
+    made: Counter[object] = Counter()
+    seen: Counter[object] = Counter()
+    key: object = None
+    # A full region is waited for: the reader collects while the slot sleeps, as the parent does.
+    recorder = LiveRecorder(buffer, sleep=lambda _: take())
+
+    def take() -> None:
+        for delta in reader.collect():
+            seen[(delta.job, delta.phase), delta.op] += delta.calls
+
+    for what, value in script:
+        if what == "select":
+            key = value
+            recorder.select(*value)  # type: ignore[misc]
+        elif what == "record" and key is not None:
+            recorder.record(value, 0, 1234, 1, 0, 0)  # type: ignore[arg-type]
+            made[key, value] += 1
+        elif what == "collect":
+            take()
+        elif what == "reborn":
+            recorder, key = LiveRecorder(buffer, sleep=lambda _: take()), None
+    take()
+    assert seen == made
+    assert reader.lost == 0
+
+
+def test_without_a_reader_calls_are_counted_as_lost() -> None:
+    """A slot whose reader is gone goes on after a bounded wait, and says how many calls nobody will see."""
+    buffer = region()
+    now = [0.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    recorder = LiveRecorder(buffer, wait_seconds=2.0, monotonic=lambda: now[0], sleep=sleep)
+    for n in range(PAGES + 1):
+        recorder.select(uuid.UUID(int=n + 1), Phase.WALK)
+        recorder.record(Op.OPEN, 0, 1, 0, 0, 0)
+    assert 2.0 <= now[0] <= 2.1
+    reader = RegionReader(buffer)
+    assert sum(d.calls for d in reader.collect()) == PAGES
+    recorder.select(uuid.UUID(int=99), Phase.WALK)
+    assert reader.lost == 1
+    recorder.record(Op.OPEN, 0, 1, 0, 0, 0)
+    assert [d.job.int for d in reader.collect()] == [99]
+
+
+def test_a_page_is_used_anew_only_after_its_final_state_was_read() -> None:
+    """Closed pages wait for the reader; their last calls are in its next collect."""
+    buffer = region()
+    recorder, reader = LiveRecorder(buffer, wait_seconds=0.0), RegionReader(buffer)
+    for n in range(3 * PAGES):
+        recorder.select(uuid.UUID(int=n + 1), Phase.WALK)
+        recorder.record(Op.OPEN, 0, 1, 0, 0, 0)
+        assert [d.job.int for d in reader.collect()] == [n + 1]
+    assert reader.lost == 0
+
+
+def test_sigkill_loses_nothing() -> None:
+    """A killed slot's calls are in the parent's memory, and the next incarnation goes on."""
+    shared = mmap.mmap(-1, REGION_BYTES)
+    reader = RegionReader(memoryview(shared))
+    for _ in range(2):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                recorder = LiveRecorder(memoryview(shared))
+                recorder.select(JOBS[0], Phase.EXPAND)
+                for _ in range(1000):
+                    recorder.record(Op.WRITE, 0, 2_000, 10, 0, 0)
+            finally:
+                os.kill(os.getpid(), signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        assert os.WTERMSIG(status) == signal.SIGKILL
+    (delta,) = reader.collect()
+    assert (delta.calls, delta.bytes) == (2000, 20_000)
+
+
+def test_recording_is_cheap() -> None:
+    """A call costs at most 5 µs to record, on the fastest of many tries (other programs may run here)."""
+    recorder = LiveRecorder(region())
+    recorder.select(JOBS[0], Phase.WALK)
+
+    def once() -> float:
+        start = time.perf_counter_ns()
+        for _ in range(1000):
+            recorder.record(Op.READ, 0, 123_456, 4096, 7, 0)
+        return (time.perf_counter_ns() - start) / 1_000_000
+
+    assert min(once() for _ in range(30)) <= 5.0
+
+
+def test_wrong_region_size_is_refused() -> None:
+    """A slot table of another version is an error, not memory corruption."""
+    with pytest.raises(ValueError, match="bytes"):
+        LiveRecorder(memoryview(bytearray(64)))
