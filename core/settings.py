@@ -31,6 +31,7 @@ class Settings:
     index_engine: str = "tantivy"
     slot_memory_mb: int = 1024  # private memory a slot may have before it is refused more (RLIMIT_DATA)
     log_level: str = "WARNING"
+    plugins: tuple[str, ...] = ()  # modules with format handlers that are not ours (worker.plugins)
 
     @property
     def embedded(self) -> bool:
@@ -49,6 +50,8 @@ class Settings:
         }
         if self.databases:
             out["EDBENCH_DATABASES"] = ",".join(f"{d.name}={d.url}" for d in self.databases)
+        if self.plugins:
+            out["EDBENCH_PLUGINS"] = ",".join(self.plugins)
         if self.broker:
             out["EDBENCH_BROKER"] = self.broker
         return out
@@ -94,4 +97,5 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         index_engine=engine,
         slot_memory_mb=_positive(env, "EDBENCH_SLOT_MEMORY_MB", 1024),
         log_level=env.get("EDBENCH_LOG_LEVEL") or "WARNING",
+        plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", "").split(",")))),
     )

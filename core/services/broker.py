@@ -1,0 +1,156 @@
+"""The embedded broker: one Valkey server that keeps nothing; the ledger survives its loss (design §3)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from core.errors import BrokerFault, StorageFault
+from core.services.address import BrokerAddress, write_private
+from core.services.binaries import valkey_server
+from core.services.place import Home
+from core.services.process import last_line, rotate, spawn, stop
+
+START_SECONDS = 20.0
+_ATTEMPTS = 5  # another port each
+_STOP = ((signal.SIGTERM, 5.0),)
+
+
+class BrokerServer:
+    """Belongs to the keeper. The port and the password stay the same when it is started again."""
+
+    def __init__(self, home: Home, max_clients: int) -> None:
+        self._directory = home.directory / "broker"
+        self._log = home.logs / "broker.log"
+        self._max_clients = max_clients
+        self._process: subprocess.Popen[bytes] | None = None
+        self._port = 0
+        self._password = secrets.token_hex(24)
+
+    @property
+    def pid(self) -> int:
+        """Process id; 0 when it was never started."""
+        return self._process.pid if self._process else 0
+
+    def address(self) -> BrokerAddress:
+        """Where it listens."""
+        return BrokerAddress(pid=self.pid, port=self._port, password=self._password, log=str(self._log))
+
+    def open(self) -> None:
+        """Start it and wait until it answers. Raises StorageFault or BrokerFault."""
+        rotate(self._log)
+        for _ in range(_ATTEMPTS):
+            self._port = free_port()
+            try:
+                self._directory.mkdir(mode=0o700, exist_ok=True)
+                self._write_config()
+            except OSError as error:
+                raise StorageFault(f"cannot write to {self._directory}: {error.strerror or error}") from error
+            self._spawn()
+            if self._wait():
+                return
+        raise BrokerFault(f"the broker did not start: {last_line(self._log) or 'it said nothing'}; see {self._log}")
+
+    def _write_config(self) -> None:
+        """In a private file, because a command line is there for everybody to read."""
+        write_private(
+            self._directory / "valkey.conf",
+            "\n".join(
+                [
+                    "bind 127.0.0.1",
+                    f"port {self._port}",
+                    f"requirepass {self._password}",
+                    f"dir {_quoted(self._directory)}",
+                    'save ""',
+                    "appendonly no",
+                    "daemonize no",
+                    f"maxclients {self._max_clients}",
+                    "maxmemory-policy noeviction",
+                    "loglevel notice",
+                    'logfile ""',  # to standard output
+                    "",
+                ]
+            ),
+        )
+
+    def _spawn(self) -> None:
+        (self._directory / "dump.rdb").unlink(missing_ok=True)  # nothing of an earlier life may come back
+        self._process = spawn(
+            [valkey_server(), self._directory / "valkey.conf"],
+            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
+            log=self._log,
+            cwd=Path("/"),
+        )
+
+    def _wait(self) -> bool:
+        deadline = time.monotonic() + START_SECONDS
+        while self._process is not None and self._process.poll() is None and time.monotonic() < deadline:
+            if answers(self._port, self._password):
+                return True
+            time.sleep(0.01)
+        self.close()
+        return False
+
+    def tend(self) -> bool:
+        """Start it again, empty, if it died; whether that was needed. Raises OSError."""
+        if self._process is not None and self._process.poll() is None:
+            return False
+        self._spawn()
+        return True
+
+    def close(self) -> None:
+        """Stop it; what it held is gone."""
+        if self._process is not None:
+            stop(self._process, _STOP)
+
+
+def _quoted(path: Path) -> str:
+    """A path as valkey.conf takes it: every byte that is not plain as \\xNN."""
+    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-"
+    return '"' + "".join(chr(b) if b in plain else f"\\x{b:02x}" for b in os.fsencode(path)) + '"'
+
+
+def answers(port: int, password: str) -> bool:
+    """Whether a broker with this password listens there."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
+            connection.sendall(f"AUTH {password}\r\nPING\r\n".encode())
+            reply = b""
+            while reply.count(b"\r\n") < 2:
+                got = connection.recv(256)
+                if not got:
+                    return False
+                reply += got
+    except OSError:
+        return False
+    return reply == b"+OK\r\n+PONG\r\n"
+
+
+def free_port() -> int:
+    """A loopback port that is free now and that the kernel gives to no outgoing connection, so that a broker
+    which dies finds it free again."""
+    low, high = _ephemeral_range()
+    choices = [port for port in range(10_000, 61_000) if not low <= port <= high] or list(range(20_000, 61_000))
+    for _ in range(200):
+        port = secrets.choice(choices)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise BrokerFault("no free port on 127.0.0.1 for the broker; is the loopback interface up?")
+
+
+def _ephemeral_range() -> tuple[int, int]:
+    try:
+        low, high = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
+    except (OSError, ValueError):
+        return 32_768, 60_999
+    return int(low), int(high)

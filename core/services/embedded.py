@@ -1,0 +1,183 @@
+"""A command's way to the embedded services: the first one starts them, others attach, the last one out stops them."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import psycopg2
+
+import core
+from core import errors
+from core.errors import DatabaseFault, EdbenchError, StorageFault, SystemFault, UsageError
+from core.services.address import USER, Addresses, ServerAddress, read_addresses
+from core.services.locks import FileLock, is_held, open_lock
+from core.services.place import Home, scratch_error
+from core.services.postgres_settings import connections_for
+from core.services.process import last_line, rotate
+from core.settings import DatabaseAddress, Settings
+
+ATTACH_SECONDS = 180.0  # a predecessor stopping, or another command starting them
+LEAVE_SECONDS = 90.0
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+
+@contextlib.contextmanager
+def embedded_services(settings: Settings, *, databases: Sequence[str] = ("db1",), slots: int) -> Iterator[Settings]:
+    """Settings with `databases` and `broker` filled in, valid inside the `with`.
+
+    `slots` is the number of slots, over all workers, that this command is going to use; the number of
+    connections the database takes follows from it. Settings that name databases already are given back as they
+    are. Raises UsageError, StorageFault, DatabaseFault or BrokerFault with one line saying what to do.
+    """
+    if not settings.embedded:
+        if settings.broker is None:
+            raise UsageError("EDBENCH_DATABASES is set but EDBENCH_BROKER is not; set it to redis://host:port/0")
+        yield settings
+        return
+    for name in databases:
+        if not _NAME.fullmatch(name):
+            raise UsageError(f"{name!r} cannot name a database; use lower-case letters, digits and _")
+    home = Home(settings.scratch)
+    home.prepare()
+    with _attached(home, slots, databases) as addresses:
+        yield dataclasses.replace(
+            settings,
+            databases=tuple(DatabaseAddress(name=n, url=addresses.server_of(n).url(n)) for n in databases),
+            broker=addresses.broker.url,
+        )
+
+
+def running_services(scratch: Path) -> Addresses | None:
+    """Addresses and process ids of what runs for this scratch directory now; None when nothing does."""
+    home = Home(scratch)
+    return read_addresses(home.address_file) if _kept(home) else None
+
+
+def _kept(home: Home) -> bool:
+    return home.lock("keeper").exists() and is_held(home.lock("keeper"))
+
+
+@contextlib.contextmanager
+def _attached(home: Home, slots: int, databases: Sequence[str]) -> Iterator[Addresses]:
+    try:
+        users = FileLock(home.lock("users"))
+    except OSError as error:
+        raise scratch_error(home.scratch, error) from error
+    keepers: list[subprocess.Popen[bytes]] = []
+    try:
+        if not users.wait_shared(ATTACH_SECONDS):
+            raise SystemFault(f"the services in {home.scratch} do not end; see {home.logs / 'keeper.log'}")
+        with open_lock(home.lock("start")) as start:
+            if not start.wait_alone(ATTACH_SECONDS):
+                raise SystemFault(f"another command has been starting the services in {home.scratch} for too long")
+            addresses = _join(home, slots, databases, keepers)
+        yield addresses
+    finally:
+        _leave(home, users, keepers)
+
+
+def _join(home: Home, slots: int, databases: Sequence[str], keepers: list[subprocess.Popen[bytes]]) -> Addresses:
+    """Addresses of services that answer and hold the databases. A keeper that is there may be starting still, or
+    have been killed a moment ago, and its database may be recovering: look again until the time is over."""
+    deadline = time.monotonic() + ATTACH_SECONDS
+    while True:
+        if not _kept(home):
+            keepers.append(_start_keeper(home, slots))
+        addresses = read_addresses(home.address_file)
+        fault = DatabaseFault(f"the embedded services do not come up; see {home.logs / 'keeper.log'}")
+        if addresses is not None:
+            _check_connections(addresses, slots)
+            try:
+                for name in databases:
+                    _ensure_database(addresses.server_of(name), name)
+                return addresses
+            except DatabaseFault as error:
+                fault = error
+        if time.monotonic() > deadline:
+            raise fault
+        time.sleep(0.05)
+
+
+def _start_keeper(home: Home, slots: int) -> subprocess.Popen[bytes]:
+    """Start it and wait for its line. It gets no terminal and none of our pipes but one, so nobody waits for it."""
+    log = home.logs / "keeper.log"
+    rotate(log)
+    with log.open("ab") as output:
+        keeper = subprocess.Popen(
+            [sys.executable, "-m", "core.services.keeper", str(home.scratch), str(slots)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=output,
+            cwd=Path(core.__file__).parents[1],
+            start_new_session=True,
+        )
+    assert keeper.stdout is not None
+    with keeper.stdout as pipe:
+        line = pipe.readline()
+    if not line:
+        keeper.wait()
+        raise SystemFault(f"the services did not start: {last_line(log) or 'their keeper was killed'}; see {log}")
+    message = json.loads(line)
+    if "error" in message:
+        keeper.wait()
+        kind = getattr(errors, message["error"], SystemFault)
+        raise kind(message["text"]) if issubclass(kind, EdbenchError) else SystemFault(message["text"])
+    return keeper
+
+
+def _check_connections(addresses: Addresses, slots: int) -> None:
+    allowed = min(server.max_connections for server in addresses.servers)
+    if connections_for(slots) > allowed:
+        raise UsageError(
+            f"the services that another command started allow {allowed} connections, too few for {slots} slots; "
+            "wait until that command has ended, or use fewer workers"
+        )
+
+
+def _leave(home: Home, users: FileLock, keepers: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Give up our share; if nobody else has one, wait until the services are gone."""
+    users.release()
+    deadline = time.monotonic() + LEAVE_SECONDS
+    while is_held(home.lock("keeper")) and time.monotonic() < deadline:
+        if users.try_shared():  # the keeper is not stopping yet
+            alone = users.try_alone()
+            users.release()
+            if not alone:
+                break  # others are still there
+        time.sleep(0.02)
+    users.close()
+    if not is_held(home.lock("keeper")):
+        for keeper in keepers:
+            keeper.wait()
+
+
+def _ensure_database(server: ServerAddress, name: str) -> None:
+    """CREATE DATABASE unless it is there; another command may be doing the same."""
+    try:
+        connection = psycopg2.connect(
+            host=server.socket_dir, user=USER, password=server.password, dbname="postgres", connect_timeout=5
+        )
+    except psycopg2.OperationalError as error:
+        raise DatabaseFault(f"the embedded database does not answer: {str(error).strip()}; see {server.log}") from error
+    try:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,))
+            if cursor.fetchone() is None:
+                cursor.execute(f'CREATE DATABASE "{name}"')
+    except (psycopg2.errors.DuplicateDatabase, psycopg2.errors.UniqueViolation):
+        return
+    except psycopg2.errors.DiskFull as error:
+        raise StorageFault(f"no space left for database {name}; free some in scratch") from error
+    except psycopg2.Error as error:
+        raise DatabaseFault(f"database {name} cannot be made: {str(error).strip()}; see {server.log}") from error
+    finally:
+        connection.close()

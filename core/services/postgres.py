@@ -1,0 +1,229 @@
+"""One embedded PostgreSQL server: made with initdb, started, kept, stopped."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psycopg2
+
+from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
+from core.services.address import USER, ServerAddress, write_private
+from core.services.binaries import postgres_for, postgres_version
+from core.services.place import Home, give_to, make_socket_dir, postgres_place, server_user
+from core.services.postgres_settings import server_arguments
+from core.services.process import RunAs, last_line, rotate, spawn, stop
+
+START_SECONDS = 120.0  # crash recovery of a large log included
+_LEFTOVER_SECONDS = 15.0  # how long a predecessor may take to go
+_ROOM = 100_000_000  # bytes of a fresh database with its first log, rounded up
+_STOP = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0))  # fast, then immediate; both are crash-safe
+_TROUBLE = ("FATAL", "PANIC", "could not", "error:", "cannot")
+
+
+class PostgresServer:
+    """Belongs to the keeper. `open` prepares and starts it; afterwards `tend` brings it back when it dies."""
+
+    def __init__(self, name: str, home: Home, max_connections: int) -> None:
+        self.name = name
+        self._home = home
+        self._log = home.logs / f"{name}.log"
+        self._max_connections = max_connections
+        self._process: subprocess.Popen[bytes] | None = None
+        self._run_as: RunAs | None = None
+        self._place = home.directory
+        self._programs = home.directory
+        self._socket_dir = home.directory
+        self._password = ""
+
+    @property
+    def pid(self) -> int:
+        """Process id of the postmaster; 0 when it was never started."""
+        return self._process.pid if self._process else 0
+
+    def address(self) -> ServerAddress:
+        """Where it listens."""
+        return ServerAddress(
+            name=self.name,
+            pid=self.pid,
+            socket_dir=str(self._socket_dir),
+            password=self._password,
+            max_connections=self._max_connections,
+            log=str(self._log),
+        )
+
+    def open(self) -> None:
+        """Make the data if there are none, start, and wait until it answers.
+
+        Raises UsageError for data it must not touch, StorageFault or DatabaseFault when it will not start.
+        """
+        self._place = postgres_place(self._home)
+        self._run_as = server_user(self._place)
+        self._programs = postgres_for(self._run_as, self._place) / "bin"
+        rotate(self._log)
+        if (self._place / "data").exists():
+            self._check_version()
+        else:
+            self._make_data()
+        self._password = self._read_password()
+        self._socket_dir = make_socket_dir(self._run_as)
+        self._start_and_wait()
+
+    def _check_version(self) -> None:
+        try:
+            found = (self._place / "data" / "PG_VERSION").read_text().strip()
+        except OSError as error:
+            raise UsageError(
+                f"{self._place / 'data'} holds no database ({error.strerror}); remove {self._home.scratch} to start anew"
+            ) from error
+        ours = postgres_version().partition(".")[0]
+        if found != ours:
+            raise UsageError(
+                f"{self._place} holds data of PostgreSQL {found}, and this edbench comes with {ours}; "
+                "set EDBENCH_SCRATCH to another directory, or remove this one together with the jobs in it"
+            )
+
+    def _read_password(self) -> str:
+        try:
+            return (self._place / "password").read_text().strip()
+        except OSError as error:
+            raise UsageError(
+                f"the password of the database in {self._place} cannot be read ({error.strerror}); "
+                f"remove {self._home.scratch} to start anew"
+            ) from error
+
+    def _make_data(self) -> None:
+        """initdb beside the final place, renamed when it is whole: a killed initdb leaves nothing half made."""
+        free = shutil.disk_usage(self._place).free
+        if free < _ROOM:
+            raise StorageFault(f"{self._place} has {free // 10**6} MB free; a new database needs {_ROOM // 10**6} MB")
+        draft, pwfile, kept = (self._place / name for name in ("data.new", "pwfile", "password.new"))
+        password = secrets.token_hex(24) + "\n"
+        try:
+            shutil.rmtree(draft, ignore_errors=True)
+            write_private(kept, password)
+            write_private(pwfile, password)
+            give_to(pwfile, self._run_as)
+            draft.mkdir(mode=0o700)
+            give_to(draft, self._run_as)
+            self._initdb(draft, pwfile)
+            kept.rename(self._place / "password")
+            draft.rename(self._place / "data")
+        except OSError as error:
+            raise StorageFault(f"cannot make a database in {self._place}: {error.strerror or error}") from error
+        finally:
+            pwfile.unlink(missing_ok=True)
+
+    def _initdb(self, draft: Path, pwfile: Path) -> None:
+        process = spawn(
+            [
+                self._programs / "initdb",
+                f"--pgdata={draft}",
+                f"--username={USER}",
+                f"--pwfile={pwfile}",
+                "--auth=scram-sha-256",
+                "--encoding=UTF8",
+                "--locale-provider=builtin",
+                "--builtin-locale=C.UTF-8",
+                "--locale=C",
+                "--no-data-checksums",
+                "--no-instructions",
+            ],
+            env=self._environment(),
+            log=self._log,
+            cwd=self._place,
+            run_as=self._run_as,
+        )
+        if process.wait() != 0:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise _fault("could not make its files", self._place, self._log)
+
+    def _environment(self) -> dict[str, str]:
+        return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC", "HOME": "/", "PGTZ": "UTC"}
+
+    def _spawn(self) -> None:
+        self._process = spawn(
+            [
+                self._programs / "postgres",
+                "-D",
+                self._place / "data",
+                *server_arguments(self._socket_dir, self._max_connections),
+            ],
+            env=self._environment(),
+            log=self._log,
+            cwd=Path("/"),
+            run_as=self._run_as,
+            death_signal=signal.SIGQUIT,
+        )
+
+    def _start_and_wait(self) -> None:
+        self._spawn()
+        start = time.monotonic()
+        while not self._answers():
+            if self._exited():
+                why = last_line(self._log, containing=_TROUBLE)
+                in_the_way = "lock file" in why or "shared memory block" in why
+                if not in_the_way or time.monotonic() - start > _LEFTOVER_SECONDS:
+                    raise _fault("did not start", self._place, self._log)
+                self._end_leftover(time.monotonic() - start > _LEFTOVER_SECONDS / 3)
+                time.sleep(0.2)
+                self._spawn()
+            if time.monotonic() - start > START_SECONDS:
+                raise DatabaseFault(f"PostgreSQL did not answer within {START_SECONDS:.0f} s; see {self._log}")
+            time.sleep(0.01)
+
+    def _exited(self) -> bool:
+        return self._process is None or self._process.poll() is not None
+
+    def _answers(self) -> bool:
+        try:
+            psycopg2.connect(
+                host=str(self._socket_dir), user=USER, password=self._password, dbname="postgres", connect_timeout=5
+            ).close()
+        except psycopg2.OperationalError as error:
+            if "password authentication failed" in str(error):
+                raise UsageError(
+                    f"the password in {self._place} is not the database's; remove {self._home.scratch} to start anew"
+                ) from error
+            return False
+        return True
+
+    def _end_leftover(self, hard: bool) -> None:
+        """A server that a killed keeper left over our data: it is going already; help it along in the end."""
+        try:
+            pid = int((self._place / "data" / "postmaster.pid").read_text().split("\n", 1)[0])
+            same = os.path.samefile(f"/proc/{pid}/cwd", self._place / "data")
+        except (OSError, ValueError):
+            return
+        if hard and same:
+            try:
+                os.kill(pid, signal.SIGQUIT)
+            except ProcessLookupError:
+                return
+
+    def tend(self) -> bool:
+        """Start it again if it died, without waiting for it to answer; whether that was needed. Raises OSError."""
+        if not self._exited():
+            return False
+        self._spawn()
+        return True
+
+    def close(self) -> None:
+        """Stop it in good order, hard in the end; its data stay."""
+        if self._process is not None:
+            stop(self._process, _STOP)
+
+
+def _fault(what: str, place: Path, log: Path) -> SystemFault:
+    full = last_line(log, containing=("No space left",))
+    if "No space left" in full or shutil.disk_usage(place).free < _ROOM // 10:
+        return StorageFault(f"PostgreSQL has no space left in {place}; free some and try again")
+    why = last_line(log, containing=_TROUBLE) or "it said nothing"
+    if "effective user ID" in why:
+        return SystemFault("PostgreSQL wants its user to have an entry in /etc/passwd; add one, or run as another user")
+    return DatabaseFault(f"PostgreSQL {what} in {place}: {why}; see {log}")

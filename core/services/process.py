@@ -1,0 +1,87 @@
+"""Child processes that do not outlive their parent: own session, parent-death signal, ended as a group."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.services import launch
+
+
+@dataclass(frozen=True, slots=True)
+class RunAs:
+    """The user a child process runs as."""
+
+    uid: int
+    gid: int
+
+
+def spawn(
+    command: Sequence[str | os.PathLike[str]],
+    *,
+    env: Mapping[str, str],
+    log: Path,
+    cwd: Path,
+    run_as: RunAs | None = None,
+    death_signal: signal.Signals = signal.SIGKILL,
+) -> subprocess.Popen[bytes]:
+    """Start `command` in a session of its own with its output appended to `log`.
+
+    The kernel sends it `death_signal` when the *thread* that called this ends, so call it from one that lives
+    as long as the child shall. Raises OSError when it cannot be started.
+    """
+    user = run_as or RunAs(launch.KEEP, launch.KEEP)
+    wrapper = [sys.executable, "-I", "-S", launch.__file__, os.getpid(), int(death_signal), user.uid, user.gid]
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [*(str(part) for part in wrapper), *(os.fspath(part) for part in command)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+
+
+def signal_group(process: subprocess.Popen[bytes], signum: signal.Signals) -> None:
+    """Signal everything in the session that `spawn` made; nothing happens when it is gone already."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signum)
+
+
+def stop(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Signals, float]]) -> None:
+    """Signal the process, giving it so many seconds after each, then SIGKILL whatever is left of its group."""
+    for signum, seconds in steps:
+        if process.poll() is not None:
+            break
+        process.send_signal(signum)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+    signal_group(process, signal.SIGKILL)
+    process.wait()
+
+
+def rotate(log: Path) -> None:
+    """Keep one older log beside a new empty one."""
+    with contextlib.suppress(FileNotFoundError):
+        log.replace(log.with_name(log.name + ".1"))
+
+
+def last_line(log: Path, *, containing: tuple[str, ...] = ()) -> str:
+    """The last line of a log that holds one of the words (any line if there are none); "" if there is none."""
+    try:
+        with log.open("rb") as source:
+            source.seek(max(0, source.seek(0, os.SEEK_END) - 16_384))
+            lines = source.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    lines = [line.strip() for line in lines if line.strip()]
+    wanted = [line for line in lines if any(word in line for word in containing)]
+    return (wanted or lines or [""])[-1]

@@ -1,0 +1,145 @@
+"""A ledger with tasks in it, and workers as real processes that run them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from kombu.exceptions import OperationalError
+
+from core.celery_app import TASK_NAME, make_app, queue_name
+from core.records import ROOT_CUSTODIAN, Custodian, JobOptions, NewTask, Phase
+from core.settings import DatabaseAddress, Settings
+from sql import jobs, ledger
+from sql.session import Database
+
+_HARNESS = Path(__file__).with_name("harness_worker.py")
+_ROOT = Path(__file__).parents[3]
+T = TypeVar("T")
+
+
+@dataclass
+class Bench:
+    """One job in a real database, the sending half of a queue manager, and the workers of the test."""
+
+    database: Database
+    broker: str
+    scratch: Path
+    job: uuid.UUID = field(default_factory=uuid.uuid4)
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def until(self, look: Callable[[], T], seconds: float = 20.0) -> T:
+        """What `look` gives once it is true; fails with the worker's log when it never is."""
+        deadline = time.monotonic() + seconds
+        while not (found := look()):
+            assert time.monotonic() < deadline, f"not in time:\n{self.log()}"
+            time.sleep(0.02)
+        return found
+
+    def log(self) -> str:
+        """What the workers said."""
+        return "".join(file.read_text() for file in sorted(self.scratch.glob("*.log")))
+
+    def tasks(self, *payloads: dict[str, Any], lease: float = 30.0) -> None:
+        """A running job with these tasks."""
+        with self.database.transaction() as conn:
+            jobs.create_job(
+                conn,
+                id=self.job,
+                name="test",
+                client="",
+                project="",
+                source=b"/",
+                device=1,
+                inode=1,
+                options=JobOptions(lease_seconds=lease),
+                custodians=[Custodian(number=0, name=ROOT_CUSTODIAN)],
+                tasks=[
+                    NewTask(phase=Phase.WALK, weight=1, payload={"item": str(uuid.UUID(int=n + 1)), **payload})
+                    for n, payload in enumerate(payloads)
+                ],
+                workers=1,
+                slots=1,
+            )
+
+    def send(self) -> int:
+        """Dispatch what is pending and send the messages, as the queue manager does; how many went out."""
+        with self.database.transaction() as conn:
+            ids = ledger.dispatch(conn, self.job, 1_000)
+        app = make_app(self.broker)
+        sent = 0
+        try:
+            for task in ids:
+                app.send_task(TASK_NAME, args=[self.database.name, task], queue=queue_name(self.database.name))
+                sent += 1
+        except OperationalError:
+            with self.database.transaction() as conn:
+                ledger.undispatch(conn, ids[sent:])
+        finally:
+            app.close()
+        return sent
+
+    def rows(self, statement: str) -> list[Any]:
+        """Rows of a query."""
+        with self.database.transaction() as conn:
+            return list(conn.exec_driver_sql(statement))
+
+    def one(self, statement: str) -> Any:
+        """The one row of a query."""
+        (row,) = self.rows(statement)
+        return row
+
+    def done(self, *, resend: bool = True) -> bool:
+        """Whether every task is done; sends what is pending again."""
+        states = {row.state for row in self.rows("SELECT state FROM task")}
+        if resend and "pending" in states:
+            self.send()
+        return states == {"done"}
+
+    def start(
+        self, name: str = "w1", slots: int = 1, grace: float = 10.0, memory_mb: int = 1024
+    ) -> subprocess.Popen[bytes]:
+        """A worker; returns once it has registered."""
+        settings = Settings(
+            databases=(DatabaseAddress(name=self.database.name, url=self.database.url),),
+            broker=self.broker,
+            storage=self.scratch / "storage",
+            scratch=self.scratch,
+            slot_memory_mb=memory_mb,
+        )
+        with (self.scratch / f"{name}.log").open("ab") as log:
+            worker = subprocess.Popen(
+                [sys.executable, str(_HARNESS), name, str(slots), str(grace)],
+                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(_ROOT), **settings.environment()},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.workers.append(worker)
+        registered = f"SELECT 1 FROM worker WHERE name = '{name}'"
+        self.until(lambda: self.rows(registered) or worker.poll() is not None)
+        assert worker.poll() is None, self.log()
+        return worker
+
+
+@pytest.fixture
+def bench(database: Database, broker_url: str, open_dir: Path) -> Iterator[Bench]:
+    """A bench; its workers are gone after the test."""
+    scratch = open_dir / f"worker-{uuid.uuid4().hex}"
+    scratch.mkdir()
+    bench = Bench(database, broker_url, scratch)
+    yield bench
+    for worker in bench.workers:
+        if worker.poll() is None:
+            os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()

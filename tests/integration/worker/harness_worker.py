@@ -1,0 +1,75 @@
+"""A worker whose tasks misbehave on demand: real supervisor, slots and Celery, with a handler of the tests' own.
+
+Run as a program: NAME SLOTS GRACE, settings from EDBENCH_* variables. A task's payload says what it does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import sys
+import time
+import uuid
+from pathlib import Path
+
+from core.errors import TaskLost
+from core.operations import Op
+from core.records import TaskResult
+from core.settings import read_settings
+from sql import ledger
+from worker.context import SlotContext
+from worker.supervisor import Supervisor, WorkerPlan
+
+
+def act(context: SlotContext, do: str, payload: dict[str, str]) -> None:
+    """Misbehave."""
+    if do == "abort":
+        os.abort()
+    elif do == "exit":
+        os._exit(0)
+    elif do == "memory":
+        raise MemoryError
+    elif do == "hoard":
+        hoard = [bytearray(50_000_000) for _ in range(100)]
+        raise AssertionError(f"{len(hoard)} allocations went through")
+    elif do == "raise":
+        raise RuntimeError("unforeseen")
+    elif do == "wait":  # for the test to say go on
+        while not Path(payload["until"]).exists():
+            time.sleep(0.01)
+
+
+def handle(context: SlotContext, database: str, task: int) -> None:
+    """Claim, do what the payload says (at the first attempt only), finish."""
+    db = context.databases[database]
+    with db.transaction() as conn:
+        claimed = ledger.claim(conn, task, context.worker, context.slot)
+    if claimed is None:
+        return
+    payload = claimed.payload
+    context.crumb.begin_task(database, claimed.job, task, claimed.attempt, claimed.phase)
+    context.recorder.select(claimed.job, claimed.phase)
+    context.recorder.record(Op.OPEN, 0, 5_000, 0, 0, 0)
+    (context.scratch / "left-behind").write_bytes(b"x")
+    first = claimed.attempt == 1
+    if first and payload.get("where") == "between":
+        act(context, payload["do"], payload)
+    context.crumb.enter(uuid.UUID(payload["item"]), float(payload.get("seconds", 60)))
+    if first and payload.get("where") != "between":
+        act(context, payload["do"], payload)
+    context.crumb.leave()
+    try:
+        with db.transaction() as conn:
+            ledger.finish(conn, claimed, TaskResult())
+    except TaskLost:
+        logging.getLogger("harness").warning("lost task %d", task)
+    context.crumb.end_task()
+
+
+if __name__ == "__main__":
+    name, slots, grace = sys.argv[1:]
+    logging.basicConfig(format=f"%(asctime)s {name} %(process)d %(levelname)s %(message)s")
+    settings = dataclasses.replace(read_settings(os.environ), slots=int(slots))
+    plan = WorkerPlan(settings=settings, name=name, handle=handle, grace_seconds=float(grace), preloaded=())
+    sys.exit(Supervisor(plan).run())

@@ -1,0 +1,175 @@
+"""What a worker does while its broker or its database is away, and when they are back."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+import redis
+
+from core.services.binaries import valkey_server
+from core.services.broker import free_port
+from core.settings import Settings
+from monitoring.frames import decode_frame
+from monitoring.sender import FIELD, STREAM
+
+
+class OwnBroker:
+    """A Valkey of this test's own, to be killed."""
+
+    def __init__(self, directory: Path) -> None:
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._directory = directory
+        self.process = self._spawn()
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._directory)]
+        return subprocess.Popen([valkey_server(), *options], stdout=subprocess.DEVNULL)
+
+    def kill(self) -> None:
+        """As if its host had died: what it held is lost."""
+        self.process.kill()
+        self.process.wait()
+
+    def start_again(self) -> None:
+        """Empty, at the same address."""
+        self.process = self._spawn()
+
+    def answers(self) -> bool:
+        """Whether it is up."""
+        try:
+            with redis.Redis.from_url(self.url) as client:
+                return bool(client.ping())
+        except redis.RedisError:
+            return False
+
+
+@pytest.fixture
+def own_broker(bench: Any) -> Iterator[OwnBroker]:
+    """A broker that the bench uses and that the test may kill."""
+    broker = OwnBroker(bench.scratch)
+    bench.broker = broker.url
+    bench.until(broker.answers)
+    yield broker
+    broker.kill()
+
+
+def test_slots_come_back_after_the_broker_did(bench: Any, own_broker: OwnBroker) -> None:
+    """The broker is killed under idle and working slots and starts again empty: they consume again within seconds."""
+    go = bench.scratch / "go"
+    bench.tasks({"do": "wait", "until": str(go)}, {"do": "nothing"}, {"do": "nothing"})
+    worker = bench.start(slots=2)
+    children = Path(f"/proc/{worker.pid}/task/{worker.pid}/children")
+    before = children.read_text()
+    bench.send()
+    bench.until(lambda: len(bench.rows("SELECT 1 FROM task WHERE state = 'done'")) == 2)
+    own_broker.kill()
+    go.touch()
+    bench.until(lambda: bench.done(resend=False))
+    with bench.database.transaction() as conn:
+        conn.exec_driver_sql("UPDATE task SET state = 'pending', attempt = 0")
+    bench.until(lambda: "does not answer" in bench.log())
+    own_broker.start_again()
+    bench.until(own_broker.answers)
+    bench.until(bench.done, 5.0)
+    assert children.read_text() == before  # by themselves, not by dying
+
+
+def test_a_worker_may_start_before_its_broker(bench: Any, own_broker: OwnBroker) -> None:
+    """Slots wait for a broker that is not there yet."""
+    own_broker.kill()
+    bench.tasks({"do": "nothing"})
+    bench.start()
+    own_broker.start_again()
+    bench.until(own_broker.answers)
+    bench.until(bench.done, 5.0)
+
+
+def test_a_stopping_worker_does_not_wait_for_a_dead_broker(bench: Any, own_broker: OwnBroker) -> None:
+    """SIGTERM while the broker is away still ends the worker, in good order."""
+    worker = bench.start()
+    own_broker.kill()
+    bench.until(lambda: "does not answer" in bench.log())
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(8) == 0
+    assert bench.one("SELECT stopped_at FROM worker").stopped_at is not None
+
+
+def _admin(services: Settings, *statements: str) -> None:
+    connection = psycopg2.connect(services.databases[0].url.replace("+psycopg2", ""))
+    try:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+    finally:
+        connection.close()
+
+
+def test_a_death_is_reported_once_the_database_is_back(bench: Any, services: Settings) -> None:
+    """A slot dies while the database refuses connections; the report and the task's return wait for it."""
+    go = bench.scratch / "go"
+    bench.tasks({"do": "wait", "until": str(go)})
+    worker = bench.start()
+    bench.send()
+    bench.until(lambda: bench.rows("SELECT 1 FROM task WHERE state = 'running'"))
+    name = bench.database.url.rpartition("/")[2].partition("?")[0]
+    slots = Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()
+    (slot,) = [int(p) for p in slots if len(os.listdir(f"/proc/{p}/task")) == 1]
+    _admin(
+        services,
+        f"ALTER DATABASE {name} ALLOW_CONNECTIONS false",
+        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'",
+    )
+    try:
+        os.kill(slot, signal.SIGSEGV)
+        bench.until(lambda: "SIGSEGV" in bench.log() and "trying on" in bench.log())
+    finally:
+        _admin(services, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+    bench.database.dispose()
+    bench.until(lambda: bench.rows("SELECT 1 FROM death"))
+    bench.until(bench.done)
+    bench.until(lambda: "answers again" in bench.log())
+    worker.terminate()
+    assert worker.wait(20) == 0
+    assert bench.one("SELECT stopped_at FROM worker").stopped_at is not None
+
+
+def test_calls_reach_the_broker_as_frames(bench: Any) -> None:
+    """What slots record is sent each second, those of a slot that died too, and the last frame at the end."""
+    bench.tasks({"do": "abort"}, {"do": "nothing"})
+    worker = bench.start()
+    bench.until(bench.done)
+    worker.terminate()
+    assert worker.wait(20) == 0
+    with redis.Redis.from_url(bench.broker) as client:
+        frames = [decode_frame(fields[FIELD]) for _, fields in client.xrange(STREAM)]
+    assert [frame.sequence for frame in frames] == list(range(1, len(frames) + 1))
+    assert {frame.incarnation for frame in frames} == {bench.one("SELECT incarnation FROM worker").incarnation}
+    deltas = [dataclasses.replace(delta) for frame in frames for delta in frame.deltas]
+    assert {delta.job for delta in deltas} == {bench.job}
+    assert sum(delta.calls for delta in deltas) == 3
+
+
+def test_stopping_workers_lose_no_message(bench: Any) -> None:
+    """Workers that are stopped in the middle of a busy queue leave every message they do not work on to others."""
+    bench.tasks(*[{"do": "nothing"}] * 400)
+    workers = [bench.start(f"w{n}", slots=2) for n in range(2)]
+    assert bench.send() == 400
+    for n, worker in enumerate(workers):
+        count = f"SELECT 1 FROM task WHERE state = 'done' AND worker = 'w{n}' LIMIT 1"
+        bench.until(lambda count=count: bench.rows(count))
+        worker.terminate()
+        assert worker.wait(20) == 0
+    assert bench.rows("SELECT 1 FROM task WHERE state <> 'done' LIMIT 1"), "too fast to show anything"
+    bench.start("w9", slots=2)
+    bench.until(lambda: bench.done(resend=False), 30)
+    assert bench.one("SELECT max(attempt) AS most FROM task").most == 1

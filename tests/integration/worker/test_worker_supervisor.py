@@ -1,0 +1,216 @@
+"""The promises of a worker about its slots, with real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import ExceptionCode
+
+
+def _slot_pids(bench: Any, worker: subprocess.Popen[bytes]) -> list[int]:
+    """The slots among the worker's children: the reporter is the one with threads."""
+    path = Path(f"/proc/{worker.pid}/task/{worker.pid}/children")
+    pids = [int(p) for p in path.read_text().split()] if path.exists() else []
+    return [pid for pid in pids if _threads(pid) == 1]
+
+
+def _threads(pid: int) -> int:
+    try:
+        return len(os.listdir(f"/proc/{pid}/task"))
+    except FileNotFoundError:
+        return 0
+
+
+def _gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def _stop(worker: subprocess.Popen[bytes], seconds: float = 20.0) -> int:
+    worker.terminate()
+    return worker.wait(seconds)
+
+
+def _running(bench: Any) -> bool:
+    return bool(bench.rows("SELECT 1 FROM task WHERE state = 'running'"))
+
+
+def test_tasks_run_and_the_worker_leaves_in_good_order(bench: Any) -> None:
+    """A worker registers, runs what is sent, says how much processor time it took, and leaves nothing behind."""
+    bench.tasks(*[{"do": "nothing"}] * 20)
+    worker = bench.start(slots=2)
+    bench.until(bench.done)
+    assert _stop(worker) == 0
+    row = bench.one("SELECT * FROM worker")
+    assert (row.name, row.slots, row.pid) == ("w1", 2, worker.pid)
+    assert row.stopped_at is not None
+    assert row.cpu_seconds > 0.1
+    assert not list((bench.scratch / "workers").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("do", "cause", "detail"),
+    [
+        ("abort", ExceptionCode.KILLED_PARSER, "SIGABRT"),
+        ("exit", ExceptionCode.KILLED_PARSER, "exit status 0"),
+        ("raise", ExceptionCode.KILLED_PARSER, "exit status 70"),
+        ("memory", ExceptionCode.MEMORY, "memory"),
+        ("hoard", ExceptionCode.MEMORY, "memory"),
+    ],
+)
+def test_a_death_is_attributed_to_the_item_that_was_read(
+    bench: Any, do: str, cause: ExceptionCode, detail: str
+) -> None:
+    """A slot that dies while it reads an item is replaced, the item is named, and the task runs again at no charge."""
+    bench.tasks({"do": do}, {"do": "nothing"})
+    worker = bench.start(memory_mb=600)
+    bench.until(bench.done)
+    death = bench.one("SELECT * FROM death")
+    assert (death.item.int, death.attempt, death.cause, death.worker) == (1, 1, cause.value, "w1")
+    assert detail in death.detail
+    assert {row.failures for row in bench.rows("SELECT failures FROM task")} == {0}
+    assert bench.one("SELECT max(attempt) AS most FROM task").most == 2
+    (slot,) = (bench.scratch / "workers").glob("*/slot-*")
+    assert _stop(worker) == 0
+    assert not slot.exists()
+
+
+def test_an_item_past_its_deadline_is_killed(bench: Any) -> None:
+    """A handler that hangs is ended at its item's deadline, and the item gets the cause timeout."""
+    bench.tasks({"do": "wait", "until": "/nonexistent", "seconds": 0.5})
+    bench.start()
+    bench.until(bench.done)
+    assert bench.one("SELECT cause FROM death").cause == "timeout"
+
+
+def test_a_crash_between_items_convicts_nobody_but_counts(bench: Any) -> None:
+    """A crash outside any item names no item; it counts against the task, so that it cannot recur for ever."""
+    bench.tasks({"do": "abort", "where": "between"})
+    bench.start()
+    bench.until(bench.done)
+    assert bench.rows("SELECT * FROM death") == []
+    assert bench.one("SELECT failures FROM task").failures == 1
+
+
+def test_a_lease_lives_as_long_as_its_slot_works(bench: Any) -> None:
+    """A task that takes several leases keeps them, because the worker renews."""
+    go = bench.scratch / "go"
+    bench.tasks({"do": "wait", "until": str(go)}, lease=1.5)
+    bench.start()
+    bench.send()
+    bench.until(lambda: _running(bench))
+    age = "SELECT extract(epoch FROM clock_timestamp() - claimed_at) > 4 AS old, lease > clock_timestamp() AS held FROM task"
+
+    def outlived() -> bool:
+        row = bench.one(age)
+        assert row.held
+        return bool(row.old)
+
+    bench.until(outlived)
+    go.touch()
+    bench.until(lambda: bench.done(resend=False))
+    assert bench.one("SELECT attempt FROM task").attempt == 1
+
+
+def test_a_stopped_slot_loses_its_lease_but_convicts_nobody(bench: Any) -> None:
+    """SIGSTOP: the lease runs out, the item's deadline stands still; after SIGCONT the slot finishes in vain or not."""
+    go = bench.scratch / "go"
+    bench.tasks({"do": "wait", "until": str(go), "seconds": 3}, lease=1.5)
+    worker = bench.start()
+    bench.send()
+    bench.until(lambda: _running(bench))
+    (slot,) = _slot_pids(bench, worker)
+    os.kill(slot, signal.SIGSTOP)
+    overdue = "SELECT 1 FROM task WHERE lease < clock_timestamp() - interval '2.5 s'"
+    bench.until(lambda: bench.rows(overdue))
+    assert not _gone(slot)
+    os.kill(slot, signal.SIGCONT)
+    go.touch()
+    bench.until(lambda: bench.done(resend=False))
+    assert bench.rows("SELECT * FROM death") == []
+    assert _slot_pids(bench, worker) == [slot]
+
+
+def test_sigterm_lets_a_running_task_finish(bench: Any) -> None:
+    """Asked to stop, a worker finishes what runs."""
+    go = bench.scratch / "go"
+    bench.tasks({"do": "wait", "until": str(go)})
+    worker = bench.start()
+    bench.send()
+    bench.until(lambda: _running(bench))
+    worker.terminate()
+    go.touch()
+    assert worker.wait(20) == 0
+    assert bench.one("SELECT state, attempt FROM task") == ("done", 1)
+
+
+def test_sigterm_gives_back_what_does_not_finish_in_time(bench: Any) -> None:
+    """When the grace is over the slot is killed, and its task is pending again at no charge, with no death."""
+    bench.tasks({"do": "wait", "until": "/nonexistent"})
+    worker = bench.start(grace=0.3)
+    bench.send()
+    bench.until(lambda: _running(bench))
+    assert _stop(worker) == 0
+    assert bench.one("SELECT state, failures, attempt FROM task") == ("pending", 0, 1)
+    assert bench.rows("SELECT * FROM death") == []
+
+
+def test_a_second_sigterm_does_not_wait(bench: Any) -> None:
+    """Asked twice, a worker stops at once."""
+    bench.tasks({"do": "wait", "until": "/nonexistent"})
+    worker = bench.start(grace=600)
+    bench.send()
+    bench.until(lambda: _running(bench))
+    worker.terminate()
+    worker.send_signal(signal.SIGINT)
+    assert worker.wait(20) == 0
+    assert bench.one("SELECT state FROM task").state == "pending"
+
+
+def test_slots_die_with_their_supervisor(bench: Any) -> None:
+    """SIGKILL of the supervisor ends its slots and its reporter; the next worker removes what they left on scratch."""
+    bench.tasks({"do": "wait", "until": "/nonexistent"})
+    worker = bench.start(slots=2)
+    bench.send()
+    bench.until(lambda: _running(bench))
+    pids = [int(p) for p in Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()]
+    assert len(pids) == 3
+    (left,) = (bench.scratch / "workers").iterdir()
+    worker.kill()
+    worker.wait()
+    bench.until(lambda: all(_gone(pid) for pid in pids))
+    bench.start("w2")
+    bench.until(lambda: not left.exists())
+    assert bench.rows("SELECT * FROM death") == []
+
+
+def test_a_slot_killed_from_outside_is_replaced(bench: Any) -> None:
+    """An idle slot that is killed is forked anew and goes on with the work."""
+    worker = bench.start()
+    (slot,) = bench.until(lambda: _slot_pids(bench, worker))
+    os.kill(slot, signal.SIGKILL)
+    bench.tasks({"do": "nothing"})
+    bench.until(bench.done)
+    assert slot not in _slot_pids(bench, worker)
+
+
+def test_a_dead_reporter_is_replaced(bench: Any) -> None:
+    """When the reporter is killed, another one registers as a new incarnation and signs off the old one."""
+    worker = bench.start()
+    pids = [int(p) for p in Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()]
+    (slot,) = bench.until(lambda: _slot_pids(bench, worker))
+    (reporter,) = set(pids) - {slot}
+    os.kill(reporter, signal.SIGKILL)
+    bench.until(lambda: len(bench.rows("SELECT 1 FROM worker")) == 2)
+    bench.until(lambda: bench.one("SELECT count(stopped_at) AS stopped FROM worker").stopped == 1)
+    bench.tasks({"do": "abort"})
+    bench.until(bench.done)
+    assert len(bench.rows("SELECT * FROM death")) == 1

@@ -1,0 +1,33 @@
+"""A plugin whose parser kills, or hangs, the process that runs it; the file says at which point."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+
+from core.records import Limits
+from worker.formats.base import Child, LeafHandler, Part, Source, Text
+
+
+class KillerHandler(LeafHandler):
+    """Aborts in `children` or in `text`, or hangs where no Python code runs."""
+
+    name = "killer"
+    media_types: tuple[str, ...] = ("application/x-killer",)
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        if b"children" in source.head:
+            os.abort()
+        if b"hang" in source.head:
+            ctypes.CDLL(None).pause()
+        return iter(())
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        if b"text" in source.head:
+            os.abort()
+        return Text(text="harmless")
+
+
+HANDLERS = (KillerHandler(),)
+MAGIC = {b"KILLER": "application/x-killer"}

@@ -1,0 +1,89 @@
+"""Real files of other projects' test suites: known fragments come out, and nothing raises but DocumentError."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits, TextState
+from worker.formats.base import MemorySource, Text
+from worker.formats.registry import handler_for
+from worker.identify import identify
+
+FILES = Path(__file__).parents[3].parent / "shared/data/real-files"
+INGEST = FILES / "ingest-file"
+pytestmark = pytest.mark.skipif(not FILES.is_dir(), reason="the real files are not on this machine")
+
+
+def read(path: Path) -> Text:
+    """Identified, then read."""
+    source = MemorySource(path.name.encode(), path.read_bytes())
+    return handler_for(identify(source)).text(source, Limits())
+
+
+@pytest.mark.parametrize(
+    ("name", "fragment", "pages"),
+    [
+        ("hello world word.docx", "Hello world, Word!", None),
+        ("file.xlsx", "Mihai Viteazul", None),
+        ("staff_list.xlsx", "Karina\tShedrofsky\tOCCRP", None),
+        ("106972554.pdf", "REPUBLIC\u00a0OF\u00a0SINGAPORE", 3),
+        ("500 pages.pdf", "Hello, World!", 500),
+        ("udhr_ger.pdf", "Resolution 217 A (III) der Generalversammlung", 6),
+        ("doc.html", "Test web page.", None),
+        ("non_utf.txt", "Großbritanniens größter Partei", None),
+        ("countries_nonutf.csv", "RS_Land", None),
+        ("example_2.json", '"quiz"', None),
+        ("john-doe.vcf", "BEGIN:VCARD", None),
+        ("image.svg", "TEST", None),
+    ],
+)
+def test_known_fragments(name: str, fragment: str, pages: int | None) -> None:
+    """What these files are known to say is in their text."""
+    out = read(INGEST / name)
+    assert fragment in out.text
+    assert out.pages == pages
+    assert out.error is None
+
+
+@pytest.mark.parametrize("name", ["password_protected.xlsx", "password-hunter2.pdf"])
+def test_passwords(name: str) -> None:
+    """Files with a password say so."""
+    with pytest.raises(DocumentError) as caught:
+        read(INGEST / name)
+    assert caught.value.code is ExceptionCode.ENCRYPTED
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "pages"),
+    [
+        ("multipage_tiff_example.tif", (800, 600), 10),
+        ("regression_jpg.jpg", (1350, 282), None),
+        ("regression_webp.webp", (1350, 282), None),
+        ("regression_gif.gif", (320, 180), None),
+    ],
+)
+def test_images(name: str, size: tuple[int, int], pages: int | None) -> None:
+    """Sizes and frames of real pictures."""
+    out = read(INGEST / name)
+    assert (out.metadata["width"], out.metadata["height"]) == size
+    assert (out.pages, out.state, out.error) == (pages, TextState.NO_TEXT_LAYER, None)
+
+
+def test_one_page_in_five_encodings_is_one_text() -> None:
+    """UTF-8, UTF-16 and UTF-32 in both orders give the same text."""
+    texts = {read(path).text for path in (FILES / "mimekit/html").glob("Gimhae_Kim_clan.utf-*.html")}
+    assert len(texts) == 1
+
+
+def test_nothing_but_document_errors() -> None:
+    """Every file of the collection is read, or refused with a code."""
+    for path in sorted(p for p in FILES.rglob("*") if p.is_file()):
+        source = MemorySource(path.name.encode(), path.read_bytes())
+        handler = handler_for(identify(source))
+        for action in (handler.text, lambda s, limits, h=handler: list(h.children(s, limits))):
+            with contextlib.suppress(DocumentError):
+                action(source, Limits())

@@ -1,0 +1,143 @@
+"""Plain text, XML, CSV and HTML: charsets, limits, and words that stay words."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.records import Limits, TextState
+from worker.formats.base import Handler, MemorySource, Text
+from worker.formats.charset import Decoder
+from worker.formats.csv import CsvHandler
+from worker.formats.html import HtmlHandler, html_text
+from worker.formats.text import TextHandler, XmlHandler
+
+LIMITS = Limits()
+UMLAUTS = "Der Chef von Großbritanniens größter Partei — ein Überblick, 100 €. " * 20
+
+
+def read(handler: Handler, data: bytes, limits: Limits = LIMITS) -> Text:
+    """Text of these bytes."""
+    return handler.text(MemorySource(b"x", data), limits)
+
+
+@pytest.mark.parametrize(
+    ("codec", "charset"),
+    [
+        ("utf-8", "utf-8"),
+        ("utf-8-sig", "utf-8"),
+        ("utf-16", "utf-16-le"),
+        ("utf-16-le", "utf-16-le"),
+        ("utf-16-be", "utf-16-be"),
+        ("utf-32", "utf-32-le"),
+        ("utf-32-be", "utf-32-be"),
+        ("cp1252", "cp1252"),
+    ],
+)
+@pytest.mark.parametrize("handler", [TextHandler(), HtmlHandler()])
+def test_charset_is_found(codec: str, charset: str, handler: Handler) -> None:
+    """With a byte-order mark, without one, and in windows-1252, the same text comes out."""
+    out = read(handler, UMLAUTS.encode(codec))
+    assert out.text.strip() == UMLAUTS.strip()
+    assert out.metadata["charset"] == charset
+
+
+def test_damaged_utf8_stays_utf8() -> None:
+    """One bad byte in a UTF-8 text does not turn every umlaut into two wrong letters."""
+    out = read(TextHandler(), UMLAUTS.encode() + b"\xff" + UMLAUTS.encode())
+    assert out.text == UMLAUTS + "\ufffd" + UMLAUTS
+
+
+def test_large_text_is_streamed_and_cut() -> None:
+    """A text over the parse limit is read; one over the limit of characters is cut and says so."""
+    data = b"0123456789" * 200_000
+    assert read(TextHandler(), data, Limits(parse_bytes=1000)).text == data.decode()
+    out = read(TextHandler(), data, Limits(text_characters=1_234_567))
+    assert (len(out.text), out.state) == (1_234_567, TextState.TRUNCATED_BY_LIMIT)
+
+
+class _Trickle(io.BytesIO):
+    """Gives a few bytes for each read, so that characters are cut in two."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(3 if size is None or size > 3 else size)
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff\x1b"), max_size=300))
+@settings(max_examples=60, deadline=None)
+def test_pieces_join_to_the_whole(text: str) -> None:
+    """Whatever the boundaries of reads, valid UTF-8 comes out as it is."""
+    data = text.encode()
+    assert "".join(Decoder(data).chunks(_Trickle(data))) == text
+
+
+def test_xml_loses_its_tags_only() -> None:
+    """Character data in order; a comment is not text."""
+    out = read(XmlHandler(), b"<?xml version='1.0' encoding='iso-8859-1'?><a><!-- no --><b>gr\xfcn</b>end</a>")
+    assert out.text == "grün\nend"
+
+
+@pytest.mark.parametrize(
+    "markup", ["<a>broken <b>text</a>", '<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;</a>']
+)
+def test_odd_xml_is_kept_as_it_stands(markup: str) -> None:
+    """Nothing is lost of XML that is not well-formed, and no entity is followed."""
+    out = read(XmlHandler(), markup.encode())
+    assert out.text == markup
+    assert out.metadata["well_formed"] is False
+
+
+@pytest.mark.parametrize(
+    ("data", "delimiter", "rows", "columns"),
+    [
+        (b"a,b,c\n1,2,3\n4,5,6\n", ",", 3, 3),
+        (b"a;b\r\n1,5;2\r\n", ";", 2, 2),
+        (b"a\tb\n1\t2", "\t", 2, 2),
+        (b'a,b\n"two\nlines",2\n', ",", 2, 2),
+        (b"one\ntwo\n", ",", 2, 1),
+        (b'"never closed,' + b"x" * 200_000, ",", 1, 1),
+    ],
+)
+def test_csv_shape(data: bytes, delimiter: str, rows: int, columns: int) -> None:
+    """The text is untouched; delimiter, rows and columns are found, also where quotes cannot be followed."""
+    out = read(CsvHandler(), data)
+    assert out.text == data.decode()
+    assert (out.metadata["delimiter"], out.metadata["rows"]) == (delimiter, rows)
+    assert out.metadata["columns"] == columns
+
+
+def test_html_words_and_blocks() -> None:
+    """Inline markup does not split words, cells and blocks do; scripts, styles and comments are not text."""
+    markup = (
+        "<title>T &amp; t</title><meta name=Author content='An Author'><style>no{}</style><script>no()</script>"
+        "<p>wo<b>rd</b>  two<br>three<!-- no --><table><tr><td>a</td><td>b</td></tr></table>&eacute;nd"
+    )
+    out = read(HtmlHandler(), markup.encode())
+    assert out.text.split() == ["word", "two", "three", "a", "b", "énd"]
+    assert out.text.startswith("word two\nthree\n")
+    assert (out.metadata["title"], out.metadata["author"]) == ("T & t", "An Author")
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2", "Привет"),
+        (b'<meta http-equiv=Content-Type content="text/html; charset=utf-16"><p>\xc3\xbc', "ü"),
+        (b"<meta charset=nonsense><p>\xfc", "ü"),
+        (b"<meta charset=hex><p>\xfc", "ü"),
+    ],
+)
+def test_html_declared_charset(data: bytes, text: str) -> None:
+    """A declared charset counts, unless it is unknown or plainly wrong."""
+    assert read(HtmlHandler(), data).text == text
+
+
+def test_html_deep_nesting_takes_bounded_time() -> None:
+    """Elements nested 200,000 deep give their text in seconds (the parser alone takes minutes)."""
+    start = time.monotonic()
+    assert html_text("<div>" * 200_000 + "deep" + "<b>") == "deep"
+    assert time.monotonic() - start < 10

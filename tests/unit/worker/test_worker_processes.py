@@ -1,0 +1,64 @@
+"""What the kernel says about processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+from worker.processes import RunQueueMeter, cpu_seconds, is_running, oom_kills, process_state, thread_count
+
+
+def _until(look: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not look():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_process_is_running_unless_it_is_stopped_or_dead() -> None:
+    """SIGSTOP, SIGCONT and death show, also before the parent has waited."""
+    child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
+    try:
+        assert is_running(child.pid)
+        os.kill(child.pid, signal.SIGSTOP)
+        _until(lambda: process_state(child.pid) == "T")
+        assert not is_running(child.pid)
+        os.kill(child.pid, signal.SIGCONT)
+        _until(lambda: is_running(child.pid))
+    finally:
+        child.kill()
+    _until(lambda: process_state(child.pid) == "Z")
+    assert not is_running(child.pid)
+    child.wait()
+    assert process_state(child.pid) is None
+    assert not is_running(child.pid)
+
+
+def test_processor_time_of_a_waited_child_goes_to_its_parent() -> None:
+    """What a dead slot used is not lost: the supervisor's own count has it."""
+    before = cpu_seconds(os.getpid(), with_children=True)
+    code = "import time\nwhile time.process_time() < 0.3: pass"
+    subprocess.run([sys.executable, "-S", "-c", code], check=True)
+    assert cpu_seconds(os.getpid(), with_children=True) - before > 0.25
+    assert cpu_seconds(2**22 + 1) == 0
+
+
+def test_the_run_queue_meter_only_grows() -> None:
+    """Processes that vanish take nothing away from the total."""
+    meter = RunQueueMeter()
+    first = meter.look([os.getpid()])
+    assert first >= 0
+    second = meter.look([2**22 + 1])
+    assert second == first
+    assert meter.look([os.getpid()]) >= second
+
+
+def test_the_kernel_tells_its_counts() -> None:
+    """The sources the supervisor relies on are there on this machine, or say that they are not."""
+    assert thread_count() >= 1
+    kills = oom_kills()
+    assert kills is None or kills >= 0

@@ -1,0 +1,52 @@
+"""Deadlines and pauses of one slot."""
+
+from __future__ import annotations
+
+import uuid
+
+from worker.slot_table import SlotRow
+from worker.watch import QUICK_SECONDS, ItemClock, Watched
+
+
+def _row(sequence: int, deadline: float, *, item: bool = True) -> SlotRow:
+    reading = uuid.uuid4() if item else None
+    return SlotRow(sequence=sequence, pid=1, incarnation=uuid.uuid4(), at=None, item=reading, deadline=deadline)
+
+
+def test_an_item_is_overdue_after_its_deadline_and_only_then() -> None:
+    """The deadline is a moment; without an item there is none."""
+    clock = ItemClock()
+    assert not clock.overdue(_row(1, 10.0), 9.0, stopped_for=0.0)
+    assert clock.overdue(_row(1, 10.0), 10.1, stopped_for=0.0)
+    assert not clock.overdue(_row(2, 0.0, item=False), 10.2, stopped_for=0.0)
+
+
+def test_time_in_which_the_slot_was_stopped_does_not_count() -> None:
+    """Each second stopped moves the deadline; the next item starts without them."""
+    clock = ItemClock()
+    row = _row(1, 10.0)
+    clock.overdue(row, 5.0, stopped_for=0.0)
+    for second in range(6, 26):
+        assert not clock.overdue(row, float(second), stopped_for=1.0)
+    assert not clock.overdue(row, 29.9, stopped_for=0.0)
+    assert clock.overdue(row, 30.1, stopped_for=0.0)
+    assert clock.overdue(_row(2, 30.0), 30.1, stopped_for=0.0)
+
+
+def test_a_slot_that_keeps_dying_is_started_ever_more_slowly_but_always() -> None:
+    """One quick death costs nothing, a series is slowed down to a bound, a longer life forgives."""
+    watched = Watched(0)
+    now = 0.0
+    pauses = []
+    for pid in range(1, 12):
+        watched.begin(pid, now)
+        now += 0.1
+        watched.end(now)
+        pauses.append(round(watched.due - now, 6))
+        now = watched.due
+    assert pauses[0] == 0
+    assert pauses == sorted(pauses)
+    assert 1 < pauses[-1] < 60
+    watched.begin(99, now)
+    watched.end(now + QUICK_SECONDS + 1)
+    assert watched.due == now + QUICK_SECONDS + 1

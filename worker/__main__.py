@@ -1,0 +1,73 @@
+"""`python -m worker --name w1 --slots 4`: one worker, with its settings from EDBENCH_* variables."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import logging
+import os
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+
+from core.errors import EdbenchError, UsageError
+from core.settings import read_settings
+from worker.plugins import load_plugins
+from worker.run_task import handle
+from worker.supervisor import Supervisor, WorkerPlan
+
+
+def _number(env: Mapping[str, str], key: str, default: float) -> float:
+    text = env.get(key) or str(default)
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e6:
+        raise UsageError(f"{key} is {text!r}; it must be a number of at least 0")
+    return value
+
+
+def make_plan(arguments: Sequence[str], env: Mapping[str, str]) -> WorkerPlan:
+    """What the command line and the environment ask for; raises UsageError (SystemExit for a bad option)."""
+    settings = read_settings(env)
+    parser = argparse.ArgumentParser(prog="python -m worker", description="One worker of edbench.")
+    parser.add_argument(
+        "--name", default=f"{socket.gethostname()}-{os.getpid()}", help="unique among the workers that run"
+    )
+    parser.add_argument("--slots", type=int, default=settings.slots, help="tasks at a time (EDBENCH_SLOTS)")
+    parser.add_argument(
+        "--grace",
+        type=float,
+        default=_number(env, "EDBENCH_GRACE_S", 10.0),
+        help="seconds a running task gets when the worker is asked to stop (EDBENCH_GRACE_S)",
+    )
+    options = parser.parse_args(arguments)
+    if options.slots < 1:
+        raise UsageError(f"--slots is {options.slots}; a worker has at least one slot")
+    return WorkerPlan(
+        settings=dataclasses.replace(settings, slots=options.slots),
+        name=options.name,
+        handle=handle,
+        grace_seconds=options.grace,
+        metrics_port=int(_number(env, "EDBENCH_METRICS_PORT", 0)),
+    )
+
+
+def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
+    """The exit status: 0 after an orderly stop, 2 when it cannot work as asked, 1 for anything else."""
+    try:
+        plan = make_plan(arguments, env)
+        logging.basicConfig(
+            level=logging.getLevelName(plan.settings.log_level.upper()),
+            format=f"%(asctime)s {plan.name} %(levelname)s %(message)s",
+        )
+        load_plugins(plan.settings.plugins)  # before the slots are forked
+        return Supervisor(plan).run()
+    except EdbenchError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2 if isinstance(error, UsageError) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ))

@@ -1,0 +1,75 @@
+"""What a slot works with; put together once in the slot's process after the fork."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from core.clock import Clock, SystemClock
+from core.operations import Recorder
+from core.records import Phase
+from core.settings import Settings
+from core.storage import Storage
+from sql.session import Database
+
+if TYPE_CHECKING:
+    from worker.indexes.publisher import OpenShards
+
+
+class Breadcrumb(Protocol):
+    """What a slot leaves in its row of the slot table, so that its death can be attributed (design §3.8)."""
+
+    def begin_task(self, database: str, job: uuid.UUID, task: int, attempt: int, phase: Phase) -> None:
+        """The slot has claimed this attempt; its supervisor renews the lease from now on."""
+
+    def enter(self, item: uuid.UUID, seconds: float) -> None:
+        """The slot is about to read `item` and must say something again within `seconds`."""
+
+    def leave(self) -> None:
+        """The slot reads no item now; dying here convicts nobody."""
+
+    def end_task(self) -> None:
+        """The attempt is over, finished or given back."""
+
+
+class NoBreadcrumb:
+    """Leaves no trace; for tools that have a supervisor of another kind (`inspect`)."""
+
+    def begin_task(self, database: str, job: uuid.UUID, task: int, attempt: int, phase: Phase) -> None:
+        return None
+
+    def enter(self, item: uuid.UUID, seconds: float) -> None:
+        return None
+
+    def leave(self) -> None:
+        return None
+
+    def end_task(self) -> None:
+        return None
+
+
+class SelectableRecorder(Recorder, Protocol):
+    """A recorder that books calls under a job and phase."""
+
+    def select(self, job: uuid.UUID, phase: Phase) -> None:
+        """Calls from now on belong to this job and phase."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SlotContext:
+    """One slot's process: its names, its services, its shards."""
+
+    settings: Settings
+    worker: str  # name of the worker, unique among those running
+    slot: int  # 0 … slots-1
+    incarnation: uuid.UUID  # of this process: new after every fork
+    databases: Mapping[str, Database]
+    recorder: SelectableRecorder
+    storage: Storage
+    crumb: Breadcrumb
+    scratch: Path  # this incarnation's own local directory; the supervisor removes it after a death
+    shards: OpenShards
+    clock: Clock = field(default_factory=SystemClock)

@@ -1,0 +1,86 @@
+"""Phase finalise: remove files that no row names, then force everything to stable storage (design §3.10).
+
+Files without a row come from attempts that were taken over or killed. Limit: a slot that was stopped for longer
+than its lease and wakes up after this phase may still leave one such file behind.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+
+from core.errors import ExceptionCode, SourceFileError
+from core.places import indexes_location, items_location
+from core.records import Layout, TaskResult
+from core.storage import EntryKind
+from sql.items import locations, shard_ids
+from worker.findings import Findings
+from worker.task import TaskWork
+
+_ROWS_AT_ONCE = 5_000
+
+
+def run(work: TaskWork) -> TaskResult:
+    """Leave exactly what the database knows of, and sync the storage root's file system."""
+    _remove_items_without_row(work)
+    _remove_shards_without_row(work)
+    work.context.crumb.leave()
+    work.storage.sync_tree(work.root)
+    return Findings().result()
+
+
+def _folders(work: TaskWork) -> Iterator[bytes]:
+    """The fan-out folders, relative to the storage root."""
+    top = items_location(work.job.id)
+    tops = [top]
+    if work.job.options.layout is Layout.PER_WORKER:
+        tops = [os.path.join(top, name) for name in _directories(work, top)]
+    for folder in tops:
+        for name in _directories(work, folder):
+            yield os.path.join(folder, name)
+
+
+def _directories(work: TaskWork, relative: bytes) -> list[bytes]:
+    """Names of the directories in one; none when it was never made (the job's own folder is known to stand)."""
+    try:
+        entries = work.storage.scan(os.path.join(work.root, relative))
+    except SourceFileError as e:
+        if e.code is ExceptionCode.VANISHED:
+            return []
+        raise
+    return [e.name for e in entries if e.kind is EntryKind.DIRECTORY]
+
+
+def _remove_items_without_row(work: TaskWork) -> None:
+    for folder in _folders(work):
+        names = [e.name for e in work.storage.scan(os.path.join(work.root, folder))]
+        for start in range(0, len(names), _ROWS_AT_ONCE):
+            _sweep(work, folder, names[start : start + _ROWS_AT_ONCE])
+
+
+def _sweep(work: TaskWork, folder: bytes, names: list[bytes]) -> None:
+    ids = {name: _item_of(name) for name in names}
+    with work.database.transaction() as conn:
+        known = locations(conn, [i for i in ids.values() if i is not None])
+    for name, ident in ids.items():
+        place = os.path.join(folder, name)
+        if ident is None or known.get(ident) != place:
+            work.storage.remove(os.path.join(work.root, place))
+
+
+def _item_of(name: bytes) -> uuid.UUID | None:
+    """The item a file is named for; None for temporary files."""
+    try:
+        return uuid.UUID(name.decode("ascii")) if len(name) == 32 else None
+    except ValueError:
+        return None
+
+
+def _remove_shards_without_row(work: TaskWork) -> None:
+    top = indexes_location(work.job.id)
+    with work.database.transaction() as conn:
+        known = {shard.hex.encode() for shard in shard_ids(conn, work.job.id)}
+    for name in _directories(work, top):
+        if name not in known:
+            work.storage.remove_tree(os.path.join(work.root, top, name))

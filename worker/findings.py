@@ -1,0 +1,114 @@
+"""What one attempt of a task finds, gathered until it is written in one transaction."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import (
+    ContainerCount,
+    ExceptionLevel,
+    IndexOwner,
+    Item,
+    ItemException,
+    ItemText,
+    NewTask,
+    Shard,
+    TaskResult,
+)
+
+
+@dataclass(slots=True)
+class Findings:
+    """Grows while a task runs; `result` freezes it."""
+
+    items: list[Item] = field(default_factory=list)
+    exceptions: list[ItemException] = field(default_factory=list)
+    containers: list[ContainerCount] = field(default_factory=list)
+    texts: list[ItemText] = field(default_factory=list)
+    owners: list[IndexOwner] = field(default_factory=list)
+    follow_on: list[NewTask] = field(default_factory=list)
+    raw_bytes: int = 0
+    extracted_bytes: int = 0
+    known: set[tuple[uuid.UUID, ExceptionCode]] = field(default_factory=set)  # item-level, so none is said twice
+
+    def item_failed(self, item: uuid.UUID, error: DocumentError) -> None:
+        """This one item failed; its row exists. The same code twice (children, then text) counts once."""
+        if (item, error.code) not in self.known:
+            self.known.add((item, error.code))
+            self._add(item, error.code, ExceptionLevel.ITEM, error.detail, None)
+
+    def children_missing(self, item: uuid.UUID, code: ExceptionCode, detail: str, missing: int | None) -> None:
+        """Children of this item have no row."""
+        self._add(item, code, ExceptionLevel.NODE, detail, missing)
+
+    def _add(
+        self, item: uuid.UUID, code: ExceptionCode, level: ExceptionLevel, detail: str, missing: int | None
+    ) -> None:
+        self.exceptions.append(ItemException(item=item, code=code, level=level, detail=detail, missing=missing))
+
+    def result(self, *, shard: Shard | None = None, index_bytes: int = 0) -> TaskResult:
+        """Everything found, as the ledger takes it."""
+        return TaskResult(
+            items=tuple(self.items),
+            exceptions=tuple(self.exceptions),
+            containers=tuple(self.containers),
+            texts=tuple(self.texts),
+            owners=tuple(self.owners),
+            shard=shard,
+            follow_on=tuple(self.follow_on),
+            raw_bytes=self.raw_bytes,
+            extracted_bytes=self.extracted_bytes,
+            index_bytes=index_bytes,
+        )
+
+
+@dataclass(slots=True)
+class Tally:
+    """Children of one item: emitted, failed by code, and whether an unknown number is missing at the end."""
+
+    announced: int | None
+    emitted: int = 0
+    failures: dict[ExceptionCode, tuple[int, str]] = field(default_factory=dict)
+    cut: DocumentError | None = None
+
+    def fail(self, error: DocumentError) -> None:
+        """One child (or `missing` of them) has no row."""
+        count, first = self.failures.get(error.code, (0, error.detail))
+        self.failures[error.code] = (count + (error.missing or 1), first)
+
+    @property
+    def failed(self) -> int:
+        return sum(count for count, _ in self.failures.values())
+
+    def book(self, item: Item, out: Findings) -> None:
+        """Write the counts and the node-level exceptions; nothing for a document without children."""
+        failed, remainder = self.failed, False
+        for code, (count, detail) in self.failures.items():
+            out.children_missing(item.id, code, detail, count)
+        if not (item.container or self.emitted or failed):
+            if self.cut is not None:
+                out.item_failed(item.id, self.cut)
+            return
+        if self.cut is not None:
+            lost, remainder = self._lost_with_the_cut(failed)
+            failed += lost
+            out.children_missing(item.id, self.cut.code, self.cut.detail, None if remainder else lost)
+        out.containers.append(
+            ContainerCount(
+                item=item.id,
+                announced=self.announced,
+                emitted=self.emitted,
+                failed=failed,
+                remainder_unknown=remainder,
+            )
+        )
+
+    def _lost_with_the_cut(self, failed: int) -> tuple[int, bool]:
+        """How many children the cut cost, and whether that number is only a stand-in for an unknown one."""
+        if self.cut is not None and self.cut.missing is not None:
+            return self.cut.missing, False
+        if self.announced is not None:
+            return max(0, self.announced - self.emitted - failed), False
+        return 1, True

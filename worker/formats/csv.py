@@ -1,0 +1,68 @@
+"""Comma-separated values and their relatives (RFC 4180): text as it stands, and the table's shape."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+
+from core.records import Limits
+from worker.formats.base import Handler, LeafHandler, Source, Text
+from worker.formats.text import TEXT
+
+_DELIMITERS = ",;\t|"
+_SAMPLE_LINES = 20
+
+
+def _delimiter(text: str) -> str:
+    """The delimiter that the first lines agree on best; "," when none is found."""
+    lines = [line for line in text[:65_536].splitlines()[:_SAMPLE_LINES] if line.strip()]
+    best, score = ",", 0.0
+    for candidate in _DELIMITERS:
+        counts = [line.count(candidate) for line in lines]
+        if not counts or not max(counts):
+            continue
+        agreed = max(counts.count(count) for count in set(counts) if count) / len(counts)
+        if agreed > score:
+            best, score = candidate, agreed
+    return best
+
+
+def _shape(text: str, delimiter: str) -> tuple[int, int]:
+    """(rows, columns of the first row). Quoted line breaks are honoured where the quotes can be followed."""
+    first = next(csv.reader(itertools.islice(text.splitlines(), 1), delimiter=delimiter), [])
+    if '"' not in text:
+        return _lines(text), len(first)
+    try:
+        reader = csv.reader(iter(text.splitlines(keepends=True)), delimiter=delimiter)
+        columns = len(next(reader, []))
+        return 1 + sum(1 for row in reader if row), columns
+    except csv.Error:
+        return _lines(text), len(first)
+
+
+def _lines(text: str) -> int:
+    return sum(1 for line in text.splitlines() if line)
+
+
+class CsvHandler(LeafHandler):
+    """CSV and TSV of any size."""
+
+    name = "csv"
+    media_types: tuple[str, ...] = ("text/csv", "text/tab-separated-values")
+    whole = False
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """The text as it stands; `charset`, `delimiter`, `rows` (header included) and `columns` as metadata, of the
+        part within the limit of characters."""
+        out = TEXT.text(source, limits)
+        if out.text:
+            delimiter = _delimiter(out.text)
+            try:
+                rows, columns = _shape(out.text, delimiter)
+            except csv.Error:
+                rows, columns = _lines(out.text), 1
+            out.metadata.update(delimiter=delimiter, rows=rows, columns=columns)
+        return out
+
+
+HANDLERS: tuple[Handler, ...] = (CsvHandler(),)

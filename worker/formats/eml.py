@@ -1,0 +1,123 @@
+"""Mail messages (RFC 5322 and MIME): loose `.eml` files, messages of an mbox, attached messages."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits
+from worker.formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
+from worker.formats.clean import Collector, value, values
+from worker.formats.mail_headers import (
+    addresses,
+    decode_text,
+    header_metadata,
+    message_id_hash,
+    message_ids,
+    utc_date,
+)
+from worker.formats.mail_parts import MailPart, Message
+from worker.formats.mail_text import body_texts
+
+MEDIA_TYPE = "message/rfc822"
+_MAX_NAMES = 1000  # attachment names kept in the metadata
+
+
+class EmlHandler(LeafHandler):
+    """One message: its text, its header fields, and every other part as a child."""
+
+    name = "eml"
+    media_types: tuple[str, ...] = (MEDIA_TYPE,)
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Every leaf part that is not body text, decoded, attached messages included, in order. Raises `truncated`
+        at the end when the outermost multipart has no closing boundary, `corrupt` when there is no header."""
+        message = _open(source, limits)
+        for position, leaf in enumerate(message.child_parts()):
+            yield Child(
+                name=child_name(leaf, position),
+                kind=Kind.ATTACHMENT,
+                ordinal=position,
+                data=leaf.content(),
+                media_type=leaf.media_type,
+            )
+        if message.truncated:
+            raise DocumentError(ExceptionCode.TRUNCATED, "the message ends before its closing boundary")
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Body text; header fields as metadata."""
+        message = _open(source, limits)
+        out = _body(message, limits).result("\n")
+        fields = message.root.fields
+        out.metadata = dict(values(header_metadata(fields)))
+        references = message_ids(decode_text(fields.raw(b"references")))
+        if references:
+            out.metadata["references"] = len(references)
+        names = [value(name) for name in _names(message.child_parts())]
+        if names:
+            out.metadata["attachments"] = names
+        return out
+
+    def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
+        """Content hash and EDRM MIH. Of a message over the parse limit only the first bytes are looked at."""
+        try:
+            data = source.whole(limits.parse_bytes)
+        except DocumentError:
+            data = source.head
+        message = Message(data)
+        return MessageHashes(
+            content_hash=content_hash(message, limits), message_id_hash=message_id_hash(message.root.fields)
+        )
+
+
+def _open(source: Source, limits: Limits) -> Message:
+    message = Message(source.whole(limits.parse_bytes))
+    if not len(message.root.fields) and message.root.start == 0 and source.size:
+        raise DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
+    return message
+
+
+def child_name(leaf: MailPart, position: int) -> bytes:
+    """The declared file name as UTF-8, else part-N."""
+    return leaf.file_name.encode("utf-8", "backslashreplace") or b"part-%d" % position
+
+
+def _names(leaves: Iterable[MailPart]) -> Iterator[str]:
+    for position, leaf in enumerate(leaves):
+        if position == _MAX_NAMES:
+            return
+        yield leaf.file_name or f"part-{position}"
+
+
+def _body(message: Message, limits: Limits) -> Collector:
+    collector = Collector(limits.text_characters)
+    for piece in body_texts(message.root):
+        if piece and not collector.add(piece):
+            break
+    return collector
+
+
+def content_hash(message: Message, limits: Limits) -> bytes:
+    """sha256 over normalised fields, so that two copies of a message that took different ways are equal: addresses
+    (lower case, sorted), subject and body text (white space folded), date in UTC to the second, and the children's
+    sha256 (sorted). Each field is preceded by its length."""
+    fields = message.root.fields
+    wanted = [
+        ",".join(addresses(fields.text(b"from"))),
+        ",".join(addresses(fields.text(b"to"))),
+        ",".join(addresses(fields.text(b"cc"))),
+        " ".join(fields.text(b"subject").split()),
+        utc_date(decode_text(fields.raw(b"date"))),
+        " ".join(_body(message, limits).text(" ").split()),
+        ",".join(sorted(hashlib.sha256(leaf.content()).hexdigest() for leaf in message.child_parts())),
+    ]
+    state = hashlib.sha256()
+    for field in wanted:
+        raw = field.encode("utf-8", "replace")
+        state.update(len(raw).to_bytes(8, "big"))
+        state.update(raw)
+    return state.digest()
+
+
+HANDLERS: tuple[Handler, ...] = (EmlHandler(),)

@@ -1,0 +1,44 @@
+"""The text of a message: plain where there is plain, else what its HTML says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.errors import DocumentError
+from worker.formats import charset
+from worker.formats.html import declared_charset, html_text
+from worker.formats.mail_parts import MailPart
+
+
+def body_texts(root: MailPart) -> Iterator[str]:
+    """The pieces of the message's text in order. Of a multipart/alternative the plain pieces count, and the HTML
+    ones only when no plain piece says anything; elsewhere every body part counts."""
+    if root.media_type == "multipart/alternative" and root.children:
+        yield from _best(root)
+    elif root.children:
+        for child in root.children:
+            yield from body_texts(child)
+    elif root.is_body:
+        yield _text_of(root)
+
+
+def _best(alternative: MailPart) -> list[str]:
+    plain: list[str] = []
+    rich: list[str] = []
+    for child in alternative.children:
+        if child.children:
+            rich.extend(body_texts(child))
+        elif child.is_body:
+            (rich if child.media_type == "text/html" else plain).append(_text_of(child))
+    return plain if any(piece.strip() for piece in plain) else rich
+
+
+def _text_of(part: MailPart) -> str:
+    data = part.content()
+    if part.media_type != "text/html":
+        return charset.decode(data, part.charset)[0]
+    markup, _ = charset.decode(data, part.charset or declared_charset(data))
+    try:
+        return html_text(markup)
+    except DocumentError:
+        return ""  # the rest of the message is still worth having

@@ -1,0 +1,176 @@
+"""Office Open XML (ECMA-376): Word documents, workbooks and presentations; their embeddings and media as children."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits, TextState
+from worker.formats import clean
+from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.ooxml_package import Package, part_reader
+from worker.formats.ooxml_text import Reader
+from worker.formats.ooxml_xml import elements, local
+from worker.formats.streams import SMALL_MEMBER
+from worker.formats.zip import failed_member
+from worker.formats.zip_directory import Entry, find_directory, iter_entries
+from worker.formats.zip_salvage import salvage
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_CARRIED = re.compile(rb"(?:^|/)(?:embeddings|media)/[^/]+$", re.IGNORECASE)
+_KEYS = {
+    "title": "title",
+    "creator": "author",
+    "subject": "doc_subject",
+    "description": "description",
+    "keywords": "keywords",
+    "lastModifiedBy": "last_author",
+    "created": "created",
+    "modified": "modified",
+    "Application": "application",
+    "Company": "company",
+}
+
+
+def encrypted(source: Source) -> DocumentError | None:
+    """The error for a compound file that holds an encrypted package ([MS-OFFCRYPTO] 2.3.4), else None. The name
+    stands in a directory sector of the compound file, so a plain search finds it."""
+    with source.open() as file:
+        last = b""
+        while data := file.read(1 << 20):
+            if _ENCRYPTED in last + data:
+                return DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
+            last = data[-len(_ENCRYPTED) :]
+    return None
+
+
+class OoxmlHandler(LeafHandler):
+    """docx, xlsx and pptx with their macro and template variants."""
+
+    name = "ooxml"
+    media_types: tuple[str, ...] = (
+        _OFFICE + "wordprocessingml.document",
+        _OFFICE + "wordprocessingml.template",
+        _OFFICE + "spreadsheetml.sheet",
+        _OFFICE + "spreadsheetml.template",
+        _OFFICE + "presentationml.presentation",
+        _OFFICE + "presentationml.template",
+        _OFFICE + "presentationml.slideshow",
+        "application/vnd.ms-word.document.macroenabled.12",
+        "application/vnd.ms-word.template.macroenabled.12",
+        "application/vnd.ms-excel.sheet.macroenabled.12",
+        "application/vnd.ms-excel.template.macroenabled.12",
+        "application/vnd.ms-powerpoint.presentation.macroenabled.12",
+        "application/vnd.ms-powerpoint.template.macroenabled.12",
+        "application/vnd.ms-powerpoint.slideshow.macroenabled.12",
+    )
+    whole = False
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Embedded files and media in the archive's order. Of a damaged archive, those that can be had: `text` says
+        what is wrong with it."""
+        if source.head.startswith(_OLE):
+            return
+        with source.open() as file:
+            try:
+                for position, child in enumerate(_carried(file, source.size, limits)):
+                    child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
+                    child.name = child.name.rsplit(b"/", 1)[-1]
+                    yield child
+            except DocumentError:
+                return
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text of all parts; slides as pages; the core and extended properties as metadata. With a damaged package,
+        what can be had and `error`; DocumentError when that is nothing."""
+        if source.head.startswith(_OLE):
+            raise encrypted(source) or DocumentError(ExceptionCode.CORRUPT, "a compound file, no Office Open XML")
+        collector = clean.Collector(limits.text_characters)
+        with source.open() as file:
+            package = Package(file, source.size, limits)
+            family = _family(package)
+            if family is None:
+                raise package.error or DocumentError(ExceptionCode.CORRUPT, "the main part of the document is missing")
+            reader = Reader(package, collector)
+            reader.read(family)
+            metadata = _metadata(package)
+        out = collector.result()
+        out.error = package.error or reader.error
+        if out.error is not None and not out.text:
+            raise out.error
+        out.pages, out.metadata = reader.slides, metadata
+        return out
+
+
+def _carried(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
+    """Members that are embeddings or media; nothing else is inflated unless the archive has no directory."""
+    try:
+        directory = find_directory(file, size)
+    except DocumentError:
+        yield from (child for child in salvage(file, size, limits) if _CARRIED.search(child.name))
+        return
+    for entry in iter_entries(file, directory):
+        if _CARRIED.search(entry.name) and not entry.directory:
+            try:
+                yield _member(file, size, entry)
+            except DocumentError as error:
+                yield failed_member(entry.name, entry.index, error)
+
+
+def _member(file: BinaryIO, size: int, entry: Entry) -> Child:
+    reader = part_reader(file, size, entry)
+    small = entry.size <= SMALL_MEMBER
+    return Child(
+        name=entry.name,
+        kind=Kind.EMBEDDED_OBJECT,
+        ordinal=entry.index,
+        data=reader.whole() if small else None,
+        stream=None if small else reader.stream(),
+        size_hint=None if small else entry.size,
+    )
+
+
+def _family(package: Package) -> str | None:
+    """word, xl or ppt, by where the parts with text lie; None when there are none."""
+    for name in package.having("main", "slide", "worksheet"):
+        folder = name.split("/", 1)[0]
+        if folder in ("word", "xl", "ppt"):
+            return folder
+    mains = package.having("main")
+    for family, role in (("ppt", "slide"), ("xl", "worksheet")):
+        if package.having(role):
+            return family
+    return "word" if mains else None
+
+
+def _metadata(package: Package) -> dict[str, object]:
+    pairs: list[tuple[str, str | None]] = []
+    for name in package.having("core-properties", "extended-properties"):
+        try:
+            for root in elements(package.pieces(name), "*"):
+                if key := _KEYS.get(local(root)):
+                    pairs.append((key, root.text))
+        except DocumentError as error:
+            package.error = package.error or error
+    return dict(clean.values(pairs))
+
+
+class CompoundHandler(LeafHandler):
+    """Compound files not otherwise known: told apart is only what needs a password."""
+
+    name = "compound"
+    media_types: tuple[str, ...] = ("application/x-ole-storage",)
+    whole = False
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """No text; DocumentError `encrypted` for an encrypted Office document."""
+        if error := encrypted(source):
+            raise error
+        return Text(state=TextState.UNSUPPORTED)
+
+
+HANDLERS: tuple[Handler, ...] = (OoxmlHandler(), CompoundHandler())

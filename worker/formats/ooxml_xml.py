@@ -1,0 +1,119 @@
+"""Reading the XML of a part: small ones as a tree (fast), large ones element by element (in bounded memory).
+
+No entity is replaced and nothing outside the part is ever fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+from lxml import etree
+
+from core.errors import DocumentError, ExceptionCode
+
+_TREE_BYTES = 2_000_000
+Element = etree._Element
+
+
+def elements(pieces: Iterator[bytes], tag: str) -> Iterator[Element]:
+    """Every element with this local name. Text boxes come apart from the paragraph that anchors them; the fallback
+    copies of mc:AlternateContent are left out. What was readable comes first, then DocumentError `corrupt` (or what
+    `pieces` raises)."""
+    data, failed, more = _first(pieces)
+    if more:
+        yield from _streamed(data, pieces, tag)
+        return
+    root, broken = _tree(data)
+    if root is not None:
+        if b"txbxContent" in data or b"Fallback" in data:
+            _take_apart(root)
+        yield from root.iter("{*}" + tag)
+    if failed or broken:
+        raise failed or DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {broken}")
+
+
+def _first(pieces: Iterator[bytes]) -> tuple[bytes, DocumentError | None, bool]:
+    """Up to the size of a tree: the bytes, what ended them early, and whether there may be more."""
+    got: list[bytes] = []
+    size = 0
+    try:
+        for piece in pieces:
+            got.append(piece)
+            size += len(piece)
+            if size > _TREE_BYTES:
+                return b"".join(got), None, True
+    except DocumentError as error:
+        return b"".join(got), error, False
+    return b"".join(got), None, False
+
+
+def _tree(data: bytes) -> tuple[Element | None, str]:
+    """The root, and what is wrong with the document when it is not well-formed."""
+    try:
+        return etree.fromstring(data, _parser(recover=False)), ""
+    except (etree.XMLSyntaxError, ValueError) as error:
+        broken = str(error)[:200]
+    try:
+        return etree.fromstring(data, _parser(recover=True)), broken
+    except (etree.XMLSyntaxError, ValueError):
+        return None, broken
+
+
+def _parser(*, recover: bool) -> etree.XMLParser:
+    return etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=recover, remove_comments=True
+    )
+
+
+def _take_apart(root: Element) -> None:
+    """Drop fallback copies; move text boxes behind everything else, so that no paragraph lies in another."""
+    for copy in list(root.iter("{*}Fallback")):
+        if (parent := copy.getparent()) is not None:
+            parent.remove(copy)
+    for box in list(root.iter("{*}txbxContent")):
+        root.append(box)  # moves it
+
+
+def _streamed(first: bytes, pieces: Iterator[bytes], tag: str) -> Iterator[Element]:
+    parser = etree.XMLPullParser(
+        events=("end",), tag="{*}" + tag, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
+    )
+    failed: DocumentError | None = None
+    data: bytes | None = first
+    while data and failed is None:
+        try:
+            parser.feed(data)
+            data = next(pieces, None)
+        except DocumentError as error:
+            failed = error
+        except etree.XMLSyntaxError as error:
+            failed = DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {str(error)[:200]}")
+        yield from _ready(parser)
+    if failed is not None:
+        raise failed
+    try:
+        parser.close()
+    except etree.XMLSyntaxError as error:
+        raise DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {str(error)[:200]}") from error
+
+
+def _ready(parser: etree.XMLPullParser) -> Iterator[Element]:
+    """Elements that are complete; each is emptied after use, and siblings before it are let go."""
+    try:
+        for _, found in parser.read_events():
+            element = cast("Element", found)
+            if next(element.iterancestors("{*}Fallback"), None) is None:
+                yield element
+            element.clear()
+            parent = element.getparent()
+            while parent is not None and element.getprevious() is not None:
+                del parent[0]
+    except etree.XMLSyntaxError:  # raised again by the next feed or close
+        return
+
+
+def local(element: Element | None) -> str:
+    """Local name of an element; "" for none, comments and processing instructions."""
+    tag = None if element is None else element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""

@@ -1,0 +1,146 @@
+"""PDFium behind a narrow door: documents closed in time, its error numbers as document errors.
+
+PDFium is not thread-safe; a slot is one thread of its own process, which may be forked from one that has imported it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+from core.errors import DocumentError, ExceptionCode
+
+_TAIL = 4096  # Acrobat wants %%EOF in the last 1,024 bytes (PDF 32000-1, annex H.3, note 18)
+_CODES = {
+    raw.FPDF_ERR_PASSWORD: (ExceptionCode.ENCRYPTED, "a password is needed to open it"),
+    raw.FPDF_ERR_SECURITY: (ExceptionCode.ENCRYPTED, "its encryption scheme is not known"),
+}
+Attachment = Any  # raw.FPDF_ATTACHMENT, a ctypes pointer made at import
+_NOT_TEXT = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP)
+
+
+def looks_cut(data: bytes) -> bool:
+    """Whether the end-of-file marker is missing where readers look for it."""
+    return b"%%EOF" not in data[-_TAIL:]
+
+
+@contextmanager
+def opened(data: bytes) -> Iterator[pdfium.PdfDocument]:
+    """The document, closed again whatever happens. DocumentError `encrypted` (no password is tried but the empty
+    one), `truncated` or `corrupt`."""
+    try:
+        document = pdfium.PdfDocument(data)
+    except pdfium.PdfiumError as error:
+        code, detail = _CODES.get(error.err_code, (ExceptionCode.CORRUPT, "no PDF document can be found in it"))
+        if code is ExceptionCode.CORRUPT and looks_cut(data):
+            code, detail = ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker"
+        raise DocumentError(code, detail) from error
+    try:
+        yield document
+    finally:
+        document.close()
+
+
+@contextmanager
+def page_of(document: pdfium.PdfDocument, index: int) -> Iterator[pdfium.PdfPage]:
+    """One page, closed again; pdfium.PdfiumError when it cannot be read."""
+    page = document.get_page(index)
+    try:
+        yield page
+    finally:
+        page.close()
+
+
+def page_text(page: pdfium.PdfPage) -> str:
+    """The page's text with `\\n` line ends; words hyphenated at a line's end (U+FFFE) are joined again."""
+    text_page = page.get_textpage()
+    try:
+        text = str(text_page.get_text_range())
+    finally:
+        text_page.close()
+    return text.replace("\ufffe\r\n", "").replace("\ufffe", "").replace("\r\n", "\n")
+
+
+@contextmanager
+def _annotation(page: pdfium.PdfPage, index: int) -> Iterator[raw.FPDF_ANNOTATION]:
+    annotation = raw.FPDFPage_GetAnnot(page, index)
+    try:
+        yield annotation
+    finally:
+        if annotation:
+            raw.FPDFPage_CloseAnnot(annotation)
+
+
+def _utf16(count: int, buffer: ctypes.Array[ctypes.c_char]) -> str:
+    return buffer.raw[: max(0, count - 2)].decode("utf-16-le", "ignore")
+
+
+def _annotation_string(annotation: raw.FPDF_ANNOTATION, key: bytes) -> str:
+    length = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)
+    if length <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDFAnnot_GetStringValue(annotation, key, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    return _utf16(length, buffer)
+
+
+def annotation_texts(page: pdfium.PdfPage) -> Iterator[str]:
+    """Comments, and the values of form fields."""
+    for index in range(raw.FPDFPage_GetAnnotCount(page)):
+        with _annotation(page, index) as annotation:
+            subtype = raw.FPDFAnnot_GetSubtype(annotation) if annotation else raw.FPDF_ANNOT_LINK
+            if subtype in _NOT_TEXT:
+                continue
+            text = _annotation_string(annotation, b"V" if subtype == raw.FPDF_ANNOT_WIDGET else b"Contents")
+        if text.strip():
+            yield text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def attachments(document: pdfium.PdfDocument, data: bytes) -> Iterator[Attachment]:
+    """Embedded files in the order of the name tree, then those of file-attachment annotations by page.
+
+    Pages are read only where such an annotation may be: its type stands in the bytes, or objects are compressed."""
+    for index in range(raw.FPDFDoc_GetAttachmentCount(document)):
+        yield raw.FPDFDoc_GetAttachment(document, index)
+    if b"/FileAttachment" not in data and b"/ObjStm" not in data:
+        return
+    for number in range(len(document)):
+        try:
+            with page_of(document, number) as page:
+                yield from _attached_to(page)
+        except pdfium.PdfiumError:  # `text` reports the unreadable page
+            continue
+
+
+def _attached_to(page: pdfium.PdfPage) -> Iterator[Attachment]:
+    for index in range(raw.FPDFPage_GetAnnotCount(page)):
+        with _annotation(page, index) as annotation:
+            if annotation and raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_FILEATTACHMENT:
+                yield raw.FPDFAnnot_GetFileAttachment(annotation)
+
+
+def attachment_name(attachment: Attachment) -> str:
+    """As stored; "" when there is none."""
+    length = raw.FPDFAttachment_GetName(attachment, None, 0)
+    if length <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDFAttachment_GetName(attachment, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    return _utf16(length, buffer)
+
+
+def attachment_bytes(attachment: Attachment) -> bytes:
+    """The embedded file. DocumentError `corrupt` when there is none behind the entry."""
+    length = ctypes.c_ulong()
+    if not attachment or not raw.FPDFAttachment_GetFile(attachment, None, 0, length):
+        raise DocumentError(ExceptionCode.CORRUPT, "the PDF names an embedded file that is not in it")
+    buffer = ctypes.create_string_buffer(max(1, length.value))
+    written = ctypes.c_ulong()
+    if length.value and not raw.FPDFAttachment_GetFile(attachment, buffer, length.value, written):
+        raise DocumentError(ExceptionCode.CORRUPT, "an embedded file of the PDF cannot be decoded")
+    return buffer.raw[: length.value]

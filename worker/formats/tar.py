@@ -1,0 +1,30 @@
+"""Tar archives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.records import Limits, TextState
+from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.tar_children import tar_children
+
+
+class TarHandler(LeafHandler):
+    """An archive without a directory: read from front to back by one slot."""
+
+    name = "tar"
+    media_types: tuple[str, ...] = ("application/x-tar",)
+    container = True
+    whole = False
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """See `tar_children`."""
+        with source.open() as file:
+            yield from tar_children(file, size=source.size)
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """None: an archive says nothing by itself."""
+        return Text(state=TextState.EMPTY)
+
+
+HANDLERS: tuple[Handler, ...] = (TarHandler(),)

@@ -1,0 +1,21 @@
+"""Whether 512 bytes are the header of a tar entry (POSIX.1-2017 pax, ustar, GNU and the seventh edition's)."""
+
+from __future__ import annotations
+
+_TYPES = frozenset(b"01234567ADGIKLMNSVXgx") | {0}
+
+
+def is_tar_header(block: bytes) -> bool:
+    """True when the checksum field holds the sum of the other bytes; nothing else tells old tar files apart."""
+    if len(block) < 512 or block[156] not in _TYPES or block[0] == 0:
+        return False
+    field = block[148:156].strip(b" \0")
+    try:
+        announced = int(field, 8)
+    except ValueError:
+        return False
+    rest = block[:148] + b" " * 8 + block[156:512]
+    unsigned = sum(rest)
+    if announced == unsigned:
+        return True
+    return announced == unsigned - 256 * sum(byte > 127 for byte in rest)

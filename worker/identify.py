@@ -1,0 +1,153 @@
+"""What an item is: by its own magic bytes first, libmagic for the rest, the extension only to break ties."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from worker import libmagic
+from worker.formats.base import Source
+from worker.formats.tar_header import is_tar_header
+from worker.identify_ole import ole_type
+from worker.identify_text import as_text, text_type
+from worker.identify_zip import zip_type
+
+EMPTY = "inode/x-empty"
+UNKNOWN = "application/octet-stream"
+_TNEF = "application/vnd.ms-tnef"
+_PROGRAM = "application/x-dosexec"
+# What libmagic says of one or two bytes that random data holds by chance (about 1 % of it, with old .COM programs).
+_GUESSES = frozenset(("application/zlib", "application/x-arc", "image/x-tga"))
+
+# First bytes, by length. Longer ones are looked up first.
+_MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
+    (
+        8,
+        {
+            b"\x89PNG\r\n\x1a\n": "image/png",
+            b"!<arch>\n": "application/x-archive",
+            b"SQLite f": "application/vnd.sqlite3",
+        },
+    ),
+    (
+        6,
+        {
+            b"7z\xbc\xaf\x27\x1c": "application/x-7z-compressed",
+            b"\xfd7zXZ\0": "application/x-xz",
+            b"Rar!\x1a\x07": "application/vnd.rar",
+            b"GIF87a": "image/gif",
+            b"GIF89a": "image/gif",
+        },
+    ),
+    (5, {b"%PDF-": "application/pdf", b"{\\rtf": "application/rtf"}),
+    (
+        4,
+        {
+            b"!BDN": "application/vnd.ms-outlook-pst",
+            b"\x78\x9f\x3e\x22": _TNEF,
+            b"II*\0": "image/tiff",
+            b"MM\0*": "image/tiff",
+            b"II+\0": "image/tiff",
+            b"MM\0+": "image/tiff",
+            b"OggS": "audio/ogg",
+            b"fLaC": "audio/flac",
+            b"\x1aE\xdf\xa3": "video/x-matroska",
+            b"\x28\xb5\x2f\xfd": "application/zstd",
+            b"\x04\x22\x4d\x18": "application/x-lz4",
+            b"8BPS": "image/vnd.adobe.photoshop",
+            b"\x7fELF": "application/x-elf",
+            b"MSCF": "application/vnd.ms-cab-compressed",
+            b"\xd7\xcd\xc6\x9a": "image/wmf",
+            b"AT&T": "image/vnd.djvu",
+        },
+    ),
+    (
+        3,
+        {
+            b"\xff\xd8\xff": "image/jpeg",
+            b"ID3": "audio/mpeg",
+            b"BZh": "application/x-bzip2",
+            b"\x1f\x8b\x08": "application/gzip",
+        },
+    ),
+)
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08", b"PK00PK\x03\x04")
+_RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/x-wav", b"AVI ": "video/x-msvideo"}
+_FTYP = {
+    b"qt  ": "video/quicktime",
+    b"M4A ": "audio/mp4",
+    b"M4B ": "audio/mp4",
+    b"heic": "image/heic",
+    b"heix": "image/heic",
+    b"mif1": "image/heif",
+    b"avif": "image/avif",
+}
+
+
+def extension_of(name: bytes) -> bytes:
+    """Lower-case extension of a name, without its dot; b"" when it has none."""
+    return os.path.splitext(name.lower())[1][1:]
+
+
+_REGISTERED: dict[bytes, str] = {}  # first bytes → media type, from plugins
+
+
+def register_magic(magic: Mapping[bytes, str]) -> None:
+    """First bytes that mark a type of a plugin; they are looked at before our own."""
+    _REGISTERED.update(magic)
+
+
+def identify(source: Source, declared: str | None = None) -> str:
+    """The media type of these bytes. `declared` is what a parent says (a MIME part's Content-Type); it and the
+    extension decide only where the bytes could be several things. Raises nothing but what reading raises."""
+    if source.size == 0:
+        return EMPTY
+    head = source.head
+    extension = extension_of(source.name)
+    return _by_magic(source, head, extension) or _by_content(head, extension, declared)
+
+
+def _by_magic(source: Source, head: bytes, extension: bytes) -> str | None:
+    for prefix, media_type in _REGISTERED.items():
+        if head.startswith(prefix):
+            return media_type
+    for length, table in _MAGIC:
+        found = table.get(head[:length])
+        if found is not None:
+            return found
+    if head.startswith(_ZIP):
+        return zip_type(source, head, extension)
+    if head.startswith(_OLE):
+        return ole_type(source, extension)
+    if head.startswith(b"RIFF"):
+        return _RIFF.get(head[8:12])
+    if head[4:8] == b"ftyp":
+        return _FTYP.get(head[8:12], "video/mp4")
+    if head.startswith(b"BM") and _is_bitmap(head):
+        return "image/bmp"
+    if len(head) >= 512 and is_tar_header(head[:512]):
+        return "application/x-tar"
+    return None
+
+
+def _is_bitmap(head: bytes) -> bool:
+    """BITMAPFILEHEADER and the size of the header after it, which has few values."""
+    reserved, header_size = head[6:10], int.from_bytes(head[14:18], "little")
+    return reserved == b"\0\0\0\0" and header_size in (12, 16, 40, 52, 56, 64, 108, 124)
+
+
+def _by_content(head: bytes, extension: bytes, declared: str | None) -> str:
+    text = as_text(head)
+    if text is not None:
+        return text_type(text, extension, declared)
+    if head.find(b"%PDF-", 0, 1024) >= 0:  # PDF 32000-1, annex H: junk in front is tolerated
+        return "application/pdf"
+    found = libmagic.media_type(head)
+    if found is None or found in _GUESSES or (found == _PROGRAM and not head.startswith(b"MZ")):
+        return UNKNOWN
+    if found in ("application/vnd.ms-tnef", "application/ms-tnef"):
+        return _TNEF
+    if found.startswith("text/"):
+        return text_type(head, extension, declared)
+    return found

@@ -1,0 +1,101 @@
+"""The one interface in front of every index engine.
+
+An engine builds on a local directory; what `commit` names is published to the filer by
+`worker.indexes.publisher`, so that these writes are recorded calls. Published files are immutable; the
+meta file goes last.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexDocument:
+    """One item as the index gets it."""
+
+    item: uuid.UUID
+    owner: str  # "task:attempt" of the writer; only the owner the database names counts
+    body: str
+    custodian: str = ""
+    type: str = ""  # media type
+    kind: str = ""
+    name: str = ""
+    path: str = ""  # container path, " / " between the elements
+    subject: str = ""
+    sender: str = ""
+    recipients: str = ""
+    title: str = ""
+    author: str = ""
+
+
+# Fields a query may name, and what they search.
+QUERY_FIELDS = [
+    "body",
+    "custodian",
+    "type",
+    "kind",
+    "name",
+    "path",
+    "subject",
+    "sender",
+    "recipients",
+    "title",
+    "author",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """State of a shard on local disk after a commit."""
+
+    files: tuple[str, ...]  # every file a reader needs, meta file excluded
+    meta: str  # the meta file's name, published last
+    documents: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One matching document of one shard; the caller checks its owner against the database."""
+
+    item: uuid.UUID
+    owner: str
+    score: float
+    snippet: str = ""  # plain text around the match; matches between \x02 and \x03
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+class IndexWriter(Protocol):
+    """Writes one shard; owned by one process, never reopened by another."""
+
+    def add(self, document: IndexDocument) -> None:
+        """Queue one document for the next commit."""
+
+    def commit(self, snapshot: Path) -> Commit:
+        """Make everything added durable locally; `snapshot` gets hard links of the files to publish."""
+
+    def rollback(self) -> None:
+        """Drop what was added since the last commit."""
+
+    def close(self) -> None:
+        """Stop the engine's threads."""
+
+
+class IndexReader(Protocol):
+    """Reads one published shard."""
+
+    def search(self, query: str, limit: int, *, snippets: bool = True) -> list[Hit]:
+        """Best hits first. Raises UsageError with a clear line when the query cannot be parsed.
+
+        Boolean (AND OR NOT, + -), "phrase", prefix (`word*`), `field:word` for QUERY_FIELDS.
+        """
+
+    def count(self, query: str) -> int:
+        """Number of matching documents, ghosts included."""
+
+    def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
+        """(item, owner) of every document in the shard."""

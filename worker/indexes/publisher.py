@@ -1,0 +1,101 @@
+"""A slot's open shards, and how their segments get to the filer (design §3.9).
+
+One fresh shard a process incarnation and job. New segment files are copied through the storage layer, so these
+writes are recorded calls; the meta file goes last, and only then are files removed that no meta names any more.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.places import index_location
+from core.records import Shard
+from core.storage import Storage
+from worker.indexes.base import Commit, IndexDocument, IndexWriter
+from worker.indexes.registry import new_writer
+
+KEPT_OPEN = 2  # jobs a slot works on in turn; a shard closed for another job is never reopened
+
+
+@dataclass(slots=True)
+class OpenShard:
+    """One shard of this process."""
+
+    id: uuid.UUID
+    engine: str
+    writer: IndexWriter
+    location: bytes
+    local: Path
+    published: set[str] = field(default_factory=set)
+    commits: int = 0
+
+    def add(self, document: IndexDocument) -> None:
+        """Queue one document for the next publication."""
+        self.writer.add(document)
+
+    def publish(self, storage: Storage, root: bytes) -> tuple[Shard, int]:
+        """Commit and publish; gives the shard's row and the bytes written. Raises StorageFault."""
+        self.commits += 1
+        snapshot = self.local / f"snapshot-{self.commits}"
+        commit = self.writer.commit(snapshot)
+        target = os.path.join(root, self.location)
+        if not self.published:
+            storage.mkdir(target)
+        written = self._copy(storage, snapshot, target, commit)
+        for gone in self.published - set(commit.files):
+            storage.remove(os.path.join(target, os.fsencode(gone)))
+        self.published = set(commit.files)
+        shutil.rmtree(snapshot)
+        shard = Shard(id=self.id, engine=self.engine, location=self.location, documents=commit.documents)
+        return shard, written
+
+    def _copy(self, storage: Storage, snapshot: Path, target: bytes, commit: Commit) -> int:
+        written = 0
+        for name in (*(f for f in commit.files if f not in self.published), commit.meta):
+            written += storage.copy_in(os.fsencode(snapshot / name), os.path.join(target, os.fsencode(name)))
+        return written
+
+    def close(self) -> None:
+        """Stop the engine and give the local disk back."""
+        self.writer.close()
+        shutil.rmtree(self.local, ignore_errors=True)
+
+
+class OpenShards:
+    """All shards this process has open, least recently used first."""
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch = scratch
+        self._open: dict[uuid.UUID, OpenShard] = {}
+
+    def of(self, job: uuid.UUID, engine: str) -> OpenShard:
+        """This process's shard of a job, made when there is none."""
+        shard = self._open.pop(job, None)
+        if shard is None:
+            while len(self._open) >= KEPT_OPEN:
+                self._open.pop(next(iter(self._open))).close()
+            shard = self._new(job, engine)
+        self._open[job] = shard
+        return shard
+
+    def _new(self, job: uuid.UUID, engine: str) -> OpenShard:
+        shard = uuid.uuid4()
+        local = self._scratch / "shards" / shard.hex
+        local.mkdir(parents=True)
+        writer = new_writer(engine, local / "index")
+        return OpenShard(id=shard, engine=engine, writer=writer, location=index_location(job, shard), local=local)
+
+    def abandon(self, job: uuid.UUID) -> None:
+        """Drop what a failed task added: its documents must not ride along with the next commit."""
+        shard = self._open.get(job)
+        if shard is not None:
+            shard.writer.rollback()
+
+    def close(self) -> None:
+        """Close them all."""
+        while self._open:
+            self._open.popitem()[1].close()

@@ -1,0 +1,182 @@
+"""Tantivy behind the index interface.
+
+Limits: a token over 40 bytes is not indexed (the engine's default tokenizer); words are split at anything that
+is not a letter or digit and lower-cased; merges happen in the engine's background thread, so a shard's files
+change between commits and what was published before is removed once nothing names it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import tantivy
+
+from core.errors import StorageFault, UsageError
+from worker.indexes.base import QUERY_FIELDS, Commit, Hit, IndexDocument
+
+META = "meta.json"
+HEAP_BYTES = 24_000_000  # one indexing thread a slot; more would only make larger first segments
+_SEGMENT_SUFFIXES = (".idx", ".pos", ".term", ".store", ".fast", ".fieldnorm")
+_SNAPSHOT_TRIES = 50
+_OUTER = re.compile(r'("(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/)')
+_PREFIX = re.compile(r"(?<![\w*])(?:(\w+):)?(\w+)\*(?![\w*])")
+_BATCH = 5_000
+
+
+def schema() -> tantivy.Schema:
+    """The fields of every shard; `body` and what a hit shows are stored."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("item", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("owner", stored=True, tokenizer_name="raw", index_option="basic")
+    for name in QUERY_FIELDS:
+        builder.add_text_field(name, stored=name in ("body", "subject", "title"), index_option="position")
+    return builder.build()
+
+
+class TantivyWriter:
+    """One shard being written in `directory` (local, new)."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True)
+        self._directory = directory
+        self._writer = tantivy.Index(schema(), path=str(directory), reuse=False).writer(HEAP_BYTES, 1)
+        self._documents = 0
+        self._added = 0
+
+    def add(self, document: IndexDocument) -> None:
+        fields: dict[str, Any] = {"item": document.item.hex, "owner": document.owner}
+        for name in QUERY_FIELDS:
+            value = getattr(document, name)
+            if value:
+                fields[name] = value
+        self._writer.add_document(tantivy.Document(**fields))
+        self._added += 1
+
+    def commit(self, snapshot: Path) -> Commit:
+        self._writer.commit()
+        self._documents += self._added
+        self._added = 0
+        snapshot.mkdir(parents=True)
+        for _ in range(_SNAPSHOT_TRIES):
+            files = self._link(snapshot)
+            if files is not None:
+                return Commit(files=files, meta=META, documents=self._documents)
+        raise StorageFault(f"the index in {self._directory} changed faster than it could be published; resume the job")
+
+    def _link(self, snapshot: Path) -> tuple[str, ...] | None:
+        """Hard links of one consistent state; None when a merge took files away meanwhile."""
+        meta = (self._directory / META).read_bytes()
+        files = []
+        for segment in json.loads(meta)["segments"]:
+            stem = segment["segment_id"].replace("-", "")
+            for suffix in _SEGMENT_SUFFIXES:
+                name = stem + suffix
+                try:
+                    os.link(self._directory / name, snapshot / name)
+                except FileExistsError:
+                    pass
+                except FileNotFoundError:
+                    return None
+                files.append(name)
+        (snapshot / META).write_bytes(meta)
+        return tuple(files)
+
+    def rollback(self) -> None:
+        if self._added:
+            self._writer.rollback()
+            self._added = 0
+
+    def close(self) -> None:
+        self._writer.wait_merging_threads()
+
+
+class TantivyReader:
+    """One published shard. `view` is a local directory that gets links to the shard's files, because the engine
+    wants to put lock files beside them and the filer is only to be read."""
+
+    def __init__(self, directory: Path, view: Path) -> None:
+        view.mkdir(parents=True, exist_ok=True)
+        for name in os.listdir(directory):
+            if not name.startswith(".") and not (view / name).exists():
+                os.symlink(directory / name, view / name)
+        try:
+            self._index = tantivy.Index.open(str(view))
+            self._searcher = self._index.searcher()
+        except ValueError as e:
+            raise StorageFault(f"the index shard {directory} cannot be opened: {e}; run the job again") from e
+
+    def _parse(self, query: str) -> tantivy.Query:
+        text = translate(query)
+        if not text.strip():
+            raise UsageError("the query is empty; give at least one word, or * for everything")
+        try:
+            return self._index.parse_query(text, ["body", "subject", "title", "name"], None, {}, True, True)
+        except ValueError as e:
+            message = str(e)
+            if "Only excluding terms" in message:
+                raise UsageError("the query only excludes; say what to look for first, for example: * NOT word") from e
+            if "Field does not exist" in message:
+                raise UsageError(f"{message}; the fields are {', '.join(QUERY_FIELDS)}") from e
+            raise UsageError(f"the query {query!r} cannot be read ({message}); close every quote and bracket") from e
+
+    def search(self, query: str, limit: int, *, snippets: bool = True) -> list[Hit]:
+        parsed = self._parse(query)
+        found = self._searcher.search(parsed, max(1, limit)).hits
+        maker = None
+        if snippets and found:
+            maker = tantivy.SnippetGenerator.create(self._searcher, parsed, self._index.schema, "body")
+        return [self._hit(score, address, maker) for score, address in found]
+
+    def _hit(self, score: Any, address: tantivy.DocAddress, maker: tantivy.SnippetGenerator | None) -> Hit:
+        document = self._searcher.doc(address)
+        snippet = ""
+        if maker is not None:
+            snippet = _marked(maker.snippet_from_doc(document)) or str(document.get_first("body") or "")[:150]
+        shown = {k: str(document.get_first(k) or "") for k in ("subject", "title")}
+        return Hit(
+            item=uuid.UUID(document["item"][0]),
+            owner=str(document["owner"][0]),
+            score=float(score),
+            snippet=snippet,
+            fields={k: v for k, v in shown.items() if v},
+        )
+
+    def count(self, query: str) -> int:
+        return int(getattr(self._searcher.search(self._parse(query), 1), "count", 0) or 0)
+
+    def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
+        everything = tantivy.Query.all_query()
+        for offset in range(0, self._searcher.num_docs, _BATCH):
+            for _, address in self._searcher.search(everything, _BATCH, count=False, offset=offset).hits:
+                document = self._searcher.doc(address)
+                yield uuid.UUID(document["item"][0]), str(document["owner"][0])
+
+
+def translate(query: str) -> str:
+    """The engine's own language, with `word*` (which it lacks) written as a regular expression over terms."""
+    pieces = _OUTER.split(query)
+    for i in range(0, len(pieces), 2):
+        pieces[i] = _PREFIX.sub(lambda m: _prefix(m.group(1), m.group(2)), pieces[i])
+    return "".join(pieces)
+
+
+def _prefix(field: str | None, word: str) -> str:
+    return f"{field or 'body'}:/{word.lower()}.*/"
+
+
+def _marked(snippet: tantivy.Snippet) -> str:
+    """The fragment with \\x02 and \\x03 around each match; the engine's ranges are UTF-8 bytes."""
+    raw = snippet.fragment().encode("utf-8")
+    out, last = [], 0
+    for part in sorted(snippet.highlighted(), key=lambda p: p.start):
+        if part.start >= last:
+            out += [raw[last : part.start], b"\x02", raw[part.start : part.end], b"\x03"]
+            last = part.end
+    out.append(raw[last:])
+    return b"".join(out).decode("utf-8", "replace")

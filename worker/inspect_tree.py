@@ -1,0 +1,149 @@
+"""`edbench inspect` over many files, on all cores; a file that kills its parser costs nobody else anything."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import TimeoutError as PoolTimeout
+from pathlib import Path
+
+from pebble import ProcessExpired, ProcessFuture, ProcessPool
+
+from core.errors import DocumentError, ExceptionCode, RunFailed, SourceFileError, UsageError
+from core.operations import NullRecorder
+from core.records import JobOptions
+from core.storage import EntryKind, Storage
+from worker.inspect_file import Loose, inspect_file, line_of, loose_row
+from worker.plugins import load_plugins
+from worker.processes import limit_slot
+
+_AHEAD = 4  # files under way for each process, so that results come in order without holding all of them
+_SPECIAL = (
+    (stat.S_ISLNK, "inode/symlink", ExceptionCode.SYMLINK),
+    (stat.S_ISFIFO, "inode/fifo", ExceptionCode.SPECIAL_FILE),
+    (stat.S_ISSOCK, "inode/socket", ExceptionCode.SPECIAL_FILE),
+    (stat.S_ISCHR, "inode/chardevice", ExceptionCode.SPECIAL_FILE),
+    (stat.S_ISBLK, "inode/blockdevice", ExceptionCode.SPECIAL_FILE),
+)
+
+Line = dict[str, object]
+
+
+def find_loose(storage: Storage, argument: str) -> Iterator[Loose]:
+    """The loose files of one PATH argument; raises UsageError when it does not exist."""
+    path = os.path.abspath(os.fsencode(argument))
+    try:
+        found = storage.stat(path)
+    except SourceFileError as e:
+        raise UsageError(f"{argument} cannot be inspected: {e.detail}; give an existing file or directory") from e
+    if stat.S_ISDIR(found.st_mode):
+        yield from _below(storage, path, b"")
+    else:
+        yield _loose(path, os.path.basename(path), found.st_mode)
+
+
+def _loose(path: bytes, relative: bytes, mode: int) -> Loose:
+    special = next(((media_type, code) for matches, media_type, code in _SPECIAL if matches(mode)), None)
+    return Loose(path=path, relative=relative, special=special)
+
+
+def _below(storage: Storage, root: bytes, relative: bytes) -> Iterator[Loose]:
+    directory = os.path.join(root, relative) if relative else root
+    try:
+        entries = sorted(storage.scan(directory), key=lambda e: e.name)
+    except SourceFileError as e:
+        yield Loose(path=directory, relative=relative, special=("inode/directory", e.code))
+        return
+    for entry in entries:
+        path = os.path.join(relative, entry.name)
+        if entry.kind is EntryKind.DIRECTORY:
+            yield from _below(storage, root, path)
+        elif entry.kind is EntryKind.FILE:
+            yield Loose(path=os.path.join(root, path), relative=path)
+        else:
+            yield _loose(os.path.join(root, path), path, storage.stat(os.path.join(root, path)).st_mode)
+
+
+def _initialise(memory_mb: int, plugins: tuple[str, ...]) -> None:
+    load_plugins(plugins)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the deadline of an item ends the process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    limit_slot(memory_mb)
+
+
+def inspect_paths(
+    arguments: Sequence[str], options: JobOptions, *, processes: int, memory_mb: int, plugins: tuple[str, ...] = ()
+) -> Iterator[bytes | Line]:
+    """One line for each item: JSON text as it was spooled, or a dictionary for what this process found itself."""
+    storage = Storage(NullRecorder())
+    for argument in arguments:
+        storage_check = find_loose(storage, argument)
+        next(storage_check, None)  # says at once that a PATH does not exist, before anything is printed
+    files = (loose for argument in arguments for loose in find_loose(storage, argument))
+    context = multiprocessing.get_context("forkserver")
+    with (
+        tempfile.TemporaryDirectory(prefix="edbench-inspect-") as scratch,
+        ProcessPool(processes, initializer=_initialise, initargs=[memory_mb, plugins], context=context) as pool,
+    ):
+        yield from _in_order(pool, files, options, Path(scratch), processes * _AHEAD)
+
+
+_Pending = tuple[Loose, Path, "ProcessFuture[None] | None"]
+
+
+def _in_order(
+    pool: ProcessPool, files: Iterator[Loose], options: JobOptions, scratch: Path, ahead: int
+) -> Iterator[bytes | Line]:
+    pending: list[_Pending] = []
+    try:
+        for number, loose in enumerate(files):
+            spool = scratch / str(number) / "lines"
+            future = None
+            if loose.special is None:
+                spool.parent.mkdir()
+                future = pool.schedule(inspect_file, args=[loose, options, spool])
+            pending.append((loose, spool, future))
+            if len(pending) >= ahead:
+                yield from _collect(*pending.pop(0))
+        while pending:
+            yield from _collect(*pending.pop(0))
+    except BaseException:
+        pool.stop()  # type: ignore[no-untyped-call]
+        raise
+
+
+def _collect(loose: Loose, spool: Path, future: ProcessFuture[None] | None) -> Iterator[bytes | Line]:
+    error: DocumentError | None = None
+    media_type = "application/octet-stream"
+    if future is None:
+        assert loose.special is not None
+        media_type, code = loose.special
+        error = DocumentError(code, "not a regular file that can be read")
+    else:
+        error = _outcome(future)
+    if spool.exists():
+        with spool.open("rb") as f:
+            yield from (line for line in f if line.endswith(b"\n"))
+        spool.unlink()
+    if error is not None:
+        yield line_of(loose_row(loose.relative, media_type), "", None, [error.code.value])
+
+
+def _outcome(future: ProcessFuture[None]) -> DocumentError | None:
+    try:
+        future.result()
+    except ProcessExpired as e:
+        if e.exitcode == -signal.SIGALRM:
+            return DocumentError(ExceptionCode.TIMEOUT, "still being read at its deadline")
+        return DocumentError(ExceptionCode.KILLED_PARSER, f"the process died reading it (exit status {e.exitcode})")
+    except PoolTimeout:
+        return DocumentError(ExceptionCode.TIMEOUT, "still being read at its deadline")
+    except MemoryError:
+        return DocumentError(ExceptionCode.MEMORY, "reading it needs more memory than allowed")
+    except OSError as e:
+        raise RunFailed(f"inspect could not go on: {e}; see that the temporary directory has space") from e
+    return None

@@ -1,0 +1,139 @@
+"""What a worker asks of the kernel about its processes (Linux: prctl(2), proc(5), cgroups(7))."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+from collections.abc import Iterable
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_OOM_SCORE = 500  # the kernel is to take a slot before its supervisor, the database or the broker
+_PROC = Path("/proc")
+_TICKS = os.sysconf("SC_CLK_TCK")
+STOPPED_STATES = ("T", "t")
+DEAD_STATES = ("Z", "X", "x")
+
+
+def die_with_parent(parent: int) -> None:
+    """This process is killed when its parent dies; ends it at once if the parent is gone already."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def limit_slot(memory_mb: int) -> None:
+    """Private memory of this process at most that much (RLIMIT_DATA), no core files, first in line for the OOM killer."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = memory_mb * 1_000_000
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    try:
+        (_PROC / "self/oom_score_adj").write_text(str(_OOM_SCORE))
+    except OSError:
+        return  # not every container lets us; it only matters when memory runs out
+
+
+def _stat_fields(pid: int) -> list[str]:
+    """Fields of /proc/PID/stat from the state on; empty when the process is gone."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return text.rpartition(")")[2].split()
+
+
+def process_state(pid: int) -> str | None:
+    """The state letter of /proc/PID/stat (R, S, D, T, Z …); None when the process is gone."""
+    fields = _stat_fields(pid)
+    return fields[0] if fields else None
+
+
+def is_running(pid: int) -> bool:
+    """Alive and not stopped by a signal or a debugger."""
+    state = process_state(pid)
+    return state is not None and state not in STOPPED_STATES and state not in DEAD_STATES
+
+
+def cpu_seconds(pid: int, *, with_children: bool = False) -> float:
+    """User and system time of a process, on request with that of the children it has waited for; 0 when gone."""
+    fields = _stat_fields(pid)
+    return sum(int(t) for t in fields[11 : 15 if with_children else 13]) / _TICKS
+
+
+class RunQueueMeter:
+    """Seconds that the threads of some processes waited for a processor (schedstat's second number).
+
+    Processes and threads come and go; what one waited between the last look and its end is not counted.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._last: dict[tuple[int, int], int] = {}
+
+    def look(self, pids: Iterable[int]) -> float:
+        """Take in the present counters of these processes; the total so far."""
+        seen: dict[tuple[int, int], int] = {}
+        for pid in pids:
+            for tid, waited in _thread_waits(pid):
+                before = self._last.get((pid, tid), 0)
+                self.seconds += (waited - before if waited >= before else waited) / 1e9
+                seen[pid, tid] = waited
+        self._last = seen
+        return self.seconds
+
+
+def _thread_waits(pid: int) -> Iterable[tuple[int, int]]:
+    directory = _PROC / str(pid) / "task"
+    try:
+        tids = os.listdir(directory)
+    except (FileNotFoundError, ProcessLookupError):
+        return
+    for tid in tids:
+        try:
+            yield int(tid), int((directory / tid / "schedstat").read_text().split()[1])
+        except (OSError, IndexError, ValueError):
+            continue  # ended in between, or a kernel without schedstat
+
+
+def thread_count() -> int:
+    """Threads of this process; a fork is only safe with one."""
+    return len(os.listdir(_PROC / "self/task"))
+
+
+def oom_kills() -> int | None:
+    """Processes of this control group that the kernel killed for want of memory; None where it does not say."""
+    for file in _oom_files():
+        try:
+            text = file.read_text()
+        except OSError:
+            continue
+        for line in text.splitlines():
+            name, _, value = line.partition(" ")
+            if name == "oom_kill" and value.strip().isdigit():
+                return int(value)
+    return None
+
+
+def _oom_files() -> Iterable[Path]:
+    """Candidates, the best first: the group itself (v2, v1), its root as a container sees it, the whole machine."""
+    root = Path("/sys/fs/cgroup")
+    try:
+        lines = (_PROC / "self/cgroup").read_text().splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            yield root / path.lstrip("/") / "memory.events"
+        elif "memory" in controllers.split(","):
+            yield root / "memory" / path.lstrip("/") / "memory.oom_control"
+    yield root / "memory.events"
+    yield root / "memory/memory.oom_control"
+    yield _PROC / "vmstat"

@@ -1,0 +1,241 @@
+"""The reporter: the one process of a worker that talks to the databases for the supervisor.
+
+It renews leases, reports deaths, registers the worker and sends frames, each database in a thread of its own, so
+that one that hangs holds up nothing else. The supervisor stays single-threaded and without connections, which
+is what lets it fork slots at any time; the two share the slot table and a pipe.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from prometheus_client import CollectorRegistry
+
+from core.errors import DatabaseFault, UsageError
+from core.settings import Settings
+from monitoring.counters import CounterDelta, merge_deltas
+from monitoring.frames import FrameMaker
+from monitoring.live import RegionReader
+from monitoring.metrics import WorkerMetrics
+from monitoring.sender import FrameSender
+from sql import workers
+from sql.faults import DRIVER_ERRORS
+from sql.session import Database
+from worker.deaths import Report
+from worker.leases import LeaseKeeper
+from worker.processes import die_with_parent, is_running
+from worker.registration import SEEN_SECONDS, Effort, WorkerIdentity
+from worker.slot_table import SlotTable
+
+_TICK_SECONDS = 0.25
+_RETRY_SECONDS = 0.5  # after a database failed
+_FRAME_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A report on its way to the reporter; the number comes back once the ledger has it."""
+
+    number: int
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The slots are gone: write what is left, for at most so long, and leave."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReporterPlan:
+    """What a reporter is made from."""
+
+    settings: Settings
+    identity: WorkerIdentity
+    previous: uuid.UUID | None  # the incarnation of a reporter that died: it is to be signed off
+    table: SlotTable
+    metrics_port: int
+
+
+class DatabaseReporter(threading.Thread):
+    """Everything for one database."""
+
+    def __init__(self, plan: ReporterPlan, database: Database, acknowledge: Connection, lock: threading.Lock) -> None:
+        super().__init__(name=f"database {database.name}", daemon=True)
+        self._plan = plan
+        self._database = database
+        self._leases = LeaseKeeper(database)
+        self._effort = Effort(plan.identity.pid)
+        self._acknowledge = acknowledge
+        self._lock = lock
+        self._reports: deque[Numbered] = deque()
+        self._wake = threading.Event()
+        self._finishing = False
+        self._registered = False
+        self._seen_due = 0.0
+        self._fault = ""
+
+    def report(self, numbered: Numbered) -> None:
+        """Queue a report; from the main thread."""
+        self._reports.append(numbered)
+        self._wake.set()
+
+    def finish(self) -> None:
+        """Leave once everything is written; from the main thread."""
+        self._finishing = True
+        self._wake.set()
+
+    def run(self) -> None:
+        """Until `finish` and all is written; a fault is told once and tried again."""
+        while True:
+            self._wake.clear()
+            finishing = self._finishing
+            try:
+                self._turn()
+                if finishing and not self._reports:
+                    self._leave()
+                    return
+            except DatabaseFault as fault:
+                self._tell(str(fault))
+                time.sleep(_RETRY_SECONDS)
+            except DRIVER_ERRORS as error:
+                self._tell(f"database {self._database.name} refused a statement: {' '.join(str(error).split())[:300]}")
+                time.sleep(_RETRY_SECONDS)
+            else:
+                if self._fault:
+                    self._fault = ""
+                    log.warning("database %s answers again", self._database.name)
+            self._wake.wait(_TICK_SECONDS)
+
+    def _tell(self, fault: str) -> None:
+        if fault != self._fault:
+            self._fault = fault
+            log.warning("%s; trying on", fault)
+
+    def _turn(self) -> None:
+        if not self._registered:
+            self._register()
+        while self._reports:
+            self._write(self._reports[0])
+            self._reports.popleft()
+        now = time.monotonic()
+        rows = self._plan.table.read_all()
+        lost = self._leases.renew((row for row in rows if row.pid and is_running(row.pid)), now)
+        for task, attempt in lost:
+            log.info("task %d: attempt %d is not ours any more", task, attempt)
+        if now >= self._seen_due:
+            self._seen([row.pid for row in rows if row.pid])
+            self._seen_due = now + SEEN_SECONDS
+
+    def _register(self) -> None:
+        self._plan.identity.register(self._database)
+        self._registered = True
+        if self._plan.previous is not None:
+            with self._database.transaction() as conn:
+                workers.stopped(conn, self._plan.previous)
+
+    def _write(self, numbered: Numbered) -> None:
+        report = numbered.report
+        try:
+            with self._database.transaction() as conn:
+                report.write(conn, self._plan.identity.name)
+        except DRIVER_ERRORS as error:
+            # The statement's own fault: its job was deleted, most likely. Trying again would not help.
+            log.warning("task %d: the death of its slot cannot be recorded: %s", report.at.task, error)
+        with self._lock:
+            self._acknowledge.send(numbered.number)
+
+    def _seen(self, slots: Sequence[int]) -> None:
+        cpu, waited = self._effort.look(slots)
+        with self._database.transaction() as conn:
+            workers.seen(conn, self._plan.identity.incarnation, cpu, waited)
+
+    def _leave(self) -> None:
+        self._seen([])
+        with self._database.transaction() as conn:
+            workers.stopped(conn, self._plan.identity.incarnation)
+        self._database.dispose()
+
+
+class FrameWriter:
+    """What the slots' live recorders counted, once a second, to the broker and to Prometheus."""
+
+    def __init__(self, plan: ReporterPlan) -> None:
+        assert plan.settings.broker is not None  # the supervisor has checked
+        self._readers = [RegionReader(plan.table.region(slot)) for slot in range(plan.table.slots)]
+        self._maker = FrameMaker(plan.identity.name, plan.identity.incarnation)
+        self._sender = FrameSender(plan.settings.broker)
+        self._metrics = WorkerMetrics(CollectorRegistry())
+        try:
+            self._metrics.start_server(plan.metrics_port)
+        except UsageError as error:
+            log.error("%s", error)  # the work does not depend on it
+        if plan.previous is not None:
+            self._collect()  # the reporter before us sent these; what it had not sent yet is lost
+
+    def _collect(self) -> list[CounterDelta]:
+        return merge_deltas(delta for reader in self._readers for delta in reader.collect())
+
+    def write(self, *, last: bool = False) -> None:
+        """Collect and send."""
+        deltas = self._collect()
+        self._metrics.observe(deltas)
+        frame = self._maker.frame(deltas, time.time(), last=last)
+        if frame is not None:
+            self._sender.send(frame)
+        if last:
+            self._sender.close()
+
+
+def _serve(plan: ReporterPlan, pipe: Connection) -> None:
+    lock = threading.Lock()
+    threads = {
+        d.name: DatabaseReporter(plan, Database(d.name, d.url, application=f"edbench {plan.identity.name}"), pipe, lock)
+        for d in plan.settings.databases
+    }
+    frames = FrameWriter(plan)
+    for thread in threads.values():
+        thread.start()
+    due = time.monotonic()
+    while True:
+        if pipe.poll(max(0.0, due - time.monotonic())):
+            message = pipe.recv()
+            if isinstance(message, Finish):
+                break
+            threads[message.report.at.database].report(message)
+        if time.monotonic() >= due:
+            frames.write()
+            due = time.monotonic() + _FRAME_SECONDS
+    deadline = time.monotonic() + message.seconds
+    for thread in threads.values():
+        thread.finish()
+    frames.write(last=True)
+    for thread in threads.values():
+        thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def run_reporter(plan: ReporterPlan, pipe: Connection, parent: int) -> int:
+    """In the forked child: report until told to finish; the exit status."""
+    die_with_parent(parent)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # it leaves last, when the supervisor says so
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    try:
+        _serve(plan, pipe)
+    except EOFError:
+        log.error("reporter %d: the supervisor is gone", os.getpid())
+        return 1
+    return 0

@@ -1,0 +1,224 @@
+"""The slot table: memory that a worker's slots share with the processes that watch over them (design §3.8).
+
+One row a slot says what the slot is doing; only the slot writes it, and only its supervisor once the slot is dead.
+A row has two copies and a sequence number; an update fills the copy that is not current, then makes it current by
+one aligned 8-byte store of the sequence. So the row of a slot that was killed at any instruction is whole, and a
+reader that sees the same sequence before and after has not read a torn one. Behind the rows lies, for each slot,
+the region of its live recorder.
+
+The memory is anonymous and made before the first fork: it outlives every slot and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from core.records import PHASES, Phase
+from monitoring.live import REGION_BYTES
+
+# sequence, pid, incarnation, database, job, task, attempt, phase, has item, item, deadline
+_FIELDS = struct.Struct("@Qq16sq16sqqqq16sd")
+_COPY_BYTES = 128
+_HEADER_BYTES = 64  # the sequence, on a cache line of its own
+_ROW_BYTES = _HEADER_BYTES + 2 * _COPY_BYTES
+_NONE = bytes(16)
+_NO_TASK = -1
+_READ_ATTEMPTS = 1_000
+
+assert _FIELDS.size <= _COPY_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskAt:
+    """The attempt that a slot works on."""
+
+    database: str
+    job: uuid.UUID
+    task: int
+    attempt: int
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotRow:
+    """What a slot said last."""
+
+    sequence: int  # changes with every update
+    pid: int  # 0: no slot has this row
+    incarnation: uuid.UUID
+    at: TaskAt | None
+    item: uuid.UUID | None  # that it reads
+    deadline: float  # monotonic seconds by which it has to say something again; 0 without an item
+
+
+class SlotTable:
+    """Rows and recorder regions of `slots` slots; make it before the fork."""
+
+    def __init__(self, slots: int, databases: Sequence[str]) -> None:
+        self.slots = slots
+        self._databases = tuple(databases)
+        self._regions_at = slots * _ROW_BYTES
+        self._map = mmap.mmap(-1, self._regions_at + slots * REGION_BYTES)
+        self._memory = memoryview(self._map)
+        self._words = self._memory[: self._regions_at].cast("Q")
+        for slot in range(slots):
+            self.clear(slot)
+
+    def region(self, slot: int) -> memoryview:
+        """The slot's memory for `monitoring.live`."""
+        start = self._regions_at + slot * REGION_BYTES
+        return self._memory[start : start + REGION_BYTES]
+
+    def clear(self, slot: int) -> None:
+        """Nobody has the row any more; only for a slot that is dead."""
+        RowWriter(self, slot, 0, uuid.UUID(bytes=_NONE)).publish()
+
+    def read(self, slot: int) -> SlotRow:
+        """The slot's row, whole."""
+        at = slot * _ROW_BYTES
+        for _ in range(_READ_ATTEMPTS):
+            sequence = self._words[at >> 3]
+            fields = _FIELDS.unpack_from(self._memory, _copy_at(slot, sequence))
+            # The copy's own number guards against processors that reorder another one's stores.
+            if fields[0] == sequence == self._words[at >> 3]:
+                return self._row(fields)
+            os.sched_yield()
+        raise RuntimeError(f"slot {slot} changes its row faster than it can be read")
+
+    def read_all(self) -> list[SlotRow]:
+        """Every slot's row, by number."""
+        return [self.read(slot) for slot in range(self.slots)]
+
+    def _row(self, fields: tuple[int | float | bytes, ...]) -> SlotRow:
+        sequence, pid, incarnation, database, job, task, attempt, phase, has_item, item, deadline = fields
+        doing = None
+        if task != _NO_TASK:
+            doing = TaskAt(
+                database=self._databases[int(database)],
+                job=uuid.UUID(bytes=bytes(job)),  # type: ignore[arg-type]
+                task=int(task),
+                attempt=int(attempt),
+                phase=PHASES[int(phase)],
+            )
+        return SlotRow(
+            sequence=int(sequence),
+            pid=int(pid),
+            incarnation=uuid.UUID(bytes=bytes(incarnation)),  # type: ignore[arg-type]
+            at=doing,
+            item=uuid.UUID(bytes=bytes(item)) if has_item else None,  # type: ignore[arg-type]
+            deadline=float(deadline),
+        )
+
+    def database_number(self, name: str) -> int:
+        """How rows refer to a database."""
+        return self._databases.index(name)
+
+    @property
+    def memory(self) -> memoryview:
+        """For RowWriter."""
+        return self._memory
+
+    @property
+    def words(self) -> memoryview:
+        """The rows as 8-byte words, for RowWriter."""
+        return self._words
+
+
+def _copy_at(slot: int, sequence: int) -> int:
+    return slot * _ROW_BYTES + _HEADER_BYTES + (sequence & 1) * _COPY_BYTES
+
+
+class RowWriter:
+    """The slot's side of its row: the breadcrumb of `worker.context`. One process at a time has one for a slot."""
+
+    __slots__ = (
+        "_attempt",
+        "_copies",
+        "_database",
+        "_incarnation",
+        "_job",
+        "_memory",
+        "_monotonic",
+        "_phase",
+        "_pid",
+        "_sequence",
+        "_table",
+        "_task",
+        "_word",
+        "_words",
+    )
+
+    def __init__(
+        self,
+        table: SlotTable,
+        slot: int,
+        pid: int,
+        incarnation: uuid.UUID,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._table = table
+        self._memory = table.memory
+        self._words = table.words
+        self._copies = (_copy_at(slot, 0), _copy_at(slot, 1))
+        self._word = slot * _ROW_BYTES >> 3
+        self._sequence: int = self._words[self._word]
+        self._pid = pid
+        self._incarnation = incarnation.bytes
+        self._monotonic = monotonic
+        self._forget_task()
+
+    def _forget_task(self) -> None:
+        self._database = 0
+        self._job = _NONE
+        self._task = _NO_TASK
+        self._attempt = 0
+        self._phase = 0
+
+    def publish(self, item: bytes = _NONE, has_item: int = 0, deadline: float = 0.0) -> None:
+        """Make the present state, with this item, the row."""
+        sequence = self._sequence + 1
+        _FIELDS.pack_into(
+            self._memory,
+            self._copies[sequence & 1],
+            sequence,
+            self._pid,
+            self._incarnation,
+            self._database,
+            self._job,
+            self._task,
+            self._attempt,
+            self._phase,
+            has_item,
+            item,
+            deadline,
+        )
+        self._words[self._word] = sequence
+        self._sequence = sequence
+
+    def begin_task(self, database: str, job: uuid.UUID, task: int, attempt: int, phase: Phase) -> None:
+        """See `worker.context.Breadcrumb`; raises ValueError for a database that is not in the settings."""
+        self._database = self._table.database_number(database)
+        self._job = job.bytes
+        self._task = task
+        self._attempt = attempt
+        self._phase = PHASES.index(phase)
+        self.publish()
+
+    def enter(self, item: uuid.UUID, seconds: float) -> None:
+        """See `worker.context.Breadcrumb`; once for every item, so it has to cost next to nothing."""
+        self.publish(item.bytes, 1, self._monotonic() + seconds)
+
+    def leave(self) -> None:
+        """See `worker.context.Breadcrumb`."""
+        self.publish()
+
+    def end_task(self) -> None:
+        """See `worker.context.Breadcrumb`."""
+        self._forget_task()
+        self.publish()

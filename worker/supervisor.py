@@ -1,0 +1,289 @@
+"""The supervisor of one worker: forks the slots, enforces the deadline of each item, tells why a slot died.
+
+It has one thread and no connection to anything, so that it can fork at any time; what it has to tell the
+databases goes through the reporter (worker.reporter). Slots and reporter die with it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from types import FrameType
+
+from core.errors import UsageError
+from core.settings import Settings
+from worker.deaths import Circumstances, Report, describe, judge
+from worker.processes import STOPPED_STATES, oom_kills, process_state, thread_count
+from worker.registration import WorkerIdentity
+from worker.reporter import Finish, Numbered, ReporterPlan, run_reporter
+from worker.scratch import WorkerScratch
+from worker.slot import PRELOADED, Handle, SlotPlan, fork_into, fork_slot, preload
+from worker.slot_table import SlotTable
+from worker.watch import Watched
+
+TICK_SECONDS = 0.25
+HELD_UP_SECONDS = 1.0  # a tick this late means that we were stopped ourselves, and the slots perhaps with us
+FINISH_SECONDS = 5.0  # for the reporter's last words
+_HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerPlan:
+    """What a worker is made from."""
+
+    settings: Settings  # with databases and broker
+    name: str  # unique among the workers that run
+    handle: Handle
+    grace_seconds: float = 10.0  # that a running task gets when the worker is asked to stop
+    metrics_port: int = 0  # 0: no Prometheus endpoint
+    preloaded: tuple[str, ...] = PRELOADED  # modules that slots share
+
+
+class Supervisor:
+    """One worker, from `run` to its end."""
+
+    def __init__(self, plan: WorkerPlan, monotonic: Callable[[], float] = time.monotonic) -> None:
+        if not plan.settings.databases or not plan.settings.broker:
+            raise UsageError(
+                "a worker needs EDBENCH_DATABASES and EDBENCH_BROKER; `edbench discover` sets them for its own workers"
+            )
+        self._plan = plan
+        self._now = monotonic
+        slots = plan.settings.slots
+        self._table = SlotTable(slots, [d.name for d in plan.settings.databases])
+        self._watched = [Watched(slot) for slot in range(slots)]
+        self._incarnation = uuid.uuid4()
+        self._scratch = WorkerScratch(plan.settings.scratch, self._incarnation)
+        self._stops = 0  # how often we were asked to stop
+        self._stop_at = 0.0  # when the grace is over; 0: nobody asked
+        self._reports: dict[int, Report] = {}  # that the ledger has not got yet
+        self._reports_made = 0
+        self._reporter = 0
+        self._reporters_made = 0
+        self._reporter_due = 0.0
+        self._pipe: Connection | None = None
+        self._oom_kills = oom_kills()
+        self._last_tick = monotonic()
+        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def run(self) -> int:
+        """Work until asked to stop; the exit status. Call it in a process's main thread, once."""
+        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
+        for number in _HANDLED:
+            signal.signal(number, self._on_stop)
+        signal.signal(signal.SIGCHLD, _on_child)
+        self._scratch.remove_stale()
+        preload(self._plan.preloaded)
+        if (threads := thread_count()) != 1:
+            log.warning("%d threads before the first fork; slots may hang on what these hold", threads)
+        while not (self._stop_at and not any(w.pid for w in self._watched)):
+            self._turn()
+            self._wait(TICK_SECONDS)
+        self._finish_reporter()
+        self._scratch.close()
+        return 0
+
+    def _on_stop(self, signum: int, frame: FrameType | None) -> None:
+        self._stops += 1
+
+    def _wait(self, seconds: float) -> None:
+        """Until a signal arrives, the reporter says something, or the time is over."""
+        pipes: list[int] = [self._wake_read, *([self._pipe.fileno()] if self._pipe is not None else [])]
+        ready, _, _ = select.select(pipes, [], [], seconds)
+        if self._wake_read in ready:
+            os.read(self._wake_read, 4096)
+
+    def _turn(self) -> None:
+        self._reap()
+        now = self._now()
+        self._tend_reporter(now)
+        self._take_acknowledgements()
+        if self._stops:
+            self._stop_slots(now)
+        else:
+            for watched in self._watched:
+                if not watched.pid and watched.due <= now:
+                    self._fork(watched)
+        self._enforce_deadlines(now)
+
+    # Slots
+
+    def _fork(self, watched: Watched) -> None:
+        incarnation = uuid.uuid4()
+        try:
+            watched.incarnation = incarnation
+            watched.scratch = self._scratch.make(watched.slot, incarnation)
+            pid = fork_slot(
+                SlotPlan(
+                    settings=self._plan.settings,
+                    worker=self._plan.name,
+                    slot=watched.slot,
+                    incarnation=incarnation,
+                    scratch=watched.scratch,
+                    table=self._table,
+                    handle=self._plan.handle,
+                ),
+                self._let_go,
+            )
+        except OSError as error:  # scratch or the process table is full: it may not be in a while
+            log.error("slot %d cannot be started: %s; trying again", watched.slot, error)
+            watched.started = self._now()
+            watched.end(self._now())
+            return
+        watched.begin(pid, self._now())
+
+    def _let_go(self) -> None:
+        """In a forked child: what is the supervisor's alone."""
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+        if self._pipe is not None:
+            self._pipe.close()
+
+    def _reap(self) -> None:
+        grown = self._oom_kills_grown()
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            if pid == self._reporter:
+                self._reporter = 0
+                continue
+            for watched in self._watched:
+                if watched.pid == pid:
+                    self._bury(watched, status, grown)
+
+    def _oom_kills_grown(self) -> bool:
+        before, self._oom_kills = self._oom_kills, oom_kills()
+        return before is not None and self._oom_kills is not None and self._oom_kills > before
+
+    def _bury(self, watched: Watched, status: int, oom: bool) -> None:
+        row = self._table.read(watched.slot)
+        how = Circumstances(asked=watched.asked, killed=watched.killed, overdue=watched.overdue, out_of_memory=oom)
+        report = judge(row, status, how) if row.pid == watched.pid else None
+        self._table.clear(watched.slot)
+        if not watched.asked or report is not None:
+            log.warning(
+                "slot %d (process %d) ended with %s%s", watched.slot, watched.pid, describe(status), _for_people(report)
+            )
+        self._scratch.remove(watched.scratch)
+        watched.end(self._now())
+        if report is not None:
+            self._reports_made += 1
+            self._reports[self._reports_made] = report
+            self._send(Numbered(self._reports_made, report))
+
+    def _enforce_deadlines(self, now: float) -> None:
+        gap = now - self._last_tick
+        self._last_tick = now
+        for watched in self._watched:
+            if not watched.pid or watched.overdue or watched.killed:
+                continue
+            row = self._table.read(watched.slot)
+            stopped = gap > HELD_UP_SECONDS or process_state(watched.pid) in STOPPED_STATES
+            if watched.clock.overdue(row, now, stopped_for=gap if stopped else 0.0) and not stopped:
+                log.warning("slot %d: item %s is still being read at its deadline", watched.slot, row.item)
+                watched.overdue = True
+                os.kill(watched.pid, signal.SIGKILL)
+
+    def _stop_slots(self, now: float) -> None:
+        if not self._stop_at:
+            self._stop_at = now + self._plan.grace_seconds
+            for watched in self._watched:
+                if watched.pid:
+                    watched.asked = True
+                    os.kill(watched.pid, signal.SIGTERM)
+        if now < self._stop_at and self._stops < 2:
+            return
+        for watched in self._watched:
+            if watched.pid and not watched.killed:
+                watched.killed = True
+                os.kill(watched.pid, signal.SIGKILL)
+
+    # The reporter
+
+    def _tend_reporter(self, now: float) -> None:
+        """Fork the reporter, or another one when it died: as a new incarnation of the worker, so that no second
+        of calls is counted twice."""
+        if self._reporter or now < self._reporter_due:
+            return
+        previous = None
+        if self._reporters_made:
+            log.error("the reporter died; starting another")
+            previous, self._incarnation = self._incarnation, uuid.uuid4()
+        self._reporters_made += 1
+        self._close_pipe()
+        ours, theirs = Pipe()
+        self._pipe = ours
+        plan = ReporterPlan(
+            settings=self._plan.settings,
+            identity=WorkerIdentity(
+                name=self._plan.name, incarnation=self._incarnation, pid=os.getpid(), slots=self._table.slots
+            ),
+            previous=previous,
+            table=self._table,
+            metrics_port=self._plan.metrics_port,
+        )
+        self._reporter = fork_into(lambda parent: run_reporter(plan, theirs, parent), self._let_go)
+        self._reporter_due = now + 1.0
+        theirs.close()
+        for number, report in self._reports.items():
+            self._send(Numbered(number, report))
+
+    def _send(self, message: Numbered | Finish) -> None:
+        """A report that does not arrive is kept and sent to the next reporter."""
+        try:
+            if self._pipe is not None:
+                self._pipe.send(message)
+        except OSError:
+            log.error("the reporter does not listen")
+
+    def _take_acknowledgements(self) -> None:
+        try:
+            while self._pipe is not None and self._pipe.poll():
+                self._reports.pop(self._pipe.recv(), None)
+        except (EOFError, OSError):
+            self._close_pipe()  # it died; _reap and _tend_reporter see to it
+
+    def _close_pipe(self) -> None:
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+
+    def _finish_reporter(self) -> None:
+        self._tend_reporter(self._now())
+        self._send(Finish(FINISH_SECONDS))
+        deadline = self._now() + FINISH_SECONDS + 1.0
+        while self._reporter and self._now() < deadline:
+            self._wait(TICK_SECONDS)
+            self._take_acknowledgements()
+            self._reap()
+        self._take_acknowledgements()
+        if self._reporter:
+            os.kill(self._reporter, signal.SIGKILL)
+            os.waitpid(self._reporter, 0)
+        if self._reports:
+            log.warning("%d tasks could not be given back; their leases will run out", len(self._reports))
+
+
+def _for_people(report: Report | None) -> str:
+    if report is None:
+        return ""
+    task = f" during task {report.at.task}, attempt {report.at.attempt}"
+    return f"{task}, reading item {report.item}: {report.cause}" if report.item is not None else task
+
+
+def _on_child(_signum: int, _frame: FrameType | None) -> None:
+    """Only there so that the signal is not ignored; the wake-up descriptor does the rest."""

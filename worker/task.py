@@ -1,0 +1,82 @@
+"""What every task body gets, and what they share."""
+
+from __future__ import annotations
+
+import base64
+import os
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.names import display_name
+from core.records import ClaimedTask, Item, Job
+from core.storage import Storage
+from sql.session import Database
+from worker.context import SlotContext
+from worker.sources import FilerSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskWork:
+    """One attempt of one task, with its job and its slot."""
+
+    context: SlotContext
+    database: Database
+    claimed: ClaimedTask
+    job: Job
+    custodians: Mapping[int, str]
+    convicted: Mapping[uuid.UUID, tuple[ExceptionCode, str]]
+
+    @property
+    def storage(self) -> Storage:
+        """The slot's storage layer."""
+        return self.context.storage
+
+    @property
+    def root(self) -> bytes:
+        """The storage root."""
+        return os.fsencode(self.context.settings.storage)
+
+    @property
+    def owner(self) -> str:
+        """What the index documents of this attempt carry."""
+        return f"{self.claimed.id}:{self.claimed.attempt}"
+
+    def source_path(self, relative: bytes) -> bytes:
+        """Absolute path of something in the job's source."""
+        return os.path.join(self.job.source, relative) if relative else self.job.source
+
+    def source_of(self, item: Item) -> FilerSource | None:
+        """The item's bytes on the filer; None when it has none that could be read."""
+        if item.sha256 is None:
+            return None
+        if item.parent is None:
+            return FilerSource(self.storage, self.source_path(item.ordinal), item.name, item.size, own=False)
+        if item.location is None:
+            return None
+        return FilerSource(self.storage, os.path.join(self.root, item.location), item.name, item.size, own=True)
+
+    def check_source_root(self) -> None:
+        """Raises StorageFault unless the source root is what it was when the job was created (design §3.5)."""
+        try:
+            identity = self.storage.root_identity(self.job.source)
+        except SourceFileError as e:
+            raise StorageFault(
+                f"the source {display_name(self.job.source)} is gone ({e.detail}); mount it and resume"
+            ) from e
+        if identity != (self.job.source_device, self.job.source_inode):
+            raise StorageFault(
+                f"the source {display_name(self.job.source)} is not the directory the job was created over "
+                "(is it mounted?); mount it and resume"
+            )
+
+
+def path_text(path: bytes) -> str:
+    """Path bytes as a payload holds them."""
+    return base64.b64encode(path).decode("ascii")
+
+
+def path_bytes(text: str) -> bytes:
+    """The inverse of `path_text`."""
+    return base64.b64decode(text)

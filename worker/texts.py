@@ -1,0 +1,100 @@
+"""Text of an item into the index document and the `item_text` row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import IndexOwner, Item, ItemText, Limits, TextState
+from worker.findings import Findings
+from worker.formats.base import Handler, Source, Text
+from worker.guard import guarded
+from worker.indexes.base import IndexDocument
+from worker.indexes.publisher import OpenShard
+from worker.task import TaskWork
+
+CHARACTERS_A_PAGE = 3_000  # where the format knows no pages (glossary)
+
+_STATE_OF_ERROR = {
+    ExceptionCode.ENCRYPTED: TextState.ENCRYPTED,
+    ExceptionCode.UNSUPPORTED: TextState.UNSUPPORTED,
+}
+
+
+def take_text(
+    item: Item, source: Source | None, handler: Handler, limits: Limits, out: Findings
+) -> tuple[str, ItemText]:
+    """The item's text and its row; what goes wrong is booked as an item-level exception.
+
+    Containers have no text of their own: their content is their children's.
+    """
+    if item.container:
+        return "", ItemText(item=item.id, state=TextState.EMPTY, characters=0, pages=0)
+    if source is None:
+        return "", ItemText(item=item.id, state=TextState.FAILED, characters=0, pages=0)
+    try:
+        with guarded:
+            found = handler.text(source, limits)
+    except DocumentError as e:
+        out.item_failed(item.id, e)
+        state = _STATE_OF_ERROR.get(e.code, TextState.FAILED)
+        return "", ItemText(item=item.id, state=state, characters=0, pages=1)
+    if found.error is not None:
+        out.item_failed(item.id, found.error)
+    return _booked(item, found, limits.text_characters)
+
+
+def _booked(item: Item, found: Text, limit: int) -> tuple[str, ItemText]:
+    text, state = found.text, found.state
+    if len(text) > limit:
+        text, state = text[:limit], TextState.TRUNCATED_BY_LIMIT
+    if state is None:
+        state = TextState.OK if text.strip() else TextState.EMPTY
+    pages = found.pages if found.pages is not None else max(1, math.ceil(len(text) / CHARACTERS_A_PAGE))
+    row = ItemText(item=item.id, state=state, characters=len(text), pages=pages, metadata=found.metadata)
+    return text, row
+
+
+@dataclass(slots=True)
+class Indexing:
+    """Feeds one attempt's items to the slot's shard and books text and owner of each."""
+
+    work: TaskWork
+    shard: OpenShard
+    out: Findings
+
+    def take(self, item: Item, source: Source | None, handler: Handler) -> None:
+        """Text of one item; its bytes may be None when they could not be had."""
+        limits = self.work.job.options.limits
+        body, row = take_text(item, source, handler, limits, self.out)
+        self.shard.add(self._document(item, body, row.metadata))
+        self.out.texts.append(row)
+        self.out.owners.append(IndexOwner(item=item.id, shard=self.shard.id))
+
+    def _document(self, item: Item, body: str, metadata: dict[str, Any]) -> IndexDocument:
+        return IndexDocument(
+            item=item.id,
+            owner=self.work.owner,
+            body=body,
+            custodian=self.work.custodians.get(item.custodian, ""),
+            type=item.media_type,
+            kind=item.kind.value,
+            name=item.container_path[-1],
+            path=" / ".join(item.container_path),
+            subject=_words(metadata.get("subject")),
+            sender=_words(metadata.get("from")),
+            recipients=_words([metadata.get(k) for k in ("to", "cc", "bcc")]),
+            title=_words(metadata.get("title")),
+            author=_words(metadata.get("author")),
+        )
+
+
+def _words(value: Any) -> str:
+    """A metadata value as text for the index."""
+    if value is None:
+        return ""
+    if isinstance(value, (list, tuple)):
+        return " ".join(filter(None, (_words(v) for v in value)))
+    return str(value)

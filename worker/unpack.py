@@ -1,0 +1,264 @@
+"""The engine that takes an item apart: children to the store, rows and exceptions to the findings.
+
+Knows nothing of tasks, the database or the ledger; `worker.expand` and `inspect` both drive it. Everything it
+decides follows from positions in the data, so that a re-run finds the same (design §3.6).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from core.errors import DocumentError, ExceptionCode
+from core.ids import item_id, number
+from core.names import display_name, unsafe_name
+from core.records import Item, JobOptions, Kind
+from worker.budget import Budget
+from worker.context import Breadcrumb
+from worker.findings import Findings, Tally
+from worker.formats.base import Child, Handler, Part, Source
+from worker.formats.registry import handler_for
+from worker.guard import guarded
+from worker.identify import identify
+from worker.store import ChildStore, Intake
+
+OnItem = Callable[[Item, Source | None, Handler], None]
+Convicted = Mapping[uuid.UUID, tuple[ExceptionCode, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """An item whose children another task takes out."""
+
+    item: Item
+    budget_spent: int
+    loose_bytes: int
+    part: Part | None = None
+    parts: int = 1  # how many ranges the item was cut into
+
+    @property
+    def cost(self) -> int:
+        """Bytes this is likely to be; a range's own unit may be something else."""
+        return self.item.size // self.parts
+
+
+@dataclass(slots=True, kw_only=True)
+class Unpacker:
+    """Unpacks items of one job. `defer` gets what is too big for this task; None means: do everything here.
+
+    `on_item` sees every item once its row is known, with its bytes if they can be read.
+    """
+
+    job: uuid.UUID
+    options: JobOptions
+    store: ChildStore
+    crumb: Breadcrumb
+    out: Findings
+    on_item: OnItem
+    convicted: Convicted
+    defer: Callable[[Deferred], None] | None = None
+    on_done: Callable[[Item], None] | None = None  # everything about the item has been found
+
+    def seconds(self, size: int) -> float:
+        """The deadline of an item of this size."""
+        limits = self.options.limits
+        return limits.item_seconds + limits.item_seconds_per_mb * size / 1e6
+
+    def emit(self, item: Item, source: Source | None, handler: Handler) -> None:
+        """Book a row that everything is known of."""
+        self.out.items.append(item)
+        if item.size == 0 and item.sha256 is not None:
+            self.out.item_failed(item.id, DocumentError(ExceptionCode.ZERO_BYTES, "it has no bytes"))
+        if item.parent is not None and (why := unsafe_name(item.name)):
+            self.out.item_failed(item.id, DocumentError(ExceptionCode.UNSAFE_NAME, f"its name {why}"))
+        if item.id in self.convicted:
+            self.out.item_failed(item.id, DocumentError(*self.convicted[item.id]))
+            source = None
+        self.on_item(item, source, handler)
+
+    def open(self, item: Item, source: Source, handler: Handler, budget: Budget) -> None:
+        """Take the item's children out, here or (the big ones) in tasks of their own."""
+        if item.id in self.convicted or item.size == 0:
+            return
+        if item.depth >= self.options.limits.depth:
+            self._refuse_depth(item, source, handler)
+            return
+        if self.defer is not None and item.container and item.size > self.options.split_bytes:
+            if self.split(item, source, handler, budget):
+                return
+            if item.depth > 0:
+                self.defer(Deferred(item, budget.spent, budget.loose_bytes))
+                return
+        self.children(item, source, handler, budget)
+
+    def _refuse_depth(self, item: Item, source: Source, handler: Handler) -> None:
+        """At the nesting limit: an exception if there would be children; they stay unopened."""
+        tally = Tally(None)
+        try:
+            with guarded:
+                tally.announced = handler.announced(source)
+                if item.container or next(handler.children(source, self.options.limits), None) is not None:
+                    limit = self.options.limits.depth
+                    tally.cut = DocumentError(ExceptionCode.NESTING_LIMIT, f"nested {limit} deep; it was not opened")
+        except DocumentError as e:
+            tally.cut = e
+        if tally.cut is not None and not item.container:
+            self.out.item_failed(item.id, tally.cut)
+        else:
+            tally.book(item, self.out)
+
+    def split(self, item: Item, source: Source, handler: Handler, budget: Budget) -> bool:
+        """Hand ranges of a big container to tasks of their own; False where the format cannot be entered."""
+        if self.defer is None or not handler.splits:
+            return False
+        try:
+            with guarded:
+                parts = handler.parts(source, self.options.split_bytes)
+                announced = handler.announced(source)
+        except DocumentError:
+            return False  # too damaged for ranges; reading it in order says what is wrong
+        if len(parts) < 2:
+            return False
+        Tally(announced).book(item, self.out)
+        for part in parts:
+            self.defer(Deferred(item, budget.spent, budget.loose_bytes, part, len(parts)))
+        return True
+
+    def children(self, item: Item, source: Source, handler: Handler, budget: Budget, part: Part | None = None) -> None:
+        """All children of the item, or of one range of it, and what is inside them."""
+        tally = Tally(None)
+        inside = _Inside(item, budget, tally, self._hands_on(item, handler))
+        try:
+            with guarded:
+                if part is None:
+                    tally.announced = handler.announced(source)
+                found = handler.children(source, self.options.limits, part)
+            while True:
+                self.crumb.enter(item.id, self.seconds(item.size))
+                with guarded:
+                    child = next(found, None)
+                if child is None:
+                    break
+                self._child(inside, child)
+        except DocumentError as e:
+            tally.cut = e
+        tally.book(item, self.out)
+
+    def _hands_on(self, item: Item, handler: Handler) -> bool:
+        """Whether the members of this container are opened by other tasks: it is big and has no ranges."""
+        return self.defer is not None and item.container and not handler.splits and item.size > self.options.split_bytes
+
+    def _child(self, inside: _Inside, child: Child) -> None:
+        ident = item_id(self.job, inside.item.id, number(child.ordinal))
+        if child.error is not None and not child.emit:
+            inside.tally.fail(child.error)
+            return
+        self.crumb.enter(ident, self.seconds(child.size_hint or len(child.data or b"")))
+        if ident in self.convicted and child.data is None:
+            child = Child(name=child.name, kind=child.kind, ordinal=child.ordinal)  # its stream is what kills
+        taken = self._take(inside, ident, child)
+        if taken is None:
+            return
+        item, source, handler, error = taken
+        inside.tally.emitted += 1
+        self.emit(item, source, handler)
+        for failure in (child.error, error):
+            if failure is not None:
+                self.out.item_failed(item.id, failure)
+        if source is not None:
+            if inside.hands_on and self.defer is not None:
+                self.defer(Deferred(item, inside.budget.spent, inside.budget.loose_bytes))
+            else:
+                self.open(item, source, handler, inside.budget)
+        if self.on_done is not None:
+            self.on_done(item)
+
+    def _take(
+        self, inside: _Inside, ident: uuid.UUID, child: Child
+    ) -> tuple[Item, Source | None, Handler, DocumentError | None] | None:
+        """Bytes to the store and everything the row says; None when the child has no row."""
+        if child.data is None and child.stream is None:
+            unread = child.media_type or "application/octet-stream"
+            item = self._row(inside.item, ident, child, media_type=unread, size=child.size_hint or 0)
+            return item, None, handler_for(unread), None
+        intake = Intake(child, inside.budget)
+        try:
+            inside.budget.count_child()
+            inside.budget.foresee(child.size_hint or 0)
+            intake.begin()
+            location = self.store.put(ident, intake)
+        except DocumentError as e:
+            if intake.size:
+                inside.budget.give_back(intake.size)
+            inside.tally.fail(DocumentError(e.code, f"{display_name(child.name)}: {e.detail}"))
+            return None
+        self.out.extracted_bytes += intake.size
+        source = intake.memory_source() or self.store.source(ident, child.name, intake.size)
+        media_type = identify(source, child.media_type)
+        handler = handler_for(media_type)
+        item = self._row(
+            inside.item,
+            ident,
+            child,
+            media_type=media_type,
+            size=intake.size,
+            sha256=intake.sha256,
+            location=location,
+            container=handler.container,
+            hashes=self.hashes(ident, source, handler),
+        )
+        return item, source, handler, intake.error
+
+    def hashes(self, ident: uuid.UUID, source: Source, handler: Handler) -> tuple[bytes | None, bytes | None]:
+        """(content hash, Message-ID hash) of a message; Nones for everything else and for the unreadable."""
+        if ident in self.convicted:
+            return None, None
+        try:
+            with guarded:
+                found = handler.message_hashes(source, self.options.limits)
+        except DocumentError:
+            return None, None  # children and text of the same message say what is wrong with it
+        return (found.content_hash, found.message_id_hash) if found else (None, None)
+
+    def _row(
+        self,
+        parent: Item,
+        ident: uuid.UUID,
+        child: Child,
+        *,
+        media_type: str,
+        size: int,
+        sha256: bytes | None = None,
+        location: bytes | None = None,
+        container: bool = False,
+        hashes: tuple[bytes | None, bytes | None] = (None, None),
+    ) -> Item:
+        return Item(
+            id=ident,
+            parent=parent.id,
+            family=parent.family or (None if container else ident),
+            custodian=parent.custodian,
+            ordinal=number(child.ordinal),
+            depth=parent.depth + 1,
+            name=child.name,
+            container_path=(*parent.container_path, display_name(child.name)),
+            kind=Kind(child.kind),
+            container=container,
+            media_type=media_type,
+            size=size,
+            sha256=sha256,
+            content_hash=hashes[0],
+            message_id_hash=hashes[1],
+            location=location,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """The item whose children are being taken out."""
+
+    item: Item
+    budget: Budget
+    tally: Tally
+    hands_on: bool
