@@ -1,0 +1,180 @@
+"""The embedded cluster: queue manager and workers as child processes of this one, gone when it is gone."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import core
+from controller.cluster.member import Member
+from core.errors import StorageFault, SystemFault
+from core.services.process import rotate
+from core.settings import Settings
+
+TEND_SECONDS = 0.1
+SCALE_GRACE_SECONDS = 60.0
+_QUEUE_MANAGER = "queue-manager"
+_MANAGER_GRACE_SECONDS = 5.0  # after the workers are gone it has nothing left to do
+# What a child needs of the environment beside EDBENCH_*: how to find programs and a place for temporary files.
+_KEPT = re.compile(r"PATH|HOME|USER|LANG|LC_.*|TZ|TMPDIR|PYTHON(?!HOME|STARTUP|INSPECT).*|LD_LIBRARY_PATH|COVERAGE_.*")
+
+Commands = Callable[[str, int], Sequence[str]]
+
+
+def module_commands(name: str, slots: int) -> Sequence[str]:
+    """The command line of the process of that name."""
+    if name == _QUEUE_MANAGER:
+        return (sys.executable, "-m", "queue_manager")
+    return (sys.executable, "-m", "worker", "--name", name, "--slots", str(slots))
+
+
+class EmbeddedCluster:
+    """One queue manager and `workers` workers (w1, w2, …) of `slots` slots each.
+
+    Each runs in a session of its own with its output in scratch/logs/<name>.log. A tending thread starts all of
+    them, because the kernel ends a child when the thread that started it ends, and starts again what dies.
+    `env` is the environment to take a child's from; `commands` gives the command line for a name.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        workers: int,
+        slots: int,
+        *,
+        env: Mapping[str, str],
+        commands: Commands = module_commands,
+    ) -> None:
+        self._settings = settings
+        self._wanted = workers
+        self._slots = slots
+        self._env = {key: value for key, value in env.items() if _KEPT.fullmatch(key)} | settings.environment()
+        self._commands = commands
+        self._root = Path(core.__file__).parents[1]
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._started = threading.Event()
+        self._members: dict[str, Member] = {}
+        self._rotated: set[Path] = set()
+        self._fault: SystemFault | None = None
+        self._stop_grace: float | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start everything; returns once the processes exist. Raises SystemFault when one cannot be started."""
+        self._thread = threading.Thread(target=self._tend, name="cluster", daemon=True)
+        self._thread.start()
+        self._started.wait()
+        self.check()
+
+    def stop(self, grace_seconds: float = 30.0) -> None:
+        """Workers first, so that the queue manager sees them leave; returns when nothing is left."""
+        if self._thread is None:
+            return
+        self._stop_grace = grace_seconds
+        self._wake.set()
+        self._thread.join()
+        self._thread = None
+
+    def scale(self, workers: int) -> None:
+        """Have so many workers from now on; returns at once."""
+        with self._lock:
+            self._wanted = workers
+        self._wake.set()
+
+    def check(self) -> None:
+        """Raises SystemFault with the last line of its log when a process will not stay up."""
+        if self._fault is not None:
+            raise self._fault
+        if self._thread is not None and not self._thread.is_alive():
+            raise SystemFault("the thread that tends the workers has ended, and they with it; standard error says why")
+
+    def pids(self) -> dict[str, int]:
+        """Process ids by name, of those that run now."""
+        with self._lock:
+            return {n: m.process.pid for n, m in self._members.items() if m.process is not None and m.running}
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop(0.0)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _tend(self) -> None:
+        try:
+            while self._stop_grace is None:
+                self._turn()
+                self._started.set()
+                self._wake.wait(TEND_SECONDS)
+                self._wake.clear()
+        except OSError as error:
+            self._fault = StorageFault(f"cannot write to {self._settings.scratch / 'logs'}: {error}")
+        finally:
+            self._started.set()
+            grace = self._stop_grace or 0.0
+            self._end([name for name in self._members if name != _QUEUE_MANAGER], grace)
+            self._end([name for name in self._members if name == _QUEUE_MANAGER], min(grace, _MANAGER_GRACE_SECONDS))
+
+    def _turn(self) -> None:
+        """One look at everything: who is missing, who is too many, who has died."""
+        now = time.monotonic()
+        with self._lock:
+            names = [_QUEUE_MANAGER, *(f"w{n}" for n in range(1, self._wanted + 1))]
+            for name in names:
+                if name not in self._members:
+                    self._members[name] = self._member(name)
+            for name, member in list(self._members.items()):
+                if name not in names and not member.leaving:
+                    member.ask_to_end(now, SCALE_GRACE_SECONDS)
+                if member.leaving and member.see_off(now):
+                    del self._members[name]
+            if self._fault is None:
+                self._fault = self._tend_members(now)
+
+    def _tend_members(self, now: float) -> SystemFault | None:
+        for member in self._members.values():
+            if member.leaving:
+                continue
+            try:
+                trouble = member.tend(now)
+            except OSError as error:
+                return StorageFault(f"{member.name} cannot be started: {error}")
+            if trouble:
+                return SystemFault(trouble)
+        return None
+
+    def _member(self, name: str) -> Member:
+        log = self._settings.scratch / "logs" / f"{name}.log"
+        if log not in self._rotated:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            rotate(log)
+            self._rotated.add(log)
+        command = self._commands(name, self._slots)
+        return Member(name=name, command=command, env=self._env, log=log, cwd=self._root)
+
+    def _end(self, names: Sequence[str], grace_seconds: float) -> None:
+        now = time.monotonic()
+        for name in names:
+            self._members[name].ask_to_end(now, grace_seconds)
+        left = list(names)
+        while left:
+            with self._lock:
+                left = [name for name in left if not self._members[name].see_off(time.monotonic())]
+            if left:
+                time.sleep(0.02)
+        with self._lock:
+            for name in names:
+                del self._members[name]

@@ -1,0 +1,114 @@
+"""Python, packages, programs and limits of this machine."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from controller.doctor.finding import Finding, bad, ok, warn
+from core.errors import UsageError
+from core.services.binaries import installed_postgres, valkey_server
+from worker import libmagic
+
+LEAST_PYTHON = (3, 11)
+_OPEN_FILES_NEEDED, _OPEN_FILES_WANTED = 512, 1024
+_SHM_NEEDED = 64_000_000  # bytes: live recorders' shared memory
+_SHM = Path("/dev/shm")
+
+
+def python_version(found: tuple[int, ...] = sys.version_info[:3]) -> Finding:
+    """The interpreter that runs us."""
+    text = ".".join(str(part) for part in found)
+    if found[:2] < LEAST_PYTHON:
+        return bad(f"Python {text} is too old", "install Python 3.11 or newer and run: make setup")
+    return ok(f"Python {text}")
+
+
+def packages(needed: Sequence[str] | None = None) -> Iterator[Finding]:
+    """Whether what edbench needs is installed in versions that it works with."""
+    try:
+        listed = needed if needed is not None else requires("edbench") or []
+        edition = version("edbench")
+    except PackageNotFoundError:
+        yield warn("edbench itself is not installed as a package", "run: make setup")
+        return
+    wanted = [Requirement(text) for text in listed]
+    good = 0
+    for requirement in wanted:
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        try:
+            found = version(requirement.name)
+        except PackageNotFoundError:
+            yield bad(f"the package {requirement.name} is not installed", "run: make setup")
+            continue
+        if requirement.specifier.contains(found, prereleases=True):
+            good += 1
+        else:
+            yield warn(f"{requirement.name} is {found}; edbench wants {requirement.specifier}", "run: make setup")
+    yield ok(f"edbench {edition} with {good} packages in the versions it wants")
+
+
+def magic() -> Finding:
+    """libmagic, for types that our own table does not know."""
+    why = libmagic.preload()
+    if why is None:
+        return ok("libmagic loads")
+    return warn(f"libmagic does not load ({why}): rarer types become application/octet-stream", "run: make setup")
+
+
+def programs() -> Iterator[Finding]:
+    """Whether the embedded servers' programs run on this machine at all."""
+    find: dict[str, Callable[[], Path]] = {
+        "PostgreSQL": lambda: installed_postgres() / "bin" / "postgres",
+        "broker": valkey_server,
+    }
+    for name, program in find.items():
+        try:
+            yield _runs(name, program())
+        except UsageError as error:
+            yield bad(f"{name}: {error}", "run: make setup; or set EDBENCH_DATABASES and EDBENCH_BROKER")
+
+
+def _runs(name: str, program: Path) -> Finding:
+    mend = "set EDBENCH_DATABASES and EDBENCH_BROKER to servers of your own"
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return bad(f"{name}: {program} does not run: {error}", mend)
+    if done.returncode != 0:
+        said = (done.stderr.strip() or "it said nothing").splitlines()[-1]
+        return bad(f"{name}: {program} does not run: {said}", mend)
+    return ok(f"{name}: {done.stdout.strip().splitlines()[0]}")
+
+
+def open_files(limit: int | None = None) -> Finding:
+    """How many files a process may have open."""
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if limit is None else limit
+    if soft == resource.RLIM_INFINITY:
+        return ok("open files: unlimited")
+    mend = f"raise it: ulimit -n {4 * _OPEN_FILES_WANTED}"
+    if soft < _OPEN_FILES_NEEDED:
+        return bad(f"a process may open only {soft} files", mend)
+    if soft < _OPEN_FILES_WANTED:
+        return warn(f"a process may open only {soft} files", mend)
+    return ok(f"open files: {soft}")
+
+
+def shared_memory(directory: Path = _SHM) -> Finding:
+    """/dev/shm, where the workers' live recorders count."""
+    mend = "mount a tmpfs of 256 MB or more there (docker run --shm-size=256m)"
+    if not directory.is_dir() or not os.access(directory, os.W_OK):
+        return bad(f"{directory} is not there or not writable", mend)
+    total = shutil.disk_usage(directory).total
+    if total < _SHM_NEEDED:
+        return warn(f"{directory} has only {total // 10**6} MB", mend)
+    return ok(f"{directory} has {total // 10**6} MB")

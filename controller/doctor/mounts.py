@@ -1,0 +1,79 @@
+"""How the file system under a directory is mounted (proc(5), /proc/self/mountinfo)."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from controller.doctor.finding import Finding, bad, ok, warn
+
+_NETWORK = {"nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "gpfs", "glusterfs", "fuse.glusterfs", "beegfs"}
+_MEMORY = {"tmpfs", "ramfs", "devtmpfs"}
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One line of mountinfo."""
+
+    point: str
+    kind: str
+    source: str
+    options: tuple[str, ...]  # of the mount and of the file system
+
+    @property
+    def network(self) -> bool:
+        """Whether it is a network filer's."""
+        return self.kind in _NETWORK
+
+
+def parse_mountinfo(text: str) -> dict[int, Mount]:
+    """Mounts by mount id; lines that are not understood are left out."""
+    out: dict[int, Mount] = {}
+    for line in text.splitlines():
+        left, sep, right = line.partition(" - ")
+        fields, rest = left.split(" "), right.split(" ")
+        if not sep or len(fields) < 6 or len(rest) < 3:
+            continue
+        options = dict.fromkeys([*fields[5].split(","), *rest[2].split(",")])
+        out[int(fields[0])] = Mount(_unescape(fields[4]), rest[0], _unescape(rest[1]), tuple(options))
+    return out
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+
+
+def mount_of(directory: Path) -> Mount | None:
+    """The mount that a directory is on; None where /proc does not tell."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            info = Path(f"/proc/self/fdinfo/{descriptor}").read_text()
+        finally:
+            os.close(descriptor)
+        found = re.search(r"^mnt_id:\s*(\d+)$", info, re.MULTILINE)
+        mounts = parse_mountinfo(Path("/proc/self/mountinfo").read_text())
+    except OSError:
+        return None
+    return mounts.get(int(found[1])) if found else None
+
+
+def judge_mount(mount: Mount | None, *, filer: bool) -> Finding:
+    """What the mount means for the storage under test (`filer`) or for scratch."""
+    role = "storage" if filer else "scratch"
+    if mount is None:
+        return warn(f"{role}: /proc does not tell how it is mounted", "run on Linux with /proc mounted")
+    said = f"{role}: {mount.kind} from {mount.source} on {mount.point} ({','.join(mount.options)})"
+    if "ro" in mount.options:
+        return bad(said + ": read-only", "mount it read-write")
+    if filer and mount.kind in _MEMORY:
+        return warn(said + ": memory, so no result about storage", "set EDBENCH_STORAGE to the storage under test")
+    if filer and mount.kind == "overlay":
+        return warn(said + ": a container's own layer", "mount the storage under test and set EDBENCH_STORAGE to it")
+    if filer and "soft" in mount.options:
+        return warn(said + ": soft NFS mounts lose writes silently", "mount it with hard")
+    if not filer and mount.network:
+        return warn(said + ": scratch lies on a filer", "set EDBENCH_SCRATCH to a local directory")
+    return ok(said)

@@ -1,0 +1,130 @@
+"""What the file system under the storage root and under scratch can do. Probe files live in a temporary directory
+that is removed again; they are no corpus, item or index files, so core.storage does not record them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from controller.doctor.finding import Finding, bad, ok, warn
+from controller.doctor.mounts import judge_mount, mount_of
+from core.clock import Clock
+from core.storage_sync import syncfs
+
+_NEEDED, _WANTED = 1_000_000_000, 10_000_000_000  # bytes
+_FILES_NEEDED, _FILES_WANTED = 10_000, 1_000_000
+_FSYNCS = 20
+_SLOW_US = 50_000
+_NOTHING_US = 10  # no device answers that fast
+
+
+def existing(directory: Path) -> Path:
+    """The directory, or the nearest one above it that exists already: what it will be made in."""
+    return next(d for d in (directory, *directory.parents) if d.is_dir())
+
+
+def place(directory: Path, *, filer: bool, clock: Clock) -> Iterator[Finding]:
+    """All checks of the storage root (`filer`) or of scratch."""
+    role = "storage" if filer else "scratch"
+    variable = "EDBENCH_STORAGE" if filer else "EDBENCH_SCRATCH"
+    if directory.exists() and not directory.is_dir():
+        yield bad(f"{role}: {directory} is not a directory", f"set {variable} to a directory")
+        return
+    found = existing(directory)
+    yield judge_mount(mount_of(found), filer=filer)
+    yield free_space(role, found)
+    yield free_files(role, found)
+    try:
+        probe = Path(tempfile.mkdtemp(prefix=".edbench-doctor-", dir=found))
+    except OSError as error:
+        yield bad(f"{role}: cannot write in {found}: {error.strerror}", f"make it writable or set {variable}")
+        return
+    try:
+        yield rename_over(role, probe)
+        if filer:
+            yield fsync_latency(probe, clock)
+            yield whole_sync(probe)
+    finally:
+        shutil.rmtree(probe, ignore_errors=True)
+
+
+def free_space(role: str, directory: Path) -> Finding:
+    """Bytes that we may still write."""
+    free = shutil.disk_usage(directory).free
+    text, mend = f"{role}: {free / 1e9:.1f} GB free in {directory}", "free some, or choose a larger place"
+    if free < _NEEDED:
+        return bad(text, mend)
+    return warn(text, mend) if free < _WANTED else ok(text)
+
+
+def free_files(role: str, directory: Path) -> Finding:
+    """Files that may still be made; a job makes one for each extracted child."""
+    found = os.statvfs(directory)
+    if found.f_files == 0:
+        return ok(f"{role}: no limit on the number of files")
+    text, mend = f"{role}: {found.f_favail:,} more files fit", "remove files, or make the file system with more inodes"
+    if found.f_favail < _FILES_NEEDED:
+        return bad(text, mend)
+    return warn(text, mend) if found.f_favail < _FILES_WANTED else ok(text)
+
+
+def rename_over(role: str, probe: Path) -> Finding:
+    """Whether a file can be put in another's place in one step: everything we publish relies on it."""
+    old, new = probe / "old", probe / "new"
+    mend = "use a file system that follows POSIX"
+    try:
+        old.write_bytes(b"old")
+        new.write_bytes(b"new")
+        new.rename(old)
+        if old.read_bytes() != b"new" or new.exists():
+            return bad(f"{role}: renaming a file over another leaves the wrong one", mend)
+    except OSError as error:
+        return bad(f"{role}: a file cannot be renamed over another: {error.strerror}", mend)
+    return ok(f"{role}: a file can be renamed over another")
+
+
+def fsync_latency(probe: Path, clock: Clock) -> Finding:
+    """The median of some fsyncs of 4 KiB each."""
+    took: list[int] = []
+    try:
+        with (probe / "fsync").open("wb", buffering=0) as file:
+            for _ in range(_FSYNCS):
+                file.write(bytes(4096))
+                start = clock.monotonic_ns()
+                os.fsync(file.fileno())
+                took.append(clock.monotonic_ns() - start)
+    except OSError as error:
+        return bad(f"storage: fsync does not work: {error.strerror}", "use a file system that supports it")
+    median = statistics.median(took) / 1000
+    text = f"storage: fsync of 4 KiB takes {median:,.0f} µs (median of {_FSYNCS})"
+    if median > _SLOW_US:
+        return warn(text, "expect slow results with --fsync task or file; look at the filer's log device")
+    if median < _NOTHING_US:
+        return warn(text + ": nothing is forced anywhere", "state no fsync policy but none for results on this storage")
+    return ok(text)
+
+
+def whole_sync(probe: Path) -> Finding:
+    """syncfs(2), with which a job ends."""
+    descriptor = os.open(probe, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        syncfs(descriptor)
+    except OSError as error:
+        return bad(f"storage: syncfs does not work: {error.strerror}", "look at the kernel's log for I/O errors")
+    finally:
+        os.close(descriptor)
+    return ok("storage: syncfs works")
+
+
+def apart(storage: Path, scratch: Path) -> Finding:
+    """Whether the storage under test and scratch share a file system; then they share its bandwidth too."""
+    if existing(storage).stat().st_dev == existing(scratch).stat().st_dev:
+        return warn(
+            "storage and scratch are on the same file system, so the database's writes are measured along",
+            "for real results set EDBENCH_STORAGE to the storage under test and keep EDBENCH_SCRATCH local",
+        )
+    return ok("storage and scratch are on different file systems")

@@ -1,0 +1,66 @@
+#!/bin/sh
+# Makes .venv in the current directory from the lock file. Does nothing when it is there and up to date.
+# PYTHON names the interpreter to use; otherwise the first one found that is new enough.
+set -eu
+
+least="3.11"
+stamp=.venv/.complete
+
+fail() {
+    printf 'setup: %s\n' "$1" >&2
+    exit 1
+}
+
+# What .venv depends on: the two files, and where we are (a virtual environment cannot be moved).
+state() {
+    cksum requirements.lock pyproject.toml
+    pwd -P
+}
+
+new_enough() {
+    "$1" -c 'import sys; sys.exit(sys.version_info < tuple(map(int, sys.argv[1].split("."))))' "$least" 2>/dev/null
+}
+
+find_python() {
+    for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11 python3.14; do
+        if command -v "$candidate" >/dev/null 2>&1 && new_enough "$candidate"; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done
+    found="$(python3 --version 2>&1 || true)"
+    fail "Python $least or newer is needed and was not found (python3: ${found:-none}); install one, or run: make setup PYTHON=/path/to/python3"
+}
+
+# pip keeps its cache and looks for its configuration under HOME; without a usable one it does without.
+if [ -z "${HOME:-}" ] || [ ! -d "$HOME" ] || [ ! -w "$HOME" ]; then
+    HOME="$(pwd -P)/.venv"
+    export HOME
+    [ -n "${PIP_CACHE_DIR:-}" ] || export PIP_NO_CACHE_DIR=1
+fi
+unset PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX || true
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+
+[ -f requirements.lock ] || fail "requirements.lock is not here; run make in the repository"
+if [ -x .venv/bin/python ] && [ -f "$stamp" ] && [ "$(state)" = "$(cat "$stamp")" ]; then
+    exit 0
+fi
+
+python="$(find_python)"
+"$python" -c 'import ensurepip, venv' 2>/dev/null ||
+    fail "$python has no module venv; on Debian and Ubuntu: apt install python3-venv"
+[ -w . ] || fail "$(pwd -P) is not writable; clone the repository somewhere that is"
+
+printf 'Setting up .venv with %s (once; a minute or two)\n' "$("$python" --version)"
+# A virtual environment that was made here and works is brought up to date; any other is made anew.
+here="$(pwd -P)/.venv"
+if ! grep -qF -e "VIRTUAL_ENV=\"$here\"" -e "VIRTUAL_ENV='$here'" -e "VIRTUAL_ENV=$here" .venv/bin/activate 2>/dev/null ||
+    ! new_enough .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+    rm -rf .venv
+    "$python" -m venv .venv || fail "could not make .venv; on Debian and Ubuntu: apt install python3-venv"
+fi
+.venv/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock ||
+    fail "the packages of requirements.lock could not be installed (see above); is the package index reachable?"
+.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat -e . ||
+    fail "edbench itself could not be installed (see above)"
+state >"$stamp"

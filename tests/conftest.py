@@ -1,0 +1,111 @@
+"""Fixtures that all tests share. The services are real ones, started once a session."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg2
+import pytest
+import redis
+
+from core.errors import EdbenchError
+from core.services import embedded_services
+from core.settings import Settings
+from sql.migrate import migrate
+from sql.session import Database
+
+REPOSITORY = Path(__file__).parents[1]
+_TEMPLATE = "edbench_template"
+_SLOTS = 16
+
+
+@pytest.fixture(scope="session")
+def open_dir() -> Iterator[Path]:
+    """A temporary directory that PostgreSQL's user can pass through: pytest's own are closed, and under root the
+    services would have to keep their data elsewhere."""
+    directory = Path(tempfile.mkdtemp(prefix="edbench-test-"))
+    directory.chmod(0o711)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def services(open_dir: Path) -> Iterator[Settings]:
+    """Settings with a running embedded PostgreSQL (database db1, empty) and broker."""
+    settings = Settings(storage=open_dir / "storage", scratch=open_dir / "scratch")
+    manager = embedded_services(settings, slots=_SLOTS)
+    try:
+        running = manager.__enter__()
+    except EdbenchError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(f"the embedded services do not run here: {error}")
+    try:
+        yield running
+    finally:
+        manager.__exit__(None, None, None)
+
+
+def _execute(services: Settings, *statements: str) -> None:
+    """Run statements on db1, each by itself: CREATE and DROP DATABASE stand in no transaction."""
+    connection = psycopg2.connect(services.databases[0].url.replace("+psycopg2", ""))
+    try:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+    finally:
+        connection.close()
+
+
+@pytest.fixture(scope="session")
+def _migrated(services: Settings) -> str:
+    _execute(services, f"CREATE DATABASE {_TEMPLATE}")
+    template = Database(_TEMPLATE, services.databases[0].url.replace("/db1?", f"/{_TEMPLATE}?"))
+    try:
+        migrate(template)
+    finally:
+        template.dispose()
+    return _TEMPLATE
+
+
+@pytest.fixture
+def database(services: Settings, _migrated: str) -> Iterator[Database]:
+    """A database of this test's own: migrated, without a row."""
+    name = f"test_{uuid.uuid4().hex}"
+    _execute(services, f"CREATE DATABASE {name} TEMPLATE {_migrated}")
+    database = Database("db1", services.databases[0].url.replace("/db1?", f"/{name}?"))
+    try:
+        yield database
+    finally:
+        database.dispose()
+        _execute(services, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def broker_url(services: Settings) -> Iterator[str]:
+    """The broker, without a key in it."""
+    assert services.broker is not None
+    client = redis.Redis.from_url(services.broker)
+    try:
+        client.flushall()
+        yield services.broker
+        client.flushall()
+    finally:
+        client.close()
+
+
+@pytest.fixture(scope="session")
+def real_files() -> Path:
+    """Files of other projects' test suites, where this machine has them."""
+    directory = REPOSITORY.parent / "shared/data/real-files"
+    if not directory.is_dir():
+        pytest.skip(f"no real files: {directory} is not there")
+    return directory

@@ -1,0 +1,170 @@
+"""The embedded cluster: processes are kept up, scaled, and gone when they should be."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from controller.cluster.embedded import EmbeddedCluster, module_commands
+from core.errors import SystemFault
+from core.settings import Settings
+
+REPOSITORY = Path(__file__).parents[3]
+
+# Stands for a queue manager or worker: says its name and what it got, has a child, stays.
+STAYING = """
+import json, os, subprocess, sys, time
+env = {k: v for k, v in os.environ.items() if k.startswith(("EDBENCH_", "SECRET"))}
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+print(json.dumps({"name": sys.argv[1], "env": env, "child": child.pid}), flush=True)
+time.sleep(600)
+"""
+# The same, deaf to SIGTERM.
+DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + STAYING
+FAILING = "import sys; print('cannot go on: reason', flush=True); sys.exit(3)"
+
+
+def program(text: str) -> Callable[[str, int], Sequence[str]]:
+    """Command lines that run this program whatever the name."""
+    return lambda name, slots: (sys.executable, "-c", text, name)
+
+
+def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Poll; fail when it does not come true in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.02)
+
+
+def gone(pid: int) -> bool:
+    """Whether the process is there no more (or waits for a parent that does not care)."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def said(scratch: Path, name: str) -> dict[str, object] | None:
+    """What the stand-in of that name printed first."""
+    log = scratch / "logs" / f"{name}.log"
+    lines = log.read_text().splitlines() if log.exists() else []
+    return json.loads(lines[-1]) if lines else None
+
+
+def make(tmp_path: Path, text: str, workers: int = 2) -> EmbeddedCluster:
+    """A cluster of stand-ins."""
+    settings = Settings(scratch=tmp_path / "scratch of test", storage=tmp_path / "storage")
+    env = {"PATH": os.environ["PATH"], "SECRET": "not for children", "EDBENCH_SLOTS": "99"}
+    return EmbeddedCluster(settings, workers, 4, env=env, commands=program(text))
+
+
+def test_command_lines() -> None:
+    """The real command lines: our interpreter, the modules, name and slots of a worker."""
+    assert module_commands("queue-manager", 4) == (sys.executable, "-m", "queue_manager")
+    assert module_commands("w2", 3) == (sys.executable, "-m", "worker", "--name", "w2", "--slots", "3")
+
+
+def test_starts_scales_and_stops(tmp_path: Path) -> None:
+    """One queue manager and the workers run, get the settings and nothing else of ours, follow `scale` both ways,
+    and after `stop` nothing is left, children of theirs included."""
+    scratch = tmp_path / "scratch of test"
+    with make(tmp_path, STAYING) as cluster:
+        assert set(cluster.pids()) == {"queue-manager", "w1", "w2"}
+        until(lambda: all(said(scratch, name) for name in cluster.pids()))
+        first = said(scratch, "w1")
+        assert first is not None
+        assert first["env"] == Settings(scratch=scratch, storage=tmp_path / "storage").environment()
+        cluster.scale(3)
+        until(lambda: set(cluster.pids()) == {"queue-manager", "w1", "w2", "w3"})
+        cluster.scale(1)
+        until(lambda: set(cluster.pids()) == {"queue-manager", "w1"})
+        children = [int(str((said(scratch, name) or {})["child"])) for name in ("queue-manager", "w1", "w2")]
+        pids = [*cluster.pids().values(), *children]
+        cluster.check()
+    assert cluster.pids() == {}
+    until(lambda: all(gone(pid) for pid in pids))
+
+
+@pytest.mark.parametrize("name", ["queue-manager", "w1"])
+def test_dead_process_is_started_again(tmp_path: Path, name: str) -> None:
+    """A killed queue manager or worker is there again under a new process id; the others are left alone."""
+    with make(tmp_path, STAYING) as cluster:
+        before = cluster.pids()
+        os.kill(before[name], signal.SIGKILL)
+        until(lambda: cluster.pids().get(name, before[name]) != before[name])
+        after = cluster.pids()
+        assert {n: p for n, p in after.items() if n != name} == {n: p for n, p in before.items() if n != name}
+        cluster.check()
+
+
+def test_process_that_will_not_stay_up(tmp_path: Path) -> None:
+    """A process that ends at once again and again is a fault with the last line it said."""
+    with make(tmp_path, FAILING) as cluster:
+
+        def failed() -> bool:
+            try:
+                cluster.check()
+            except SystemFault as error:
+                return "cannot go on: reason" in str(error) and "5 times" in str(error)
+            return False
+
+        until(failed)
+
+
+def test_deaf_process_is_killed_after_the_grace(tmp_path: Path) -> None:
+    """A process that ignores SIGTERM is ended hard, with its group, once the grace is over and not before."""
+    cluster = make(tmp_path, DEAF, workers=1)
+    cluster.start()
+    until(lambda: said(tmp_path / "scratch of test", "w1") is not None)
+    pids = list(cluster.pids().values())
+    start = time.monotonic()
+    cluster.stop(0.5)
+    assert 0.5 <= time.monotonic() - start < 10
+    assert all(gone(pid) for pid in pids)
+
+
+# A command that starts a cluster and then waits; its parent kills it.
+OWNER = """
+import json, sys, time
+from pathlib import Path
+from controller.cluster.embedded import EmbeddedCluster
+from core.settings import Settings
+settings = Settings(scratch=Path(sys.argv[1]))
+stay = lambda name, slots: (sys.executable, "-c", "import time; time.sleep(600)")
+with EmbeddedCluster(settings, 2, 4, env={}, commands=stay) as cluster:
+    print(json.dumps(list(cluster.pids().values())), flush=True)
+    time.sleep(600)
+"""
+
+
+def test_killed_command_takes_its_processes_along(tmp_path: Path) -> None:
+    """When the command is killed hard, its queue manager and workers go with it."""
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(tmp_path)], stdout=subprocess.PIPE, cwd=REPOSITORY, start_new_session=True
+    )
+    assert owner.stdout is not None
+    with owner.stdout as pipe:
+        pids = json.loads(pipe.readline())
+    assert len(pids) == 3
+    assert not any(gone(pid) for pid in pids)
+    owner.kill()
+    owner.wait()
+    until(lambda: all(gone(pid) for pid in pids))
+
+
+def test_terminal_interrupt_does_not_reach_them(tmp_path: Path) -> None:
+    """Each process has a session of its own, so Ctrl-C in a terminal reaches the command alone."""
+    with make(tmp_path, STAYING) as cluster:
+        until(lambda: len(cluster.pids()) == 3)
+        for pid in cluster.pids().values():
+            until(lambda pid=pid: os.getsid(pid) == pid)  # type: ignore[misc]

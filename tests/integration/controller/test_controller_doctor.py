@@ -1,0 +1,133 @@
+"""What `edbench doctor` finds on this machine and in places that are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from controller.doctor import Finding, Level, run_checks
+from controller.doctor import services as service_checks
+from controller.doctor.machine import open_files, packages, python_version, shared_memory
+from controller.doctor.mounts import Mount, judge_mount, mount_of, parse_mountinfo
+from controller.doctor.storage import apart, place
+from core.clock import SystemClock
+from core.settings import DatabaseAddress, Settings
+
+CLOCK = SystemClock()
+
+
+def bads(findings: list[Finding]) -> list[Finding]:
+    """The bad ones."""
+    return [f for f in findings if f.level is Level.BAD]
+
+
+@pytest.mark.services
+def test_a_sound_machine_has_nothing_bad_and_is_left_as_it_was(open_dir: Path) -> None:
+    """Every check runs; whatever is not ok says what to do; and no file is left behind, not even the directories."""
+    root = open_dir / "doctor"
+    root.mkdir()
+    findings = list(run_checks(Settings(storage=root / "storage", scratch=root / "scratch"), CLOCK))
+    assert bads(findings) == []
+    assert all(f.mend for f in findings if f.level is not Level.OK)
+    text = "\n".join(f.what for f in findings)
+    for word in ("Python", "libmagic", "PostgreSQL", "fsync", "syncfs", "renamed", "GB free", "/dev/shm", "open files"):
+        assert word in text
+    assert list(root.iterdir()) == []
+
+
+def test_storage_that_is_a_file(tmp_path: Path) -> None:
+    """A storage root that is a file is bad, and the finding names the variable to set."""
+    file = tmp_path / "file"
+    file.write_text("")
+    (finding,) = place(file, filer=True, clock=CLOCK)
+    assert finding.level is Level.BAD
+    assert "EDBENCH_STORAGE" in finding.mend
+
+
+def test_storage_that_cannot_be_written() -> None:
+    """A place where nothing can be made is bad even for root."""
+    findings = list(place(Path("/proc/nowhere"), filer=False, clock=CLOCK))
+    assert any("cannot write" in f.what and "EDBENCH_SCRATCH" in f.mend for f in bads(findings))
+
+
+def test_same_file_system_is_said(tmp_path: Path) -> None:
+    """Storage and scratch side by side is a warning: their I/O would be measured together."""
+    assert apart(tmp_path / "a", tmp_path / "b").level is Level.WARN
+
+
+def test_old_python() -> None:
+    """An interpreter that is too old is bad."""
+    assert python_version((3, 10, 12)).level is Level.BAD
+    assert python_version((3, 11, 0)).level is Level.OK
+
+
+def test_packages_missing_and_wrong() -> None:
+    """A missing package is bad, one in another version a warning; both say how to mend it."""
+    missing, wrong, _ = packages(["no-such-package-edbench", "pytest<1"])
+    assert (missing.level, wrong.level) == (Level.BAD, Level.WARN)
+    assert "make setup" in missing.mend
+
+
+def test_limits(tmp_path: Path) -> None:
+    """Few open files and missing shared memory are reported."""
+    assert [open_files(n).level for n in (100, 600, 4096)] == [Level.BAD, Level.WARN, Level.OK]
+    assert shared_memory(tmp_path / "none").level is Level.BAD
+
+
+MOUNTINFO = r"""25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw,errors=remount-ro
+61 25 0:52 / /mnt/with\040space rw,relatime shared:9 master:2 - nfs4 filer:/export rw,vers=4.2,soft,proto=tcp
+nonsense
+"""
+
+
+def test_mountinfo_is_read() -> None:
+    """Optional fields, escapes and options of both kinds are understood, other lines left out."""
+    mounts = parse_mountinfo(MOUNTINFO)
+    assert set(mounts) == {25, 61}
+    nfs = mounts[61]
+    assert (nfs.point, nfs.kind, nfs.source, nfs.network) == ("/mnt/with space", "nfs4", "filer:/export", True)
+    assert nfs.options == ("rw", "relatime", "vers=4.2", "soft", "proto=tcp")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "filer", "level"),
+    [
+        ("ext4", ("rw",), True, Level.OK),
+        ("ext4", ("ro",), True, Level.BAD),
+        ("tmpfs", ("rw",), True, Level.WARN),
+        ("overlay", ("rw",), True, Level.WARN),
+        ("nfs4", ("rw", "soft"), True, Level.WARN),
+        ("nfs4", ("rw", "hard"), True, Level.OK),
+        ("nfs4", ("rw", "hard"), False, Level.WARN),
+        ("tmpfs", ("rw",), False, Level.OK),
+    ],
+)
+def test_mounts_are_judged(kind: str, options: tuple[str, ...], filer: bool, level: Level) -> None:
+    """What is fine for scratch may not be for the storage under test, and the other way round."""
+    assert judge_mount(Mount("/m", kind, "source", options), filer=filer).level is level
+
+
+def test_mount_of_a_real_directory() -> None:
+    """/proc is known to be proc."""
+    mount = mount_of(Path("/proc"))
+    assert mount is not None
+    assert mount.kind == "proc"
+
+
+def test_unreachable_services() -> None:
+    """A database and a broker that do not answer, or a broker that is not named, are bad, each on its own."""
+    settings = Settings(
+        databases=(DatabaseAddress(name="db1", url="postgresql+psycopg2://u:p@127.0.0.1:1/d"),),
+        broker="redis://127.0.0.1:1/0",
+    )
+    assert [f.level for f in service_checks.reachable(settings, CLOCK)] == [Level.BAD, Level.BAD]
+    assert "EDBENCH_BROKER" in service_checks.broker(None).mend
+
+
+@pytest.mark.services
+def test_reachable_services(services: Settings) -> None:
+    """Real services answer, and the database's clock is compared with ours."""
+    findings = list(service_checks.reachable(services, CLOCK))
+    assert bads(findings) == []
+    assert any("its clock is" in f.what for f in findings)

@@ -1,0 +1,287 @@
+"""The embedded services: who starts and stops them, and what happens when something dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg2
+import pytest
+import redis
+
+from core.errors import UsageError
+from core.services import Addresses, embedded_services, running_services
+from core.settings import Settings, read_settings
+
+pytestmark = pytest.mark.services
+REPOSITORY = Path(__file__).parents[3]
+
+# A command of its own: attaches, says its addresses, and stays until its standard input ends.
+COMMAND = """
+import json, sys
+from pathlib import Path
+from core.services import embedded_services
+from core.settings import Settings, read_settings
+with embedded_services(Settings(scratch=Path(sys.argv[1])), slots=8) as settings:
+    print(json.dumps({"database": settings.databases[0].url, "broker": settings.broker}), flush=True)
+    sys.stdin.read()
+"""
+
+
+def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Poll; fail when it does not come true in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in time"
+        time.sleep(0.02)
+
+
+def query(url: str, sql: str) -> list[tuple[Any, ...]]:
+    """Run one statement in its own connection; rows if there are any."""
+    connection = psycopg2.connect(url.replace("+psycopg2", ""), connect_timeout=5)
+    try:
+        with connection, connection.cursor() as cursor:
+            cursor.execute(sql)
+            return cursor.fetchall() if cursor.description else []
+    finally:
+        connection.close()
+
+
+class Command:
+    """A separate process that uses the services."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, str(scratch)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=REPOSITORY,
+            start_new_session=True,
+        )
+        assert self.process.stdout is not None
+        self.said: dict[str, str] = json.loads(self.process.stdout.readline())
+
+    def finish(self) -> None:
+        """Let it end in good order."""
+        self.process.communicate()
+        assert self.process.returncode == 0
+
+
+def all_pids(addresses: Addresses) -> set[int]:
+    """The keeper, the servers and everything under them."""
+    roots = [psutil.Process(pid) for pid in (addresses.keeper, addresses.broker.pid, addresses.servers[0].pid)]
+    return {p.pid for root in roots for p in (root, *root.children(recursive=True))}
+
+
+def running(scratch: Path) -> Addresses:
+    """The addresses of services that must be running."""
+    addresses = running_services(scratch)
+    assert addresses is not None
+    return addresses
+
+
+def none_left(pids: set[int]) -> bool:
+    """Whether all of them are gone (a zombie that nobody reaps is gone)."""
+    alive = [p for p in pids if psutil.pid_exists(p)]
+    try:
+        return all(psutil.Process(p).status() == psutil.STATUS_ZOMBIE for p in alive)
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.fixture
+def scratch(open_dir: Path) -> Iterator[Path]:
+    """A scratch directory with a space in its path, the same one for all tests of this file (a new database takes a
+    second); nothing may be running for it before and afterwards."""
+    path = open_dir / "services with space"
+    assert running_services(path) is None
+    yield path
+    until(lambda: running_services(path) is None)
+
+
+KEEP = "DROP TABLE IF EXISTS kept; CREATE TABLE kept AS SELECT 42 AS n"
+
+
+def test_first_starts_others_attach_last_stops(scratch: Path) -> None:
+    """The first command starts the services, a second one uses the same, and they end with the last of the two,
+    whichever came first; a later command finds the data."""
+    first = Command(scratch)
+    second = Command(scratch)
+    assert first.said == second.said
+    pids = all_pids(running(scratch))
+    query(first.said["database"], KEEP)
+    first.finish()
+    assert query(second.said["database"], "SELECT n FROM kept") == [(42,)]
+    second.finish()
+    assert none_left(pids)
+    assert running_services(scratch) is None
+    with embedded_services(Settings(scratch=scratch), slots=1) as settings:
+        assert query(settings.databases[0].url, "SELECT n FROM kept") == [(42,)]
+
+
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_nothing_is_left_when_the_command_is_ended(scratch: Path, signum: signal.Signals) -> None:
+    """However its only user ends, the services end too, and so does their socket directory."""
+    command = Command(scratch)
+    addresses = running(scratch)
+    pids = all_pids(addresses)
+    os.killpg(command.process.pid, signum)
+    command.process.wait()
+    until(lambda: none_left(pids))
+    assert not Path(addresses.servers[0].socket_dir).exists()
+    command.process.communicate()
+
+
+def test_keeper_killed_takes_everything_along(scratch: Path) -> None:
+    """When the keeper itself is killed its servers go; the next command starts over with the data intact."""
+    command = Command(scratch)
+    query(command.said["database"], KEEP)
+    pids = all_pids(running(scratch))
+    os.kill(running(scratch).keeper, signal.SIGKILL)
+    until(lambda: none_left(pids))
+    command.finish()
+    with embedded_services(Settings(scratch=scratch), slots=1) as settings:
+        assert query(settings.databases[0].url, "SELECT n FROM kept") == [(42,)]
+
+
+def test_next_command_right_after_the_keeper_was_killed(scratch: Path) -> None:
+    """A command that comes while the killed keeper's servers are still going waits for them and then works."""
+    command = Command(scratch)
+    os.kill(running(scratch).keeper, signal.SIGKILL)
+    with embedded_services(Settings(scratch=scratch), slots=1) as settings:
+        assert query(settings.databases[0].url, "SELECT 1") == [(1,)]
+    command.finish()
+
+
+def test_broker_killed_comes_back_empty(scratch: Path) -> None:
+    """A broker that dies hard is there again, at the same address, with nothing in it."""
+    with embedded_services(Settings(scratch=scratch), slots=1) as settings:
+        assert settings.broker is not None
+        client = redis.Redis.from_url(settings.broker)
+        client.set("key", "value")
+        before = running(scratch).broker.pid
+        os.kill(before, signal.SIGKILL)
+        until(lambda: running(scratch).broker.pid != before)
+        until(lambda: _pings(client))
+        assert client.dbsize() == 0
+        client.close()
+
+
+def _pings(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.ConnectionError:
+        return False
+
+
+def test_database_killed_comes_back_with_its_data(scratch: Path) -> None:
+    """PostgreSQL killed hard is there again, at the same address, and what was committed is still there."""
+    with embedded_services(Settings(scratch=scratch), slots=1) as settings:
+        url = settings.databases[0].url
+        query(url, KEEP)
+        before = running(scratch).servers[0].pid
+        os.kill(before, signal.SIGKILL)
+        until(lambda: running(scratch).servers[0].pid != before)
+        until(lambda: _answers(url), 60)
+        assert query(url, "SELECT n FROM kept") == [(42,)]
+
+
+def _answers(url: str) -> bool:
+    try:
+        query(url, "SELECT 1")
+    except psycopg2.OperationalError:
+        return False
+    return True
+
+
+def test_passwords_are_asked_for_and_hidden(scratch: Path) -> None:
+    """Nobody gets in without the password, and no file or command line shows it to others."""
+    with embedded_services(Settings(scratch=scratch), slots=1) as settings:
+        addresses = running(scratch)
+        password = addresses.servers[0].password
+        with pytest.raises(psycopg2.OperationalError, match="password authentication failed"):
+            query(settings.databases[0].url.replace(password, "wrong"), "SELECT 1")
+        with pytest.raises(redis.AuthenticationError):
+            redis.Redis(port=addresses.broker.port).ping()
+        secrets = (password, addresses.broker.password)
+        for pid in all_pids(addresses):
+            assert not any(s in " ".join(psutil.Process(pid).cmdline()) for s in secrets)
+        for path in (p for p in scratch.rglob("*") if p.is_file() and p.stat().st_mode & 0o077):
+            assert not any(s.encode() in path.read_bytes() for s in secrets), path
+
+
+def test_servers_are_safe_and_unprivileged(scratch: Path) -> None:
+    """A crash loses no committed data, there are connections for the slots, and PostgreSQL never runs as root."""
+    with embedded_services(Settings(scratch=scratch), databases=("db1", "db2"), slots=200) as settings:
+        assert [d.name for d in settings.databases] == ["db1", "db2"]
+        for database in settings.databases:
+            assert query(database.url, "SELECT current_database()") == [(database.name,)]
+        shown = query(settings.databases[0].url, "SELECT name, setting FROM pg_settings")
+        values = dict(shown)
+        assert (values["fsync"], values["full_page_writes"], values["synchronous_commit"]) == ("on", "on", "on")
+        assert int(values["max_connections"]) >= 400
+        assert values["listen_addresses"] == ""
+        assert psutil.Process(running(scratch).servers[0].pid).uids().effective != 0
+
+
+def test_too_many_slots_for_running_services(scratch: Path) -> None:
+    """A command that needs more connections than the running database allows is told so at once."""
+    with (
+        embedded_services(Settings(scratch=scratch), slots=1),
+        pytest.raises(UsageError, match="connections"),
+        embedded_services(Settings(scratch=scratch), slots=5000),
+    ):
+        pass
+
+
+def test_long_path(open_dir: Path) -> None:
+    """A scratch path far longer than a unix socket address works."""
+    scratch = open_dir.joinpath(*["a long path component of about fifty characters 012"] * 5)
+    with embedded_services(Settings(scratch=scratch), slots=1) as settings:
+        assert query(settings.databases[0].url, "SELECT 1") == [(1,)]
+
+
+def test_data_of_another_major_version(scratch: Path) -> None:
+    """Data that another PostgreSQL wrote are refused with one line, not touched."""
+    with embedded_services(Settings(scratch=scratch), slots=1):
+        pass
+    marker = scratch / "services/postgres/data/PG_VERSION"
+    ours = marker.read_text()
+    marker.write_text("15\n")
+    try:
+        with (
+            pytest.raises(UsageError, match=r"holds data of PostgreSQL 15.*EDBENCH_SCRATCH"),
+            embedded_services(Settings(scratch=scratch), slots=1),
+        ):
+            pass
+    finally:
+        marker.write_text(ours)
+
+
+def test_unusable_scratch(open_dir: Path) -> None:
+    """Scratch that is a file is refused with a line that names it."""
+    blocked = open_dir / "file"
+    blocked.write_text("")
+    with (
+        pytest.raises(UsageError, match=r"scratch .*file.* cannot be used"),
+        embedded_services(Settings(scratch=blocked), slots=1),
+    ):
+        pass
+
+
+def test_services_that_exist_already_are_used() -> None:
+    """With EDBENCH_DATABASES set nothing is started; without a broker beside it the user is told what is missing."""
+    env = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u@h/d"}
+    with pytest.raises(UsageError, match="EDBENCH_BROKER"), embedded_services(read_settings(env), slots=1):
+        pass
+    settings = read_settings(env | {"EDBENCH_BROKER": "redis://h/0"})
+    with embedded_services(settings, slots=1) as given:
+        assert given is settings

@@ -1,0 +1,96 @@
+"""`make` and `scripts/setup.sh`: what they say when something is missing, and that they do nothing twice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[3]
+SCRIPT = REPOSITORY / "scripts" / "setup.sh"
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A directory with a space in its name that has what the script looks at, and an empty lock file."""
+    directory = tmp_path / "a clone"
+    directory.mkdir()
+    (directory / "requirements.lock").write_text("")
+    (directory / "pyproject.toml").write_text("")
+    return directory
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """A directory of programs without any Python in it."""
+    directory = tmp_path / "tools"
+    directory.mkdir()
+    for name in ("sh", "cksum", "cat", "sed", "tail", "rm", "grep"):
+        found = shutil.which(name)
+        assert found
+        (directory / name).symlink_to(found)
+    return directory
+
+
+def program(path: Path, text: str) -> None:
+    """A small shell program."""
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def setup(clone: Path, tools: Path) -> subprocess.CompletedProcess[str]:
+    """Run the script there with nothing but these programs and no HOME."""
+    return subprocess.run(
+        ["/bin/sh", os.fspath(SCRIPT)], cwd=clone, env={"PATH": str(tools)}, capture_output=True, text=True, check=False
+    )
+
+
+def test_python_too_old(clone: Path, tools: Path) -> None:
+    """An old Python is named together with what is needed."""
+    program(tools / "python3", '[ "$1" = --version ] && echo Python 3.9.2; exit 1\n')
+    done = setup(clone, tools)
+    assert done.returncode == 1
+    assert "Python 3.11 or newer" in done.stderr
+    assert "Python 3.9.2" in done.stderr
+
+
+def test_venv_missing(clone: Path, tools: Path) -> None:
+    """Debian's Python without python3-venv: the package to install is named."""
+    program(tools / "python3", 'case "$2" in *venv*) exit 1;; esac; exit 0\n')
+    done = setup(clone, tools)
+    assert done.returncode == 1
+    assert "apt install python3-venv" in done.stderr
+
+
+def test_up_to_date_needs_nothing(clone: Path, tools: Path) -> None:
+    """With an environment that was made here from the same files nothing is done, not even Python looked for; once
+    the lock changes it is."""
+    (clone / ".venv" / "bin").mkdir(parents=True)
+    program(clone / ".venv" / "bin" / "python", "exit 1\n")
+    state = subprocess.run(
+        "cksum requirements.lock pyproject.toml; pwd -P",
+        shell=True,
+        cwd=clone,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (clone / ".venv" / ".complete").write_text(state.stdout)
+    assert setup(clone, tools).returncode == 0
+    (clone / "requirements.lock").write_text("changed\n")
+    assert setup(clone, tools).returncode == 1
+
+
+def test_make_alone_lists_the_targets() -> None:
+    """`make` without a target lists every target with what it does."""
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("no make on this machine")
+    done = subprocess.run([make], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    listed = [line.split()[1] for line in done.stdout.splitlines()]
+    assert listed == ["help", "setup", "demo", "test", "lint", "types", "bench", "clean"]
+    assert all(len(line.split()) > 3 for line in done.stdout.splitlines())
