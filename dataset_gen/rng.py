@@ -1,0 +1,102 @@
+"""Chance that is the same on every machine.
+
+Only `random.Random.random` and `getrandbits` are used: their output for a given seed is documented to stay.
+Everything else here is additions, multiplications, divisions and square roots, which IEEE 754 rounds the same
+way everywhere; `math.exp`, `log` and `cos` are left out, because C libraries differ in their last digit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_STEPS = 64
+
+
+def _fractions() -> tuple[float, ...]:
+    """2 ** (i / 64) for i = 0 … 64, by square roots and multiplications alone."""
+    root = 2.0
+    for _ in range(6):
+        root = math.sqrt(root)
+    out = [1.0]
+    for _ in range(_STEPS):
+        out.append(out[-1] * root)
+    return tuple(out)
+
+
+_FRACTIONS = _fractions()
+
+
+def derive(seed: int, *path: object) -> int:
+    """The seed of one thing: 64 bits of BLAKE2b over the corpus's seed and the thing's path."""
+    text = "\0".join([str(seed), *map(str, path)])
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big")
+
+
+def power_of_two(x: float) -> float:
+    """2 ** x for |x| < 60 to four digits (linear between 64 steps an octave)."""
+    whole = math.floor(x)
+    place = (x - whole) * _STEPS
+    step = min(int(place), _STEPS - 1)
+    fraction = _FRACTIONS[step] + (_FRACTIONS[step + 1] - _FRACTIONS[step]) * (place - step)
+    return fraction * (1 << whole) if whole >= 0 else fraction / (1 << -whole)
+
+
+class Dice:
+    """The draws of one thing that is generated."""
+
+    __slots__ = ("_bits", "random")
+
+    def __init__(self, seed: int) -> None:
+        source = random.Random(seed)
+        self.random = source.random
+        self._bits = source.getrandbits
+
+    def below(self, n: int) -> int:
+        """A whole number in 0 … n - 1."""
+        return int(self.random() * n)
+
+    def between(self, low: int, high: int) -> int:
+        """A whole number in low … high, both included."""
+        return low + int(self.random() * (high - low + 1))
+
+    def chance(self, share: float) -> bool:
+        """True in `share` of all draws."""
+        return self.random() < share
+
+    def pick(self, choices: Sequence[T]) -> T:
+        """One of them, all equally likely."""
+        return choices[int(self.random() * len(choices))]
+
+    def weighted(self, names: Sequence[T], totals: Sequence[float]) -> T:
+        """One of `names`; `totals` are their running totals of weight."""
+        return names[min(bisect_right(totals, self.random() * totals[-1]), len(names) - 1)]
+
+    def normal(self) -> float:
+        """Mean 0, deviation 1 (twelve uniform draws added up: additions only)."""
+        draw = self.random
+        return sum([draw() for _ in range(12)]) - 6.0
+
+    def size(self, median: float, sigma: float, low: int, high: int) -> int:
+        """Lognormal: half of the draws are under `median`, `sigma` is in octaves; cut off at `low` and `high`."""
+        return max(low, min(high, int(median * power_of_two(sigma * self.normal()))))
+
+    def noise(self, count: int) -> bytes:
+        """That many random bytes."""
+        return self._bits(count * 8).to_bytes(count, "little") if count else b""
+
+
+def running_totals(weights: Sequence[float]) -> tuple[float, ...]:
+    """What `Dice.weighted` takes."""
+    out: list[float] = []
+    total = 0.0
+    for weight in weights:
+        total += weight
+        out.append(total)
+    return tuple(out)

@@ -1,0 +1,58 @@
+"""`edbench generate` as a person runs it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def _edbench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    return subprocess.run(
+        [sys.executable, "-m", "cli.main", "generate", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_generate_writes_a_corpus_and_says_what(tmp_path: Path) -> None:
+    """Corpus, manifest and dataset.json appear; the summary has items, bytes and hash; the exit status is 0."""
+    directory = tmp_path / "a corpus"
+    done = _edbench(str(directory), "--scale", "0.0001", "--seed", "3", "--processes", "2")
+    assert done.returncode == 0, done.stderr
+    assert "items per raw GB" in done.stdout
+    assert "hash " in done.stdout
+    assert sorted(f.name for f in directory.iterdir()) == ["data", "dataset.json", "manifest.parquet"]
+
+
+def test_an_interrupted_command_can_be_given_again(tmp_path: Path) -> None:
+    """SIGTERM and Ctrl-C: exit status 130 within seconds, one line that says how to go on, no corpus half there."""
+    directory = tmp_path / "c"
+    arguments = [sys.executable, "-m", "cli.main", "generate", str(directory), "--scale", "0.01", "--processes", "2"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    command = subprocess.Popen(arguments, env=environment, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not any((directory / ".edbench-generate" / "data").rglob("*.*")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    command.send_signal(signal.SIGTERM)
+    _, said = command.communicate(timeout=30)
+    assert command.returncode == 130
+    assert "goes on from there" in said.strip().splitlines()[-1]
+    assert [f.name for f in directory.iterdir()] == [".edbench-generate"]
+
+
+def test_bad_requests_are_usage_errors(tmp_path: Path) -> None:
+    """One line on standard error and exit status 2."""
+    for arguments in ([str(tmp_path / "c"), "--scale", "0.0000001"], [str(tmp_path / "c"), "--profile", "nope"]):
+        done = _edbench(*arguments)
+        assert done.returncode == 2
+        assert len(done.stderr.strip().splitlines()) == 1
+        assert "Traceback" not in done.stderr

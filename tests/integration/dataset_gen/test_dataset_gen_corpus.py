@@ -1,0 +1,180 @@
+"""Whole corpora: the same bytes however they are made, resumption, refusals."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from core.errors import RunFailed, UsageError
+from dataset_gen import corpus as corpus_module
+from dataset_gen.corpus import generate_corpus
+from dataset_gen.manifest import read_manifest
+
+SCALE = 0.0002
+# Bytes of (reference version 1, scale 0.0002, seed 1). They change only with a new profile or generator version,
+# or when a pinned library that writes them (deflate, reportlab, mimesis) is changed.
+GOLDEN = "72d54f0e0d4c02c6aa049b972cb0018171e26237e1a3260c0d2d123f9ff6ac07"
+GOLDEN_CONTENT = "4c5b8979c82f186963cb545c274fe91414053c33cc37f0876edfc0a7f478c8cd"
+
+
+def _silent(done: int, total: int) -> None:
+    pass
+
+
+def _tree(data: Path) -> dict[str, tuple[str, int]]:
+    """Hash and time of every file."""
+    return {
+        os.fsencode(f.relative_to(data)).hex(): (hashlib.sha256(f.read_bytes()).hexdigest(), f.stat().st_mtime_ns)
+        for f in data.rglob("*")
+        if f.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A corpus made by one process."""
+    directory = tmp_path_factory.mktemp("alone") / "c"
+    return directory, generate_corpus(directory, "reference", SCALE, 1, 1, _silent)
+
+
+def test_golden_hash(alone: tuple[Path, dict[str, Any]]) -> None:
+    """This machine's processor and libraries give the bytes that every other gives."""
+    assert (alone[1]["hash"], alone[1]["content_hash"]) == (GOLDEN, GOLDEN_CONTENT)
+
+
+def test_number_of_processes_does_not_matter(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    """Three processes write the same files, times and manifest as one."""
+    directory = tmp_path / "c"
+    assert generate_corpus(directory, "reference", SCALE, 1, 3, _silent) == alone[1]
+    assert _tree(directory / "data") == _tree(alone[0] / "data")
+    assert read_manifest(directory).equals(read_manifest(alone[0]))
+    assert sorted(f.name for f in directory.iterdir()) == ["data", "dataset.json", "manifest.parquet"]
+
+
+def test_another_seed_gives_other_bytes(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    """The seed decides about names and contents."""
+    other = generate_corpus(tmp_path / "c", "reference", SCALE, 2, 1, _silent)
+    assert other["hash"] != alone[1]["hash"]
+    assert other["content_hash"] != alone[1]["content_hash"]
+
+
+def test_an_interrupted_run_goes_on(
+    alone: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was done before an interruption is kept, the rest is made, and the result is the same."""
+    directory = tmp_path / "c"
+
+    def stop_half_way(done: int, total: int) -> None:
+        if done * 2 > total:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("dataset_gen.writer.UNIT_BYTES", 1_000_000)
+    with pytest.raises(KeyboardInterrupt):
+        generate_corpus(directory, "reference", SCALE, 1, 1, stop_half_way)
+    assert [f.name for f in directory.iterdir()] == [".edbench-generate"]
+    first: list[int] = []
+    made = generate_corpus(directory, "reference", SCALE, 1, 1, lambda done, total: first.append(done))
+    assert first[0] > 0
+    assert made == alone[1]
+    assert _tree(directory / "data") == _tree(alone[0] / "data")
+
+
+def test_a_killed_run_leaves_no_process_and_goes_on(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    """SIGKILL of the command ends its processes too; the same command then finishes the corpus."""
+    directory = tmp_path / "c"
+    code = (
+        "import sys; from pathlib import Path; from dataset_gen.corpus import generate_corpus\n"
+        "if __name__ == '__main__':\n"
+        f"    generate_corpus(Path(sys.argv[1]), 'reference', {SCALE}, 1, 2, lambda done, total: None)\n"
+    )
+    script = tmp_path / "run.py"
+    script.write_text(code)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    command = subprocess.Popen([sys.executable, script, directory], env=environment, start_new_session=True)
+    _wait(lambda: any((directory / ".edbench-generate" / "data").rglob("*.*")))
+    command.send_signal(signal.SIGKILL)
+    command.wait()
+    _wait(lambda: not _group_alive(command.pid))
+    assert generate_corpus(directory, "reference", SCALE, 1, 1, _silent) == alone[1]
+
+
+def test_a_dead_process_is_reported(
+    alone: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the system kills a generating process, the run says so instead of waiting; it can be finished."""
+    monkeypatch.setattr("dataset_gen.writer.UNIT_BYTES", 200_000)
+
+    def kill_all(done: int, total: int) -> None:
+        for child in psutil.Process().children() if done else ():
+            if "spawn_main" in " ".join(child.cmdline()):
+                child.kill()
+
+    with pytest.raises(RunFailed, match="died"):
+        generate_corpus(tmp_path / "c", "reference", SCALE, 1, 2, kill_all)
+    assert generate_corpus(tmp_path / "c", "reference", SCALE, 1, 1, _silent) == alone[1]
+
+
+def _group_alive(group: int) -> bool:
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] != "Z":
+            return True
+    return False
+
+
+def _wait(condition: Any, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_finished_corpus_is_left_alone(alone: tuple[Path, dict[str, Any]]) -> None:
+    """Asking again for the same corpus does nothing and says the same."""
+    before = (alone[0] / "manifest.parquet").stat().st_mtime_ns
+    assert generate_corpus(alone[0], "reference", SCALE, 1, 1, _silent) == alone[1]
+    assert (alone[0] / "manifest.parquet").stat().st_mtime_ns == before
+    assert json.loads((alone[0] / "dataset.json").read_text()) == alone[1]
+
+
+def test_other_directories_are_refused(alone: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    """Nothing of anybody's is overwritten: another corpus, other files, a file."""
+    with pytest.raises(UsageError, match="another corpus"):
+        generate_corpus(alone[0], "reference", SCALE, 2, 1, _silent)
+    (tmp_path / "note.txt").write_text("mine")
+    with pytest.raises(UsageError, match="not empty"):
+        generate_corpus(tmp_path, "reference", SCALE, 1, 1, _silent)
+    with pytest.raises(UsageError, match="not a directory"):
+        generate_corpus(tmp_path / "note.txt", "reference", SCALE, 1, 1, _silent)
+
+
+def test_too_small_and_unknown(tmp_path: Path) -> None:
+    """A scale that cannot hold the parts and a profile that does not exist give one clear line each."""
+    with pytest.raises(UsageError, match="at least"):
+        generate_corpus(tmp_path / "c", "reference", 0.00001, 1, 1, _silent)
+    with pytest.raises(UsageError, match="reference"):
+        generate_corpus(tmp_path / "c", "no such", 1.0, 1, 1, _silent)
+    assert not (tmp_path / "c").exists()
+
+
+def test_disk_space_is_checked_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A corpus that does not fit is refused before a byte is written."""
+    small = shutil.disk_usage(tmp_path)._replace(free=5_000_000)
+    monkeypatch.setattr(corpus_module.shutil, "disk_usage", lambda path: small)
+    with pytest.raises(UsageError, match="free"):
+        generate_corpus(tmp_path / "c", "reference", SCALE, 1, 1, _silent)
+    assert not (tmp_path / "c").exists()

@@ -1,0 +1,367 @@
+"""The manifest against independent readers: every row is derived again from the files on disk."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import gzip
+import hashlib
+import io
+import re
+import tarfile
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pypdfium2
+import pytest
+from lxml import etree
+from PIL import Image
+
+from core.ids import number
+from dataset_gen import manifest as m
+from dataset_gen.corpus import generate_corpus
+from dataset_gen.faults import FILES, HOSTILE_NAMES
+
+OOXML = "application/vnd.openxmlformats-officedocument."
+# Where a fault, by design, keeps children from being read; the reader below does not know about limits.
+UNREADABLE = {"encrypted_zip", "encrypted_pdf", "corrupt_docx", "truncated_zip", "zip_bomb", "zero_bytes"}
+
+
+@dataclass
+class Corpus:
+    """A corpus and its rows."""
+
+    data: Path
+    rows: list[dict[str, Any]]
+    description: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """A small corpus with a fault of every kind."""
+    directory = tmp_path_factory.mktemp("truth") / "c"
+    description = generate_corpus(directory, "reference", 0.0005, 11, 2, lambda done, total: None)
+    return Corpus(directory / "data", m.read_manifest(directory).to_pylist(), description)
+
+
+Found = tuple[bytes, bytes, bytes]  # name, ordinal, bytes
+
+
+def _zip(data: bytes) -> Iterator[Found]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for index, info in enumerate(archive.infolist()):
+            if not info.is_dir():
+                raw = info.orig_filename.encode("utf-8" if info.flag_bits & 0x800 else "cp437")
+                yield raw, number(index), archive.read(info)
+
+
+def _tar(data: bytes, mode: str) -> Iterator[Found]:
+    with tarfile.open(fileobj=io.BytesIO(data), mode=mode, encoding="utf-8") as archive:
+        for position, info in enumerate(archive):
+            if info.isfile():
+                content = archive.extractfile(info)
+                assert content is not None
+                yield info.name.encode(), number(position), content.read()
+
+
+def _gzip(data: bytes) -> Iterator[Found]:
+    plain = gzip.decompress(data)
+    if plain[257:262] == b"ustar":
+        yield from _tar(data, "r:gz")
+        return
+    assert data[3] == 8
+    yield data[10 : data.index(b"\0", 10)], number(0), plain
+
+
+def _mbox(data: bytes) -> Iterator[Found]:
+    starts = [found.start() for found in re.finditer(rb"(?:\A|(?<=\n\n))From [^\n]*\n", data)]
+    for start, end in zip(starts, [*starts[1:], len(data)], strict=True):
+        message = data[data.index(b"\n", start) + 1 : end]
+        yield b"message@%d" % start, number(start), message.removesuffix(b"\n")
+
+
+def _stored_messages(data: bytes) -> list[bytes]:
+    """message/rfc822 parts as they are stored: up to the line break before the next boundary of their parent."""
+    out = []
+    for found in re.finditer(rb"--(=_m[^\r\n]+)\r?\nContent-Type: message/rfc822[^\0]*?\r?\n\r?\n", data):
+        end = re.compile(rb"\r?\n--" + re.escape(found[1])).search(data, found.end())
+        assert end is not None
+        out.append(data[found.end() : end.start()])
+    return out
+
+
+def _eml(data: bytes) -> Iterator[Found]:
+    message = email.message_from_bytes(data, policy=email.policy.default)
+    assert isinstance(message, EmailMessage)
+    stored = _stored_messages(data)
+    position = 0
+
+    def parts(of: EmailMessage) -> Iterator[EmailMessage]:
+        for part in of.iter_parts():
+            if part.get_content_maintype() == "multipart":
+                yield from parts(part)
+            else:
+                yield part
+
+    for part in parts(message):
+        if part.get_filename() is None:
+            continue
+        content = stored.pop(0) if part.get_content_type() == "message/rfc822" else part.get_payload(decode=True)
+        yield part.get_filename().encode(), number(position), content
+        position += 1
+
+
+def _ooxml(data: bytes) -> Iterator[Found]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for name in archive.namelist():
+            if name.endswith((".xml", ".rels")):
+                etree.fromstring(archive.read(name))
+        inside = [name for name in archive.namelist() if "/media/" in name or "/embeddings/" in name]
+        for position, name in enumerate(inside):
+            yield name.rpartition("/")[2].encode(), number(position), archive.read(name)
+
+
+def _pdf(data: bytes) -> Iterator[Found]:
+    document = pypdfium2.PdfDocument(data)
+    for position in range(document.count_attachments()):
+        attachment = document.get_attachment(position)
+        yield attachment.get_name().encode(), number(position), bytes(attachment.get_data())
+    document.close()
+
+
+def _children(media_type: str, data: bytes) -> Iterator[Found]:
+    readers = {
+        "application/zip": _zip,
+        "application/gzip": _gzip,
+        "application/mbox": _mbox,
+        "message/rfc822": _eml,
+        "application/pdf": _pdf,
+    }
+    if media_type == "application/x-tar":
+        return _tar(data, "r:")
+    if media_type.startswith(OOXML):
+        return _ooxml(data)
+    return readers[media_type](data) if media_type in readers else iter(())
+
+
+def _text(media_type: str, data: bytes) -> str:
+    """Text enough to find planted terms in it."""
+    if media_type.startswith(OOXML):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return " ".join(archive.read(n).decode() for n in archive.namelist() if n.endswith(".xml"))
+    if media_type == "application/pdf":
+        document = pypdfium2.PdfDocument(data)
+        return " ".join(page.get_textpage().get_text_range() for page in document)
+    if media_type == "message/rfc822":
+        message = email.message_from_bytes(data, policy=email.policy.default)
+        assert isinstance(message, EmailMessage)
+        body = message.get_body(("plain",))
+        assert body is not None
+        return str(body.get_content())
+    return data.decode("utf-8", "replace")
+
+
+def _check(corpus: Corpus, below: dict[int, list[int]], at: int, data: bytes, seen: list[int]) -> None:
+    row = corpus.rows[at]
+    seen.append(at)
+    assert (len(data), hashlib.sha256(data).digest()) == (row[m.BYTES], row[m.SHA256]), row[m.CONTAINER_PATH]
+    if row[m.FAULT] in UNREADABLE:
+        if row[m.FAULT] == "truncated_zip":
+            _check_salvage(corpus, below, at, data, seen)
+        else:
+            seen.extend(below.get(at, []))
+        return
+    if row[m.TERMS]:
+        text = " ".join(_text(row[m.MEDIA_TYPE], data).split())
+        assert all(term in text for term in row[m.TERMS]), row[m.CONTAINER_PATH]
+    if row[m.EXCEPTIONS] == ["nesting_limit"]:
+        assert row[m.DEPTH] == 16
+        assert at not in below
+        return
+    found = list(_children(row[m.MEDIA_TYPE], data))
+    rows = [corpus.rows[child] for child in below.get(at, [])]
+    if row[m.FAULT] == "hostile_names":
+        assert [r[m.NAME] for r in rows] == list(HOSTILE_NAMES)
+    else:
+        assert [(name, ordinal) for name, ordinal, _ in found] == [(r[m.NAME], r[m.ORDINAL]) for r in rows]
+    if row[m.ANNOUNCED] is not None:
+        assert (row[m.ANNOUNCED], row[m.FAILED]) == (len(found), 0)
+    for child, (_, _, content) in zip(below.get(at, []), found, strict=True):
+        _check(corpus, below, child, content, seen)
+
+
+def _check_salvage(corpus: Corpus, below: dict[int, list[int]], at: int, data: bytes, seen: list[int]) -> None:
+    """Whole members from their local headers."""
+    offset = 0
+    for child in below[at]:
+        row = corpus.rows[child]
+        assert data[offset : offset + 4] == b"PK\3\4"
+        name_size = int.from_bytes(data[offset + 26 : offset + 28], "little")
+        packed = int.from_bytes(data[offset + 18 : offset + 22], "little")
+        start = offset + 30 + name_size
+        assert data[offset + 30 : start] == row[m.NAME]
+        content = data[start : start + packed]
+        assert len(content) == packed
+        if int.from_bytes(data[offset + 8 : offset + 10], "little") == 8:
+            content = gzip.zlib.decompress(content, -15)  # type: ignore[attr-defined]
+        _check(corpus, below, child, content, seen)
+        offset = start + packed
+    packed = int.from_bytes(data[offset + 18 : offset + 22], "little")
+    assert len(data) < offset + 30 + packed  # the next one is cut
+
+
+def test_every_row_is_derived_again_from_disk(corpus: Corpus) -> None:
+    """Names, ordinals, bytes and hashes of all items at all depths are what stdlib readers and pdfium find."""
+    below: dict[int, list[int]] = {}
+    for at, row in enumerate(corpus.rows):
+        if row[m.PARENT] >= 0:
+            below.setdefault(row[m.PARENT], []).append(at)
+    seen: list[int] = []
+    for at, row in enumerate(corpus.rows):
+        if row[m.DEPTH] == 0:
+            _check(corpus, below, at, (corpus.data / Path(_native(row[m.ORDINAL]))).read_bytes(), seen)
+    assert sorted(seen) == list(range(len(corpus.rows)))
+
+
+def _native(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")
+
+
+def test_loose_files_are_exactly_those_of_the_manifest(corpus: Corpus) -> None:
+    """No file on disk without a row and no row without a file; first-level directories are the custodians."""
+    on_disk = {bytes(f.relative_to(corpus.data)) for f in corpus.data.rglob("*") if f.is_file()}
+    assert on_disk == {r[m.ORDINAL] for r in corpus.rows if r[m.DEPTH] == 0}
+    assert {f.name for f in corpus.data.iterdir()} == {r[m.CUSTODIAN] for r in corpus.rows}
+    assert len({r[m.CUSTODIAN] for r in corpus.rows}) == 9
+
+
+def test_relations_are_consistent(corpus: Corpus) -> None:
+    """Depth, path, family and duplicate group follow from parent and hash."""
+    hashes = Counter(r[m.SHA256] for r in corpus.rows if r[m.BYTES])
+    for at, row in enumerate(corpus.rows):
+        parent = corpus.rows[row[m.PARENT]] if row[m.PARENT] >= 0 else None
+        assert row[m.DEPTH] == (parent[m.DEPTH] + 1 if parent else 0)
+        assert row[m.CONTAINER_PATH][:-1] == (parent[m.CONTAINER_PATH] if parent else [])
+        above = parent[m.FAMILY] if parent else -1
+        assert row[m.FAMILY] == (above if above >= 0 else -1 if row[m.CONTAINER] else at)
+        if row[m.BYTES]:
+            assert (row[m.DUPLICATE_GROUP] is not None) == (hashes[row[m.SHA256]] > 1)
+        if row[m.DUPLICATE_GROUP] is not None:
+            assert corpus.rows[row[m.DUPLICATE_GROUP]][m.SHA256] == row[m.SHA256]
+
+
+def test_every_kind_of_fault_with_its_exception(corpus: Corpus) -> None:
+    """The eight kinds are there at a small scale already, each with the exceptions it has to cause."""
+    codes: dict[str, set[str]] = {}
+    for row in corpus.rows:
+        if row[m.FAULT]:
+            codes.setdefault(row[m.FAULT], set()).update(row[m.EXCEPTIONS])
+    assert codes == {
+        "truncated_zip": {"truncated"},
+        "corrupt_docx": {"corrupt"},
+        "encrypted_zip": {"encrypted"},
+        "encrypted_pdf": {"encrypted"},
+        "zip_bomb": {"expansion_limit"},
+        "deep_nesting": set(),
+        "hostile_names": set(),
+        "zero_bytes": {"zero_bytes"},
+    }
+    assert set(codes) == set(FILES)
+    everything = Counter(code for row in corpus.rows for code in row[m.EXCEPTIONS])
+    assert everything["nesting_limit"] >= 1
+    assert everything["unsafe_name"] >= 6
+
+
+def test_faults_are_faulty(corpus: Corpus) -> None:
+    """Independent readers refuse the faulty files for the reason stated."""
+    for row in corpus.rows:
+        if row[m.DEPTH] or row[m.FAULT] not in UNREADABLE:
+            continue
+        data = (corpus.data / Path(_native(row[m.ORDINAL]))).read_bytes()
+        if row[m.FAULT] == "encrypted_pdf":
+            with pytest.raises(pypdfium2.PdfiumError):
+                pypdfium2.PdfDocument(data)
+            assert len(pypdfium2.PdfDocument(data, password="edbench")) == 2
+        elif row[m.FAULT] == "truncated_zip":
+            with pytest.raises(zipfile.BadZipFile):
+                zipfile.ZipFile(io.BytesIO(data))
+        elif row[m.FAULT] == "corrupt_docx":
+            with zipfile.ZipFile(io.BytesIO(data)) as archive, pytest.raises((zipfile.BadZipFile, gzip.zlib.error)):  # type: ignore[attr-defined]
+                archive.read("word/document.xml")
+        elif row[m.FAULT] == "encrypted_zip":
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                assert len(archive.namelist()) == row[m.ANNOUNCED] == row[m.FAILED]
+                with pytest.raises(RuntimeError, match="encrypted"):
+                    archive.read(archive.namelist()[0])
+                archive.setpassword(b"edbench")
+                assert archive.testzip() is None
+        elif row[m.FAULT] == "zip_bomb":
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                unpacked = sum(info.file_size for info in archive.infolist())
+            assert unpacked > max(100 * len(data), 32_000_000)
+
+
+def test_pictures_and_pages(corpus: Corpus) -> None:
+    """Pictures decode fully with Pillow; page numbers are those that pdfium counts."""
+    formats = Counter()
+    for row in corpus.rows:
+        if row[m.DEPTH]:
+            continue
+        file = corpus.data / Path(_native(row[m.ORDINAL]))
+        if row[m.MEDIA_TYPE].startswith("image/"):
+            with Image.open(file) as picture:
+                picture.load()
+                formats[picture.format] += 1
+        elif row[m.PAGES] is not None and row[m.MEDIA_TYPE] == "application/pdf":
+            document = pypdfium2.PdfDocument(file.read_bytes())
+            assert len(document) == row[m.PAGES]
+            document[0].render(scale=0.1)
+    assert set(formats) == {"JPEG", "PNG", "GIF"}
+
+
+def test_terms_are_planted_in_every_format_and_depth(corpus: Corpus) -> None:
+    """A search test can rely on terms in each text format, loose and inside others."""
+    planted = [r for r in corpus.rows if r[m.TERMS]]
+    depths = {r[m.DEPTH] for r in planted}
+    assert set(range(16)) <= depths
+    types = {r[m.MEDIA_TYPE] for r in planted}
+    assert {"message/rfc822", "text/plain", "text/html", "text/csv", "application/pdf"} <= types
+    assert len([t for t in types if t.startswith(OOXML)]) == 3
+
+
+def test_description_adds_up(corpus: Corpus) -> None:
+    """dataset.json says what the manifest says."""
+    said = corpus.description
+    assert said["items"] == len(corpus.rows)
+    assert said["raw_bytes"] == sum(r[m.BYTES] for r in corpus.rows if r[m.DEPTH] == 0)
+    assert said["discovered_bytes"] == sum(r[m.BYTES] for r in corpus.rows)
+    assert said["raw_bytes"] == pytest.approx(45e9 * 0.0005, rel=0.15)
+
+
+def test_names_and_times(corpus: Corpus) -> None:
+    """Spaces, Unicode, long names and one that is not UTF-8; times over years, none of them today's."""
+    names = [r[m.NAME] for r in corpus.rows if r[m.DEPTH] == 0]
+    assert any(b" " in n for n in names)
+    assert any(not n.isascii() for n in names)
+    assert any(len(n) > 90 for n in names)
+    assert any(n.decode("utf-8", "replace").encode() != n for n in names)
+    times = [f.stat().st_mtime for f in corpus.data.rglob("*") if f.is_file()]
+    assert max(times) - min(times) > 4 * 365 * 86_400
+    assert max(times) < 1_720_000_000
+
+
+def test_reading_something_else_is_refused(tmp_path: Path) -> None:
+    """A file that is no manifest gives one clear line."""
+    other = tmp_path / "x.parquet"
+    other.write_bytes(b"no parquet")
+    with pytest.raises(m.UsageError, match="not a manifest"):
+        m.read_manifest(other)
+    pa.parquet.write_table(pa.table({"a": [1]}), other)
+    with pytest.raises(m.UsageError, match="no column"):
+        m.read_manifest(other)
