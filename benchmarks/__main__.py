@@ -1,0 +1,110 @@
+"""`make bench`: prints every figure and writes bench.json. All of it is CPU throughput, local storage, cached."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from pathlib import Path
+
+from benchmarks import floor, mbox, noop, record_cost
+from benchmarks.bench_home import BenchHome, bench_home
+from benchmarks.figures import Figure, Figures
+
+LABEL = "CPU throughput, local storage, cached"
+_GB = 1e9
+_HOUR = 3600.0
+
+
+def main() -> None:
+    """Measure in the order of the figures that others depend on."""
+    parser = argparse.ArgumentParser(prog="make bench BENCH_ARGS=…", description=__doc__)
+    parser.add_argument("--scale", default="0.01", help="of the reference corpus (0.01 is about 450 MB raw)")
+    parser.add_argument("--repeats", type=int, default=3, help="of each pipeline and floor run; the median counts")
+    parser.add_argument("--mbox-gb", type=float, default=2.0, help="size of the mail store for the slot's memory")
+    parser.add_argument("--output", type=Path, default=Path("bench.json"))
+    arguments = parser.parse_args()
+    figures = Figures(arguments.output)
+    print(f"{os.cpu_count()} cores; {LABEL}; medians of {arguments.repeats}\n", flush=True)
+    _record_cost(figures)
+    with bench_home() as home:
+        corpus = _generator(figures, home, arguments.scale)
+        _pipeline(figures, home, corpus, arguments.repeats)
+    with bench_home() as home:
+        rate = noop.measure(home.directory)
+        figures.add("noop_tasks", Figure(value=rate, unit="tasks/s", target=300, note="2 workers × 4 slots"))
+    with bench_home() as home:
+        _slot_memory(figures, home, arguments.mbox_gb)
+    print()
+    figures.show()
+
+
+def _record_cost(figures: Figures) -> None:
+    for name, found in record_cost.measure().items():
+        at_most = found["target"] is not None
+        figures.add(name, Figure(value=found["value"], unit=found["unit"], target=found["target"], at_most=at_most, note=found["note"]))
+
+
+def _generator(figures: Figures, home: BenchHome, scale: str) -> Path:
+    corpus = home.directory / "corpus"
+    start = time.monotonic()
+    home.run("generate", str(corpus), "--profile", "reference", "--scale", scale, "--seed", "1")
+    seconds = time.monotonic() - start
+    size = sum(p.stat().st_size for p in (corpus / "data").rglob("*") if p.is_file())
+    note = f"{size / 1e6:.0f} MB raw, all processes"
+    figures.add("generator", Figure(value=size / 1e6 / seconds, unit="MB/s", target=20, note=note))
+    return corpus
+
+
+def _pipeline(figures: Figures, home: BenchHome, corpus: Path, repeats: int) -> None:
+    """Pipeline and floor in turn, so that a machine that slows down slows both."""
+    ratios: dict[int, list[float]] = {1: [], 2: []}
+    results: dict[tuple[int, int], list[dict[str, float]]] = {}
+    floors: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(repeats):
+        for workers in (1, 2):
+            plain = floor.measure(corpus, home.directory / "floor", workers * 4)
+            floors[workers].append(plain.discovered_bytes / _GB / plain.seconds * _HOUR)
+            for passes in (2, 1):
+                options = ["--workers", str(workers), *(["--single-pass"] if passes == 1 else [])]
+                found = home.discover(corpus, *options)
+                results.setdefault((workers, passes), []).append(found)
+                home.run("delete", str(found["job_id"]))
+                if passes == 2:
+                    ratios[workers].append(plain.seconds / float(found["elapsed_s"]))
+    for (workers, passes), runs in sorted(results.items()):
+        _job_figures(figures, f"pipeline_{workers}w_{passes}pass", runs, two_pass_of_two=(workers, passes) == (2, 2))
+    for workers in (1, 2):
+        note = f"{workers * 4} processes, two passes, no framework; {LABEL}"
+        value = statistics.median(floors[workers])
+        figures.add(f"floor_{workers}w", Figure(value=value, unit="GB/hour discovered", note=note))
+        note = "pipeline over floor, two-pass, pairs of one run each"
+        value = statistics.median(ratios[workers])
+        figures.add(f"ratio_to_floor_{workers}w", Figure(value=value, unit="", target=0.5, note=note))
+
+
+def _job_figures(figures: Figures, name: str, runs: list[dict[str, float]], *, two_pass_of_two: bool) -> None:
+    def median(key: str) -> float:
+        return statistics.median(float(run[key]) for run in runs)
+
+    raw = Figure(value=median("gb_per_hour_raw"), unit="GB/hour raw", note=LABEL)
+    figures.add(f"{name}_raw", raw)
+    target = 60 if two_pass_of_two else None
+    discovered = Figure(value=median("gb_per_hour_discovered"), unit="GB/hour discovered", target=target, note=LABEL)
+    figures.add(f"{name}_discovered", discovered)
+    target = 220 if two_pass_of_two else None
+    figures.add(f"{name}_items", Figure(value=median("items_per_second"), unit="items/s", target=target, note=LABEL))
+
+
+def _slot_memory(figures: Figures, home: BenchHome, gigabytes: float) -> None:
+    source = home.directory / "source" / "custodian"
+    source.mkdir(parents=True)
+    messages = mbox.write_mbox(source / "big.mbox", int(gigabytes * _GB))
+    found, peak = home.peak_slot(source.parent, "--workers", "1")
+    note = f"PSS of the largest of 4 slots, one mbox of {gigabytes:g} GB, {messages} messages, {found['items']} items"
+    figures.add("slot_memory", Figure(value=peak / 1e6, unit="MB", target=512, at_most=True, note=note))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Generator speed: a corpus to a scratch directory, and each format on its own."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dataset_gen.corpus import generate_corpus
+from dataset_gen.formats.eml import Letter
+from dataset_gen.formats.mbox import write_store
+from dataset_gen.mail import letters, thread
+from dataset_gen.profile import load_profile
+from dataset_gen.rng import Dice
+from dataset_gen.workshop import Workshop
+
+
+def _silent(done: int, total: int) -> None:
+    """No progress is shown."""
+
+
+def measure(scratch: Path, scale: float, processes: int, seed: int = 1) -> dict[str, Any]:
+    """Make a corpus under `scratch` (removed again); raw MB/s and what was realised."""
+    directory = scratch / f"generator-{processes}"
+    started = time.monotonic()
+    try:
+        made = generate_corpus(directory, "reference", scale, seed, processes, _silent)
+        seconds = time.monotonic() - started
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    return {
+        "mb_per_s": made["raw_bytes"] / 1e6 / seconds,
+        "seconds": seconds,
+        "raw_bytes": made["raw_bytes"],
+        "items": made["items"],
+        "items_per_raw_gb": made["items_per_raw_gb"],
+        "expansion": made["expansion"],
+    }
+
+
+def measure_formats(seconds_each: float = 0.5) -> dict[str, float]:
+    """MB/s of each format in one process, so that the slow ones are seen."""
+    profile = load_profile("reference")
+    shop = Workshop(profile, 1, 0.01)
+    shop.document("jpg", "bench/pool", 5000)  # pools are made once a process
+    shop.document("txt", "bench/pool", 5000)
+    out = {}
+    for fmt in profile.formats:
+        dice = Dice(1)
+        started, size, number = time.monotonic(), 0, 0
+        while time.monotonic() - started < seconds_each:
+            wanted = shop.size_of(dice, fmt, 3_000_000)
+            size += len(shop.document(fmt, f"bench/{number}", wanted).data)
+            number += 1
+        out[fmt] = size / 1e6 / (time.monotonic() - started)
+    return out
+
+
+def write_mail_store(path: Path, target_bytes: int, seed: int = 1) -> int:
+    """One mbox of about that many bytes, for measuring memory with a large container; returns its messages."""
+    shop = Workshop(load_profile("reference"), seed, 0.1)
+
+    def all_letters() -> Iterator[Letter]:
+        written, number = 0, 0
+        while written < target_bytes:
+            talk = thread(shop, 0, number, 4_000_000)
+            number += 1
+            for position, letter in letters(shop, talk, frozenset(range(len(talk.sketches)))):
+                written += talk.sketches[position].estimate
+                yield letter
+
+    with path.open("wb") as out:
+        return len(write_store(all_letters(), out.write).children)

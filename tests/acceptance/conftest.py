@@ -1,0 +1,46 @@
+"""Acceptance tests drive the `edbench` command as a user does: real processes, real servers, real files."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from installation import EDBENCH, Bench, until
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A reference corpus with every kind of fault in it."""
+    directory = tmp_path_factory.mktemp("corpus") / "c"
+    subprocess.run(
+        [str(EDBENCH), "generate", str(directory), "--profile", "reference", "--scale", "0.001", "--seed", "7"],
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    return directory
+
+
+@pytest.fixture
+def bench(corpus: Path) -> Iterator[Bench]:
+    """An installation of this test's own, from a path with spaces; nothing may be left running afterwards."""
+    home = Path(tempfile.mkdtemp(prefix="edbench acceptance "))
+    home.chmod(0o711)
+    made = Bench(home=home, corpus=corpus)
+    try:
+        yield made
+        until(lambda: not made.leftovers(), f"nothing left running: {made.leftovers()}", 20)
+    finally:
+        for candidate in psutil.process_iter():
+            try:
+                if candidate.environ().get("EDBENCH_SCRATCH", "") == str(made.scratch):
+                    candidate.send_signal(signal.SIGKILL)
+            except psutil.Error:
+                continue
+        shutil.rmtree(home, ignore_errors=True)

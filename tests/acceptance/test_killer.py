@@ -1,0 +1,62 @@
+"""A file that kills or hangs its parser gets an exception; its siblings and the job do not."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+from installation import Bench
+
+SUPPORT = Path(__file__).parents[1] / "support"
+
+
+def _source(home: Path) -> Path:
+    source = home / "source"
+    custodian = source / "ann"
+    custodian.mkdir(parents=True)
+    for number in range(30):
+        (custodian / f"{number:02d} innocent.txt").write_text(f"innocent number {number}")
+    (custodian / "10 killer.bin").write_bytes(b"KILLER children")
+    (custodian / "20 killer.bin").write_bytes(b"KILLER text")
+    (custodian / "25 hanger.bin").write_bytes(b"KILLER hang")
+    with zipfile.ZipFile(custodian / "29 archive.zip", "w") as archive:
+        archive.writestr("before.txt", "innocent before")
+        archive.writestr("killer.bin", b"KILLER children too")
+        archive.writestr("after.txt", "innocent after")
+    return source
+
+
+EXPECTED = {
+    ("ann/10 killer.bin",): ["killed_parser"],
+    ("ann/20 killer.bin",): ["killed_parser"],
+    ("ann/25 hanger.bin",): ["timeout"],
+    ("ann/29 archive.zip", "killer.bin"): ["killed_parser"],
+}
+
+
+def test_a_file_that_kills_its_parser(bench: Bench) -> None:
+    """Two deaths at an item convict it; every other item has its row, its text and no exception."""
+    bench.env |= {"PYTHONPATH": str(SUPPORT), "EDBENCH_PLUGINS": "killer_plugin"}
+    bench.end(bench.discover("--workers", "1", "--slots", "2", "--item-seconds", "2", corpus=_source(bench.home)))
+    items = [json.loads(line) for line in bench.edbench("items", "last", "--jsonl").stdout.splitlines()]
+    assert len(items) == 30 + 3 + 4
+    for item in items:
+        expected = EXPECTED.get(tuple(item["container_path"]), [])
+        assert item["exceptions"] == expected, item["container_path"]
+        assert expected or item["text_state"] in ("ok", "empty"), item["container_path"]
+    assert len(json.loads(bench.edbench("search", "last", "innocent", "--json").stdout)) >= 10
+    bench.edbench("verify", "last", "--internal")
+
+
+def test_inspect_survives_it_too(bench: Bench) -> None:
+    """`inspect` gives every other file whole and says which one killed its parser."""
+    bench.env |= {"PYTHONPATH": str(SUPPORT), "EDBENCH_PLUGINS": "killer_plugin"}
+    source = _source(bench.home)
+    (source / "ann" / "25 hanger.bin").unlink()  # its deadline of a minute is for the test above to watch
+    out = bench.edbench("inspect", str(source), "--jsonl").stdout
+    found = {tuple(line["container_path"]): line["exceptions"] for line in map(json.loads, out.splitlines())}
+    assert found[("ann/10 killer.bin",)] == ["killed_parser"]
+    assert found[("ann/29 archive.zip",)] == ["killed_parser"]  # it is one process for one loose file
+    assert found[("ann/29 archive.zip", "before.txt")] == []
+    assert sum(not codes for codes in found.values()) >= 31
