@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from celery import Celery  # type: ignore[import-untyped]
+from celery import Celery
 
 TASK_NAME = "edbench.run"
 SOCKET_SECONDS = 2.0  # how long one exchange with the broker may take

@@ -91,6 +91,7 @@ job = Table(
     Column("stopped_seconds", Double, nullable=False, server_default="0"),  # pauses so far, taken off elapsed
     _one_of("state", JobState),
     _one_of("phase", Phase),
+    Index("ix_job_active", "state", postgresql_where=text("state IN ('running', 'pausing', 'cancelling')")),
 )
 
 # One row for each phase a job has entered: first claim in it, and the barrier's commit.
@@ -141,7 +142,8 @@ task = Table(
     _one_of("phase", Phase),
     _one_of("state", TaskState),
     Index("ix_task_pending", "job", "phase", text("weight DESC"), "id", postgresql_where=text("state = 'pending'")),
-    Index("ix_task_open", "job", "phase", "state", postgresql_where=text("state <> 'done'")),
+    Index("ix_task_out", "job", "phase", "state", postgresql_where=text("state IN ('dispatched', 'running')")),
+    Index("ix_task_job", "job", "phase"),
 )
 
 item = Table(
@@ -273,7 +275,8 @@ worker = Table(
     Column("cpu_seconds", Double, nullable=False, server_default="0"),
     Column("run_queue_seconds", Double, nullable=False, server_default="0"),  # schedstat: waiting for a core
     Column("frames_through", Double, nullable=False, server_default="0"),  # its clock: frames up to here are stored
-    Column("frames_lost", BigInteger, nullable=False, server_default="0"),
+    Column("frames_sequence", BigInteger, nullable=False, server_default="0"),  # number of its latest stored frame
+    Column("frames_lost", BigInteger, nullable=False, server_default="0"),  # numbers that were skipped
 )
 
 # Calls by second, from the workers' live recorders; every rate and percentile is derived from these.

@@ -1,0 +1,33 @@
+"""Gives back what nobody claimed in time and what nobody holds a lease on any more."""
+
+from __future__ import annotations
+
+import logging
+
+from sql import ledger
+from sql.held import HeldConnection
+
+EVERY_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
+
+
+class Deadlines:
+    """Looks at deadlines and leases once a second."""
+
+    def __init__(self, held: HeldConnection, database: str) -> None:
+        self._held = held
+        self._database = database
+        self._next = 0.0
+
+    def look(self, now: float) -> None:
+        """Return expired tasks to pending if a look is due at `now` (monotonic seconds)."""
+        if now < self._next:
+            return
+        self._next = now + EVERY_SECONDS
+        with self._held.transaction() as conn:
+            returned = ledger.return_expired(conn)
+        if returned.dispatched:
+            log.warning("database %s: %d messages were not claimed in time", self._database, returned.dispatched)
+        if returned.running:
+            log.warning("database %s: %d leases ran out; their tasks run again", self._database, returned.running)

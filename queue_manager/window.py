@@ -1,0 +1,57 @@
+"""How many tasks may be out, and whose turn it is. Pure arithmetic."""
+
+from __future__ import annotations
+
+import heapq
+import uuid
+from collections.abc import Sequence
+
+from sql.states import Demand
+
+LEAST_FACTOR = 2  # beside the task a slot works on, one waits for it in the broker
+MOST_FACTOR = 8
+AHEAD_SECONDS = 0.1  # work to lie ready at the broker, where tasks are short
+_MEMORY_SECONDS = 1.0  # how far back the rate of sending looks
+
+
+class Window:
+    """The number of tasks that may be dispatched or running: slots × a factor.
+
+    The factor is 2 for tasks that take long; for short ones it grows so that about 0.1 s of them lie ready, and
+    a slot does not wait for the queue manager's next look.
+    """
+
+    def __init__(self) -> None:
+        self._rate = 0.0  # tasks a second
+        self._last = 0.0
+
+    def note_sent(self, tasks: int, now: float) -> None:
+        """Tasks were sent at `now` (monotonic seconds); in a steady state as many have ended."""
+        passed = max(now - self._last, 1e-3)
+        keep = max(0.0, 1.0 - passed / _MEMORY_SECONDS)
+        self._rate = keep * self._rate + (1.0 - keep) * (tasks / passed)
+        self._last = now
+
+    def size(self, slots: int) -> int:
+        """The window for so many live slots; 0 without any."""
+        ahead = int(self._rate * AHEAD_SECONDS)
+        return slots + min(max(ahead, slots * (LEAST_FACTOR - 1)), slots * (MOST_FACTOR - 1))
+
+
+def shares(window: int, demands: Sequence[Demand]) -> dict[uuid.UUID, int]:
+    """How many more tasks each job may dispatch: one at a time to the job that has the fewest out.
+
+    Jobs that want nothing are absent; the sum with what is out stays within `window`.
+    """
+    free = window - sum(d.dispatched + d.running for d in demands)
+    queue = [(d.dispatched + d.running, n) for n, d in enumerate(demands) if d.pending > 0]
+    heapq.heapify(queue)
+    given: dict[uuid.UUID, int] = {}
+    while free > 0 and queue:
+        out, n = heapq.heappop(queue)
+        demand = demands[n]
+        given[demand.job] = given.get(demand.job, 0) + 1
+        free -= 1
+        if given[demand.job] < demand.pending:
+            heapq.heappush(queue, (out + 1, n))
+    return given

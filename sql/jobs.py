@@ -1,0 +1,270 @@
+"""Creating, finding, measuring and deleting jobs. Every function works in the caller's transaction.
+
+What changes a job's state is in `sql.states`; the requests are offered here too, beside the rest of a job's life.
+"""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from core.errors import UsageError
+from core.records import Custodian, Job, JobOptions, JobState, NewTask, Phase
+from sql import bulk, models
+from sql.queries import QUERIES
+from sql.states import request_cancel, request_pause, request_resume
+
+__all__ = [
+    "JobProgress",
+    "JobSummary",
+    "PhaseProgress",
+    "create_job",
+    "custodians",
+    "delete_rows",
+    "elapsed",
+    "find_job",
+    "get_job",
+    "list_jobs",
+    "phase_elapsed",
+    "progress",
+    "request_cancel",
+    "request_pause",
+    "request_resume",
+    "summary",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSummary:
+    """A job with what its creator said of it and when things happened (the database's clock)."""
+
+    job: Job
+    type: str
+    client: str
+    project: str
+    group_id: uuid.UUID | None
+    workers_planned: int
+    slots_planned: int
+    created_at: datetime.datetime
+    first_claim_at: datetime.datetime | None
+    finished_at: datetime.datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseProgress:
+    """Sums over the tasks of one phase."""
+
+    phase: Phase
+    open: int  # tasks not done
+    done: int
+    weight_open: int  # estimated bytes of the open ones
+    weight_done: int
+    items: int  # expand: rows emitted; index: texts
+    raw_bytes: int
+    extracted_bytes: int
+    index_bytes: int
+    elapsed_s: float  # 0.0 until its first claim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobProgress:
+    """Where a job stands. The total is known once the expand phase is over; until then more may turn up."""
+
+    state: JobState
+    phase: Phase
+    reason: str | None
+    phases: Mapping[Phase, PhaseProgress]  # those with tasks
+    items: int  # rows, from finished tasks
+    items_indexed: int  # with text taken, from finished index tasks (single-pass: the same as items)
+    containers: int
+    exceptions: int
+    raw_bytes: int
+    extracted_bytes: int
+    index_bytes: int
+    elapsed_s: float
+    total_known: bool
+
+
+def create_job(
+    conn: Connection,
+    *,
+    id: uuid.UUID,
+    name: str,
+    client: str,
+    project: str,
+    source: bytes,
+    device: int,
+    inode: int,
+    options: JobOptions,
+    custodians: Sequence[Custodian],
+    tasks: Sequence[NewTask],
+    workers: int,
+    slots: int,
+    group_id: uuid.UUID | None = None,
+) -> None:
+    """A running job in phase walk with its first tasks; the queue manager is woken at the commit (make it durable)."""
+    conn.execute(
+        insert(models.job).values(
+            id=id,
+            group_id=group_id,
+            name=bulk.storable(name),
+            client=bulk.storable(client),
+            project=bulk.storable(project),
+            state=JobState.RUNNING.value,
+            phase=Phase.WALK.value,
+            source=source,
+            # stat gives unsigned 64-bit numbers; the column is signed.
+            source_device=_signed(device),
+            source_inode=_signed(inode),
+            options=options.to_json(),
+            workers_planned=workers,
+            slots_planned=slots,
+        )
+    )
+    bulk.insert_custodians(conn, id, custodians)
+    bulk.insert_tasks(conn, id, tasks)
+    QUERIES["notify"].run(conn)
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >= 1 << 63 else number
+
+
+def _unsigned(number: int) -> int:
+    return number + (1 << 64) if number < 0 else number
+
+
+def _job(row: Any) -> Job:
+    return Job(
+        id=row.id,
+        name=row.name,
+        state=JobState(row.state),
+        phase=Phase(row.phase),
+        source=bytes(row.source),
+        source_device=_unsigned(row.source_device),
+        source_inode=_unsigned(row.source_inode),
+        options=JobOptions.from_json(row.options),
+        reason=row.reason,
+    )
+
+
+def _summary(row: Any) -> JobSummary:
+    return JobSummary(
+        job=_job(row),
+        type=row.type,
+        client=row.client,
+        project=row.project,
+        group_id=row.group_id,
+        workers_planned=row.workers_planned,
+        slots_planned=row.slots_planned,
+        created_at=row.created_at,
+        first_claim_at=row.first_claim_at,
+        finished_at=row.finished_at,
+    )
+
+
+def get_job(conn: Connection, job: uuid.UUID) -> Job:
+    """One job; raises UsageError when there is none."""
+    return summary(conn, job).job
+
+
+def summary(conn: Connection, job: uuid.UUID) -> JobSummary:
+    """One job with its circumstances; raises UsageError when there is none."""
+    row = QUERIES["get_job"].run(conn, job=job).one_or_none()
+    if row is None:
+        raise UsageError(f"there is no job {job}; see `edbench jobs`")
+    return _summary(row)
+
+
+def find_job(conn: Connection, prefix: str) -> Job:
+    """The job whose id begins so (hyphens and case do not matter); raises UsageError when none or several do."""
+    digits = prefix.strip().replace("-", "").lower()
+    if not digits or len(digits) > 32 or not all(c in "0123456789abcdef" for c in digits):
+        raise UsageError(f"{prefix!r} is not the beginning of a job id; see `edbench jobs`")
+    rows = QUERIES["find_jobs"].run(conn, prefix=digits).all()
+    if not rows:
+        raise UsageError(f"there is no job {prefix}; see `edbench jobs`")
+    if len(rows) > 1:
+        raise UsageError(f"several jobs begin with {prefix}; give more digits of the id")
+    return _job(rows[0])
+
+
+def list_jobs(conn: Connection, limit: int = 1_000) -> list[JobSummary]:
+    """Jobs, newest first."""
+    return [_summary(row) for row in QUERIES["list_jobs"].run(conn, limit=limit)]
+
+
+def custodians(conn: Connection, job: uuid.UUID) -> list[Custodian]:
+    """The job's custodians by number."""
+    c = models.custodian.c
+    rows = conn.execute(select(c.number, c.name).where(c.job == job).order_by(c.number))
+    return [Custodian(number=row.number, name=bytes(row.name)) for row in rows]
+
+
+def delete_rows(conn: Connection, job: uuid.UUID) -> None:
+    """Delete everything the database has of a job. Raises UsageError while it may still change."""
+    now = get_job(conn, job)
+    if not (now.state.over or now.state in (JobState.PAUSED, JobState.SUSPENDED)):
+        raise UsageError(f"job {job} is {now.state}; cancel it first: `edbench cancel {job}`")
+    QUERIES["delete_job"].run(conn, job=job)
+
+
+def elapsed(conn: Connection, job: uuid.UUID) -> float:
+    """Seconds from the first claim to the end, or to now, less pauses; 0.0 before the first claim."""
+    return float(QUERIES["elapsed"].run(conn, job=job).scalar_one())
+
+
+def phase_elapsed(conn: Connection, job: uuid.UUID) -> dict[Phase, float]:
+    """Seconds of each phase from its first claim to its barrier, less pauses; phases not begun are absent."""
+    return {Phase(row.phase): float(row.seconds) for row in QUERIES["phase_elapsed"].run(conn, job=job)}
+
+
+def _phases(conn: Connection, job: uuid.UUID) -> dict[Phase, PhaseProgress]:
+    seconds = phase_elapsed(conn, job)
+    rows = {Phase(row.phase): row for row in QUERIES["phase_progress"].run(conn, job=job)}
+    return {
+        phase: PhaseProgress(
+            phase=phase,
+            open=row.open,
+            done=row.done,
+            weight_open=row.weight_open,
+            weight_done=row.weight_done,
+            items=row.items,
+            raw_bytes=row.raw_bytes,
+            extracted_bytes=row.extracted_bytes,
+            index_bytes=row.index_bytes,
+            elapsed_s=seconds.get(phase, 0.0),
+        )
+        for phase in Phase
+        if (row := rows.get(phase)) is not None
+    }
+
+
+def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
+    """Where the job stands; raises UsageError when there is none."""
+    now = get_job(conn, job)
+    phases = _phases(conn, job)
+    first = [p for p in phases.values() if p.phase in (Phase.WALK, Phase.EXPAND)]  # they write each item once
+    counts = QUERIES["job_counts"].run(conn, job=job).one()
+    items = sum(p.items for p in first)
+    indexed = phases[Phase.INDEX].items if Phase.INDEX in phases else 0
+    return JobProgress(
+        state=now.state,
+        phase=now.phase,
+        reason=now.reason,
+        phases=phases,
+        items=items,
+        items_indexed=items if now.options.single_pass else indexed,
+        containers=counts.containers,
+        exceptions=counts.exceptions,
+        raw_bytes=sum(p.raw_bytes for p in first),
+        extracted_bytes=sum(p.extracted_bytes for p in first),
+        index_bytes=sum(p.index_bytes for p in phases.values()),
+        elapsed_s=elapsed(conn, job),
+        total_known=now.phase in (Phase.INDEX, Phase.FINALISE) or now.state.over,
+    )

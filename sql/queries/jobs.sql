@@ -1,0 +1,100 @@
+-- Jobs: states, phases, clocks and progress.
+
+-- name: lock_job
+-- The row under which state and phase are changed. FOR NO KEY UPDATE excludes every other change of the job just as
+-- FOR UPDATE does, without holding up the foreign-key checks of rows that slots insert meanwhile.
+SELECT id, state, phase FROM job WHERE id = %(job)s FOR NO KEY UPDATE;
+
+-- name: set_state
+-- A new state without any effect on the clocks.
+UPDATE job SET state = %(state)s, reason = NULL WHERE id = %(job)s;
+
+-- name: stop_job
+-- Paused or suspended: the clocks stand still from now on.
+UPDATE job
+SET state = %(state)s, reason = %(reason)s, stopped_at = coalesce(stopped_at, clock_timestamp())
+WHERE id = %(job)s;
+
+-- name: resume_job
+-- Running again; the time it stood still is taken off its elapsed and that of the phase it stood in. Time before
+-- the first claim never counted, so it is not taken off.
+WITH pause AS (
+    SELECT id, phase, first_claim_at, clock_timestamp() AS now,
+        coalesce(extract(epoch FROM clock_timestamp() - stopped_at), 0)::float8 AS seconds
+    FROM job WHERE id = %(job)s
+), of_phase AS (
+    UPDATE job_phase p SET stopped_seconds = p.stopped_seconds + pause.seconds
+    FROM pause WHERE p.job = pause.id AND p.phase = pause.phase AND p.finished_at IS NULL
+)
+UPDATE job
+SET state = 'running', reason = NULL, stopped_at = NULL,
+    stopped_seconds = job.stopped_seconds + CASE WHEN pause.first_claim_at IS NULL THEN 0 ELSE pause.seconds END
+FROM pause WHERE job.id = pause.id;
+
+-- name: end_job
+-- A final state; the clocks end here, and a pause that lasted until now is taken off.
+UPDATE job
+SET state = %(state)s, reason = NULL, finished_at = clock_timestamp(), stopped_at = NULL,
+    stopped_seconds = stopped_seconds + CASE WHEN first_claim_at IS NULL THEN 0
+        ELSE coalesce(extract(epoch FROM clock_timestamp() - stopped_at), 0)::float8 END
+WHERE id = %(job)s;
+
+-- name: close_phase
+-- The barrier: the phase ends now; one that nobody claimed a task of took no time.
+INSERT INTO job_phase (job, phase, started_at, finished_at)
+VALUES (%(job)s, %(phase)s, statement_timestamp(), statement_timestamp())
+ON CONFLICT (job, phase) DO UPDATE SET finished_at = clock_timestamp();
+
+-- name: enter_phase
+-- The job is in its next phase.
+UPDATE job SET phase = %(phase)s WHERE id = %(job)s;
+
+-- name: final_state
+-- What a job that did all its tasks ends as.
+SELECT CASE WHEN EXISTS (SELECT 1 FROM exception WHERE job = %(job)s)
+    THEN 'completed_with_exceptions' ELSE 'completed' END;
+
+-- name: get_job
+-- One job.
+SELECT * FROM job WHERE id = %(job)s;
+
+-- name: find_jobs
+-- Jobs whose id begins with the given hexadecimal digits (hyphens left out), at most three.
+SELECT * FROM job WHERE replace(id::text, '-', '') LIKE %(prefix)s || chr(37) ORDER BY created_at DESC LIMIT 3;
+
+-- name: list_jobs
+-- All jobs, newest first.
+SELECT * FROM job ORDER BY created_at DESC, id LIMIT %(limit)s;
+
+-- name: delete_job
+-- The job's row; everything of it goes along by cascade.
+DELETE FROM job WHERE id = %(job)s;
+
+-- name: elapsed
+-- Seconds from the first claim to the end (or to now, or to when it was stopped), less pauses; 0 before the first.
+SELECT coalesce(greatest(0, extract(epoch FROM coalesce(finished_at, stopped_at, clock_timestamp()) - first_claim_at)
+    - stopped_seconds), 0)::float8
+FROM job WHERE id = %(job)s;
+
+-- name: phase_elapsed
+-- The same for each phase that has begun.
+SELECT p.phase, greatest(0, extract(epoch FROM
+    coalesce(p.finished_at, j.stopped_at, j.finished_at, clock_timestamp()) - p.started_at)
+    - p.stopped_seconds)::float8 AS seconds
+FROM job_phase p JOIN job j ON j.id = p.job
+WHERE p.job = %(job)s ORDER BY p.started_at;
+
+-- name: phase_progress
+-- Sums over the tasks of each phase.
+SELECT phase,
+    count(*) FILTER (WHERE state <> 'done') AS open, count(*) FILTER (WHERE state = 'done') AS done,
+    coalesce(sum(weight) FILTER (WHERE state <> 'done'), 0)::bigint AS weight_open,
+    coalesce(sum(weight) FILTER (WHERE state = 'done'), 0)::bigint AS weight_done,
+    sum(items)::bigint AS items, sum(raw_bytes)::bigint AS raw_bytes,
+    sum(extracted_bytes)::bigint AS extracted_bytes, sum(index_bytes)::bigint AS index_bytes
+FROM task WHERE job = %(job)s GROUP BY phase;
+
+-- name: job_counts
+-- Rows that are counted one by one.
+SELECT (SELECT count(*) FROM container_count WHERE job = %(job)s) AS containers,
+    (SELECT count(*) FROM exception WHERE job = %(job)s) AS exceptions;

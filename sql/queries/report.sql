@@ -1,0 +1,62 @@
+-- What a job came to: counts for `edbench job` and for its result.
+
+-- name: count_kinds
+-- Items by kind.
+SELECT kind AS name, count(*) AS items, sum(bytes)::bigint AS bytes
+FROM item WHERE job = %(job)s GROUP BY kind ORDER BY items DESC, kind;
+
+-- name: count_media_types
+-- Items by media type.
+SELECT media_type AS name, count(*) AS items, sum(bytes)::bigint AS bytes
+FROM item WHERE job = %(job)s GROUP BY media_type ORDER BY items DESC, media_type;
+
+-- name: count_exceptions
+-- Exceptions by code and level, with the children that are missing by them.
+SELECT code, level, count(*) AS exceptions, coalesce(sum(missing), 0)::bigint AS missing
+FROM exception WHERE job = %(job)s GROUP BY code, level ORDER BY exceptions DESC, code, level;
+
+-- name: count_texts
+-- Items by what became of their text.
+SELECT state AS name, count(*) AS items, sum(characters)::bigint AS characters, sum(pages)::bigint AS pages
+FROM item_text WHERE job = %(job)s GROUP BY state ORDER BY items DESC, state;
+
+-- name: count_items
+-- Items, and how many of them are containers.
+SELECT count(*) AS items, count(*) FILTER (WHERE container) AS containers,
+    count(*) FILTER (WHERE parent IS NULL) AS loose_files
+FROM item WHERE job = %(job)s;
+
+-- name: children_totals
+-- Expected, emitted and failed children over all containers.
+SELECT coalesce(sum(coalesce(announced, emitted + failed)), 0)::bigint AS expected,
+    coalesce(sum(emitted), 0)::bigint AS emitted, coalesce(sum(failed), 0)::bigint AS failed,
+    count(*) FILTER (WHERE remainder_unknown) AS remainder_unknown
+FROM container_count WHERE job = %(job)s;
+
+-- name: children_violations
+-- Containers whose arithmetic does not hold: expected = emitted + failed, emitted = rows that name it as parent.
+SELECT i.id, i.container_path, c.announced, c.emitted, c.failed, coalesce(r.rows, 0) AS rows
+FROM container_count c
+JOIN item i ON i.id = c.item
+LEFT JOIN (
+    SELECT parent, count(*) AS rows FROM item WHERE job = %(job)s AND parent IS NOT NULL GROUP BY parent
+) r ON r.parent = c.item
+WHERE c.job = %(job)s
+  AND (c.announced <> c.emitted + c.failed OR c.emitted <> coalesce(r.rows, 0))
+ORDER BY i.container_path LIMIT %(limit)s;
+
+-- name: workers_of_job
+-- Workers that lived while the job ran, and whether their frames are stored up to its end. `due` are those that
+-- can still send: not stopped, and seen after that end or lately.
+SELECT w.incarnation, w.name, w.host, w.slots, w.version, w.cpu_seconds, w.run_queue_seconds, w.frames_lost,
+    w.frames_through >= extract(epoch FROM j.finished_at) AS complete,
+    w.stopped_at IS NULL AND w.seen_at > clock_timestamp() - make_interval(secs => %(seconds)s) AS due
+FROM worker w, job j
+WHERE j.id = %(job)s
+  AND w.started_at <= coalesce(j.finished_at, clock_timestamp())
+  AND w.seen_at >= coalesce(j.first_claim_at, j.created_at)
+ORDER BY w.name, w.started_at;
+
+-- name: server_version
+-- The database server's version.
+SELECT current_setting('server_version') AS version;

@@ -1,0 +1,147 @@
+-- The task protocol: pending → dispatched → running → done (design §3).
+
+-- name: claim
+-- One dispatched task becomes running under a lease; nothing when the message is stale or doubled, or the job
+-- does not run. The first claim of a job and of a phase start their clocks.
+WITH claimed AS (
+    UPDATE task t
+    SET state = 'running', attempt = t.attempt + 1, deadline = NULL,
+        lease = clock_timestamp() + make_interval(secs => (j.options ->> 'lease_seconds')::float8),
+        claimed_at = clock_timestamp(), worker = %(worker)s, slot = %(slot)s
+    FROM job j
+    WHERE t.id = %(task)s AND t.state = 'dispatched'
+      AND j.id = t.job AND j.state = 'running' AND j.phase = t.phase
+    RETURNING t.id, t.job, t.phase, t.attempt, t.payload, t.claimed_at, j.first_claim_at
+), first_of_job AS (
+    UPDATE job SET first_claim_at = c.claimed_at
+    FROM claimed c
+    WHERE job.id = c.job AND c.first_claim_at IS NULL AND job.first_claim_at IS NULL
+), first_of_phase AS (
+    INSERT INTO job_phase (job, phase, started_at)
+    SELECT c.job, c.phase, c.claimed_at FROM claimed c
+    WHERE NOT EXISTS (SELECT 1 FROM job_phase p WHERE p.job = c.job AND p.phase = c.phase)
+    ON CONFLICT DO NOTHING
+)
+SELECT id, job, phase, attempt, payload FROM claimed;
+
+-- name: fence
+-- The first statement of every finish: no row means that another attempt has the task.
+UPDATE task
+SET state = 'done', lease = NULL, finished_at = clock_timestamp(), raw_bytes = %(raw_bytes)s,
+    extracted_bytes = %(extracted_bytes)s, index_bytes = %(index_bytes)s, items = %(items)s
+WHERE id = %(task)s AND attempt = %(attempt)s AND state = 'running';
+
+-- name: release
+-- A running task goes back to pending, if it still belongs to this attempt.
+UPDATE task
+SET state = 'pending', lease = NULL, failures = failures + %(failed)s
+WHERE id = %(task)s AND attempt = %(attempt)s AND state = 'running'
+RETURNING job, failures;
+
+-- name: renew
+-- Longer leases for those of the given attempts that still have their task.
+UPDATE task t
+SET lease = clock_timestamp() + make_interval(secs => (j.options ->> 'lease_seconds')::float8)
+FROM job j, unnest(%(tasks)s::bigint[], %(attempts)s::int[]) AS mine (task, attempt)
+WHERE t.id = mine.task AND t.attempt = mine.attempt AND t.state = 'running' AND j.id = t.job
+RETURNING t.id, t.attempt;
+
+-- name: return_expired
+-- Messages nobody claimed in time and leases that ran out: pending again, at no charge. Rows that somebody is
+-- just changing are skipped; the next call sees them.
+WITH late AS (
+    SELECT id, state FROM task
+    WHERE state IN ('dispatched', 'running')
+      AND CASE state WHEN 'dispatched' THEN deadline ELSE lease END < clock_timestamp()
+    FOR UPDATE SKIP LOCKED
+), returned AS (
+    UPDATE task SET state = 'pending', deadline = NULL, lease = NULL
+    FROM late WHERE task.id = late.id
+    RETURNING late.state
+)
+SELECT count(*) FILTER (WHERE state = 'dispatched') AS dispatched, count(*) FILTER (WHERE state = 'running') AS running
+FROM returned;
+
+-- name: dispatch
+-- The largest pending tasks of a running job's phase are marked dispatched. The share lock on the job makes a
+-- pause either wait for this or prevent it.
+WITH running AS (
+    SELECT id, phase, (options ->> 'dispatch_seconds')::float8 AS seconds
+    FROM job WHERE id = %(job)s AND state = 'running' FOR SHARE
+), picked AS (
+    SELECT t.id, r.seconds FROM task t JOIN running r ON t.job = r.id AND t.phase = r.phase
+    WHERE t.state = 'pending'
+    ORDER BY t.weight DESC, t.id LIMIT %(limit)s FOR UPDATE OF t SKIP LOCKED
+)
+UPDATE task
+SET state = 'dispatched', dispatched_at = clock_timestamp(),
+    deadline = clock_timestamp() + make_interval(secs => picked.seconds)
+FROM picked WHERE task.id = picked.id
+RETURNING task.id, task.weight;
+
+-- name: undispatch
+-- Tasks whose message could not be sent are pending again; those already claimed stay.
+UPDATE task SET state = 'pending', deadline = NULL
+WHERE id = ANY(%(tasks)s::bigint[]) AND state = 'dispatched';
+
+-- name: undispatch_all
+-- Every dispatched task of this database but some is pending again: the broker lost its messages, or may have.
+UPDATE task SET state = 'pending', deadline = NULL
+WHERE state = 'dispatched' AND id <> ALL(%(keep)s::bigint[]);
+
+-- name: undispatch_job
+-- Every dispatched task of one job is pending again, but for those that a slot is just claiming: waiting for them
+-- while the job is locked could deadlock.
+UPDATE task SET state = 'pending', deadline = NULL
+WHERE id IN (SELECT id FROM task WHERE job = %(job)s AND state = 'dispatched' FOR UPDATE SKIP LOCKED);
+
+-- name: return_expired_of
+-- Leases of one job that ran out: pending again. Skips rows that are just being changed, as undispatch_job does.
+UPDATE task SET state = 'pending', lease = NULL
+WHERE id IN (
+    SELECT id FROM task
+    WHERE job = %(job)s AND state = 'running' AND lease < clock_timestamp() FOR UPDATE SKIP LOCKED
+);
+
+-- name: has_pending
+-- Whether the job has any pending task; where it has, no NOTIFY is needed.
+SELECT EXISTS (SELECT 1 FROM task WHERE job = %(job)s AND state = 'pending');
+
+-- name: has_out
+-- Whether any task of the job is dispatched or running.
+SELECT EXISTS (SELECT 1 FROM task WHERE job = %(job)s AND state IN ('dispatched', 'running'));
+
+-- name: phase_open
+-- Whether the phase has a task that is not done. Two probes, so that each has its own partial index.
+SELECT EXISTS (SELECT 1 FROM task WHERE job = %(job)s AND phase = %(phase)s AND state = 'pending')
+    OR EXISTS (SELECT 1 FROM task WHERE job = %(job)s AND phase = %(phase)s AND state IN ('dispatched', 'running'));
+
+-- name: demand
+-- What the dispatcher needs to know of every job that is not at rest, in one look: its tasks out, and its pending
+-- tasks up to a limit.
+SELECT j.id AS job, j.state, j.phase,
+    coalesce(o.dispatched, 0) AS dispatched, coalesce(o.running, 0) AS running, p.pending
+FROM job j
+LEFT JOIN (
+    SELECT job, count(*) FILTER (WHERE state = 'dispatched') AS dispatched,
+        count(*) FILTER (WHERE state = 'running') AS running
+    FROM task WHERE state IN ('dispatched', 'running') GROUP BY job
+) AS o ON o.job = j.id
+CROSS JOIN LATERAL (
+    SELECT count(*) AS pending FROM (
+        SELECT 1 FROM task t WHERE t.job = j.id AND t.phase = j.phase AND t.state = 'pending' LIMIT %(limit)s
+    ) AS first_ones
+) AS p
+WHERE j.state IN ('running', 'pausing', 'cancelling')
+ORDER BY j.created_at, j.id;
+
+-- name: reset_failures
+-- A resumed job's tasks may fail anew as often as a fresh one's. Skips rows that are just being changed.
+UPDATE task SET failures = 0
+WHERE id IN (
+    SELECT id FROM task WHERE job = %(job)s AND failures > 0 AND state <> 'done' FOR UPDATE SKIP LOCKED
+);
+
+-- name: notify
+-- Wake the queue manager when this transaction commits.
+SELECT pg_notify('edbench_tasks', '');

@@ -1,0 +1,28 @@
+-- The registry of worker processes.
+
+-- name: register_worker
+-- A new incarnation.
+INSERT INTO worker (incarnation, name, host, pid, boot_id, slots, version, seen_at)
+VALUES (%(incarnation)s, %(name)s, %(host)s, %(pid)s, %(boot_id)s, %(slots)s, %(version)s, clock_timestamp());
+
+-- name: worker_seen
+-- A sign of life with its counters so far.
+UPDATE worker
+SET seen_at = clock_timestamp(), cpu_seconds = %(cpu_seconds)s, run_queue_seconds = %(run_queue_seconds)s
+WHERE incarnation = %(incarnation)s;
+
+-- name: worker_stopped
+-- It left in good order.
+UPDATE worker SET stopped_at = clock_timestamp(), seen_at = clock_timestamp()
+WHERE incarnation = %(incarnation)s AND stopped_at IS NULL;
+
+-- name: live_slots
+-- Slots of the workers seen lately that have not left.
+SELECT coalesce(sum(slots), 0)::int FROM worker
+WHERE stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs => %(seconds)s);
+
+-- name: list_workers
+-- All workers that have ever registered, newest first.
+SELECT incarnation, name, host, pid, slots, version, started_at, seen_at, stopped_at, cpu_seconds, run_queue_seconds,
+    stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs => %(seconds)s) AS live
+FROM worker ORDER BY started_at DESC, incarnation;

@@ -1,0 +1,126 @@
+"""Connections to one database by its name. Nothing connects before the first transaction, so a process may fork."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.engine import make_url
+
+from core.errors import UsageError
+from sql.faults import DRIVER_ERRORS, fault_of
+from sql.held import HeldConnection
+
+CONNECT_SECONDS = 5
+# A peer that vanished without a word is noticed after about 3 + 3 × 2 seconds, on either side.
+_KEEPALIVES = {"keepalives": 1, "keepalives_idle": 3, "keepalives_interval": 2, "keepalives_count": 3}
+_SERVER_OPTIONS = (
+    # The ledger survives losing its last commits (design §3.3), so not waiting for the log is the session's default
+    # and costs no statement; durable transactions say `on` for themselves.
+    "-c synchronous_commit=off -c tcp_keepalives_idle=3 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
+    " -c timezone=UTC"
+)
+
+
+class Database:
+    """One database of this installation, by name.
+
+    The engine is made on first use and made anew in a forked child, so one object may be created before a fork.
+    Driver errors leave here as `DatabaseFault` when the system is at fault; others propagate as they are.
+    """
+
+    def __init__(self, name: str, url: str, *, application: str = "edbench", pool_size: int = 2) -> None:
+        self.name = name
+        self.url = url
+        self._application = application
+        self._pool_size = pool_size
+        self._engine: Engine | None = None
+        self._pid = 0
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"Database({self.name!r})"
+
+    @contextmanager
+    def transaction(self, *, durable: bool = False) -> Iterator[Connection]:
+        """One transaction: committed at the end of the block, rolled back when it raises.
+
+        durable=False: the commit does not wait for the log (a server crash may lose it, whole).
+        Raises DatabaseFault.
+        """
+        raw = None
+        try:
+            with self.engine().begin() as conn:
+                raw = conn.connection.dbapi_connection
+                if durable:
+                    conn.exec_driver_sql("SET LOCAL synchronous_commit = on")
+                yield conn
+        except DRIVER_ERRORS as error:
+            fault = fault_of(self.name, error, closed=bool(getattr(raw, "closed", 0)))
+            if fault is None:
+                raise
+            if fault.transient:
+                self.dispose()  # the other pooled connections are as dead as this one
+            raise fault from error
+
+    @contextmanager
+    def listen(self) -> Iterator[HeldConnection]:
+        """A connection of its own, for an advisory lock, LISTEN and transactions that need the lock.
+
+        Raises DatabaseFault; after one, the connection and its lock are gone: leave the block and begin again.
+        """
+        try:
+            conn = self.engine().connect()
+            conn.detach()
+        except DRIVER_ERRORS as error:
+            fault = fault_of(self.name, error)
+            if fault is None:
+                raise
+            raise fault from error
+        held = HeldConnection(self.name, conn)
+        try:
+            yield held
+        finally:
+            held.close()
+
+    def dispose(self) -> None:
+        """Close the pooled connections; the next transaction opens new ones."""
+        with self._lock:
+            engine, self._engine = self._engine, None
+            if engine is not None:
+                engine.dispose(close=self._pid == os.getpid())
+
+    def engine(self) -> Engine:
+        """The engine of this process."""
+        with self._lock:
+            pid = os.getpid()
+            if self._engine is not None and self._pid != pid:
+                self._engine.dispose(close=False)  # its sockets belong to the parent
+                self._engine = None
+            if self._engine is None:
+                self._engine = self._make_engine()
+                self._pid = pid
+            return self._engine
+
+    def _make_engine(self) -> Engine:
+        url = make_url(self.url)
+        if url.drivername != "postgresql+psycopg2":
+            raise UsageError(f"database {self.name}: its URL must start with postgresql+psycopg2://")
+        own = url.query.get("options", ())
+        options = " ".join([_SERVER_OPTIONS, *([own] if isinstance(own, str) else own)])
+        return create_engine(
+            url.difference_update_query(["options"]),
+            pool_size=self._pool_size,
+            max_overflow=self._pool_size,
+            pool_timeout=CONNECT_SECONDS,
+            connect_args={
+                "connect_timeout": CONNECT_SECONDS,
+                "application_name": self._application,
+                "options": options,
+                "tcp_user_timeout": 10_000,  # milliseconds that sent bytes may stay unacknowledged
+                **_KEEPALIVES,
+            },
+        )

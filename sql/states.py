@@ -1,0 +1,143 @@
+"""States and phases of a job, and its clocks: who may change what, always under the lock on the job's row.
+
+elapsed = finished_at − first_claim_at − stopped_seconds, on the database's clock.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from core.errors import UsageError
+from core.records import PHASES, JobState, NewTask, Phase
+from sql import bulk
+from sql.queries import QUERIES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """A job that is not at rest, as the dispatcher sees it."""
+
+    job: uuid.UUID
+    state: JobState
+    phase: Phase
+    dispatched: int
+    running: int
+    pending: int  # of its phase; counted only up to the limit asked for
+
+
+def demands(conn: Connection, limit: int) -> list[Demand]:
+    """Every job that is running, pausing or cancelling, oldest first; pending tasks are counted up to `limit`."""
+    return [
+        Demand(
+            job=row.job,
+            state=JobState(row.state),
+            phase=Phase(row.phase),
+            dispatched=row.dispatched,
+            running=row.running,
+            pending=row.pending,
+        )
+        for row in QUERIES["demand"].run(conn, limit=limit)
+    ]
+
+
+def _lock(conn: Connection, job: uuid.UUID) -> tuple[JobState, Phase]:
+    row = QUERIES["lock_job"].run(conn, job=job).one_or_none()
+    if row is None:
+        raise UsageError(f"there is no job {job}; see `edbench jobs`")
+    return JobState(row.state), Phase(row.phase)
+
+
+def suspend(conn: Connection, job: uuid.UUID, reason: str) -> bool:
+    """The system under the job failed: stop its clocks and dispatch nothing more until `resume`.
+
+    False when it was not running or pausing (then nothing is changed). Messages on their way claim nothing.
+    """
+    state, _ = _lock(conn, job)
+    if state not in (JobState.RUNNING, JobState.PAUSING):
+        return False
+    QUERIES["stop_job"].run(conn, job=job, state=JobState.SUSPENDED.value, reason=bulk.storable(reason))
+    QUERIES["undispatch_job"].run(conn, job=job)
+    return True
+
+
+def request_pause(conn: Connection, job: uuid.UUID) -> JobState:
+    """Stop dispatching; paused once nothing runs. Raises UsageError when it does not run."""
+    state, _ = _lock(conn, job)
+    if state is JobState.PAUSING:
+        return state
+    if state is not JobState.RUNNING:
+        raise UsageError(f"job {job} is {state}; only a running job can be paused")
+    QUERIES["set_state"].run(conn, job=job, state=JobState.PAUSING.value)
+    return settle(conn, job)
+
+
+def request_cancel(conn: Connection, job: uuid.UUID) -> JobState:
+    """End it for good; cancelled once nothing runs. Raises UsageError when it is over already."""
+    state, _ = _lock(conn, job)
+    if state is JobState.CANCELLING:
+        return settle(conn, job)
+    if state.over:
+        raise UsageError(f"job {job} is {state}; there is nothing to cancel")
+    QUERIES["set_state"].run(conn, job=job, state=JobState.CANCELLING.value)
+    return settle(conn, job)
+
+
+def request_resume(conn: Connection, job: uuid.UUID) -> JobState:
+    """Run again after a pause or once the system is mended. Raises UsageError when it is in no state for that."""
+    state, _ = _lock(conn, job)
+    if state not in (JobState.PAUSED, JobState.PAUSING, JobState.SUSPENDED):
+        raise UsageError(f"job {job} is {state}; only a paused or suspended job can be resumed")
+    QUERIES["undispatch_job"].run(conn, job=job)
+    QUERIES["reset_failures"].run(conn, job=job)
+    QUERIES["resume_job"].run(conn, job=job)
+    QUERIES["notify"].run(conn)
+    return JobState.RUNNING
+
+
+def settle(conn: Connection, job: uuid.UUID) -> JobState:
+    """pausing → paused and cancelling → cancelled once nothing runs; the state afterwards.
+
+    What was only dispatched goes back to pending at once, and leases that ran out do not count as running.
+    """
+    state, _ = _lock(conn, job)
+    if state not in (JobState.PAUSING, JobState.CANCELLING):
+        return state
+    QUERIES["undispatch_job"].run(conn, job=job)
+    QUERIES["return_expired_of"].run(conn, job=job)
+    if QUERIES["has_out"].run(conn, job=job).scalar_one():
+        return state
+    if state is JobState.PAUSING:
+        QUERIES["stop_job"].run(conn, job=job, state=JobState.PAUSED.value, reason=None)
+        return JobState.PAUSED
+    QUERIES["end_job"].run(conn, job=job, state=JobState.CANCELLED.value)
+    return JobState.CANCELLED
+
+
+def _open(conn: Connection, job: uuid.UUID, phase: Phase) -> bool:
+    return bool(QUERIES["phase_open"].run(conn, job=job, phase=phase.value).scalar_one())
+
+
+def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
+    """The barrier: leave the phase when none of its tasks is open; call it in a durable transaction.
+
+    Returns the phase entered (a phase without tasks is entered and left at once), the final state after
+    finalise, or None when there is nothing to change: a task is open, or the job does not run.
+    """
+    state, phase = _lock(conn, job)
+    if state is not JobState.RUNNING or _open(conn, job, phase):
+        return None
+    while True:
+        QUERIES["close_phase"].run(conn, job=job, phase=phase.value)
+        if phase is Phase.FINALISE:
+            final = JobState(QUERIES["final_state"].run(conn, job=job).scalar_one())
+            QUERIES["end_job"].run(conn, job=job, state=final.value)
+            return final
+        phase = PHASES[PHASES.index(phase) + 1]
+        QUERIES["enter_phase"].run(conn, job=job, phase=phase.value)
+        if phase is Phase.FINALISE:
+            bulk.insert_tasks(conn, job, [NewTask(phase=phase, weight=0, payload={})])
+        if _open(conn, job, phase):
+            return phase

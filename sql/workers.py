@@ -1,0 +1,78 @@
+"""The registry of worker processes; a worker is live while it was seen lately and has not left."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from sql.queries import QUERIES
+
+LIVE_SECONDS = 10.0  # workers say that they live every second or two
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerRow:
+    """One incarnation of a worker."""
+
+    incarnation: uuid.UUID
+    name: str
+    host: str
+    pid: int
+    slots: int
+    version: str
+    started_at: datetime.datetime
+    seen_at: datetime.datetime
+    stopped_at: datetime.datetime | None
+    cpu_seconds: float
+    run_queue_seconds: float
+    live: bool
+
+
+def register(
+    conn: Connection,
+    *,
+    incarnation: uuid.UUID,
+    name: str,
+    host: str,
+    pid: int,
+    boot_id: str,
+    slots: int,
+    version: str,
+) -> None:
+    """A worker has started; its slots count from the commit on."""
+    QUERIES["register_worker"].run(
+        conn,
+        incarnation=incarnation,
+        name=name,
+        host=host,
+        pid=pid,
+        boot_id=boot_id,
+        slots=slots,
+        version=version,
+    )
+    QUERIES["notify"].run(conn)  # there may be tasks waiting for a window
+
+
+def seen(conn: Connection, incarnation: uuid.UUID, cpu_seconds: float, run_queue_seconds: float) -> None:
+    """A sign of life, with processor and run-queue seconds of all its processes since it started."""
+    QUERIES["worker_seen"].run(
+        conn, incarnation=incarnation, cpu_seconds=cpu_seconds, run_queue_seconds=run_queue_seconds
+    )
+
+
+def stopped(conn: Connection, incarnation: uuid.UUID) -> None:
+    """It leaves in good order; its slots do not count any more."""
+    QUERIES["worker_stopped"].run(conn, incarnation=incarnation)
+
+
+def live_slots(conn: Connection) -> int:
+    """Slots of all live workers."""
+    return int(QUERIES["live_slots"].run(conn, seconds=LIVE_SECONDS).scalar_one())
+
+
+def list_workers(conn: Connection) -> list[WorkerRow]:
+    """Every incarnation, newest first."""
+    return [WorkerRow(**row._mapping) for row in QUERIES["list_workers"].run(conn, seconds=LIVE_SECONDS)]

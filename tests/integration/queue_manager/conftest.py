@@ -1,0 +1,98 @@
+"""A queue manager's surroundings: a ledger with jobs, and a broker whose messages can be looked at."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import redis
+
+from core.celery_app import queue_name
+from core.records import JobOptions, NewTask, Phase
+from sql import jobs, workers
+from sql.session import Database
+
+
+class Mailbox:
+    """The broker's queue of database db1, from the outside."""
+
+    def __init__(self, url: str) -> None:
+        self.client = redis.Redis.from_url(url)
+
+    def take(self) -> list[int]:
+        """The task ids of all messages, in order; they are gone then, as after early acknowledgement."""
+        out = []
+        while (raw := self.client.rpop(queue_name("db1"))) is not None:
+            message = json.loads(raw)  # type: ignore[arg-type]
+            assert message["headers"]["task"] == "edbench.run"
+            (database, task), _, _ = json.loads(b64decode(message["body"]))
+            assert database == "db1"
+            out.append(task)
+        return out
+
+
+@pytest.fixture
+def mailbox(broker_url: str) -> Iterator[Mailbox]:
+    """The messages at the broker."""
+    box = Mailbox(broker_url)
+    yield box
+    box.client.close()
+
+
+@pytest.fixture
+def create_job(database: Database) -> Callable[..., uuid.UUID]:
+    """Create a job with so many walk tasks."""
+
+    def create(tasks: int, options: JobOptions | None = None) -> uuid.UUID:
+        job = uuid.uuid4()
+        with database.transaction(durable=True) as conn:
+            jobs.create_job(
+                conn,
+                id=job,
+                name="job",
+                client="",
+                project="",
+                source=b"/source",
+                device=1,
+                inode=2,
+                options=options or JobOptions(),
+                custodians=[],
+                tasks=[NewTask(phase=Phase.WALK, weight=n, payload={}) for n in range(tasks)],
+                workers=1,
+                slots=4,
+            )
+        return job
+
+    return create
+
+
+@pytest.fixture
+def add_slots(database: Database) -> Callable[[int], uuid.UUID]:
+    """Register a worker of so many slots."""
+
+    def add(slots: int) -> uuid.UUID:
+        incarnation = uuid.uuid4()
+        with database.transaction() as conn:
+            workers.register(
+                conn, incarnation=incarnation, name="w", host="h", pid=1, boot_id="", slots=slots, version="0"
+            )
+        return incarnation
+
+    return add
+
+
+@pytest.fixture
+def states_of(database: Database) -> Callable[[uuid.UUID], dict[str, int]]:
+    """How many tasks of a job are in each state."""
+
+    def states(job: uuid.UUID) -> dict[str, int]:
+        sql = "SELECT state, count(*) FROM task WHERE job = %(job)s GROUP BY state"
+        with database.transaction() as conn:
+            rows: list[Any] = list(conn.exec_driver_sql(sql, {"job": job}).all())
+        return dict(rows)
+
+    return states

@@ -1,0 +1,145 @@
+"""`python -m queue_manager` as a process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.records import JobState, TaskResult
+from sql import jobs, ledger
+from sql.session import Database
+
+ROOT = Path(__file__).parents[3]
+WAITING = "another queue manager is active"
+
+
+class _Process:
+    """A queue manager and what it says."""
+
+    def __init__(self, env: dict[str, str], log: Path) -> None:
+        self._log = log
+        with log.open("w") as output:
+            self.popen = subprocess.Popen([sys.executable, "-m", "queue_manager"], cwd=ROOT, env=env, stderr=output)
+
+    def said(self) -> str:
+        return self._log.read_text()
+
+    def kill(self) -> None:
+        self.popen.kill()
+        self.popen.wait()
+
+
+Start = Callable[[], _Process]
+
+
+def _until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if got := condition():
+            return got
+        time.sleep(0.02)
+    raise AssertionError(f"not within {seconds} s: {condition}")
+
+
+@pytest.fixture
+def start(database: Database, broker_url: str, tmp_path: Path) -> Iterator[Start]:
+    """Start a queue manager for this test's database."""
+    running: list[_Process] = []
+
+    def begin() -> _Process:
+        env = {
+            "PATH": os.environ["PATH"],
+            "EDBENCH_DATABASES": f"db1={database.url}",
+            "EDBENCH_BROKER": broker_url,
+            "EDBENCH_LOG_LEVEL": "INFO",
+        }
+        running.append(_Process(env, tmp_path / f"{len(running)}.log"))
+        return running[-1]
+
+    yield begin
+    for process in running:
+        process.kill()
+
+
+def _stop(process: _Process) -> str:
+    process.popen.send_signal(signal.SIGTERM)
+    assert process.popen.wait(20) == 0, process.said()
+    return process.said()
+
+
+def test_it_runs_a_job_survives_database_and_broker_and_leaves_cleanly(
+    start: Start, database: Database, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any
+) -> None:
+    """Promise: it dispatches, crosses barriers, reconnects after its database session was ended, and SIGTERM
+    ends it with status 0 and nothing alarming said."""
+    job = create_job(6)
+    add_slots(2)
+    process = start()
+    done: set[int] = set()
+
+    def work() -> bool:
+        for task in mailbox.take():
+            with database.transaction() as conn:
+                claimed = ledger.claim(conn, task, "w", 0)
+            if claimed is not None:
+                with database.transaction() as conn:
+                    ledger.finish(conn, claimed, TaskResult())
+                assert task not in done
+                done.add(task)
+        with database.transaction() as conn:
+            return jobs.get_job(conn, job).state is JobState.COMPLETED
+
+    _until(lambda: work() or len(done) >= 2)
+    with database.transaction() as conn:
+        conn.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'edbench queue_manager'"
+            " AND datname = current_database()"
+        )
+    _until(work)
+    assert len(done) == 7  # six and finalise
+    said = _stop(process)
+    assert "Traceback" not in said
+    assert said.count("trying again until it is back") <= 1
+
+
+def test_a_second_one_waits_and_takes_over(
+    start: Start, database: Database, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any
+) -> None:
+    """Promise: one is active per database; when it is killed, the other goes on without losing a task."""
+    first = start()
+    add_slots(1)
+    create_job(4)
+    sent: list[int] = []
+    _until(lambda: sent.extend(mailbox.take()) or len(sent) >= 2)
+    second = start()
+
+    _until(lambda: WAITING in second.said())
+    first.kill()
+    _until(lambda: sent.extend(mailbox.take()) or len(sent) >= 4)  # it cannot know that the first two arrived
+    _stop(second)
+
+
+def test_unusable_settings_are_one_line(database: Database) -> None:
+    """Promise: a missing variable is named on one line, with exit status 2."""
+    for env, name in (({}, "EDBENCH_DATABASES"), ({"EDBENCH_DATABASES": f"db1={database.url}"}, "EDBENCH_BROKER")):
+        done = subprocess.run(
+            [sys.executable, "-m", "queue_manager"],
+            cwd=ROOT,
+            env={"PATH": os.environ["PATH"], **env},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert name in done.stderr
+        assert done.stderr.count("\n") == 1

@@ -1,0 +1,113 @@
+"""A job in a real ledger, and hands to move it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from core.ids import item_id
+from core.records import (
+    ClaimedTask,
+    Custodian,
+    Item,
+    JobOptions,
+    Kind,
+    NewTask,
+    Phase,
+    TaskResult,
+)
+from sql import jobs, ledger
+from sql.session import Database
+
+
+class LedgerHands:
+    """Shortcuts over one database; each call is a transaction of its own."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def create(
+        self, tasks: Sequence[NewTask] | int = 3, options: JobOptions | None = None, name: str = "job"
+    ) -> uuid.UUID:
+        job = uuid.uuid4()
+        if isinstance(tasks, int):
+            tasks = [NewTask(phase=Phase.WALK, weight=n, payload={"n": n}) for n in range(tasks)]
+        with self.database.transaction(durable=True) as conn:
+            jobs.create_job(
+                conn,
+                id=job,
+                name=name,
+                client="client",
+                project="project",
+                source=b"/source/\xff",
+                device=2**64 - 7,
+                inode=2**63 + 1,
+                options=options or JobOptions(),
+                custodians=[Custodian(number=0, name=b"_root"), Custodian(number=1, name=b"m\xfcller")],
+                tasks=tasks,
+                workers=2,
+                slots=4,
+            )
+        return job
+
+    def dispatch(self, job: uuid.UUID, limit: int = 100) -> list[int]:
+        with self.database.transaction() as conn:
+            return ledger.dispatch(conn, job, limit)
+
+    def claim(self, task: int) -> ClaimedTask | None:
+        with self.database.transaction() as conn:
+            return ledger.claim(conn, task, "w1", 0)
+
+    def take(self, job: uuid.UUID) -> ClaimedTask:
+        """Dispatch and claim one task."""
+        (task,) = self.dispatch(job, 1)
+        claimed = self.claim(task)
+        assert claimed is not None
+        return claimed
+
+    def finish(self, claimed: ClaimedTask, result: TaskResult | None = None) -> None:
+        with self.database.transaction() as conn:
+            ledger.finish(conn, claimed, result or TaskResult())
+
+    def rows(self, sql: str, **parameters: Any) -> list[Any]:
+        with self.database.transaction() as conn:
+            return list(conn.exec_driver_sql(sql, parameters).all())
+
+    def value(self, sql: str, **parameters: Any) -> Any:
+        with self.database.transaction() as conn:
+            return conn.exec_driver_sql(sql, parameters).scalar_one()
+
+    def run(self, sql: str, **parameters: Any) -> int:
+        with self.database.transaction() as conn:
+            return conn.exec_driver_sql(sql, parameters).rowcount
+
+    def state(self, task: int) -> str:
+        return str(self.value("SELECT state FROM task WHERE id = %(id)s", id=task))
+
+    @staticmethod
+    def item(job: uuid.UUID, ordinal: bytes, parent: uuid.UUID | None = None, **changes: Any) -> Item:
+        given: dict[str, Any] = {
+            "id": item_id(job, parent, ordinal),
+            "parent": parent,
+            "family": None,
+            "custodian": 1,
+            "ordinal": ordinal,
+            "depth": 0 if parent is None else 1,
+            "name": ordinal,
+            "container_path": ("a",),
+            "kind": Kind.LOOSE_FILE if parent is None else Kind.ARCHIVE_MEMBER,
+            "container": False,
+            "media_type": "text/plain",
+            "size": 3,
+            "sha256": b"\1" * 32,
+        }
+        return Item(**(given | changes))
+
+
+@pytest.fixture
+def hands(database: Database) -> LedgerHands:
+    """Hands over this test's database."""
+    return LedgerHands(database)

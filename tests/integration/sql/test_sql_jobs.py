@@ -1,0 +1,131 @@
+"""Creating, finding, measuring and deleting jobs."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from core.errors import UsageError
+from core.records import (
+    ContainerCount,
+    IndexOwner,
+    ItemText,
+    JobOptions,
+    JobState,
+    Limits,
+    NewTask,
+    Phase,
+    Shard,
+    TaskResult,
+    TextState,
+)
+from sql import jobs, ledger, states
+from sql.models import metadata
+
+
+def test_a_job_comes_back_as_it_was_created(hands: Any) -> None:
+    """Promise: source bytes, device and inode numbers of any size and all options survive the database."""
+    options = JobOptions(single_pass=True, limits=Limits(depth=3, expansion_ratio=2.5), batch_files=7)
+    job = hands.create(2, options, name="nul\0")
+    with hands.database.transaction() as conn:
+        got = jobs.get_job(conn, job)
+        people = jobs.custodians(conn, job)
+        (summary,) = jobs.list_jobs(conn)
+    assert (got.id, got.state, got.phase, got.reason) == (job, JobState.RUNNING, Phase.WALK, None)
+    assert (got.source, got.source_device, got.source_inode) == (b"/source/\xff", 2**64 - 7, 2**63 + 1)
+    assert got.options == options
+    assert [(c.number, c.name) for c in people] == [(0, b"_root"), (1, b"m\xfcller")]
+    assert summary.job == got
+    assert (summary.client, summary.project, summary.workers_planned) == ("client", "project", 2)
+    with hands.database.transaction() as conn, pytest.raises(UsageError, match="there is no job"):
+        jobs.get_job(conn, uuid.uuid4())
+
+
+def test_creating_a_job_wakes_the_queue_manager(hands: Any) -> None:
+    """Promise: a new job does not wait for the next poll."""
+    with hands.database.listen() as held:
+        held.subscribe(ledger.CHANNEL)
+        hands.create(1)
+        assert held.wait(10.0)
+
+
+def test_a_job_is_found_by_the_beginning_of_its_id(hands: Any) -> None:
+    """Promise: an unambiguous prefix is enough, with or without hyphens; anything else is a clear error."""
+    ids = [hands.create(0) for _ in range(20)]  # two of twenty begin with the same digit
+    with hands.database.transaction() as conn:
+        for job in ids:
+            assert jobs.find_job(conn, str(job)[:14]).id == job
+            assert jobs.find_job(conn, job.hex[:14].upper()).id == job
+        firsts = [str(job)[0] for job in ids]
+        double = next(digit for digit in firsts if firsts.count(digit) > 1)
+        with pytest.raises(UsageError, match="several jobs begin"):
+            jobs.find_job(conn, double)
+        for bad in ("", "%", "xyz", "a_", "0" * 33):
+            with pytest.raises(UsageError, match="not the beginning"):
+                jobs.find_job(conn, bad)
+        with pytest.raises(UsageError, match="there is no job"):
+            jobs.find_job(conn, str(uuid.uuid4()))
+
+
+def test_progress_adds_up_what_tasks_found(hands: Any) -> None:
+    """Promise: items, bytes and tasks by phase come from finished tasks, and the total is not called known
+    while more may turn up."""
+    job = hands.create(2)
+    box = hands.item(job, b"box", container=True)
+    text = ItemText(item=box.id, state=TextState.OK, characters=1, pages=1)
+    hands.finish(
+        hands.take(job),
+        TaskResult(
+            items=(box,),
+            containers=(ContainerCount(item=box.id, announced=None, emitted=0, failed=0),),
+            follow_on=(NewTask(phase=Phase.INDEX, weight=50, payload={}),),
+            raw_bytes=10,
+            extracted_bytes=5,
+        ),
+    )
+    with hands.database.transaction() as conn:
+        now = jobs.progress(conn, job)
+    walk = now.phases[Phase.WALK]
+    assert (walk.open, walk.done, walk.weight_open, walk.weight_done) == (1, 1, 0, 1)
+    assert (now.items, now.items_indexed, now.containers, now.exceptions) == (1, 0, 1, 0)
+    assert not now.total_known
+    hands.finish(hands.take(job))
+    with hands.database.transaction() as conn:
+        states.advance(conn, job)
+    hands.finish(hands.take(job), TaskResult(texts=(text,), raw_bytes=10, index_bytes=3))
+    with hands.database.transaction() as conn:
+        now = jobs.progress(conn, job)
+    assert (now.phase, now.total_known, now.items_indexed) == (Phase.INDEX, True, 1)
+    assert (now.raw_bytes, now.extracted_bytes, now.index_bytes) == (10, 5, 3)
+    assert now.elapsed_s > 0
+
+
+def test_delete_leaves_no_row_of_the_job_and_all_of_others(hands: Any) -> None:
+    """Promise: delete removes everything of a job that is over, and refuses one that is not."""
+    keep = hands.create(1)
+    job = hands.create(1)
+    box = hands.item(job, b"box", container=True)
+    shard = Shard(id=uuid.uuid4(), engine="tantivy", location=b"s", documents=1)
+    claimed = hands.take(job)
+    hands.finish(
+        claimed,
+        TaskResult(
+            items=(box,),
+            containers=(ContainerCount(item=box.id, announced=None, emitted=0, failed=0),),
+            texts=(ItemText(item=box.id, state=TextState.OK, characters=1, pages=1),),
+            owners=(IndexOwner(item=box.id, shard=shard.id),),
+            shard=shard,
+        ),
+    )
+    with hands.database.transaction() as conn, pytest.raises(UsageError, match="cancel it first"):
+        jobs.delete_rows(conn, job)
+    with hands.database.transaction() as conn:
+        states.request_cancel(conn, job)
+        jobs.delete_rows(conn, job)
+    assert hands.rows("SELECT id FROM job") == [(keep,)]
+    for table in metadata.tables.values():
+        if "job" in table.c:
+            assert hands.value(f"SELECT count(*) FROM {table.name} WHERE job = %(job)s", job=job) == 0, table.name
+    assert hands.value("SELECT count(*) FROM task") == 1

@@ -1,0 +1,173 @@
+"""Sessions against a real server: durability, faults, forks, held connections."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import uuid
+
+import psycopg2
+import pytest
+from sqlalchemy.exc import ProgrammingError
+
+from core.errors import DatabaseFault, UsageError
+from sql.session import Database
+
+
+def test_nothing_connects_at_construction() -> None:
+    """Promise: a Database may be made before a fork and for a server that is not there yet; the fault comes at
+    the first transaction and is transient."""
+    database = Database("db1", "postgresql+psycopg2://nobody@127.0.0.1:1/none")
+    with pytest.raises(DatabaseFault, match="database db1") as caught, database.transaction():
+        pass
+    assert caught.value.transient
+
+
+def test_durability_is_per_transaction(database: Database) -> None:
+    """Promise: ledger transactions do not wait for the log, changes of job and phase do."""
+    with database.transaction() as conn:
+        assert conn.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "off"
+    with database.transaction(durable=True) as conn:
+        assert conn.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
+    with database.transaction() as conn:
+        assert conn.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "off"
+
+
+def test_an_exception_rolls_back(database: Database) -> None:
+    """Promise: what a block did before it raised is gone, and the exception arrives as it was."""
+
+    def fail() -> None:
+        with database.transaction() as conn:
+            conn.exec_driver_sql("CREATE TABLE left_over (n int)")
+            raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        fail()
+    with database.transaction() as conn:
+        assert conn.exec_driver_sql("SELECT to_regclass('left_over')").scalar_one() is None
+
+
+def test_a_statements_own_error_is_not_a_fault(database: Database) -> None:
+    """Promise: a bug in a statement is shown as such."""
+    with pytest.raises(ProgrammingError), database.transaction() as conn:
+        conn.exec_driver_sql("SELECT nothing_of_that_name")
+
+
+def test_a_wrong_password_is_a_lasting_fault(database: Database) -> None:
+    """Promise: retrying a refused login is pointless, and the line says where to mend it."""
+    wrong = Database("db1", database.url.replace("edbench:", "edbench:wrong"))
+    with pytest.raises(DatabaseFault, match="EDBENCH_DATABASES") as caught, wrong.transaction():
+        pass
+    assert not caught.value.transient
+
+
+def test_another_dialect_is_refused() -> None:
+    """Promise: there is one SQL dialect; a URL of another is a usage error."""
+    with pytest.raises(UsageError, match=r"postgresql\+psycopg2"), Database("db1", "sqlite://").transaction():
+        pass
+
+
+def test_a_killed_session_is_transient_and_the_next_transaction_works(database: Database) -> None:
+    """Promise: after the server ended the connection (admin shutdown), one transaction fails, no more."""
+
+    def lose_the_session() -> None:
+        with database.transaction() as conn:
+            pid = conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+            with Database("other", database.url).transaction() as other:
+                other.exec_driver_sql("SELECT pg_terminate_backend(%(pid)s)", {"pid": pid})
+            conn.exec_driver_sql("SELECT 1")
+
+    with pytest.raises(DatabaseFault) as caught:
+        lose_the_session()
+    assert caught.value.transient
+    assert caught.value.__cause__ is not None
+    with database.transaction() as conn:
+        assert conn.exec_driver_sql("SELECT 1").scalar_one() == 1
+
+
+def test_a_forked_child_does_not_use_its_parents_socket(database: Database) -> None:
+    """Promise: both sides of a fork can go on with the same object."""
+    with database.transaction() as conn:
+        mine = conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            with database.transaction() as conn:
+                os.write(write, str(conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        theirs = int(pipe.read())
+    os.waitpid(child, 0)
+    assert theirs != mine
+    with database.transaction() as conn:
+        assert conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one() == mine
+
+
+def test_only_one_connection_has_the_lock_and_it_dies_with_it(database: Database) -> None:
+    """Promise: one active queue manager a database, and the next one gets its turn when it is gone."""
+    with database.listen() as second:
+        with database.listen() as first:
+            assert first.try_lock(7)
+            with first.transaction(durable=True) as conn:  # a transaction's end does not give it up
+                conn.exec_driver_sql("SELECT 1")
+            assert not second.try_lock(7)
+        assert second.try_lock(7)
+
+
+def test_a_notification_ends_the_wait(database: Database) -> None:
+    """Promise: NOTIFY wakes a waiting listener at the commit; without one it waits its time."""
+    with database.listen() as held:
+        held.subscribe("edbench_tasks")
+        assert not held.wait(0.0)
+
+        def notify() -> None:
+            with database.transaction() as conn:
+                conn.exec_driver_sql("SELECT pg_notify('edbench_tasks', '')")
+
+        thread = threading.Timer(0.1, notify)
+        thread.start()
+        begun = time.monotonic()
+        assert held.wait(30.0)
+        assert time.monotonic() - begun < 10.0
+        thread.join()
+        assert not held.wait(0.0)
+
+
+def test_a_held_connection_that_died_says_so(database: Database) -> None:
+    """Promise: who lost its lock cannot write on: every use of the dead connection is a transient fault."""
+    with database.listen() as held:
+        with held.transaction() as conn:
+            pid = conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+        with database.transaction() as conn:
+            conn.exec_driver_sql("SELECT pg_terminate_backend(%(pid)s)", {"pid": pid})
+
+        def wait_until_it_shows() -> None:
+            until = time.monotonic() + 10.0
+            while time.monotonic() < until:
+                held.wait(0.1)  # the server's farewell may be read before the end of the stream
+
+        with pytest.raises(DatabaseFault) as caught:
+            wait_until_it_shows()
+        assert caught.value.transient
+        with pytest.raises(DatabaseFault), held.transaction() as conn:
+            conn.exec_driver_sql("SELECT 1")
+
+
+def test_a_full_disk_is_a_lasting_fault(database: Database) -> None:
+    """Promise: the server's disk_full state, as it really arrives, suspends rather than retries."""
+    with pytest.raises(DatabaseFault, match="disk is full") as caught, database.transaction() as conn:
+        conn.exec_driver_sql("DO $$ BEGIN RAISE 'no space' USING ERRCODE = 'disk_full'; END $$")
+    assert not caught.value.transient
+
+
+def test_errors_of_the_raw_driver_are_translated_too(database: Database) -> None:
+    """Promise: code that uses psycopg2's cursor directly gets the same faults."""
+    read_only = "DO $$ BEGIN RAISE 'no' USING ERRCODE = 'read_only_sql_transaction'; END $$"
+    with pytest.raises(DatabaseFault), database.transaction() as conn:
+        conn.connection.cursor().execute(read_only)
+    with pytest.raises(psycopg2.errors.UndefinedTable), database.transaction() as conn:
+        conn.connection.cursor().execute(f'SELECT * FROM "{uuid.uuid4()}"')

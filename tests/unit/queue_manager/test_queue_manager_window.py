@@ -1,0 +1,63 @@
+"""The window and its shares."""
+
+from __future__ import annotations
+
+import uuid
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.records import JobState, Phase
+from queue_manager.window import LEAST_FACTOR, MOST_FACTOR, Window, shares
+from sql.states import Demand
+
+
+def _demand(dispatched: int, running: int, pending: int) -> Demand:
+    return Demand(
+        job=uuid.uuid4(),
+        state=JobState.RUNNING,
+        phase=Phase.WALK,
+        dispatched=dispatched,
+        running=running,
+        pending=pending,
+    )
+
+
+_COUNT = st.integers(0, 12)
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 60), st.lists(st.builds(_demand, _COUNT, _COUNT, _COUNT), max_size=5))
+def test_shares_are_max_min_fair(window: int, demands: list[Demand]) -> None:
+    """Promise: never over the window or a job's demand, nothing left unused, and nobody gets one more while
+    somebody with fewer out wants one."""
+    given_out = shares(window, demands)
+    before = sum(d.dispatched + d.running for d in demands)
+    total = sum(given_out.values())
+    assert total == max(0, min(window - before, sum(d.pending for d in demands)))
+    after = {d.job: d.dispatched + d.running + given_out.get(d.job, 0) for d in demands}
+    for d in demands:
+        assert given_out.get(d.job, 0) <= d.pending
+        hungry = given_out.get(d.job, 0) < d.pending
+        if hungry:
+            for other in demands:
+                if given_out.get(other.job, 0):
+                    assert after[other.job] <= after[d.job] + 1
+
+
+def test_the_window_is_at_least_twice_the_slots_and_grows_with_short_tasks() -> None:
+    """Promise: long tasks have one waiting behind each; short ones have more, up to a bound; no slots, no window."""
+    window = Window()
+    assert window.size(0) == 0
+    assert window.size(4) == 4 * LEAST_FACTOR
+    now = 0.0
+    for _ in range(300):
+        now += 0.01
+        window.note_sent(2, now)  # 200 a second
+    assert 4 + 18 <= window.size(4) <= 4 + 22
+    for _ in range(300):
+        now += 0.01
+        window.note_sent(50, now)  # 5,000 a second
+    assert window.size(4) == 4 * MOST_FACTOR
+    window.note_sent(0, now + 10)
+    assert window.size(4) == 4 * LEAST_FACTOR
