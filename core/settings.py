@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,7 +62,7 @@ def parse_databases(text: str) -> tuple[DatabaseAddress, ...]:
     """`name=url,name=url`; raises UsageError when it is not that."""
     out: list[DatabaseAddress] = []
     for part in filter(None, (p.strip() for p in text.split(","))):
-        name, sep, url = part.partition("=")
+        name, sep, url = (p.strip() for p in part.partition("="))
         if not sep or not name:
             raise UsageError(
                 f"EDBENCH_DATABASES: {part!r} is not name=url; write db1=postgresql+psycopg2://user@host/db"
@@ -78,7 +79,7 @@ def _positive(env: Mapping[str, str], key: str, default: int) -> int:
     text = env.get(key, "")
     if not text:
         return default
-    if not text.isdigit() or int(text) < 1:
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
         raise UsageError(f"{key} is {text!r}; it must be a whole number of at least 1")
     return int(text)
 

@@ -27,15 +27,21 @@ class Budget:
 
     def foresee(self, announced: int) -> None:
         """Refuse a child whose announced size alone would break the limit, before a byte of it is written."""
-        if self._drops >= _DROPS or self.spent + announced > self.allowed:
+        if self._drops >= _DROPS:
+            raise DocumentError(
+                ExceptionCode.EXPANSION_LIMIT,
+                f"{_DROPS} items in this loose file were over the limit of {self.allowed}",
+            )
+        if self.spent + announced > self.allowed:
             self._drops += 1
             raise self._over(announced)
 
     def charge(self, amount: int) -> None:
-        """Take bytes of a child on account; raises DocumentError(expansion_limit)."""
-        self.spent += amount
-        if self.spent > self.allowed:
+        """Take bytes of a child on account; raises DocumentError(expansion_limit), and then they are not on it."""
+        if self.spent + amount > self.allowed:
+            self._drops += 1
             raise self._over(amount)
+        self.spent += amount
 
     def count_child(self) -> None:
         """One more child; raises DocumentError(children_limit)."""
@@ -46,9 +52,8 @@ class Budget:
             )
 
     def give_back(self, amount: int) -> None:
-        """The child being taken was dropped: its bytes count no more, but not for ever."""
+        """The child being taken was dropped: its bytes count no more."""
         self.spent -= amount
-        self._drops += 1
 
     def _over(self, amount: int) -> DocumentError:
         return DocumentError(

@@ -21,12 +21,12 @@ from worker.findings import Findings
 from worker.formats.base import Handler, MemorySource, Part, Source
 from worker.formats.registry import handler_for
 from worker.identify import identify
+from worker.loose import loose_row
 from worker.sources import FilerSource
 from worker.store import KEEP_BYTES, FilerStore
 from worker.task import TaskWork, path_bytes
 from worker.texts import Indexing
 from worker.unpack import Deferred, Unpacker
-from worker.walk import loose_item
 
 _T = TypeVar("_T")
 _ITEM_COST = 4_096  # opening, parsing and booking a small item, in bytes of a big one
@@ -72,19 +72,19 @@ class _Expand:
 
     def _loose(self, custodian: int, relative: bytes, size: int, mtime_ns: int) -> None:
         """One loose file: row, children, text. What is wrong with it stays with it."""
-        unread = loose_item(self.work, custodian, relative, media_type="application/octet-stream", size=size)
+        unread = loose_row(self.work.job.id, custodian, relative, size=size)
         self.work.context.crumb.enter(unread.id, self.unpacker.seconds(size))
         try:
             source, sha256, real_size = self._read(relative)
+            media_type = identify(source, None)
         except SourceFileError as e:
             self.work.check_source_root()
             self.unpacker.emit(unread, None, handler_for(unread.media_type))
             self.out.item_failed(unread.id, e)
             return
-        media_type = identify(source, None)
         handler = handler_for(media_type)
-        item = loose_item(
-            self.work,
+        item = loose_row(
+            self.work.job.id,
             custodian,
             relative,
             media_type=media_type,

@@ -66,7 +66,8 @@ def _sweep(work: TaskWork, folder: bytes, names: list[bytes]) -> None:
     for name, ident in ids.items():
         place = os.path.join(folder, name)
         if ident is None or known.get(ident) != place:
-            work.storage.remove(os.path.join(work.root, place))
+            # Somebody else may have been at it: an attempt that was taken over and does not know it yet.
+            work.storage.remove(os.path.join(work.root, place), missing_ok=True)
 
 
 def _item_of(name: bytes) -> uuid.UUID | None:
@@ -82,5 +83,10 @@ def _remove_shards_without_row(work: TaskWork) -> None:
     with work.database.transaction() as conn:
         known = {shard.hex.encode() for shard in shard_ids(conn, work.job.id)}
     for name in _directories(work, top):
+        shard = os.path.join(work.root, top, name)
         if name not in known:
-            work.storage.remove_tree(os.path.join(work.root, top, name))
+            work.storage.remove_tree(shard)
+            continue
+        for entry in work.storage.scan(shard):
+            if entry.name.endswith(b".tmp"):  # its slot died while it published
+                work.storage.remove(os.path.join(shard, entry.name), missing_ok=True)

@@ -9,7 +9,7 @@ from worker import libmagic
 from worker.formats.base import Source
 from worker.formats.tar_header import is_tar_header
 from worker.identify_ole import ole_type
-from worker.identify_text import as_text, text_type
+from worker.identify_text import as_text, mail_type, text_type
 from worker.identify_zip import zip_type
 
 EMPTY = "inode/x-empty"
@@ -141,6 +141,9 @@ def _by_content(head: bytes, extension: bytes, declared: str | None) -> str:
     text = as_text(head)
     if text is not None:
         return text_type(text, extension, declared)
+    mail = mail_type(head, extension, declared)
+    if mail is not None:
+        return mail
     if head.find(b"%PDF-", 0, 1024) >= 0:  # PDF 32000-1, annex H: junk in front is tolerated
         return "application/pdf"
     found = libmagic.media_type(head)

@@ -16,6 +16,7 @@ _BOMS = (  # UTF-32-LE before UTF-16-LE: the former starts with the latter
 )
 # Controls that text does not hold; tab, newlines, form feed, backspace, escape and Ctrl-Z (DOS end of file) may occur.
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\b\x1b\x1a") + b"\x7f"
+_FIRST_CONTROL = re.compile(b"[" + re.escape(_CONTROLS) + b"]")
 
 # RFC 5322, 2045 and the trace fields every mail system adds (RFC 5321, 2369, 3834, Outlook's).
 _STRONG = frozenset(
@@ -113,6 +114,18 @@ def _by_first_word(start: bytes) -> str | None:
         if start.startswith(prefix):
             return media_type
     return None
+
+
+def mail_type(head: bytes, extension: bytes, declared: str | None) -> str | None:
+    """Media type of a message or mail store with binary bytes among its first ones (BINARYMIME of RFC 3030, stray
+    NULs), by the whole lines before them; None when these are not its first bytes."""
+    found = _FIRST_CONTROL.search(head)
+    lines = head[: found.start() if found else len(head)]
+    lines = lines[: lines.rfind(b"\n") + 1].lstrip(b"\r\n")
+    if starts_message(lines, 0, after_blank=True):
+        return text_type(lines, extension, declared)
+    told = extension == b"eml" or declared == "message/rfc822"
+    return "message/rfc822" if is_mail(lines, extension) or (told and _header_names(lines)[0]) else None
 
 
 def _by_tie(head: bytes, extension: bytes, declared: str | None) -> str:

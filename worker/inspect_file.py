@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.errors import ExceptionCode, SourceFileError
+from core.errors import DocumentError, SourceFileError
 from core.ids import item_id
-from core.names import display_name, json_name
+from core.names import json_name
 from core.operations import NullRecorder
-from core.records import Item, ItemText, JobOptions, Kind
+from core.records import Item, ItemText, JobOptions
 from core.storage import Storage
 from worker.budget import Budget
 from worker.context import NoBreadcrumb
@@ -28,6 +28,7 @@ from worker.findings import Findings
 from worker.formats.base import Handler, Source
 from worker.formats.registry import handler_for
 from worker.identify import identify
+from worker.loose import loose_row
 from worker.sources import FilerSource
 from worker.texts import take_text
 from worker.unpack import Unpacker
@@ -41,7 +42,7 @@ class Loose:
 
     path: bytes  # absolute
     relative: bytes  # to the PATH argument
-    special: tuple[str, ExceptionCode] | None = None  # media type and code of what is no regular file
+    special: tuple[str, DocumentError] | None = None  # media type and exception of what is no regular file
 
 
 class Deadline(NoBreadcrumb):
@@ -109,15 +110,23 @@ class _Inspection:
         self.crumb.enter(ident, self.options.limits.item_seconds)
         try:
             source, sha256 = self._read(loose)
+            self.crumb.enter(ident, unpacker.seconds(source.size))
+            media_type = identify(source, None)
         except SourceFileError as e:
-            item = loose_row(loose.relative)
+            item = loose_row(NO_JOB, 0, loose.relative)
             unpacker.emit(item, None, handler_for(item.media_type))
             self.out.item_failed(item.id, e)
         else:
-            self.crumb.enter(ident, unpacker.seconds(source.size))
-            media_type = identify(source, None)
             handler = handler_for(media_type)
-            item = loose_row(loose.relative, media_type, handler.container, source.size, sha256)
+            item = loose_row(
+                NO_JOB,
+                0,
+                loose.relative,
+                media_type=media_type,
+                container=handler.container,
+                size=source.size,
+                sha256=sha256,
+            )
             unpacker.emit(item, source, handler)
             unpacker.open(item, source, handler, Budget(self.options.limits, source.size))
         self._done(item)
@@ -144,32 +153,6 @@ class _Inspection:
         self.out.known = {k for k in self.out.known if k[0] != item.id}
         self.out.items.clear()
         self.out.containers.clear()
-
-
-def loose_row(
-    relative: bytes,
-    media_type: str = "application/octet-stream",
-    container: bool = False,
-    size: int = 0,
-    sha256: bytes | None = None,
-) -> Item:
-    """The row of a loose file as `inspect` shows it."""
-    ident = item_id(NO_JOB, None, relative)
-    return Item(
-        id=ident,
-        parent=None,
-        family=None if container else ident,
-        custodian=0,
-        ordinal=relative,
-        depth=0,
-        name=os.path.basename(relative),
-        container_path=(display_name(relative),),
-        kind=Kind.LOOSE_FILE,
-        container=container,
-        media_type=media_type,
-        size=size,
-        sha256=sha256,
-    )
 
 
 def line_of(item: Item, text: str, row: ItemText | None, codes: list[str]) -> dict[str, Any]:

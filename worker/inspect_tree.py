@@ -17,18 +17,12 @@ from core.errors import DocumentError, ExceptionCode, RunFailed, SourceFileError
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.storage import EntryKind, Storage
-from worker.inspect_file import Loose, inspect_file, line_of, loose_row
+from worker.inspect_file import NO_JOB, Loose, inspect_file, line_of
+from worker.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, loose_row, special
 from worker.plugins import load_plugins
 from worker.processes import limit_slot
 
 _AHEAD = 4  # files under way for each process, so that results come in order without holding all of them
-_SPECIAL = (
-    (stat.S_ISLNK, "inode/symlink", ExceptionCode.SYMLINK),
-    (stat.S_ISFIFO, "inode/fifo", ExceptionCode.SPECIAL_FILE),
-    (stat.S_ISSOCK, "inode/socket", ExceptionCode.SPECIAL_FILE),
-    (stat.S_ISCHR, "inode/chardevice", ExceptionCode.SPECIAL_FILE),
-    (stat.S_ISBLK, "inode/blockdevice", ExceptionCode.SPECIAL_FILE),
-)
 
 Line = dict[str, object]
 
@@ -47,8 +41,7 @@ def find_loose(storage: Storage, argument: str) -> Iterator[Loose]:
 
 
 def _loose(path: bytes, relative: bytes, mode: int) -> Loose:
-    special = next(((media_type, code) for matches, media_type, code in _SPECIAL if matches(mode)), None)
-    return Loose(path=path, relative=relative, special=special)
+    return Loose(path=path, relative=relative, special=special(mode))
 
 
 def _below(storage: Storage, root: bytes, relative: bytes) -> Iterator[Loose]:
@@ -56,7 +49,7 @@ def _below(storage: Storage, root: bytes, relative: bytes) -> Iterator[Loose]:
     try:
         entries = sorted(storage.scan(directory), key=lambda e: e.name)
     except SourceFileError as e:
-        yield Loose(path=directory, relative=relative, special=("inode/directory", e.code))
+        yield Loose(path=directory, relative=relative, special=(DIRECTORY_TYPE, e))
         return
     for entry in entries:
         path = os.path.join(relative, entry.name)
@@ -118,19 +111,17 @@ def _in_order(
 
 def _collect(loose: Loose, spool: Path, future: ProcessFuture[None] | None) -> Iterator[bytes | Line]:
     error: DocumentError | None = None
-    media_type = "application/octet-stream"
-    if future is None:
-        assert loose.special is not None
-        media_type, code = loose.special
-        error = DocumentError(code, "not a regular file that can be read")
-    else:
+    media_type = UNKNOWN_TYPE
+    if loose.special is not None:
+        media_type, error = loose.special
+    elif future is not None:
         error = _outcome(future)
     if spool.exists():
         with spool.open("rb") as f:
             yield from (line for line in f if line.endswith(b"\n"))
         spool.unlink()
     if error is not None:
-        yield line_of(loose_row(loose.relative, media_type), "", None, [error.code.value])
+        yield line_of(loose_row(NO_JOB, 0, loose.relative, media_type=media_type), "", None, [error.code.value])
 
 
 def _outcome(future: ProcessFuture[None]) -> DocumentError | None:

@@ -23,4 +23,6 @@ def load_plugins(names: Iterable[str]) -> None:
             register(module.HANDLERS)
             register_magic(getattr(module, "MAGIC", {}))
         except (ImportError, AttributeError, ValueError) as e:
-            raise UsageError(f"EDBENCH_PLUGINS: {name} cannot be used ({e}); give importable modules with HANDLERS") from e
+            raise UsageError(
+                f"EDBENCH_PLUGINS: {name} cannot be used ({e}); give importable modules with HANDLERS"
+            ) from e

@@ -83,7 +83,7 @@ class DatabaseReporter(threading.Thread):
         self._reports: deque[Numbered] = deque()
         self._wake = threading.Event()
         self._finishing = False
-        self._registered = False
+        self.registered = False  # the database has this worker's row
         self._seen_due = 0.0
         self._fault = ""
 
@@ -125,7 +125,7 @@ class DatabaseReporter(threading.Thread):
             log.warning("%s; trying on", fault)
 
     def _turn(self) -> None:
-        if not self._registered:
+        if not self.registered:
             self._register()
         while self._reports:
             self._write(self._reports[0])
@@ -141,7 +141,7 @@ class DatabaseReporter(threading.Thread):
 
     def _register(self) -> None:
         self._plan.identity.register(self._database)
-        self._registered = True
+        self.registered = True
         if self._plan.previous is not None:
             with self._database.transaction() as conn:
                 workers.stopped(conn, self._plan.previous)
@@ -216,7 +216,9 @@ def _serve(plan: ReporterPlan, pipe: Connection) -> None:
                 break
             threads[message.report.at.database].report(message)
         if time.monotonic() >= due:
-            frames.write()
+            # A frame that arrives before its worker's row would pass for a lost one; the counts wait in the pages.
+            if all(thread.registered for thread in threads.values()):
+                frames.write()
             due = time.monotonic() + _FRAME_SECONDS
     deadline = time.monotonic() + message.seconds
     for thread in threads.values():

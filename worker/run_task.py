@@ -12,7 +12,7 @@ import logging
 import os
 from collections.abc import Callable
 
-from core.errors import DatabaseFault, SourceFileError, StorageFault, SystemFault, TaskLost
+from core.errors import DatabaseFault, ExceptionCode, SourceFileError, StorageFault, SystemFault, TaskLost
 from core.places import job_location
 from core.records import ClaimedTask, Phase, TaskResult
 from sql import jobs, ledger, states
@@ -31,6 +31,7 @@ BODIES: dict[Phase, Callable[[TaskWork], TaskResult]] = {
     Phase.FINALISE: finalise.run,
 }
 _RETRY_SECONDS = 0.25
+_SOURCE_TROUBLE = (ExceptionCode.VANISHED, ExceptionCode.UNREADABLE)
 
 
 def handle(context: SlotContext, database: str, task: int) -> None:
@@ -64,6 +65,8 @@ def _attempt(context: SlotContext, db: Database, claimed: ClaimedTask) -> None:
         work = _prepare(context, db, claimed)
         result = BODIES[claimed.phase](work)
         context.crumb.leave()
+        if any(e.code in _SOURCE_TROUBLE for e in result.exceptions):
+            work.check_source_root()  # a reader inside a handler may have met an unmounted source, not a bad file
         context.storage.sync_written()
         _finish(context, db, claimed, result, work.job.options.lease_seconds)
     except TaskLost as e:

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.errors import ExceptionCode, StorageFault
 from core.names import display_name
 from core.records import ClaimedTask, Item, Job
 from core.storage import Storage
@@ -61,9 +61,10 @@ class TaskWork:
         """Raises StorageFault unless the source root is what it was when the job was created (design §3.5)."""
         try:
             identity = self.storage.root_identity(self.job.source)
-        except SourceFileError as e:
+        except StorageFault as e:
             raise StorageFault(
-                f"the source {display_name(self.job.source)} is gone ({e.detail}); mount it and resume"
+                f"the source {display_name(self.job.source)} is gone ({os.strerror(e.errno)}); mount it and resume",
+                errno=e.errno,
             ) from e
         if identity != (self.job.source_device, self.job.source_inode):
             raise StorageFault(

@@ -34,6 +34,8 @@ def take_text(
         return "", ItemText(item=item.id, state=TextState.EMPTY, characters=0, pages=0)
     if source is None:
         return "", ItemText(item=item.id, state=TextState.FAILED, characters=0, pages=0)
+    if item.size == 0:
+        return "", ItemText(item=item.id, state=TextState.EMPTY, characters=0, pages=1)
     try:
         with guarded:
             found = handler.text(source, limits)
@@ -43,15 +45,17 @@ def take_text(
         return "", ItemText(item=item.id, state=state, characters=0, pages=1)
     if found.error is not None:
         out.item_failed(item.id, found.error)
-    return _booked(item, found, limits.text_characters)
+    return _booked(item, found, limits.text_characters, out)
 
 
-def _booked(item: Item, found: Text, limit: int) -> tuple[str, ItemText]:
+def _booked(item: Item, found: Text, limit: int, out: Findings) -> tuple[str, ItemText]:
     text, state = found.text, found.state
     if len(text) > limit:
         text, state = text[:limit], TextState.TRUNCATED_BY_LIMIT
     if state is None:
         state = TextState.OK if text.strip() else TextState.EMPTY
+    if state is TextState.UNSUPPORTED:
+        out.item_failed(item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"no handler reads {item.media_type}"))
     pages = found.pages if found.pages is not None else max(1, math.ceil(len(text) / CHARACTERS_A_PAGE))
     row = ItemText(item=item.id, state=state, characters=len(text), pages=pages, metadata=found.metadata)
     return text, row

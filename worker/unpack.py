@@ -167,7 +167,7 @@ class Unpacker:
             if failure is not None:
                 self.out.item_failed(item.id, failure)
         if source is not None:
-            if inside.hands_on and self.defer is not None:
+            if inside.hands_on and self.defer is not None and item.depth < self.options.limits.depth:
                 self.defer(Deferred(item, inside.budget.spent, inside.budget.loose_bytes))
             else:
                 self.open(item, source, handler, inside.budget)
@@ -178,14 +178,18 @@ class Unpacker:
         self, inside: _Inside, ident: uuid.UUID, child: Child
     ) -> tuple[Item, Source | None, Handler, DocumentError | None] | None:
         """Bytes to the store and everything the row says; None when the child has no row."""
-        if child.data is None and child.stream is None:
-            unread = child.media_type or "application/octet-stream"
+        try:
+            inside.budget.count_child()
+        except DocumentError as e:
+            inside.tally.fail(e)
+            return None
+        if child.stream is None and (child.data is None or (child.error is not None and not child.data)):
+            unread = child.media_type or _unread_type(child)
             item = self._row(inside.item, ident, child, media_type=unread, size=child.size_hint or 0)
             return item, None, handler_for(unread), None
         intake = Intake(child, inside.budget)
         try:
-            inside.budget.count_child()
-            inside.budget.foresee(child.size_hint or 0)
+            inside.budget.foresee(child.size_hint or len(child.data or b""))
             intake.begin()
             location = self.store.put(ident, intake)
         except DocumentError as e:
@@ -252,6 +256,12 @@ class Unpacker:
             message_id_hash=hashes[1],
             location=location,
         )
+
+
+def _unread_type(child: Child) -> str:
+    """The media type of a child without bytes."""
+    link = child.error is not None and child.error.code is ExceptionCode.SYMLINK
+    return "inode/symlink" if link else "application/octet-stream"
 
 
 @dataclass(frozen=True, slots=True)

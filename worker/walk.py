@@ -7,30 +7,20 @@ directory that cannot be listed becomes an item too, so that nothing under it is
 from __future__ import annotations
 
 import os
-import stat
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.errors import DocumentError, ExceptionCode, SourceFileError
-from core.ids import item_id
-from core.names import display_name
-from core.records import Item, Kind, NewTask, Phase, TaskResult
+from core.errors import DocumentError, SourceFileError
+from core.records import NewTask, Phase, TaskResult
 from core.storage import EntryKind
 from worker.findings import Findings
+from worker.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, loose_row, special
 from worker.task import TaskWork, path_bytes, path_text
 
 DIRECTORIES_A_TASK = 64  # listed by one task; what lies deeper becomes follow-on tasks
 DIRECTORIES_A_FOLLOW_ON = 16
-
-_SPECIAL = (
-    (stat.S_ISLNK, "inode/symlink", ExceptionCode.SYMLINK, "a link; it is not followed"),
-    (stat.S_ISFIFO, "inode/fifo", ExceptionCode.SPECIAL_FILE, "a FIFO; it is not opened"),
-    (stat.S_ISSOCK, "inode/socket", ExceptionCode.SPECIAL_FILE, "a socket; it is not opened"),
-    (stat.S_ISCHR, "inode/chardevice", ExceptionCode.SPECIAL_FILE, "a character device; it is not opened"),
-    (stat.S_ISBLK, "inode/blockdevice", ExceptionCode.SPECIAL_FILE, "a block device; it is not opened"),
-)
 
 
 def run(work: TaskWork) -> TaskResult:
@@ -69,7 +59,7 @@ class _Walk:
             entries = self.work.storage.scan(self.work.source_path(relative))
         except SourceFileError as e:
             self.work.check_source_root()
-            self._failed(relative, e, "inode/directory")
+            self._failed(relative, e, DIRECTORY_TYPE)
             return []
         below = []
         for entry in sorted(entries, key=lambda e: e.name):
@@ -85,12 +75,11 @@ class _Walk:
             found = self.work.storage.stat(self.work.source_path(relative))
         except SourceFileError as e:
             self.work.check_source_root()
-            self._failed(relative, e, "application/octet-stream")
+            self._failed(relative, e, UNKNOWN_TYPE)
             return
-        for matches, media_type, code, detail in _SPECIAL:
-            if matches(found.st_mode):
-                self._failed(relative, DocumentError(code, detail), media_type)
-                return
+        if (other := special(found.st_mode)) is not None:
+            self._failed(relative, other[1], other[0])
+            return
         options = self.work.job.options
         if self.files and (
             len(self.files) >= options.batch_files or self.batch_bytes + found.st_size > options.batch_bytes
@@ -100,7 +89,7 @@ class _Walk:
         self.batch_bytes += found.st_size
 
     def _failed(self, relative: bytes, error: DocumentError, media_type: str) -> None:
-        item = loose_item(self.work, self.custodian, relative, media_type=media_type)
+        item = loose_row(self.work.job.id, self.custodian, relative, media_type=media_type)
         self.out.items.append(item)
         self.out.item_failed(item.id, error)
 
@@ -121,37 +110,3 @@ class _Walk:
 def _groups(values: list[bytes], size: int) -> Iterator[list[bytes]]:
     for start in range(0, len(values), size):
         yield values[start : start + size]
-
-
-def loose_item(
-    work: TaskWork,
-    custodian: int,
-    relative: bytes,
-    *,
-    media_type: str,
-    container: bool = False,
-    size: int = 0,
-    sha256: bytes | None = None,
-    hashes: tuple[bytes | None, bytes | None] = (None, None),
-    mtime_ns: int | None = None,
-) -> Item:
-    """The row of a loose file."""
-    ident = item_id(work.job.id, None, relative)
-    return Item(
-        id=ident,
-        parent=None,
-        family=None if container else ident,
-        custodian=custodian,
-        ordinal=relative,
-        depth=0,
-        name=os.path.basename(relative),
-        container_path=(display_name(relative),),
-        kind=Kind.LOOSE_FILE,
-        container=container,
-        media_type=media_type,
-        size=size,
-        sha256=sha256,
-        content_hash=hashes[0],
-        message_id_hash=hashes[1],
-        mtime_ns=mtime_ns,
-    )

@@ -38,6 +38,13 @@ class Bench:
     home: Path
     corpus: Path
     env: dict[str, str] = field(default_factory=dict)
+    user: int | None = None  # whom commands run as, where we are root
+
+    def _command(self, arguments: tuple[str, ...]) -> list[str]:
+        if self.user is None:
+            return [str(EDBENCH), *arguments]
+        one = str(self.user)
+        return ["setpriv", "--reuid", one, "--regid", one, "--clear-groups", str(EDBENCH), *arguments]
 
     def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_")}
@@ -58,7 +65,7 @@ class Bench:
     def edbench(self, *arguments: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
         """Run a command to its end; its exit status must be `check`."""
         done = subprocess.run(
-            [str(EDBENCH), *arguments],
+            self._command(arguments),
             env=self._environment(),
             cwd=self.home,
             capture_output=True,
@@ -75,7 +82,7 @@ class Bench:
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Begin a command."""
         return subprocess.Popen(
-            [str(EDBENCH), *arguments],
+            self._command(arguments),
             env=self._environment(),
             cwd=self.home,
             stdout=subprocess.PIPE,

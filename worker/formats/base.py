@@ -63,7 +63,7 @@ class MemorySource:
 
 @dataclass(slots=True, kw_only=True)
 class Child:
-    """One child of a container or document. Exactly one of `data` and `stream` is given.
+    """One child of a container or document. Exactly one of `data` and `stream` is given; neither where `error` says why.
 
     A `stream` is read to its end by the caller before the next child is asked for; reading it may raise
     DocumentError, which then belongs to this child (and makes it a failed child if no byte was usable).

@@ -12,6 +12,8 @@ from worker.formats.byte_reader import ByteReader
 from worker.formats.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
 from worker.formats.tar_reader import TarEntry, iter_tar
 
+_SPECIAL = {ord("3"): "inode/chardevice", ord("4"): "inode/blockdevice"}
+
 
 def tar_children(stream: BinaryIO, *, size: int | None) -> Iterator[Child]:
     """Every entry but directories, its position among all entries as ordinal. Links and special files come with
@@ -37,8 +39,10 @@ def _cut(entry: TarEntry) -> DocumentError:
 def _child(entry: TarEntry, reader: ByteReader) -> Child:
     child = Child(name=entry.name, kind=Kind.ARCHIVE_MEMBER, ordinal=entry.position, data=b"")
     if entry.link:
+        child.data, child.media_type = None, "inode/symlink"  # no bytes, which is not zero bytes
         child.error = DocumentError(ExceptionCode.SYMLINK, "a link in the archive; not followed")
     elif entry.special:
+        child.data, child.media_type = None, _SPECIAL.get(entry.type, "inode/fifo")
         child.error = DocumentError(ExceptionCode.SPECIAL_FILE, "a FIFO or device in the archive")
     elif entry.sparse or entry.type == ord("M"):
         child.error = DocumentError(ExceptionCode.UNSUPPORTED, "a sparse or continued file in a tar archive", missing=1)

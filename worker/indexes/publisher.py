@@ -46,9 +46,9 @@ class OpenShard:
         if not self.published:
             storage.mkdir(target)
         written = self._copy(storage, snapshot, target, commit)
-        for gone in self.published - set(commit.files):
-            storage.remove(os.path.join(target, os.fsencode(gone)))
-        self.published = set(commit.files)
+        for gone in self.published - set(commit.files):  # a publication that failed half-way is gone on with
+            storage.remove(os.path.join(target, os.fsencode(gone)), missing_ok=True)
+            self.published.discard(gone)
         shutil.rmtree(snapshot)
         shard = Shard(id=self.id, engine=self.engine, location=self.location, documents=commit.documents)
         return shard, written
@@ -57,6 +57,8 @@ class OpenShard:
         written = 0
         for name in (*(f for f in commit.files if f not in self.published), commit.meta):
             written += storage.copy_in(os.fsencode(snapshot / name), os.path.join(target, os.fsencode(name)))
+            if name != commit.meta:
+                self.published.add(name)
         return written
 
     def close(self) -> None:

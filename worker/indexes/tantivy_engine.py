@@ -12,6 +12,7 @@ import os
 import re
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ HEAP_BYTES = 24_000_000  # one indexing thread a slot; more would only make larg
 _SEGMENT_SUFFIXES = (".idx", ".pos", ".term", ".store", ".fast", ".fieldnorm")
 _SNAPSHOT_TRIES = 50
 _OUTER = re.compile(r'("(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/)')
-_PREFIX = re.compile(r"(?<![\w*])(?:(\w+):)?(\w+)\*(?![\w*])")
+_PREFIX = re.compile(r"(?<![\w*])(?:(\w+):)?(\w+(?:[-.@'&/]+\w+)*)\*(?![\w*])")
+_PUNCTUATION = re.compile(r"[\W_]+")
+_DEFAULT_FIELDS = ["body", "subject", "title", "name"]
 _BATCH = 5_000
 
 
@@ -50,24 +53,41 @@ class TantivyWriter:
         self._added = 0
 
     def add(self, document: IndexDocument) -> None:
-        fields: dict[str, Any] = {"item": document.item.hex, "owner": document.owner}
+        fields: dict[str, str] = {"item": document.item.hex, "owner": document.owner}
         for name in QUERY_FIELDS:
             value = getattr(document, name)
             if value:
                 fields[name] = value
-        self._writer.add_document(tantivy.Document(**fields))
+        try:
+            built = tantivy.Document(**fields)
+        except ValueError:  # lone surrogates; looking for them beforehand would cost every document
+            built = tantivy.Document(**{k: v.encode("utf-8", "replace").decode() for k, v in fields.items()})
+        with self._on_scratch():
+            self._writer.add_document(built)
         self._added += 1
 
     def commit(self, snapshot: Path) -> Commit:
-        self._writer.commit()
-        self._documents += self._added
-        self._added = 0
-        snapshot.mkdir(parents=True)
-        for _ in range(_SNAPSHOT_TRIES):
-            files = self._link(snapshot)
-            if files is not None:
-                return Commit(files=files, meta=META, documents=self._documents)
+        with self._on_scratch():
+            self._writer.commit()
+            self._documents += self._added
+            self._added = 0
+            snapshot.mkdir(parents=True)
+            for _ in range(_SNAPSHOT_TRIES):
+                files = self._link(snapshot)
+                if files is not None:
+                    return Commit(files=files, meta=META, documents=self._documents)
         raise StorageFault(f"the index in {self._directory} changed faster than it could be published; resume the job")
+
+    @contextmanager
+    def _on_scratch(self) -> Iterator[None]:
+        """The engine tells what is wrong with its disk by ValueError."""
+        try:
+            yield
+        except (OSError, ValueError) as e:
+            why = " ".join(str(e).split())
+            raise StorageFault(
+                f"the index in {self._directory} cannot be written: {why}; see that scratch has space, then resume"
+            ) from e
 
     def _link(self, snapshot: Path) -> tuple[str, ...] | None:
         """Hard links of one consistent state; None when a merge took files away meanwhile."""
@@ -102,13 +122,13 @@ class TantivyReader:
 
     def __init__(self, directory: Path, view: Path) -> None:
         view.mkdir(parents=True, exist_ok=True)
-        for name in os.listdir(directory):
-            if not name.startswith(".") and not (view / name).exists():
-                os.symlink(directory / name, view / name)
         try:
+            for name in os.listdir(directory):
+                if not name.startswith(".") and not (view / name).exists():
+                    os.symlink(directory / name, view / name)
             self._index = tantivy.Index.open(str(view))
             self._searcher = self._index.searcher()
-        except ValueError as e:
+        except (OSError, ValueError) as e:
             raise StorageFault(f"the index shard {directory} cannot be opened: {e}; run the job again") from e
 
     def _parse(self, query: str) -> tantivy.Query:
@@ -116,9 +136,9 @@ class TantivyReader:
         if not text.strip():
             raise UsageError("the query is empty; give at least one word, or * for everything")
         try:
-            return self._index.parse_query(text, ["body", "subject", "title", "name"], None, {}, True, True)
+            return self._index.parse_query(text, _DEFAULT_FIELDS, None, {}, True, True)
         except ValueError as e:
-            message = str(e)
+            message = " ".join(str(e).split())
             if "Only excluding terms" in message:
                 raise UsageError("the query only excludes; say what to look for first, for example: * NOT word") from e
             if "Field does not exist" in message:
@@ -167,7 +187,11 @@ def translate(query: str) -> str:
 
 
 def _prefix(field: str | None, word: str) -> str:
-    return f"{field or 'body'}:/{word.lower()}.*/"
+    """In the fields a bare word is looked for, or in the one that is named; `report-2024*` is two terms there."""
+    *whole, last = _PUNCTUATION.split(word.lower().strip("_")) or [""]
+    fields = [field] if field else _DEFAULT_FIELDS
+    either = [" AND ".join([*(f"{f}:{w}" for w in whole), f"{f}:/{last}.*/"]) for f in fields]
+    return either[0] if len(either) == 1 and not whole else "(" + " OR ".join(f"({e})" for e in either) + ")"
 
 
 def _marked(snippet: tantivy.Snippet) -> str:

@@ -201,3 +201,23 @@ def test_identifying_is_cheap() -> None:
         for source in sources:
             identify(source)
     assert (time.process_time() - start) / (200 * len(sources)) < 240e-6
+
+
+MAIL = b"From: a@example.org\r\nTo: b@example.org\r\nSubject: x\r\n\r\nhello"
+FROM_LINE = b"From a@example.org Thu Jan  1 00:00:00 2026\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "expected"),
+    [
+        (MAIL + bytes(range(256)) * 4, b"x", "message/rfc822"),
+        (MAIL + bytes(3000), b"x.eml", "message/rfc822"),
+        (FROM_LINE + MAIL + bytes(3000), b"x", "application/mbox"),
+        (b"From: a@example.org\r\nSub\0ject: x\r\nTo: b@example.org\r\n\r\nhello", b"x.eml", "message/rfc822"),
+        (b"From: a@example.org\r\nSub\0ject: x\r\n\r\n" + bytes(range(256)), b"x", "application/octet-stream"),
+        (bytes(range(256)) + MAIL, b"x.eml", "application/octet-stream"),
+    ],
+)
+def test_mail_with_binary_bytes_near_its_start_is_mail(data: bytes, name: bytes, expected: str) -> None:
+    """A NUL in its first 4 KiB must not make a message, or a whole mail store, a file without text."""
+    assert what(data, name) == expected

@@ -1,0 +1,116 @@
+"""What every command shares: environment, settings, clock, where to print, and the way to the databases."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+import typer
+from rich.console import Console
+
+from controller.databases import JobHandle, find_job, open_databases
+from core.clock import Clock, SystemClock
+from core.errors import UsageError
+from core.services import embedded_services
+from core.settings import INDEX_ENGINES, Settings, read_settings
+from sql.session import Database
+
+# Slots that a command without workers makes room for, so that a `discover` beside it finds connections too.
+SLOTS_BESIDE = 16
+PIPE_WIDTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """Made once in `cli.main`; commands get it as `ctx.obj`."""
+
+    env: Mapping[str, str]
+    clock: Clock = field(default_factory=SystemClock)
+
+    def settings(self) -> Settings:
+        """Settings from the environment; raises UsageError with the variable's name on a bad value."""
+        return read_settings(self.env)
+
+    @property
+    def out(self) -> Console:
+        """Standard output."""
+        return _console(sys.stdout)
+
+    @property
+    def err(self) -> Console:
+        """Standard error: progress and remarks."""
+        return _console(sys.stderr)
+
+    def say(self, line: str) -> None:
+        """One plain line on standard error."""
+        print(line, file=sys.stderr, flush=True)
+
+
+def _console(file: TextIO) -> Console:
+    """A console that fits the terminal; what is piped has room enough."""
+    return Console(file=file, width=None if file.isatty() else PIPE_WIDTH, highlight=False)
+
+
+def shared(ctx: typer.Context) -> CommandContext:
+    """The context of the running command."""
+    context = ctx.obj
+    if not isinstance(context, CommandContext):
+        raise TypeError("commands are started by cli.main")
+    return context
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Settings with services attached, and the databases open."""
+
+    settings: Settings
+    embedded: bool  # the services are ours; so workers are ours to start
+    databases: list[Database]
+
+    def find(self, reference: str) -> JobHandle:
+        """The job meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
+        return find_job(self.databases, reference)
+
+
+@contextmanager
+def installation(settings: Settings, *, slots: int = SLOTS_BESIDE) -> Iterator[Installation]:
+    """Attach to the services (embedded ones are started if need be) for as long as the block lasts.
+
+    `slots`: how many slots, over all workers, are going to be used. Raises UsageError and SystemFaults.
+    """
+    with embedded_services(settings, slots=max(slots, SLOTS_BESIDE)) as attached:
+        databases = open_databases(attached)
+        try:
+            yield Installation(attached, settings.embedded, databases)
+        finally:
+            for database in databases:
+                database.dispose()
+
+
+def with_options(settings: Settings, *, storage: Path | None, slots: int | None, engine: str | None) -> Settings:
+    """Settings with what the command line says instead; raises UsageError for an unknown engine."""
+    changes: dict[str, object] = {}
+    if storage is not None:
+        changes["storage"] = storage.absolute()
+    if slots is not None:
+        changes["slots"] = slots
+    if engine is not None:
+        if engine not in INDEX_ENGINES:
+            raise UsageError(f"--index-engine is {engine!r}; it can be {' or '.join(INDEX_ENGINES)}")
+        changes["index_engine"] = engine
+    return dataclasses.replace(settings, **changes)  # type: ignore[arg-type]
+
+
+def writable_file(path: Path | None, option: str) -> None:
+    """Raises UsageError now rather than after an hour when `path` cannot become a file."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise UsageError(f"{option} {path} is a directory; give a file name")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"{option} {path}: its directory does not exist; make it first")

@@ -1,0 +1,71 @@
+"""`edbench items`."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Annotated, Any
+
+import typer
+
+from cli.context import CommandContext, installation, shared
+from cli.options import JobArgument
+from cli.output import bytes_text
+from cli.show import table
+from controller.items import FIELDS, csv_row, stream_items
+from core.errors import UsageError
+
+ROWS_SHOWN = 50
+
+
+def items(
+    ctx: typer.Context,
+    job: JobArgument,
+    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="one JSON object a line, every item")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="CSV with a header, every item")] = False,
+) -> None:
+    """Print every item of a job: what it is, where it was found, its hash, its text, its exceptions.
+
+    Without an option a table of the first items is shown.
+    """
+    if as_jsonl and as_csv:
+        raise UsageError("--jsonl and --csv exclude each other; give one")
+    context = shared(ctx)
+    # Closed here and not by the collector: the reader may go away, and then the services do.
+    with (
+        installation(context.settings()) as installed,
+        closing(stream_items(installed.find(job))) as rows,
+    ):
+        if as_jsonl:
+            for item in rows:
+                sys.stdout.write(json.dumps(item, ensure_ascii=False) + "\n")
+        elif as_csv:
+            writer = csv.writer(sys.stdout, lineterminator="\n")
+            writer.writerow(FIELDS)
+            writer.writerows(csv_row(item) for item in rows)
+        else:
+            _show(context, rows)
+
+
+def _show(context: CommandContext, rows: Iterator[dict[str, Any]]) -> None:
+    shown = list(itertools.islice(rows, ROWS_SHOWN + 1))
+    cells = [
+        (
+            " / ".join(item["container_path"]),
+            item["custodian"],
+            item["kind"],
+            item["media_type"],
+            bytes_text(item["bytes"]),
+            item["text_state"] or "",
+            " ".join(item["exceptions"]),
+        )
+        for item in shown[:ROWS_SHOWN]
+    ]
+    columns = ("container path", "custodian", "kind", "media type", "bytes", "text", "exceptions")
+    context.out.print(table(columns, cells, right=(4,)))
+    if len(shown) > ROWS_SHOWN:
+        context.say(f"only the first {ROWS_SHOWN} are shown; --jsonl or --csv gives all of them")

@@ -1,0 +1,76 @@
+"""Progress: a panel that lives on a terminal, one plain line every five seconds elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from controller.progress import Snapshot, items_text, left_text, one_line
+from controller.rates import duration, percent
+
+PLAIN_SECONDS = 5.0
+
+
+class Display(Protocol):
+    """Shows snapshots as they come."""
+
+    def show(self, snapshot: Snapshot, at: float) -> None:
+        """`at`: second of a monotonic clock."""
+
+
+class PlainDisplay:
+    """One line at most every `PLAIN_SECONDS`."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._next: float | None = None
+
+    def show(self, snapshot: Snapshot, at: float) -> None:
+        if self._next is None:
+            self._next = at + PLAIN_SECONDS
+        if at >= self._next:
+            self._next = at + PLAIN_SECONDS
+            self._console.print(one_line(snapshot), markup=False)
+
+
+class LiveDisplay:
+    """Redraws one small table."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+
+    def show(self, snapshot: Snapshot, at: float) -> None:
+        self._live.update(panel(snapshot))
+
+
+@contextmanager
+def progress_display(console: Console) -> Iterator[Display]:
+    """The display that fits the console."""
+    if not console.is_terminal:
+        yield PlainDisplay(console)
+        return
+    with Live(console=console, refresh_per_second=4, transient=True) as live:
+        yield LiveDisplay(live)
+
+
+def panel(snapshot: Snapshot) -> Table:
+    """The snapshot as a table of names and values."""
+    grid = Table.grid(padding=(0, 2))
+    share = snapshot.share
+    bar = ProgressBar(total=100, completed=0 if share is None else int(share * 100), width=40, pulse=share is None)
+    grid.add_row(str(snapshot.phase), bar, "" if share is None else percent(share))
+    grid.add_row("items", items_text(snapshot), f"{snapshot.tasks_done:,} of {snapshot.tasks_known:,} tasks")
+    grid.add_row(
+        "GB/hour",
+        f"discovered {snapshot.discovered_gb_per_hour_now:.1f} now, {snapshot.discovered_gb_per_hour:.1f} since start",
+        f"raw {snapshot.raw_gb_per_hour_now:.1f} now, {snapshot.raw_gb_per_hour:.1f} since start",
+    )
+    grid.add_row("calls/s", f"{snapshot.calls_per_second:,.0f}", f"{snapshot.exceptions:,} exceptions")
+    grid.add_row("time", f"{duration(snapshot.elapsed_s)} elapsed", left_text(snapshot))
+    return grid

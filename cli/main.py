@@ -1,0 +1,139 @@
+"""`edbench`: the commands, and what their endings mean to the shell."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from typer.exceptions import TyperException
+
+from cli.context import CommandContext
+from cli.discover import discover
+from cli.doctor import doctor
+from cli.generate import generate
+from cli.inspect import inspect
+from cli.items import items
+from cli.jobs import job, jobs
+from cli.lifecycle import cancel, delete, pause, resume
+from cli.search import search
+from cli.verify import verify
+from core.errors import EdbenchError, Interrupted, UsageError
+
+OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+# Every command with an example of its use, in the order of a person's work.
+COMMANDS: tuple[tuple[Callable[..., Any], str], ...] = (
+    (generate, "edbench generate c --profile reference --scale 0.002 --seed 7"),
+    (discover, "edbench discover c --workers 2 --json r.json"),
+    (verify, "edbench verify last"),
+    (search, "edbench search last 'subject:budget AND \"third quarter\"'"),
+    (jobs, "edbench jobs"),
+    (job, "edbench job last"),
+    (items, "edbench items last --jsonl > items.jsonl"),
+    (inspect, "edbench inspect mail.mbox report.docx --jsonl"),
+    (pause, "edbench pause 3f2a"),
+    (resume, "edbench resume last --workers 2"),
+    (cancel, "edbench cancel 3f2a"),
+    (delete, "edbench delete 3f2a"),
+    (doctor, "edbench doctor"),
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"edbench {version('edbench')}")
+        raise typer.Exit
+
+
+def _root(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """A distributed e-discovery processing pipeline that doubles as a benchmark of the storage under it."""
+
+
+def make_app() -> typer.Typer:
+    """The application with all commands."""
+    app = typer.Typer(
+        name="edbench",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        epilog="Settings come from EDBENCH_* variables; `edbench COMMAND --help` has an example of each command.",
+    )
+    app.callback()(_root)
+    for function, example in COMMANDS:
+        app.command(function.__name__, epilog=f"Example: {example}")(function)
+    return app
+
+
+def main(argv: Sequence[str], env: Mapping[str, str]) -> int:
+    """Run one command; its exit status: 0, 1 failed run, 2 usage, 130 interrupted. Errors are one line on stderr."""
+    debug = env.get("EDBENCH_DEBUG", "") not in ("", "0")
+    try:
+        status = make_app()(args=list(argv) or ["--help"], obj=CommandContext(env), standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_stdout()
+        return FAILED
+    except (EdbenchError, TyperException, KeyboardInterrupt, OSError) as error:
+        return _failed(error, debug)
+    except Exception as error:  # noqa: BLE001 — a bug of ours: the person gets one line and the way to the rest
+        return _failed(error, debug)
+    if status == INTERRUPTED:
+        return _failed(KeyboardInterrupt(), debug)
+    return status if isinstance(status, int) else OK
+
+
+def _failed(error: BaseException, debug: bool) -> int:
+    if debug:
+        traceback.print_exception(error)
+    line, status = _meaning(error)
+    print(f"edbench: {' '.join(line.split())}", file=sys.stderr)
+    return status
+
+
+def _meaning(error: BaseException) -> tuple[str, int]:
+    """What to say of an error, and the exit status."""
+    if isinstance(error, UsageError):
+        return str(error), USAGE
+    if isinstance(error, Interrupted):
+        return f"interrupted: {error}", INTERRUPTED
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted", INTERRUPTED
+    if isinstance(error, EdbenchError):
+        return str(error), FAILED
+    if isinstance(error, TyperException):
+        return f"{error.format_message()} Try `edbench --help`.", error.exit_code
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}{f': {error.filename!r}' if error.filename else ''}", FAILED
+    return f"a bug: {type(error).__name__}: {error}; EDBENCH_DEBUG=1 shows where", FAILED
+
+
+def _forget_stdout() -> None:
+    """The reader went away: have the interpreter's last flush go nowhere instead of complaining."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _terminated(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def run() -> None:
+    """Entry point of the `edbench` script. SIGTERM and SIGHUP end a command as Ctrl-C does."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, _terminated)
+    sys.exit(main(sys.argv[1:], os.environ))
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,125 @@
+"""Tables for people: a job's result, its counts, the list of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, JustifyMethod
+from rich.markup import escape
+from rich.table import Table
+
+from cli.output import bytes_text
+from controller.counts import JobCounts
+from controller.rates import duration
+from sql.jobs import JobSummary
+
+
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[int] = (), whole: Sequence[int] = ()
+) -> Table:
+    """A plain table; `right` are columns of numbers, `whole` columns that are never broken up.
+
+    Values are shown as they are, without markup.
+    """
+    out = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for number, name in enumerate(columns):
+        justify: JustifyMethod = "right" if number in right else "left"
+        out.add_column(name, justify=justify, overflow="fold", no_wrap=number in right or number in whole)
+    for row in rows:
+        out.add_row(*(escape(f"{value:,}" if isinstance(value, int) else str(value)) for value in row))
+    return out
+
+
+def show_result(console: Console, result: dict[str, Any]) -> None:
+    """The summary that `discover` prints."""
+    grid = Table.grid(padding=(0, 2))
+    for name, value in _result_rows(result):
+        grid.add_row(name, escape(value))
+    console.print(grid)
+    if result["exceptions"]:
+        console.print()
+        rows = sorted(result["exceptions"].items(), key=lambda pair: (-pair[1], pair[0]))
+        console.print(table(("exception", "number"), rows, right=(1,)))
+    if result["calls"]:
+        console.print()
+        console.print(calls_table(result["calls"]))
+    for line in result["violations"]:
+        console.print(f"DOES NOT ADD UP: {line}", markup=False)
+
+
+def _result_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+    children = result["children"]
+    sound = not result["violations"] and children["expected"] == children["emitted"] + children["failed"]
+    phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result["phases"].items())
+    passes = "two-pass" if result["passes"] == 2 else "single-pass"
+    expansion = f", expansion {result['expansion']:.2f}" if result["expansion"] else ""
+    return [
+        ("state", result["state"] + (f" ({result['reason']})" if result["reason"] else "")),
+        ("elapsed", f"{duration(result['elapsed_s'])} ({phases})" if phases else "0 s"),
+        ("raw", f"{bytes_text(result['raw_bytes'])}, {result['gb_per_hour_raw']:.1f} GB/hour"),
+        (
+            "discovered",
+            f"{bytes_text(result['discovered_bytes'])}, {result['gb_per_hour_discovered']:.1f} GB/hour{expansion}",
+        ),
+        ("items", f"{result['items']:,}, {result['items_per_second']:,.0f} a second"),
+        (
+            "children",
+            f"{children['expected']:,} expected = {children['emitted']:,} emitted + {children['failed']:,} failed"
+            f" in {result['containers']:,} containers: {'adds up' if sound else 'DOES NOT ADD UP'}",
+        ),
+        ("index", f"{bytes_text(result['index_bytes'])}, {result['index_engine']}"),
+        ("run with", f"{result['workers']} x {result['slots']} slots, {passes}, fsync {result['fsync']}"),
+        ("labels", "; ".join(result["labels"])),
+    ]
+
+
+def calls_table(calls: dict[str, dict[str, Any]]) -> Table:
+    """Storage calls by op."""
+    rows = [
+        (op, c["count"], bytes_text(c["bytes"]), c["errors"], f"{c['p50_us']:.0f}", f"{c['p99_us']:.0f}")
+        for op, c in calls.items()
+    ]
+    return table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
+
+
+def jobs_table(summaries: Iterable[JobSummary]) -> Table:
+    """The list of jobs, newest first."""
+    rows = [
+        (s.job.id, s.job.name, s.job.state, s.job.phase, f"{s.created_at:%Y-%m-%d %H:%M:%S}", s.job.reason or "")
+        for s in summaries
+    ]
+    return table(("job", "name", "state", "phase", "created (UTC)", "reason"), rows, whole=(0, 2))
+
+
+def show_counts(console: Console, counts: JobCounts) -> None:
+    """Everything about one job."""
+    job, progress = counts.summary.job, counts.progress
+    reason = f" ({job.reason})" if job.reason else ""
+    console.print(f"job {job.id} {job.name}: {job.state}{reason}, {duration(progress.elapsed_s)}", markup=False)
+    sections = (
+        (
+            ("phase", "tasks done", "open", "items", "seconds"),
+            [(p.phase, p.done, p.open, p.items, f"{p.elapsed_s:.1f}") for p in progress.phases.values()],
+        ),
+        (("kind", "items", "bytes"), [(c.name, c.items, bytes_text(c.bytes)) for c in counts.kinds]),
+        (("media type", "items", "bytes"), [(c.name, c.items, bytes_text(c.bytes)) for c in counts.media_types]),
+        (("text", "items", "characters", "pages"), [(c.name, c.items, c.characters, c.pages) for c in counts.texts]),
+        (
+            ("exception", "level", "number", "missing children"),
+            [(c.code, c.level, c.exceptions, c.missing) for c in counts.exceptions],
+        ),
+    )
+    for columns, rows in sections:
+        if rows:
+            console.print()
+            numbers = [n for n, name in enumerate(columns) if n and name != "level"]
+            console.print(table(columns, rows, right=numbers))
+    children = counts.children
+    console.print(
+        f"\n{counts.items:,} items, {counts.loose_files:,} of them loose files; {counts.containers:,} containers:"
+        f" {children.expected:,} children expected = {children.emitted:,} emitted + {children.failed:,} failed"
+    )
+    for violation in counts.violations:
+        console.print(f"DOES NOT ADD UP: {violation.line()}", markup=False)

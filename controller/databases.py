@@ -1,0 +1,72 @@
+"""The installation's databases, and finding a job in them by what a person typed."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.errors import UsageError
+from core.records import Job
+from core.settings import Settings
+from sql import jobs as ledger_jobs
+from sql.jobs import JobSummary
+from sql.migrate import migrate
+from sql.session import Database
+
+LAST = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class JobHandle:
+    """A job and the database it lives in."""
+
+    database: Database
+    job: Job
+
+    @property
+    def id(self) -> uuid.UUID:
+        """The job's id."""
+        return self.job.id
+
+
+def open_databases(settings: Settings, *, application: str = "edbench") -> list[Database]:
+    """All databases of the settings, brought to this version's schema. Raises UsageError, DatabaseFault."""
+    databases = [Database(address.name, address.url, application=application) for address in settings.databases]
+    for database in databases:
+        migrate(database)
+    return databases
+
+
+def newest_jobs(databases: Sequence[Database], limit: int = 1_000) -> list[tuple[Database, JobSummary]]:
+    """Jobs of all databases, newest first."""
+    found: list[tuple[Database, JobSummary]] = []
+    for database in databases:
+        with database.transaction() as conn:
+            found += [(database, summary) for summary in ledger_jobs.list_jobs(conn, limit)]
+    found.sort(key=lambda pair: pair[1].created_at, reverse=True)
+    return found[:limit]
+
+
+def find_job(databases: Sequence[Database], reference: str) -> JobHandle:
+    """The job with this id or unambiguous beginning of one, or the newest for `last`; raises UsageError."""
+    if reference.strip().lower() == LAST:
+        newest = newest_jobs(databases, 1)
+        if not newest:
+            raise UsageError("there is no job yet; `edbench discover DIR` makes one")
+        return JobHandle(newest[0][0], newest[0][1].job)
+    found: list[JobHandle] = []
+    reason = UsageError(f"there is no job {reference}; see `edbench jobs`")
+    for database in databases:
+        with database.transaction() as conn:
+            try:
+                found.append(JobHandle(database, ledger_jobs.find_job(conn, reference)))
+            except UsageError as error:
+                if "several" in str(error):
+                    raise
+                reason = error
+    if not found:
+        raise reason
+    if len(found) > 1:
+        raise UsageError(f"several jobs begin with {reference}; give more digits of the id")
+    return found[0]

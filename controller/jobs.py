@@ -1,0 +1,168 @@
+"""A job's life as its owner sees it: create, pause, resume, cancel, delete."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from controller.databases import JobHandle
+from controller.source import PreparedSource, custodians_of, first_tasks, prepare_source, refuse_own_output
+from core.clock import Clock
+from core.errors import UsageError
+from core.names import display_name
+from core.places import job_location
+from core.records import JobOptions, JobState
+from core.storage import Storage
+from sql import jobs as ledger_jobs
+from sql import states, workers
+from sql.queries import QUERIES
+from sql.session import Database
+
+SETTLE_SECONDS = 45.0  # longer than a lease, so that what a killed worker left behind has run out
+_POLL_SECONDS = 0.2
+
+__all__ = [
+    "PreparedSource",
+    "cancel_job",
+    "create_discovery_job",
+    "delete_job",
+    "job_directory",
+    "pause_job",
+    "prepare_source",
+    "refuse_own_output",
+    "resume_job",
+    "settle_job",
+    "wait_for_orphan",
+]
+
+
+def create_discovery_job(
+    database: Database,
+    storage: Storage,
+    storage_root: Path,
+    source: PreparedSource,
+    options: JobOptions,
+    *,
+    name: str = "",
+    client: str = "",
+    project: str = "",
+    workers: int = 0,
+    slots: int = 0,
+) -> uuid.UUID:
+    """A running job with its custodians and first walk tasks, in one durable transaction; its id.
+
+    `workers` and `slots` (of each) are what is planned for it; they go on the result. Its folder on the storage root
+    is made before, so that workers can tell an unmounted storage root. Raises StorageFault, DatabaseFault.
+    """
+    job = uuid.uuid4()
+    storage.mkdir(job_directory(storage_root, job))
+    with database.transaction(durable=True) as conn:
+        ledger_jobs.create_job(
+            conn,
+            id=job,
+            name=name or _default_name(source),
+            client=client,
+            project=project,
+            source=source.path,
+            device=source.device,
+            inode=source.inode,
+            options=options,
+            custodians=custodians_of(source),
+            tasks=first_tasks(source),
+            workers=workers,
+            slots=slots,
+        )
+    return job
+
+
+def _default_name(source: PreparedSource) -> str:
+    directory = os.path.dirname(source.path) if source.corpus else source.path
+    return display_name(os.path.basename(directory) or directory)
+
+
+def pause_job(handle: JobHandle) -> JobState:
+    """Ask it to pause; `pausing` while something still runs. Raises UsageError when it does not run."""
+    with handle.database.transaction(durable=True) as conn:
+        return ledger_jobs.request_pause(conn, handle.id)
+
+
+def cancel_job(handle: JobHandle) -> JobState:
+    """End it for good; `cancelling` while something still runs. Raises UsageError when it is over."""
+    with handle.database.transaction(durable=True) as conn:
+        return ledger_jobs.request_cancel(conn, handle.id)
+
+
+def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
+    """Have it run again; its state afterwards.
+
+    `attach`: the caller brings workers, so a job that is running on paper while no worker lives (its command was
+    killed) is simply taken up again. Raises UsageError when the job is in no state for that.
+    """
+    with handle.database.transaction(durable=True) as conn:
+        state = ledger_jobs.get_job(conn, handle.id).state
+        if attach and state in (JobState.RUNNING, JobState.CANCELLING):
+            if workers.live_slots(conn):
+                raise UsageError(f"job {handle.id} is {state} with workers at it; see `edbench job {handle.id}`")
+            _return_orphans(conn, handle)
+            return state
+        return ledger_jobs.request_resume(conn, handle.id)
+
+
+def _return_orphans(conn: Connection, handle: JobHandle) -> None:
+    """Give back what a killed command's slots had, if no worker lives; the job's row is locked first, as always."""
+    QUERIES["lock_job"].run(conn, job=handle.id)
+    if not workers.live_slots(conn):
+        QUERIES["return_orphans"].run(conn, job=handle.id)
+
+
+def wait_for_orphan(handle: JobHandle, clock: Clock) -> None:
+    """A command that was just killed leaves workers that look alive for some seconds: wait until they do not.
+
+    Returns at once for a job that is at rest; raises nothing when the workers stay, `resume_job` says it then.
+    """
+    deadline = clock.monotonic_ns() + int((workers.LIVE_SECONDS + 2) * 1e9)
+    while clock.monotonic_ns() < deadline:
+        with handle.database.transaction() as conn:
+            state = ledger_jobs.get_job(conn, handle.id).state
+            if state not in (JobState.RUNNING, JobState.CANCELLING) or not workers.live_slots(conn):
+                return
+        clock.sleep(_POLL_SECONDS)
+
+
+def settle_job(handle: JobHandle, clock: Clock, seconds: float = SETTLE_SECONDS) -> JobState:
+    """Wait until a job that is pausing or cancelling has come to rest; its state then, or when the time is over.
+
+    Where a queue manager lives it does this by itself; where its command was killed, this does it, once the
+    workers are known to be dead.
+    """
+    deadline = clock.monotonic_ns() + int(seconds * 1e9)
+    while True:
+        with handle.database.transaction(durable=True) as conn:
+            _return_orphans(conn, handle)
+            state = states.settle(conn, handle.id)
+        if state not in (JobState.PAUSING, JobState.CANCELLING) or clock.monotonic_ns() >= deadline:
+            return state
+        clock.sleep(_POLL_SECONDS)
+
+
+def job_directory(storage_root: Path, job: uuid.UUID) -> bytes:
+    """Where everything that the job writes on the filer lies."""
+    return os.path.join(os.fsencode(storage_root), job_location(job))
+
+
+def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
+    """Remove the job's files on the filer, then its rows; a repeated call goes on where the first one stopped.
+
+    The files go first, so that a failure leaves a job that can still be named. Raises UsageError while the job
+    may still change, StorageFault, DatabaseFault.
+    """
+    with handle.database.transaction(durable=True) as conn:
+        QUERIES["lock_job"].run(conn, job=handle.id)  # nobody resumes it meanwhile
+        state = ledger_jobs.get_job(conn, handle.id).state
+        if not (state.over or state in (JobState.PAUSED, JobState.SUSPENDED)):
+            raise UsageError(f"job {handle.id} is {state}; end it first with `edbench cancel {handle.id}`")
+        storage.remove_tree(job_directory(storage_root, handle.id))
+        ledger_jobs.delete_rows(conn, handle.id)

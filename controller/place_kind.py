@@ -1,0 +1,71 @@
+"""What kind of file system a path lies on, from the kernel's mount table."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+MOUNTS = Path("/proc/self/mountinfo")
+NETWORK = frozenset(
+    [
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "ceph",
+        "glusterfs",
+        "lustre",
+        "gpfs",
+        "beegfs",
+        "afs",
+        "9p",
+        "virtiofs",
+        "fuse.sshfs",
+        "fuse.glusterfs",
+        "fuse.s3fs",
+        "fuse.rclone",
+        "fuse.juicefs",
+        "fuse.mount-s3",
+    ]
+)
+MEMORY = frozenset({"tmpfs", "ramfs"})
+_OCTAL = re.compile(rb"\\([0-7]{3})")
+
+
+def file_system_of(path: str | os.PathLike[str], mounts: bytes) -> str:
+    """Type of the file system that holds `path`, `unknown` when the table does not say.
+
+    `mounts` is the text of mountinfo, see proc_pid_mountinfo(5); of equal mount points the last one is in force.
+    """
+    real = os.path.realpath(os.fsencode(path))
+    best, kind = -1, "unknown"
+    for line in mounts.splitlines():
+        left, separator, right = line.partition(b" - ")
+        fields = left.split(b" ")
+        if not separator or len(fields) < 5 or not right:
+            continue
+        point = _OCTAL.sub(lambda m: bytes([int(m.group(1), 8)]), fields[4])
+        inside = real == point or real.startswith(point.rstrip(b"/") + b"/")
+        if inside and len(point) >= best:
+            best, kind = len(point), right.split(b" ")[0].decode("ascii", "replace")
+    return kind
+
+
+def storage_label(path: str | os.PathLike[str], mounts: bytes) -> str:
+    """How a result names its storage: `local storage (ext4)`, `network storage (nfs4)`, `memory (tmpfs)`."""
+    kind = file_system_of(path, mounts)
+    if kind in NETWORK:
+        return f"network storage ({kind})"
+    if kind in MEMORY:
+        return f"memory ({kind})"
+    return f"local storage ({kind})"
+
+
+def read_mounts() -> bytes:
+    """The mount table; empty where there is none."""
+    try:
+        return MOUNTS.read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,135 @@
+"""The result of a discovery job, as `discover --json` writes it and its summary shows it."""
+
+from __future__ import annotations
+
+import platform
+import uuid
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from sqlalchemy import Connection
+
+from controller.counts import JobCounts, count_job
+from controller.databases import JobHandle
+from controller.place_kind import read_mounts, storage_label
+from controller.rates import GB, gb_per_hour, per_second
+from core.clock import Clock
+from core.names import display_name
+from core.settings import Settings
+from monitoring.aggregate import calls_by_op
+from sql.jobs import phase_elapsed
+from sql.queries import QUERIES
+from sql.workers import LIVE_SECONDS
+
+FRAMES_SECONDS = 5.0
+_POLL_SECONDS = 0.1
+
+
+def wait_for_frames(handle: JobHandle, clock: Clock, seconds: float = FRAMES_SECONDS) -> bool:
+    """Wait until every worker that can still send has its calls stored up to the job's end; False when not in time.
+
+    Call it while the workers still live: their last second of calls travels after the job's end.
+    """
+    deadline = clock.monotonic_ns() + int(seconds * 1e9)
+    while True:
+        with handle.database.transaction() as conn:
+            workers = _workers(conn, handle.id)
+        if all(worker.complete for worker in workers if worker.due):
+            return True
+        if clock.monotonic_ns() >= deadline:
+            return False
+        clock.sleep(_POLL_SECONDS)
+
+
+def _workers(conn: Connection, job: uuid.UUID) -> Sequence[Any]:
+    return QUERIES["workers_of_job"].run(conn, job=job, seconds=LIVE_SECONDS).all()
+
+
+def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = True) -> dict[str, Any]:
+    """Everything about a job in plain data; bytes are whole, times seconds, GB 10⁹ bytes.
+
+    `calls_complete`: whether `wait_for_frames` was in time. Raises DatabaseFault, UsageError when the job is gone.
+    """
+    counts = count_job(handle)
+    with handle.database.transaction() as conn:
+        calls = calls_by_op(conn, handle.id)
+        phases = {phase.value: round(seconds, 3) for phase, seconds in phase_elapsed(conn, handle.id).items()}
+        workers = _workers(conn, handle.id)
+        server = QUERIES["server_version"].run(conn).scalar_one()
+    lost = sum(worker.frames_lost for worker in workers)
+    return _figures(counts) | {
+        "phases": phases,
+        "calls": {op: _call_json(totals) for op, totals in calls.items()},
+        "frames_lost": lost,
+        "calls_complete": calls_complete and not lost,
+        "storage": str(settings.storage),
+        "versions": _versions(handle.job.options.index_engine, str(server)),
+        "labels": _labels(settings, calls_complete and not lost),
+    }
+
+
+def _figures(counts: JobCounts) -> dict[str, Any]:
+    job, progress = counts.summary.job, counts.progress
+    seconds, raw = progress.elapsed_s, progress.raw_bytes
+    discovered = raw + progress.extracted_bytes
+    by_code: dict[str, int] = {}
+    for row in counts.exceptions:
+        by_code[row.code] = by_code.get(row.code, 0) + row.exceptions
+    return {
+        "job_id": str(job.id),
+        "name": job.name,
+        "source": display_name(job.source),
+        "state": job.state.value,
+        "reason": job.reason,
+        "workers": counts.summary.workers_planned,
+        "slots": counts.summary.slots_planned,
+        "index_engine": job.options.index_engine,
+        "passes": 1 if job.options.single_pass else 2,
+        "fsync": job.options.fsync.value,
+        "layout": job.options.layout.value,
+        "elapsed_s": round(seconds, 3),
+        "raw_bytes": raw,
+        "discovered_bytes": discovered,
+        "expansion": round(discovered / raw, 4) if raw else None,
+        "index_bytes": progress.index_bytes,
+        "gb_per_hour_raw": round(gb_per_hour(raw, seconds), 3),
+        "gb_per_hour_discovered": round(gb_per_hour(discovered, seconds), 3),
+        "items": counts.items,
+        "items_per_second": round(per_second(counts.items, seconds), 3),
+        "items_per_gb_raw": round(counts.items / raw * GB) if raw else None,
+        "containers": counts.containers,
+        "exceptions": by_code,
+        "children": {
+            "expected": counts.children.expected,
+            "emitted": counts.children.emitted,
+            "failed": counts.children.failed,
+        },
+        "violations": [violation.line() for violation in counts.violations],
+    }
+
+
+def _call_json(totals: Any) -> dict[str, Any]:
+    plain = totals.to_json()
+    return {"count": plain.pop("calls")} | {k: round(v, 3) if isinstance(v, float) else v for k, v in plain.items()}
+
+
+def _versions(engine: str, server: str) -> dict[str, str]:
+    out = {"edbench": _installed("edbench"), "python": platform.python_version(), "postgresql": server}
+    for package in (engine, "celery", "sqlalchemy"):
+        out[package] = _installed(package)
+    return out | {"kernel": platform.release()}
+
+
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _labels(settings: Settings, calls_complete: bool) -> list[str]:
+    labels = [f"{storage_label(settings.storage, read_mounts())}, cache state unknown", "latencies are closed-loop"]
+    if not calls_complete:
+        labels.append("some call records are missing: the calls are a lower bound")
+    return labels

@@ -1,0 +1,152 @@
+"""Runs a job to rest: brings workers where they are ours to bring, follows it, and leaves it resumable whatever comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from controller.cluster.embedded import EmbeddedCluster
+from controller.databases import JobHandle
+from controller.jobs import settle_job
+from controller.monitor import pause_and_wait, wait
+from controller.progress import Snapshot
+from controller.results import wait_for_frames
+from core.clock import Clock
+from core.errors import DatabaseFault, RunFailed, SystemFault
+from core.records import JobState
+from core.settings import Settings
+from sql import states, workers
+from sql.session import Database
+
+LONELY_SECONDS = 15.0
+_LAST_SETTLE_SECONDS = 3.0  # the workers are gone by then and have given their tasks back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How the waiting for a job ended."""
+
+    state: JobState
+    reason: str | None
+    interrupted: bool  # by Ctrl-C or SIGTERM
+    calls_complete: bool  # its call records were all stored in time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crew:
+    """Who does the work."""
+
+    settings: Settings  # with services attached
+    ours: bool  # start workers here; False: others run them
+    workers: int
+    slots: int  # of each
+    env: Mapping[str, str]
+
+
+def run_to_rest(
+    handle: JobHandle,
+    crew: Crew,
+    clock: Clock,
+    show: Callable[[Snapshot, float], None],
+    say: Callable[[str], None],
+) -> Outcome:
+    """Follow a job with workers at it until it is over, paused or suspended; the first interruption pauses it.
+
+    Raises SystemFault (the job is left suspended or paused) when workers will not stay up or the database is gone.
+    """
+    last: Snapshot | None = None
+    interrupted = False
+    complete = True
+    try:
+        with _cluster(crew) as check:
+            try:
+                for last in wait(handle, clock, check=_checks(handle, crew, check, clock, say), say=say):
+                    show(last, clock.monotonic_ns() / 1e9)
+                if last is not None and last.state.over:
+                    complete = wait_for_frames(handle, clock)
+            except KeyboardInterrupt:
+                interrupted = True
+                say("interrupted: pausing the job; press Ctrl-C again to leave it as it is")
+                pause_and_wait(handle, clock)
+    except KeyboardInterrupt:
+        if interrupted:
+            raise  # the second time: leave it as it is, `resume` takes it up all the same
+        interrupted = True  # while the workers were starting or leaving
+        pause_and_wait(handle, clock, _LAST_SETTLE_SECONDS)
+    except DatabaseFault:
+        raise
+    except SystemFault as fault:
+        _suspend(handle, str(fault))
+        raise
+    state = settle_job(handle, clock, _LAST_SETTLE_SECONDS)
+    reason = last.reason if last is not None and last.state is state else None
+    return Outcome(state=state, reason=reason, interrupted=interrupted, calls_complete=complete)
+
+
+def crew_of(database: Database) -> tuple[int, int]:
+    """Workers that live now, and slots of each (the most any has); for jobs whose workers others run."""
+    with database.transaction() as conn:
+        live = [worker.slots for worker in workers.list_workers(conn) if worker.live]
+    return len(live), max(live, default=0)
+
+
+@contextmanager
+def _cluster(crew: Crew) -> Iterator[Callable[[], None]]:
+    """The cluster's check, or one that finds nothing where the workers are not ours."""
+    if not crew.ours:
+        yield lambda: None
+        return
+    with EmbeddedCluster(crew.settings, crew.workers, crew.slots, env=crew.env) as cluster:
+        yield cluster.check
+
+
+def _checks(
+    handle: JobHandle, crew: Crew, check: Callable[[], None], clock: Clock, say: Callable[[str], None]
+) -> Callable[[], None]:
+    """The cluster's check; where others run the workers, one remark when there are none."""
+    if crew.ours:
+        return check
+    ask_at = clock.monotonic_ns() + int(LONELY_SECONDS * 1e9)
+    asked = False
+
+    def lonely() -> None:
+        nonlocal asked
+        if asked or clock.monotonic_ns() < ask_at:
+            return
+        asked = True
+        with handle.database.transaction() as conn:
+            slots = workers.live_slots(conn)
+        if not slots:
+            say("no worker is connected to this database: start `python -m queue_manager` and `python -m worker`")
+
+    return lonely
+
+
+def _suspend(handle: JobHandle, reason: str) -> None:
+    """Leave the job resumable; where even that fails its leases run out and `resume` takes it up all the same."""
+    try:
+        with handle.database.transaction(durable=True) as conn:
+            states.suspend(conn, handle.id, reason)
+    except DatabaseFault as fault:
+        raise DatabaseFault(f"{reason}; and the job could not be suspended: {fault}") from fault
+
+
+def judge(outcome: Outcome, job: str, violations: int) -> str | None:
+    """A line for an outcome that is neither good nor bad (paused, cancelled by somebody); raises RunFailed for bad.
+
+    A job that completed, with exceptions or without, is good when its counts add up.
+    """
+    if outcome.state is JobState.SUSPENDED:
+        raise RunFailed(f"job {job} is suspended: {outcome.reason}; mend that, then `edbench resume {job}`")
+    if outcome.state is JobState.FAILED:
+        raise RunFailed(f"job {job} failed: {outcome.reason}; `edbench job {job}` shows how far it came")
+    if outcome.state is JobState.PAUSED:
+        return f"job {job} was paused by another command; go on with `edbench resume {job}`"
+    if outcome.state is JobState.CANCELLED:
+        return f"job {job} was cancelled by another command; `edbench delete {job}` removes what it wrote"
+    if not outcome.state.over:
+        raise RunFailed(f"job {job} is {outcome.state} still; see `edbench job {job}`")
+    if violations:
+        raise RunFailed(f"job {job}: the counts of {violations} containers do not add up; see `edbench job {job}`")
+    return None

@@ -1,0 +1,232 @@
+"""A job's life through the controller, on a real database."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import uuid
+from pathlib import Path
+
+import pytest
+
+from controller.counts import count_job, counts_json
+from controller.databases import JobHandle, find_job, newest_jobs
+from controller.jobs import (
+    cancel_job,
+    create_discovery_job,
+    delete_job,
+    job_directory,
+    pause_job,
+    prepare_source,
+    resume_job,
+    settle_job,
+    wait_for_orphan,
+)
+from controller.monitor import LOST_SECONDS, wait
+from core.errors import DatabaseFault, SystemFault, UsageError
+from core.operations import NullRecorder
+from core.records import JobOptions, JobState, Phase
+from core.storage import Storage
+from sql import ledger, states, workers
+from sql.jobs import custodians, get_job
+from sql.session import Database
+
+pytestmark = pytest.mark.services
+
+FILER = Storage(NullRecorder())
+
+
+class FastClock:
+    """A clock whose sleeps cost no time."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_000.0
+
+    def now(self) -> float:
+        return self.seconds
+
+    def monotonic_ns(self) -> int:
+        return int(self.seconds * 1e9)
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+@pytest.fixture
+def handle(database: Database, tmp_path: Path) -> JobHandle:
+    """A fresh job over two custodians and a stray file."""
+    source = tmp_path / "source"
+    for name in ("anna", "bert"):
+        (source / name).mkdir(parents=True)
+    (source / "stray.txt").write_bytes(b"x")
+    prepared = prepare_source(FILER, source)
+    job = create_discovery_job(
+        database, FILER, tmp_path / "store", prepared, JobOptions(), client="c", project="p", workers=2, slots=4
+    )
+    with database.transaction() as conn:
+        return JobHandle(database, get_job(conn, job))
+
+
+def claim_one(handle: JobHandle) -> None:
+    """Have one task run."""
+    with handle.database.transaction() as conn:
+        task = ledger.dispatch(conn, handle.id, 1)[0]
+        assert ledger.claim(conn, task, "w1", 0) is not None
+
+
+def test_a_job_is_created_whole(handle: JobHandle, tmp_path: Path) -> None:
+    """Custodians, first walk tasks, plan and folder are there when the job is."""
+    with handle.database.transaction() as conn:
+        assert [c.name for c in custodians(conn, handle.id)] == [b"anna", b"bert", b"_root"]
+        assert len(ledger.dispatch(conn, handle.id, 100)) == 3
+    assert os.path.isdir(job_directory(tmp_path / "store", handle.id))
+    assert handle.job.source == os.fsencode(tmp_path / "source")
+    assert handle.job.name == "source"
+    summary = newest_jobs([handle.database])[0][1]
+    assert (summary.client, summary.project, summary.workers_planned, summary.slots_planned) == ("c", "p", 2, 4)
+
+
+def test_jobs_are_found_by_what_people_type(handle: JobHandle) -> None:
+    """A whole id, an unambiguous beginning, and `last`; anything else is a usage error."""
+    databases = [handle.database]
+    for text in (str(handle.id), handle.id.hex[:6], str(handle.id).upper()[:10], "last", "LAST"):
+        assert find_job(databases, text).id == handle.id
+    other = "f" if handle.id.hex[0] != "f" else "e"
+    for text in (other, "nonsense", ""):
+        with pytest.raises(UsageError):
+            find_job(databases, text)
+
+
+def test_no_job_at_all_is_said(database: Database) -> None:
+    """`last` of nothing tells how to make one."""
+    with pytest.raises(UsageError, match="edbench discover"):
+        find_job([database], "last")
+
+
+def test_an_ambiguous_beginning_is_refused(handle: JobHandle, tmp_path: Path) -> None:
+    """Two jobs that begin alike: more digits are asked for, none is taken by luck."""
+    twin = uuid.UUID(hex=handle.id.hex[:-1] + ("0" if handle.id.hex[-1] != "0" else "1"))
+    with handle.database.transaction() as conn:
+        conn.exec_driver_sql(
+            "INSERT INTO job SELECT (jsonb_populate_record(j, jsonb_build_object('id', %(twin)s::text))).* FROM job j",
+            {"twin": str(twin)},
+        )
+    with pytest.raises(UsageError, match="more digits"):
+        find_job([handle.database], handle.id.hex[:8])
+
+
+def test_pause_resume_and_cancel(handle: JobHandle) -> None:
+    """With nothing running the requests take effect at once, and each is refused where it makes no sense."""
+    assert pause_job(handle) is JobState.PAUSED
+    with pytest.raises(UsageError, match="only a running job"):
+        pause_job(handle)
+    assert resume_job(handle, attach=False) is JobState.RUNNING
+    with pytest.raises(UsageError):
+        resume_job(handle, attach=False)
+    assert cancel_job(handle) is JobState.CANCELLED
+    for refused in (cancel_job, pause_job):
+        with pytest.raises(UsageError):
+            refused(handle)
+
+
+def register_worker(handle: JobHandle) -> uuid.UUID:
+    """A worker that lives."""
+    incarnation = uuid.uuid4()
+    with handle.database.transaction() as conn:
+        workers.register(conn, incarnation=incarnation, name="w1", host="h", pid=1, boot_id="b", slots=4, version="0")
+    return incarnation
+
+
+def test_a_pause_waits_for_what_runs_but_not_for_the_dead(handle: JobHandle) -> None:
+    """While a worker lives the job is pausing; once all are gone, what they had is given back and it is paused."""
+    worker = register_worker(handle)
+    claim_one(handle)
+    assert pause_job(handle) is JobState.PAUSING
+    assert settle_job(handle, FastClock(), 5.0) is JobState.PAUSING
+    with handle.database.transaction() as conn:
+        workers.stopped(conn, worker)
+    assert settle_job(handle, FastClock(), 5.0) is JobState.PAUSED
+
+
+def test_an_orphan_is_taken_up_again(handle: JobHandle) -> None:
+    """A job that runs on paper while no worker lives was left by a killed command: `resume` goes on with it, and
+    does not wait for its leases."""
+    claim_one(handle)
+    wait_for_orphan(handle, FastClock())
+    assert resume_job(handle, attach=True) is JobState.RUNNING
+    with handle.database.transaction() as conn:
+        assert len(ledger.dispatch(conn, handle.id, 100)) == 3
+
+
+def test_a_job_with_workers_at_it_is_not_resumed(handle: JobHandle) -> None:
+    """A second command may not think itself the owner of what another one is running."""
+    register_worker(handle)
+    clock = FastClock()
+    begin = clock.seconds
+    wait_for_orphan(handle, clock)
+    assert clock.seconds - begin >= workers.LIVE_SECONDS
+    with pytest.raises(UsageError, match="workers at it"):
+        resume_job(handle, attach=True)
+
+
+def test_delete_removes_rows_and_files_but_not_of_a_running_job(handle: JobHandle, tmp_path: Path) -> None:
+    """What is deleted is gone from the database and from the filer; the source stays; a running job stays whole."""
+    root = tmp_path / "store"
+    directory = Path(os.fsdecode(job_directory(root, handle.id)))
+    (directory / "items" / "ab").mkdir(parents=True)
+    (directory / "items" / "ab" / "file").write_bytes(b"x")
+    with pytest.raises(UsageError, match="edbench cancel"):
+        delete_job(handle, FILER, root)
+    assert (directory / "items" / "ab" / "file").exists()
+    cancel_job(handle)
+    delete_job(handle, FILER, root)
+    assert not directory.exists()
+    assert (tmp_path / "source" / "stray.txt").exists()
+    assert newest_jobs([handle.database]) == []
+    with handle.database.transaction() as conn:
+        for name in ("task", "custodian"):
+            assert conn.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar_one() == 0
+
+
+def test_waiting_ends_when_the_job_comes_to_rest(handle: JobHandle) -> None:
+    """Snapshots go on while it runs, and the last one says how it stands and why."""
+    seen = []
+    for snapshot in wait(handle, FastClock(), check=lambda: None, say=pytest.fail):
+        seen.append(snapshot)
+        if len(seen) == 3:
+            with handle.database.transaction() as conn:
+                states.suspend(conn, handle.id, "the filer is gone")
+    assert [s.state for s in seen] == [JobState.RUNNING] * 3 + [JobState.SUSPENDED]
+    assert seen[-1].reason == "the filer is gone"
+    assert {s.phase for s in seen} == {Phase.WALK}
+
+
+def test_waiting_ends_when_the_workers_do(handle: JobHandle) -> None:
+    """A cluster that cannot stay up is noticed at the next look, not never."""
+    looks = itertools.count()
+
+    def check() -> None:
+        if next(looks) == 2:
+            raise SystemFault("w1 ended 5 times")
+
+    with pytest.raises(SystemFault, match="w1"):
+        list(wait(handle, FastClock(), check=check, say=pytest.fail))
+
+
+def test_a_lost_database_is_waited_for_a_while(handle: JobHandle) -> None:
+    """One line when it goes, and a fault when it stays away; a short outage ends nothing."""
+    gone = Database("db1", "postgresql+psycopg2://nobody@127.0.0.1:1/db1")
+    said: list[str] = []
+    clock = FastClock()
+    begin = clock.seconds
+    with pytest.raises(DatabaseFault):
+        list(wait(JobHandle(gone, handle.job), clock, check=lambda: None, say=said.append))
+    assert LOST_SECONDS <= clock.seconds - begin <= LOST_SECONDS + 2
+    assert len(said) == 1
+
+
+def test_counts_of_a_fresh_job(handle: JobHandle) -> None:
+    """`edbench job` works from the first second on."""
+    shown = counts_json(count_job(handle))
+    assert (shown["items"], shown["violations"], shown["elapsed_s"]) == (0, [], 0.0)
+    assert shown["phases"]["walk"]["tasks_open"] == 3

@@ -1,0 +1,155 @@
+"""What a finished job's result, item list and search say."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.databases import JobHandle, open_databases
+from controller.items import FIELDS, csv_row, stream_items
+from controller.results import job_result
+from controller.search import search_job, search_shard
+from controller.shards import opened_shards
+from core.errors import UsageError
+from dataset_gen import manifest as m
+from sql.jobs import get_job
+from worker.indexes.base import IndexDocument
+from worker.indexes.registry import new_writer, open_reader
+
+pytestmark = pytest.mark.services
+
+KEYS = [
+    "job_id",
+    "state",
+    "workers",
+    "slots",
+    "index_engine",
+    "passes",
+    "elapsed_s",
+    "raw_bytes",
+    "discovered_bytes",
+    "expansion",
+    "index_bytes",
+    "gb_per_hour_raw",
+    "gb_per_hour_discovered",
+    "items",
+    "items_per_second",
+    "containers",
+    "exceptions",
+    "children",
+    "phases",
+    "calls",
+]
+
+
+@pytest.fixture
+def handle(finished: Any) -> Iterator[JobHandle]:
+    """The finished job; for reading only."""
+    database = open_databases(finished.settings)[0]
+    with database.transaction() as conn:
+        yield JobHandle(database, get_job(conn, finished.job))
+    database.dispose()
+
+
+def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> None:
+    """Every promised key is there, and bytes, items and children are those of the ground truth."""
+    result = json.loads(json.dumps(job_result(handle, finished.settings)))
+    truth = json.loads((finished.corpus / "dataset.json").read_text())
+    assert set(KEYS) <= set(result)
+    assert result["raw_bytes"] == truth["raw_bytes"]
+    assert result["items"] == truth["items"]
+    assert result["discovered_bytes"] == truth["discovered_bytes"]
+    assert result["expansion"] == pytest.approx(truth["expansion"], abs=1e-3)
+    children = result["children"]
+    assert children["expected"] == children["emitted"] + children["failed"] > 0
+    assert result["violations"] == []
+    assert list(result["phases"]) == ["walk", "expand", "index", "finalise"]
+    assert (result["workers"], result["slots"], result["passes"]) == (1, 2, 2)
+    assert any("cache state unknown" in label for label in result["labels"])
+
+
+def test_rates_follow_from_bytes_and_elapsed(finished: Any, handle: JobHandle) -> None:
+    """GB/hour is decimal GB over elapsed, raw and discovered apart."""
+    result = job_result(handle, finished.settings)
+    for kind in ("raw", "discovered"):
+        rate = result[f"{kind}_bytes"] / 1e9 / result["elapsed_s"] * 3600
+        assert result[f"gb_per_hour_{kind}"] == pytest.approx(rate, rel=2e-3)
+    assert result["items_per_second"] == pytest.approx(result["items"] / result["elapsed_s"], rel=2e-3)
+
+
+def test_calls_are_complete(finished: Any, handle: JobHandle) -> None:
+    """Every loose file was opened in both passes, every child created and renamed once: no record was lost."""
+    result = job_result(handle, finished.settings)
+    calls = result["calls"]
+    with handle.database.transaction() as conn:
+        written = conn.exec_driver_sql("SELECT count(*) FROM item WHERE location IS NOT NULL").scalar_one()
+        loose = conn.exec_driver_sql("SELECT count(*) FROM item WHERE parent IS NULL").scalar_one()
+    assert result["calls_complete"]
+    assert result["frames_lost"] == 0
+    assert calls["rename"]["count"] >= written
+    assert calls["open"]["count"] >= loose
+    assert calls["read"]["bytes"] >= result["raw_bytes"]
+    assert set(calls["read"]) == {"count", "bytes", "errors", "p50_us", "p99_us", "max_us"}
+    assert calls["read"]["p50_us"] <= calls["read"]["p99_us"] <= calls["read"]["max_us"]
+
+
+def test_every_item_is_listed_once_with_all_fields(finished: Any, handle: JobHandle) -> None:
+    """The list is the manifest's, item for item; lossy names come in base64 too; CSV rows have all columns."""
+    items = list(stream_items(handle))
+    truth = m.read_manifest(finished.corpus / m.FILE_NAME)
+    assert sorted(item["container_path"] for item in items) == sorted(truth[m.CONTAINER_PATH].to_pylist())
+    assert all(set(FIELDS) - {"name_b64"} <= set(item) <= set(FIELDS) for item in items)
+    assert any("name_b64" in item for item in items)  # the hostile names
+    assert all(len(csv_row(item)) == len(FIELDS) for item in items)
+    assert all(item["text_state"] and item["shard"] for item in items)
+    ids = {item["id"] for item in items}
+    assert len(ids) == len(items)
+    assert all(item["parent"] is None or item["parent"] in ids for item in items)
+
+
+def test_search_finds_planted_terms_with_their_circumstances(finished: Any, handle: JobHandle) -> None:
+    """A hit names item, family, custodian and path and shows the word in its text."""
+    truth = m.read_manifest(finished.corpus / m.FILE_NAME).to_pylist()
+    row = next(row for row in truth if row[m.TERMS] and row[m.FAULT] is None)
+    term = row[m.TERMS][0]
+    found = search_job(handle, finished.settings, f'"{term}"', 100)
+    hit = next(hit for hit in found if list(hit.container_path) == row[m.CONTAINER_PATH])
+    assert (hit.custodian, hit.kind, hit.media_type) == (row[m.CUSTODIAN], row[m.KIND], row[m.MEDIA_TYPE])
+    assert hit.to_json()["item"] == str(hit.item)
+    only = search_job(handle, finished.settings, f'"{term}" AND custodian:nobody', 100)
+    assert only == []
+    with pytest.raises(UsageError):
+        search_job(handle, finished.settings, '"open', 10)
+
+
+def test_a_ghost_is_never_a_hit(copy: Any, tmp_path: Path) -> None:
+    """Documents of attempts that were lost stay in their shards; only the one the database names counts."""
+    item, shard, task, attempt = copy.run("SELECT item, shard, task, attempt FROM item_index ORDER BY item LIMIT 1")[0]
+    writer = new_writer("tantivy", tmp_path / "shard")
+    for ghost in range(7):
+        writer.add(IndexDocument(item=item, owner=f"{task}:{attempt + 1 + ghost}", body="apparition apparition"))
+    writer.add(IndexDocument(item=item, owner=f"{task}:{attempt}", body="one apparition among many words"))
+    writer.commit(tmp_path / "snapshot")
+    writer.close()
+    reader = open_reader("tantivy", tmp_path / "snapshot", tmp_path / "view")
+    with copy.handle.database.transaction() as conn:
+        found = search_shard(conn, copy.handle.id, shard, reader, "apparition", 2)
+        elsewhere = search_shard(conn, copy.handle.id, copy.handle.id, reader, "apparition", 2)
+    assert [(hit.item, "many" in hit.snippet) for hit in found] == [(item, True)]
+    assert elsewhere == []
+
+
+def test_all_shards_are_asked(finished: Any, handle: JobHandle) -> None:
+    """Everything that is indexed is found, whichever shard holds it."""
+    with opened_shards(handle, finished.settings) as readers:
+        assert len(readers) >= 1
+    with handle.database.transaction() as conn:
+        mails = conn.exec_driver_sql("SELECT count(*) FROM item WHERE media_type = 'message/rfc822'").scalar_one()
+    assert len(search_job(handle, finished.settings, 'type:"message/rfc822"', 10_000)) == mails
+    assert os.listdir(finished.settings.scratch)  # views were made there and are gone
+    assert not list(finished.settings.scratch.glob("search-*"))

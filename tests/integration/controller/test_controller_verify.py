@@ -1,0 +1,161 @@
+"""`verify` finds nothing in a sound job, and each thing that is spoiled."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from controller.databases import LAST, find_job
+from controller.shards import opened_shards
+from controller.verify import Verification, choose_manifest, verify_job
+from controller.verify_tables import copy_rows
+from core.errors import RunFailed, UsageError
+from core.places import items_location
+from dataset_gen import manifest as m
+from sql.session import Database
+
+pytestmark = pytest.mark.services
+
+
+def verified(copy: Any, manifest: Path | None) -> Verification:
+    """The verification of a copy."""
+    return verify_job(copy.handle, copy.settings, copy.storage, manifest, examples=3, progress=lambda line: None)
+
+
+def manifest_of(copy: Any) -> Path:
+    """The manifest beside the source."""
+    found = choose_manifest(copy.handle, None, internal=False)
+    assert found is not None
+    return found
+
+
+def test_a_sound_job_has_no_difference(copy: Any) -> None:
+    """Database, index and filer agree with the ground truth, and everything was looked at."""
+    found = verified(copy, manifest_of(copy))
+    assert found.counts == ()
+    assert found.items == found.truth == found.documents - found.ghosts > 100
+    assert found.terms > 0
+    assert found.files == copy.run("SELECT count(*) FROM item WHERE parent IS NOT NULL AND location IS NOT NULL")[0][0]
+    assert found.to_json()["differences"] == 0
+
+
+ONE_FILE = "(SELECT id FROM item WHERE parent IS NULL AND NOT container AND media_type = 'application/pdf' LIMIT 1)"
+ONE_CHILD = "(SELECT id FROM item WHERE parent IS NOT NULL AND location IS NOT NULL AND NOT container LIMIT 1)"
+ONE_CONTAINER = "(SELECT item FROM container_count WHERE announced IS NOT NULL ORDER BY item LIMIT 1)"
+
+SPOILS = [
+    (f"DELETE FROM item WHERE id = {ONE_FILE}", {"missing"}),
+    (
+        "INSERT INTO item SELECT (jsonb_populate_record(i, jsonb_build_object('id', gen_random_uuid(),"
+        f" 'container_path', ARRAY['made up']))).* FROM item i WHERE id = {ONE_FILE}",
+        {"extra", "without text state", "wrong index document", "wrong relation"},
+    ),
+    (f"UPDATE item SET sha256 = '\\x00' WHERE id = {ONE_FILE}", {"wrong sha256"}),
+    (f"UPDATE item SET bytes = bytes + 1 WHERE id = {ONE_FILE}", {"wrong bytes"}),
+    (f"UPDATE item SET name = name || 'x' WHERE id = {ONE_FILE}", {"wrong name"}),
+    (f"UPDATE item SET kind = 'message' WHERE id = {ONE_FILE}", {"wrong kind"}),
+    (f"UPDATE item SET media_type = 'text/plain' WHERE id = {ONE_FILE}", {"wrong media type"}),
+    (f"UPDATE item SET ordinal = '#999999' WHERE id = {ONE_FILE}", {"wrong ordinal"}),
+    (f"UPDATE item SET family_id = {ONE_FILE} WHERE id = {ONE_CHILD}", {"wrong family", "wrong relation"}),
+    (f"UPDATE item_text SET pages = pages + 1 WHERE item = {ONE_FILE}", {"wrong pages"}),
+    ("UPDATE custodian SET display = 'somebody else' WHERE number = 0", {"wrong custodian"}),
+    ("DELETE FROM exception WHERE code = 'zero_bytes'", {"wrong exceptions"}),
+    (
+        "INSERT INTO exception (job, item, code, level, phase, detail, task, attempt)"
+        f" SELECT job, id, 'timeout', 'item', 'index', '', 1, 1 FROM item WHERE id = {ONE_FILE}",
+        {"wrong exceptions"},
+    ),
+    (
+        f"UPDATE container_count SET failed = failed + 1 WHERE item = {ONE_CONTAINER}",
+        {"wrong children", "children that do not add up"},
+    ),
+    (f"DELETE FROM item_text WHERE item = {ONE_CHILD}", {"without text state"}),
+    ("UPDATE item_index SET attempt = attempt + 1", {"wrong index document", "term not found"}),
+    (f"DELETE FROM item_index WHERE item = {ONE_FILE}", {"wrong index document"}),
+]
+
+
+@pytest.mark.parametrize(("statement", "expected"), SPOILS, ids=[" + ".join(sorted(what)) for _, what in SPOILS])
+def test_what_is_spoiled_is_found(copy: Any, statement: str, expected: set[str]) -> None:
+    """Each check has teeth: a verify that overlooks one kind of damage would be worth nothing."""
+    copy.run(statement)
+    found = verified(copy, manifest_of(copy))
+    sorts = {count.what for count in found.counts}
+    assert expected <= sorts
+    assert sorts - expected <= {"wrong duplicate group", "term not found"}  # what the one thing entails
+    assert found.differences > 0
+    assert {example.what for example in found.examples} == sorts
+
+
+def test_files_on_the_filer_are_looked_at(copy: Any) -> None:
+    """A written child that is gone, has another size, or belongs to no item is a difference without any manifest."""
+    rows = copy.run("SELECT location FROM item WHERE location IS NOT NULL AND bytes > 0 ORDER BY id LIMIT 2")
+    gone, short = (copy.settings.storage / os.fsdecode(bytes(row[0])) for row in rows)
+    gone.unlink()
+    short.write_bytes(b"")
+    folder = copy.settings.storage / os.fsdecode(items_location(copy.handle.id))
+    (folder / "stray").write_bytes(b"x")
+    (folder / uuid.uuid4().hex).write_bytes(b"x")
+    found = verified(copy, None)
+    assert {(count.what, count.items) for count in found.counts if count.what.startswith("extra")} == {
+        ("extra file on the filer", 2)
+    }
+    assert found.of("wrong file on the filer") == 2
+
+
+def test_a_term_that_is_found_elsewhere_is_wrong(copy: Any, tmp_path: Path) -> None:
+    """Searching a planted term gives exactly the items it was planted in, no others."""
+    table = m.read_manifest(manifest_of(copy))
+    planted = table[m.TERMS].to_pylist()
+    row = next(n for n, terms in enumerate(planted) if terms)
+    everywhere = planted[row][0]
+    planted[row] = []
+    other = next(n for n, terms in enumerate(planted) if not terms and n != row)
+    planted[other] = [everywhere]
+    at = m.SCHEMA.get_field_index(m.TERMS)
+    spoiled = table.set_column(at, m.SCHEMA.field(at), pa.array(planted, pa.list_(pa.string())))
+    m.write_manifest(spoiled, tmp_path / "manifest.parquet")
+    found = verified(copy, tmp_path / "manifest.parquet")
+    assert found.of("term found elsewhere") >= 1
+    assert found.of("term not found") == 1
+
+
+def test_a_lost_shard_is_a_failed_run(copy: Any) -> None:
+    """A shard that the database names but the storage root does not hold is said in one line."""
+    copy.settings.storage.rename(copy.settings.storage.with_name("elsewhere"))
+    with pytest.raises(RunFailed, match="EDBENCH_STORAGE"), opened_shards(copy.handle, copy.settings):
+        pass
+
+
+def test_without_a_manifest_internal_has_to_be_asked_for(copy: Any, tmp_path: Path) -> None:
+    """Exit status 0 must never mean less than the reader thinks."""
+    copy.run("UPDATE job SET source = %(path)s", path=os.fsencode(tmp_path))
+    handle = find_job([copy.handle.database], LAST)
+    with pytest.raises(UsageError, match="--internal"):
+        choose_manifest(handle, None, internal=False)
+    assert choose_manifest(handle, None, internal=True) is None
+    with pytest.raises(UsageError, match="exclude each other"):
+        choose_manifest(handle, tmp_path, internal=True)
+
+
+texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(texts, st.lists(texts, max_size=3), st.binary(max_size=20)), max_size=5))
+def test_copied_values_come_back(database: Database, rows: list[tuple[str, list[str], bytes]]) -> None:
+    """Tabs, backslashes, quotes, braces, newlines and any bytes survive the way into the temporary tables."""
+    with database.transaction() as conn:
+        conn.exec_driver_sql("CREATE TEMP TABLE t (n int, a text, b text[], c bytea, d bool, e int) ON COMMIT DROP")
+        copied = copy_rows(conn, "t", "nabcde", ((n, a, b, c, n % 2 == 0, None) for n, (a, b, c) in enumerate(rows)))
+        back = conn.exec_driver_sql("SELECT a, b, c, d, e FROM t ORDER BY n").all()
+    assert copied == len(rows)
+    assert [(a, b, bytes(c)) for a, b, c, _, _ in back] == rows
+    assert [(d, e) for _, _, _, d, e in back] == [(n % 2 == 0, None) for n in range(len(rows))]

@@ -1,0 +1,102 @@
+"""What people see."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from cli.output import bytes_text, write_json
+from cli.search import highlighted
+from cli.show import show_result, table
+from core.errors import RunFailed
+
+
+def result(**changes: Any) -> dict[str, Any]:
+    """A result as `job_result` gives it."""
+    return {
+        "state": "completed_with_exceptions",
+        "reason": None,
+        "elapsed_s": 12.0,
+        "phases": {"walk": 1.0, "expand": 11.0},
+        "raw_bytes": 45_000_000_000,
+        "gb_per_hour_raw": 9.5,
+        "discovered_bytes": 75_000_000_000,
+        "gb_per_hour_discovered": 15.8,
+        "expansion": 1.667,
+        "items": 1_000_000,
+        "items_per_second": 58.0,
+        "containers": 3,
+        "children": {"expected": 10, "emitted": 8, "failed": 2},
+        "violations": [],
+        "index_bytes": 7,
+        "index_engine": "tantivy",
+        "workers": 15,
+        "slots": 4,
+        "passes": 2,
+        "fsync": "none",
+        "labels": ["local storage (ext4), cache state unknown"],
+        "exceptions": {"encrypted": 3},
+        "calls": {"read": {"count": 5, "bytes": 10, "errors": 0, "p50_us": 1.0, "p99_us": 2.0, "max_us": 3.0}},
+    } | changes
+
+
+def shown(data: dict[str, Any]) -> str:
+    """The summary as text."""
+    out = io.StringIO()
+    show_result(Console(file=out, width=160), data)
+    return out.getvalue()
+
+
+def test_the_summary_names_both_rates_and_what_they_were_measured_on() -> None:
+    """GB/hour says whether raw or discovered, and the labels stand beside it."""
+    text = shown(result())
+    for piece in (
+        "raw         45.0 GB, 9.5 GB/hour",
+        "discovered  75.0 GB, 15.8 GB/hour",
+        "cache state unknown",
+        "adds up",
+    ):
+        assert piece in text
+    assert "DOES NOT" not in text
+
+
+def test_counts_that_do_not_add_up_are_shouted() -> None:
+    """A broken promise is not hidden in a table."""
+    assert "DOES NOT ADD UP" in shown(result(children={"expected": 11, "emitted": 8, "failed": 2}))
+    assert "DOES NOT ADD UP: a.zip" in shown(result(violations=["a.zip: expected 3, emitted 1, failed 1, rows 1"]))
+
+
+def test_names_are_never_taken_for_markup() -> None:
+    """A file called [red] or [/] is shown as it is called."""
+    out = io.StringIO()
+    Console(file=out, width=80).print(table(("name",), [("[red]x[/] [/bold]",)]))
+    assert "[red]x[/] [/bold]" in out.getvalue()
+
+
+def test_matches_are_bold_and_nothing_is_lost() -> None:
+    """The marks of a snippet become style; its text stays."""
+    text = highlighted("one \x02two\x03 three\nfour \x02five\x03")
+    assert text.plain == "one two three four five"
+    assert [text.plain[span.start : span.end] for span in text.spans] == ["two", "five"]
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "text"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (999_960, "1.0 MB"), (45_000_000_000, "45.0 GB")],
+)
+def test_sizes_are_decimal(nbytes: int, text: str) -> None:
+    """1 GB is 10⁹ bytes everywhere."""
+    assert bytes_text(nbytes) == text
+
+
+def test_a_json_file_is_whole_or_not_there(tmp_path: Path) -> None:
+    """A reader never meets half a result, and a directory that went away is said in one line."""
+    write_json(tmp_path / "r.json", {"name": "ü"})
+    assert (tmp_path / "r.json").read_text(encoding="utf-8") == '{\n  "name": "ü"\n}\n'
+    assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
+    with pytest.raises(RunFailed, match="cannot be written"):
+        write_json(tmp_path / "gone" / "r.json", {})

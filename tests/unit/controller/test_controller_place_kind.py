@@ -1,0 +1,40 @@
+"""What kind of storage a result is labelled with."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.place_kind import file_system_of, storage_label
+
+MOUNTS = rb"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+40 22 0:40 / /mnt/filer rw,relatime shared:5 - nfs4 10.0.0.1:/export rw,vers=4.2
+41 22 0:41 / /mnt/my\040filer rw shared:6 - cifs //host/share rw
+42 22 0:42 / /mnt rw - tmpfs tmpfs rw
+43 42 0:43 / /mnt/over rw - xfs /dev/sdb1 rw
+44 42 0:44 / /mnt/over rw - tmpfs tmpfs rw
+not a mount line
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/home", "ext4"),
+        ("/mnt/filer", "nfs4"),
+        ("/mnt/filer/deep/down", "nfs4"),
+        ("/mnt/filer2", "tmpfs"),
+        ("/mnt/my filer/x", "cifs"),
+        ("/mnt/over/x", "tmpfs"),
+    ],
+)
+def test_the_innermost_and_latest_mount_counts(path: str, kind: str) -> None:
+    """Whole path elements, octal escapes, and mounts over mounts, as proc_pid_mountinfo(5) has them."""
+    assert file_system_of(path, MOUNTS) == kind
+
+
+def test_labels_name_network_memory_and_local() -> None:
+    """A figure of local storage must never look like one of a filer."""
+    assert storage_label("/mnt/filer/x", MOUNTS) == "network storage (nfs4)"
+    assert storage_label("/mnt/x", MOUNTS) == "memory (tmpfs)"
+    assert storage_label("/home", MOUNTS) == "local storage (ext4)"
+    assert storage_label("/home", b"") == "local storage (unknown)"

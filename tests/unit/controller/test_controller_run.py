@@ -1,0 +1,43 @@
+"""How the end of a job becomes the end of a command."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.run import Outcome, judge
+from core.errors import RunFailed
+from core.records import JobState
+
+
+def outcome(state: JobState, reason: str | None = None) -> Outcome:
+    """A job that came to rest so."""
+    return Outcome(state=state, reason=reason, interrupted=False, calls_complete=True)
+
+
+@pytest.mark.parametrize("state", [JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS])
+def test_a_completed_job_is_good_when_its_counts_add_up(state: JobState) -> None:
+    """Exceptions are results; counts that do not add up are a failed run."""
+    assert judge(outcome(state), "j", 0) is None
+    with pytest.raises(RunFailed, match="do not add up"):
+        judge(outcome(state), "j", 3)
+
+
+def test_a_suspended_job_says_why_and_how_to_go_on() -> None:
+    """The reason and the next command are in the line."""
+    with pytest.raises(RunFailed, match=r"the filer is full.*edbench resume j"):
+        judge(outcome(JobState.SUSPENDED, "the filer is full"), "j", 0)
+
+
+@pytest.mark.parametrize("state", [JobState.FAILED, JobState.RUNNING, JobState.PAUSING])
+def test_anything_unfinished_is_a_failed_run(state: JobState) -> None:
+    """Status 0 is never given to a job that did not end well."""
+    with pytest.raises(RunFailed):
+        judge(outcome(state), "j", 0)
+
+
+@pytest.mark.parametrize(("state", "word"), [(JobState.PAUSED, "resume"), (JobState.CANCELLED, "delete")])
+def test_what_another_command_did_is_no_failure(state: JobState, word: str) -> None:
+    """Somebody wanted it so: a clear line with what can be done next, status 0."""
+    remark = judge(outcome(state), "j", 0)
+    assert remark is not None
+    assert f"edbench {word} j" in remark

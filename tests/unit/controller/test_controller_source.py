@@ -1,0 +1,104 @@
+"""What is looked at before a job is created."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+
+import pytest
+
+from controller.source import custodians_of, first_tasks, prepare_source, refuse_own_output
+from core.errors import UsageError
+from core.operations import NullRecorder
+from core.records import Phase
+from core.settings import Settings
+from core.storage import Storage
+
+FILER = Storage(NullRecorder())
+
+
+def test_a_source_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """A typing error costs one line, not a job."""
+    with pytest.raises(UsageError, match="does not exist"):
+        prepare_source(FILER, tmp_path / "nope")
+
+
+def test_a_file_is_no_source(tmp_path: Path) -> None:
+    """A source is a directory."""
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(UsageError, match="not a directory"):
+        prepare_source(FILER, tmp_path / "file")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_source_is_refused(tmp_path: Path) -> None:
+    """Nothing starts over a directory that cannot be listed."""
+    tmp_path.chmod(0o000)
+    try:
+        with pytest.raises(UsageError, match="cannot be listed"):
+            prepare_source(FILER, tmp_path)
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_first_level_directories_are_custodians(tmp_path: Path) -> None:
+    """Sorted by bytes, names that are not UTF-8 included; files above them belong to _root."""
+    for name in (b"zoe", b"\xff\xfe", b"Anna"):
+        (tmp_path / os.fsdecode(name)).mkdir()
+    (tmp_path / "stray.txt").write_bytes(b"x")
+    source = prepare_source(FILER, tmp_path)
+    assert [(c.number, c.name) for c in custodians_of(source)] == [
+        (0, b"Anna"),
+        (1, b"zoe"),
+        (2, b"\xff\xfe"),
+        (3, b"_root"),
+    ]
+    tasks = first_tasks(source)
+    assert {task.phase for task in tasks} == {Phase.WALK}
+    directories = [base64.b64decode(task.payload["directories"][0]) for task in tasks]
+    assert directories == [b"Anna", b"zoe", b"\xff\xfe", b""]
+    assert [task.payload["files_only"] for task in tasks] == [False, False, False, True]
+    assert [task.payload["custodian"] for task in tasks] == [0, 1, 2, 3]
+
+
+def test_a_directory_called_root_shares_its_custodian(tmp_path: Path) -> None:
+    """Two custodians of one name would be one person counted twice."""
+    (tmp_path / "_root").mkdir()
+    (tmp_path / "stray.txt").write_bytes(b"x")
+    source = prepare_source(FILER, tmp_path)
+    assert [c.name for c in custodians_of(source)] == [b"_root"]
+    assert [task.payload["custodian"] for task in first_tasks(source)] == [0, 0]
+
+
+def test_an_empty_directory_has_no_tasks(tmp_path: Path) -> None:
+    """It gives a completed job with zero items, so there is nothing to begin with."""
+    source = prepare_source(FILER, tmp_path)
+    assert first_tasks(source) == []
+    assert custodians_of(source) == []
+
+
+def test_a_corpus_is_entered_at_data(tmp_path: Path) -> None:
+    """The manifest is no evidence: the source of a corpus is its `data`."""
+    (tmp_path / "data" / "anna").mkdir(parents=True)
+    (tmp_path / "manifest.parquet").write_bytes(b"")
+    source = prepare_source(FILER, tmp_path)
+    assert source.path == os.fsencode(tmp_path / "data")
+    assert source.manifest == tmp_path / "manifest.parquet"
+    assert source.corpus
+    assert source.inode == (tmp_path / "data").stat().st_ino
+    assert prepare_source(FILER, tmp_path / "data").manifest == source.manifest
+
+
+def test_a_source_may_not_hold_what_the_job_writes(tmp_path: Path) -> None:
+    """A job that finds its own output never ends."""
+    (tmp_path / "in").mkdir()
+    source = prepare_source(FILER, tmp_path / "in")
+    good = Settings(storage=tmp_path / "store", scratch=tmp_path / "scratch")
+    refuse_own_output(source, good)
+    refuse_own_output(source, Settings(storage=tmp_path / "input", scratch=tmp_path / "scratch"))
+    with pytest.raises(UsageError, match="EDBENCH_STORAGE"):
+        refuse_own_output(source, Settings(storage=tmp_path / "in" / "store", scratch=tmp_path / "scratch"))
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    with pytest.raises(UsageError, match="EDBENCH_SCRATCH"):
+        refuse_own_output(source, Settings(storage=tmp_path / "store", scratch=tmp_path / "link" / "scratch"))

@@ -1,0 +1,65 @@
+"""Loose files: their rows, and which of them are no regular files."""
+
+from __future__ import annotations
+
+import os
+import stat
+import uuid
+
+from core.errors import DocumentError, ExceptionCode
+from core.ids import item_id
+from core.names import display_name
+from core.records import Item, Kind
+
+UNKNOWN_TYPE = "application/octet-stream"
+DIRECTORY_TYPE = "inode/directory"
+
+_SPECIAL = (
+    (stat.S_ISLNK, "inode/symlink", ExceptionCode.SYMLINK, "a link; it is not followed"),
+    (stat.S_ISFIFO, "inode/fifo", ExceptionCode.SPECIAL_FILE, "a FIFO; it is not opened"),
+    (stat.S_ISSOCK, "inode/socket", ExceptionCode.SPECIAL_FILE, "a socket; it is not opened"),
+    (stat.S_ISCHR, "inode/chardevice", ExceptionCode.SPECIAL_FILE, "a character device; it is not opened"),
+    (stat.S_ISBLK, "inode/blockdevice", ExceptionCode.SPECIAL_FILE, "a block device; it is not opened"),
+)
+
+
+def special(mode: int) -> tuple[str, DocumentError] | None:
+    """Media type and exception of what is no regular file; None for a regular one."""
+    for matches, media_type, code, detail in _SPECIAL:
+        if matches(mode):
+            return media_type, DocumentError(code, detail)
+    return None
+
+
+def loose_row(
+    job: uuid.UUID,
+    custodian: int,
+    relative: bytes,
+    *,
+    media_type: str = UNKNOWN_TYPE,
+    container: bool = False,
+    size: int = 0,
+    sha256: bytes | None = None,
+    hashes: tuple[bytes | None, bytes | None] = (None, None),
+    mtime_ns: int | None = None,
+) -> Item:
+    """The row of a loose file; `relative` is its path bytes relative to the source, `hashes` a message's."""
+    ident = item_id(job, None, relative)
+    return Item(
+        id=ident,
+        parent=None,
+        family=None if container else ident,
+        custodian=custodian,
+        ordinal=relative,
+        depth=0,
+        name=os.path.basename(relative),
+        container_path=(display_name(relative),),
+        kind=Kind.LOOSE_FILE,
+        container=container,
+        media_type=media_type,
+        size=size,
+        sha256=sha256,
+        content_hash=hashes[0],
+        message_id_hash=hashes[1],
+        mtime_ns=mtime_ns,
+    )
