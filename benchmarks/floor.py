@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import DocumentError
+from core.names import display_name
 from core.operations import NullRecorder
 from core.records import Limits
 from core.storage import Storage
@@ -127,7 +128,8 @@ def _index(job: tuple[list[Written], str]) -> None:
                 body = handler.text(source, _LIMITS).text
             except DocumentError:
                 body = ""
-        writer.add(IndexDocument(item=uuid.uuid4(), owner="", body=body, type=media_type, path=path))
+        name = display_name(os.fsencode(path))
+        writer.add(IndexDocument(item=uuid.uuid4(), owner="", body=body, type=media_type, path=name))
     writer.commit(Path(directory) / "snapshots" / uuid.uuid4().hex)
 
 

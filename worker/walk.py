@@ -10,7 +10,7 @@ import os
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from core.errors import DocumentError, SourceFileError
 from core.records import NewTask, Phase, TaskResult
@@ -19,6 +19,7 @@ from worker.findings import Findings
 from worker.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, loose_row, special
 from worker.task import TaskWork, path_bytes, path_text
 
+_T = TypeVar("_T")
 DIRECTORIES_A_TASK = 64  # listed by one task; what lies deeper becomes follow-on tasks
 DIRECTORIES_A_FOLLOW_ON = 16
 
@@ -47,6 +48,7 @@ class _Walk:
                 todo.extend(below)
         self._cut_batch()
         self._follow_on(list(todo))
+        self._index_failed()
         return self.out.result()
 
     @property
@@ -106,7 +108,13 @@ class _Walk:
             payload = {"custodian": self.custodian, "directories": [path_text(d) for d in group], "files_only": False}
             self.out.follow_on.append(NewTask(phase=Phase.WALK, weight=len(group), payload=payload))
 
+    def _index_failed(self) -> None:
+        """What became an item here is found by its name like every other, in single-pass mode too."""
+        for group in _groups(self.out.items, self.work.job.options.batch_files):
+            payload = {"items": [item.id.hex for item in group]}
+            self.out.follow_on.append(NewTask(phase=Phase.INDEX, weight=len(group), payload=payload))
 
-def _groups(values: list[bytes], size: int) -> Iterator[list[bytes]]:
+
+def _groups(values: list[_T], size: int) -> Iterator[list[_T]]:
     for start in range(0, len(values), size):
         yield values[start : start + size]

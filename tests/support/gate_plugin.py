@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.records import Limits
-from worker.formats.base import Child, LeafHandler, Part, Source
+from worker.formats.base import Child, LeafHandler, Part, Source, Text
 
 WORD = b"GATE "
 MEDIA_TYPE = "application/x-gate"
 
 
 class GateHandler(LeafHandler):
-    """Waits in `children`; has no text."""
+    """Waits in `children`."""
 
     name = "gate"
     media_types: tuple[str, ...] = (MEDIA_TYPE,)
@@ -27,6 +27,9 @@ class GateHandler(LeafHandler):
         while not os.path.exists(f"{path}.open"):
             time.sleep(0.01)
         return iter(())
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        return Text(text="gate")
 
 
 HANDLERS = (GateHandler(),)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 from sqlalchemy import text
 
+import core
 from core.services.embedded import running_services
 from sql.session import Database
 
@@ -38,16 +41,38 @@ class Bench:
     home: Path
     corpus: Path
     env: dict[str, str] = field(default_factory=dict)
-    user: int | None = None  # whom commands run as, where we are root
+    python: str = sys.executable
+    user: int | None = None  # whom commands run as, where we are root: see `become`
+
+    def become(self, user: int) -> None:
+        """Have commands run as this user, to whom the directory is given; skips where that cannot be had."""
+        if shutil.which("setpriv") is None:
+            pytest.skip("there is no setpriv to become another user with")
+        self.user = user
+        os.chown(self.home, user, user)
+        environment = self._environment()
+        for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
+            self.python = python
+            # A shell in between: setpriv itself may still pass through directories that the user may not.
+            line = ["sh", "-c", 'exec "$0" -c "import cli.main, worker.app"', python]
+            if subprocess.run(self._as_user(line), env=environment, cwd="/", capture_output=True).returncode == 0:
+                return
+        pytest.skip(f"user {user} cannot run any interpreter with our packages")
+
+    def _as_user(self, command: list[str]) -> list[str]:
+        one = str(self.user)
+        return ["setpriv", "--reuid", one, "--regid", one, "--clear-groups", *command]
 
     def _command(self, arguments: tuple[str, ...]) -> list[str]:
         if self.user is None:
             return [str(EDBENCH), *arguments]
-        one = str(self.user)
-        return ["setpriv", "--reuid", one, "--regid", one, "--clear-groups", str(EDBENCH), *arguments]
+        return self._as_user([self.python, "-m", "cli.main", *arguments])
 
     def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_")}
+        if self.user is not None:  # another interpreter than ours does not know our packages
+            packages = [str(Path(core.__file__).parents[1]), str(Path(psutil.__file__).parents[1])]
+            kept |= {"PYTHONPATH": os.pathsep.join(packages), "PYTHONDONTWRITEBYTECODE": "1"}
         return kept | {
             "EDBENCH_STORAGE": str(self.home / "storage root"),
             "EDBENCH_SCRATCH": str(self.home / "scratch"),
@@ -79,10 +104,10 @@ class Bench:
             )
         return done
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Begin a command."""
+    def start(self, *arguments: str, under: Sequence[str] = ()) -> subprocess.Popen[str]:
+        """Begin a command, under another program (strace, say) if one is given."""
         return subprocess.Popen(
-            self._command(arguments),
+            [*under, *self._command(arguments)],
             env=self._environment(),
             cwd=self.home,
             stdout=subprocess.PIPE,

@@ -168,7 +168,7 @@ def make_tar(members: Mapping[str, bytes], *, mode: str = "w:gz", link: str | No
 def make_mail(subject: str, body: str = "hello\n", attachments: Mapping[str, bytes] | None = None) -> bytes:
     mail = EmailMessage()
     mail["From"], mail["To"], mail["Subject"] = "ann@example.org", "bob@example.org", subject
-    mail["Message-ID"] = f"<{abs(hash(subject)) % 1000}@example.org>"
+    mail["Message-ID"] = f"<{subject.encode().hex()}@example.org>"
     mail.set_content(body)
     for name, data in (attachments or {}).items():
         mail.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)

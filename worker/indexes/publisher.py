@@ -18,6 +18,8 @@ from core.storage import Storage
 from worker.indexes.base import Commit, IndexDocument, IndexWriter
 from worker.indexes.registry import new_writer
 
+FULL_BYTES = 128_000_000  # a shard of this size is closed and a fresh one begun: merging maps whole segments into
+# the slot's memory and writes them to the filer again, so what may be merged has to be bounded
 KEPT_OPEN = 2  # jobs a slot works on in turn; a shard closed for another job is never reopened
 
 
@@ -32,6 +34,7 @@ class OpenShard:
     local: Path
     published: set[str] = field(default_factory=set)
     commits: int = 0
+    size: int = 0  # bytes of the files published now
 
     def add(self, document: IndexDocument) -> None:
         """Queue one document for the next publication."""
@@ -49,6 +52,7 @@ class OpenShard:
         for gone in self.published - set(commit.files):  # a publication that failed half-way is gone on with
             storage.remove(os.path.join(target, os.fsencode(gone)), missing_ok=True)
             self.published.discard(gone)
+        self.size = sum((snapshot / name).stat().st_size for name in commit.files)
         shutil.rmtree(snapshot)
         shard = Shard(id=self.id, engine=self.engine, location=self.location, documents=commit.documents)
         return shard, written
@@ -77,6 +81,9 @@ class OpenShards:
     def of(self, job: uuid.UUID, engine: str) -> OpenShard:
         """This process's shard of a job, made when there is none."""
         shard = self._open.pop(job, None)
+        if shard is not None and shard.size >= FULL_BYTES:
+            shard.close()
+            shard = None
         if shard is None:
             while len(self._open) >= KEPT_OPEN:
                 self._open.pop(next(iter(self._open))).close()

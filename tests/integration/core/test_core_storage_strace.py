@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
+from strace_counts import SYSCALLS, kernel_counts, need_strace
 
 REPOSITORY = Path(__file__).parents[3]
-SYSCALLS = (
-    "open,openat,creat,read,readv,pread64,preadv,preadv2,write,writev,pwrite64,close,fsync,fdatasync,syncfs,"
-    "rename,renameat,renameat2,unlink,unlinkat,rmdir,mkdir,mkdirat,stat,lstat,newfstatat,statx,statfs"
-)
-
 # Does everything the storage layer can, twice over: with each fsync policy, with files small, large and missing.
 WORKLOAD = r"""
 import io, json, os, sys
@@ -76,62 +69,9 @@ print(json.dumps({
 }))
 """
 
-_LINE = re.compile(r"^(?:\d+ +)?(?:<\.\.\. )?(\w+)(?:\(| resumed>)(.*)\s=\s(-?\d+)", re.DOTALL)
-_CLASS = {
-    **dict.fromkeys(("read", "readv", "pread64", "preadv", "preadv2"), "read"),
-    **dict.fromkeys(("write", "writev", "pwrite64"), "write"),
-    **dict.fromkeys(("fsync", "fdatasync", "syncfs"), "fsync"),
-    **dict.fromkeys(("rename", "renameat", "renameat2"), "rename"),
-    **dict.fromkeys(("unlink", "unlinkat", "rmdir"), "remove"),
-    **dict.fromkeys(("mkdir", "mkdirat"), "mkdir"),
-    **dict.fromkeys(("stat", "lstat", "newfstatat", "statx", "statfs"), "stat"),
-    "close": "close",
-}
-
-
-def class_of(call: str, arguments: str) -> str | None:
-    """The op that a system call on the storage amounts to; None for parts of another (fstat, a directory's close)."""
-    if call in ("open", "openat", "creat"):
-        if "O_DIRECTORY" in arguments:
-            return "scan"
-        return "create" if "O_CREAT" in arguments else "open"
-    if call == "newfstatat" and "AT_EMPTY_PATH" in arguments:
-        return None  # fstat: part of open or scan
-    return _CLASS.get(call)
-
-
-def kernel_counts(trace: str, root: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
-    """Calls, failed calls and bytes by op, of those that name the root (`strace -y` shows descriptors' paths)."""
-    calls: Counter[str] = Counter()
-    errors: Counter[str] = Counter()
-    moved: Counter[str] = Counter()
-    directories: set[str] = set()
-    for line in trace.splitlines():
-        match = _LINE.match(line)
-        if not match or root + "/fs" not in line:
-            continue
-        call, arguments, result = match[1], match[2], int(match[3])
-        op = class_of(call, arguments)
-        if op == "scan" and result >= 0:
-            directories.add(f"{result}<")
-        if op == "close" and any(arguments.startswith(fd) for fd in directories):
-            directories.discard(arguments.split("<")[0] + "<")
-            continue
-        if op is None:
-            continue
-        calls[op] += 1
-        errors[op] += result < 0
-        if op in ("read", "write"):
-            moved[op] += max(result, 0)
-    return calls, +errors, moved
-
-
 def test_records_are_what_the_kernel_saw(tmp_path: Path) -> None:
     """Per op, recorded calls, errors and bytes equal the system calls on the storage root: none is missed or made up."""
-    if shutil.which("strace") is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("strace is not installed; CI must have it")
-        pytest.skip("strace is not installed")
+    need_strace()
     (tmp_path / "fs").mkdir()
     local = tmp_path / "local"
     local.write_bytes(b"y" * 2_500_000)
@@ -152,7 +92,7 @@ def test_records_are_what_the_kernel_saw(tmp_path: Path) -> None:
         pytest.skip(f"strace may not trace here: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
     recorded = json.loads(done.stdout)
-    calls, errors, moved = kernel_counts(trace.read_text(errors="replace"), str(tmp_path))
+    calls, errors, moved = kernel_counts(trace.read_text(errors="replace"), [f"{tmp_path}/fs"])
     assert recorded["calls"] == dict(calls)
     assert recorded["errors"] == dict(errors)
     assert (recorded["read"], recorded["write"]) == (moved["read"], moved["write"])

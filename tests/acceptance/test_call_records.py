@@ -1,0 +1,43 @@
+"""The calls in `--json` against what the kernel saw the slots do (design §4)."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+from installation import EDBENCH, Bench
+from strace_counts import SYSCALLS, kernel_counts, need_strace
+
+
+def _slots(directory: Path) -> list[str]:
+    """Traces of the processes that never called execve: the forked slots (and others that touch no storage)."""
+    texts = (path.read_text(errors="replace") for path in directory.iterdir())
+    return [text for text in texts if "execve(" not in text]
+
+
+def test_calls_of_a_job_are_the_system_calls_of_its_slots(bench: Bench, tmp_path: Path) -> None:
+    """Number, errors and bytes of every op equal what the kernel did for the slots: none missed, none made up."""
+    need_strace()
+    corpus = tmp_path / "c"
+    generate = [str(EDBENCH), "generate", str(corpus), "--scale", "0.0003", "--seed", "3"]
+    subprocess.run(generate, check=True, capture_output=True, timeout=120)
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    strace = ["strace", "-ff", "-y", "-s", "0", "-o", str(traces / "t"), "-e", f"trace={SYSCALLS},execve"]
+    result = ["--json", str(bench.home / "r.json")]
+    bench.end(bench.start("discover", str(corpus), "--workers", "1", "--slots", "2", *result, under=strace))
+    found = bench.result()
+    assert found["calls_complete"]
+    calls: Counter[str] = Counter()
+    errors: Counter[str] = Counter()
+    moved: Counter[str] = Counter()
+    for trace in _slots(traces):
+        for total, part in zip(
+            (calls, errors, moved), kernel_counts(trace, [str(corpus / "data"), str(bench.storage)]), strict=True
+        ):
+            total.update(part)
+    assert {op: total["count"] for op, total in found["calls"].items()} == dict(calls)
+    assert {op: t["errors"] for op, t in found["calls"].items() if t["errors"]} == dict(errors)
+    for op in ("read", "write"):
+        assert found["calls"][op]["bytes"] == moved[op]

@@ -1,0 +1,157 @@
+"""One slot without its process: the task protocol on a real ledger and real files, one step at a time."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from core.operations import MemoryRecorder
+from core.places import index_location, items_location, job_location
+from core.records import Custodian, JobOptions, NewTask, Phase
+from core.settings import Settings
+from core.storage import Storage
+from sql import jobs, ledger, states
+from sql.session import Database
+from worker.context import NoBreadcrumb, SlotContext
+from worker.indexes.publisher import OpenShards
+from worker.run_task import handle
+from worker.task import path_text
+
+
+class SelectingRecorder(MemoryRecorder):
+    """Keeps all calls; the phase they belong to does not matter here."""
+
+    def select(self, job: uuid.UUID, phase: Phase) -> None:
+        return None
+
+
+@dataclass
+class TaskBench:
+    """A job over a source directory, and the slot that does its tasks."""
+
+    database: Database
+    home: Path
+    options: JobOptions = field(default_factory=JobOptions)
+    job: uuid.UUID = field(default_factory=uuid.uuid4)
+
+    def __post_init__(self) -> None:
+        self.source.mkdir()
+        self.context = self.slot("w1")
+
+    @property
+    def source(self) -> Path:
+        return self.home / "source"
+
+    @property
+    def storage_root(self) -> Path:
+        return self.home / "storage"
+
+    @property
+    def items_folder(self) -> Path:
+        return self.storage_root / items_location(self.job).decode()
+
+    def shard_folder(self, shard: uuid.UUID) -> Path:
+        return self.storage_root / index_location(self.job, shard).decode()
+
+    def slot(self, worker: str, storage: Storage | None = None) -> SlotContext:
+        """A slot's context with shards of its own."""
+        recorder = SelectingRecorder()
+        scratch = self.home / "scratch" / worker
+        return SlotContext(
+            settings=Settings(storage=self.storage_root, scratch=scratch),
+            worker=worker,
+            slot=0,
+            incarnation=uuid.uuid4(),
+            databases={self.database.name: self.database},
+            recorder=recorder,
+            storage=storage or Storage(recorder),
+            crumb=NoBreadcrumb(),
+            scratch=scratch,
+            shards=OpenShards(scratch),
+        )
+
+    def create(self, directories: Sequence[bytes] = (b"",), tasks: Sequence[NewTask] | None = None) -> None:
+        """The job as the controller creates it, over the source as it is now."""
+        (self.storage_root / job_location(self.job).decode()).mkdir(parents=True)
+        found = os.stat(self.source)
+        payload = {"custodian": 0, "directories": [path_text(d) for d in directories], "files_only": False}
+        with self.database.transaction(durable=True) as conn:
+            jobs.create_job(
+                conn,
+                id=self.job,
+                name="job",
+                client="",
+                project="",
+                source=os.fsencode(self.source),
+                device=found.st_dev,
+                inode=found.st_ino,
+                options=self.options,
+                custodians=[Custodian(number=0, name=b"ann")],
+                tasks=tasks or [NewTask(phase=Phase.WALK, weight=1, payload=payload)],
+                workers=1,
+                slots=1,
+            )
+
+    def dispatch(self) -> list[int]:
+        with self.database.transaction() as conn:
+            return ledger.dispatch(conn, self.job, 1_000)
+
+    def handle(self, task: int, context: SlotContext | None = None) -> None:
+        handle(context or self.context, self.database.name, task)
+
+    def drain(self, context: SlotContext | None = None) -> None:
+        """Every task of the current phase, follow-on tasks included."""
+        while tasks := self.dispatch():
+            for task in tasks:
+                self.handle(task, context)
+
+    def advance(self) -> object:
+        with self.database.transaction(durable=True) as conn:
+            return states.advance(conn, self.job)
+
+    def until(self, phase: Phase) -> None:
+        """Do all phases before this one."""
+        while True:
+            with self.database.transaction() as conn:
+                found = jobs.get_job(conn, self.job)
+            assert found.state.value == "running", found.reason
+            if found.phase is phase:
+                return
+            self.drain()
+            assert self.advance(), f"{found.phase} did not end"
+
+    def run(self) -> str:
+        """The whole job; its final state."""
+        self.until(Phase.FINALISE)
+        self.drain()
+        return str(self.advance())
+
+    def rows(self, sql: str, **parameters: Any) -> list[Any]:
+        with self.database.transaction() as conn:
+            return list(conn.exec_driver_sql(sql, parameters))
+
+    def value(self, sql: str, **parameters: Any) -> Any:
+        ((value,),) = self.rows(sql, **parameters)
+        return value
+
+    def codes(self) -> dict[str, list[str]]:
+        """Exception codes by container path."""
+        rows = self.rows(
+            "SELECT array_to_string(container_path, '/') AS path, array_agg(code ORDER BY code) AS codes "
+            "FROM item JOIN exception ON exception.item = item.id GROUP BY 1"
+        )
+        return {row.path: list(row.codes) for row in rows}
+
+    def paths(self) -> set[str]:
+        return {row[0] for row in self.rows("SELECT array_to_string(container_path, '/') FROM item")}
+
+    def reason(self) -> tuple[str, str | None]:
+        (row,) = self.rows("SELECT state, reason FROM job")
+        return row.state, row.reason
+
+    def close(self) -> None:
+        self.context.shards.close()
