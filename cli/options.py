@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from core.filer.load import profile_names
 from core.records import FsyncPolicy, Layout
 from core.settings import INDEX_ENGINES
 
 JobArgument = Annotated[
-    str, typer.Argument(metavar="JOB", help="id of a job, an unambiguous beginning of it, or `last`")
+    str, typer.Argument(metavar="JOB", help="id of a job or group, an unambiguous beginning of it, or `last`")
 ]
 JsonFile = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="write the result there")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
@@ -19,9 +20,15 @@ StorageRoot = Annotated[
     Path | None, typer.Option(metavar="DIR", help="storage root of the job  [default: EDBENCH_STORAGE]")
 ]
 
-Source = Annotated[Path, typer.Argument(metavar="DIR", help="a corpus, or any directory of custodians' directories")]
+# readable=False: whether it can be read is said by prepare_source, with what to do.
+Source = Annotated[
+    Path, typer.Argument(metavar="DIR", readable=False, help="a corpus, or any directory of custodians' directories")
+]
 Workers = Annotated[int, typer.Option(min=1, max=512, help="worker processes to start (embedded services only)")]
 Slots = Annotated[int | None, typer.Option(min=1, max=64, help="slots of each worker  [default: EDBENCH_SLOTS or 4]")]
+Databases = Annotated[int, typer.Option(min=1, max=64, help="database servers: a job on each, over the same data set")]
+Shard = Annotated[bool, typer.Option("--shard", help="spread the custodians over the databases")]
+SourceCopies = Annotated[int, typer.Option(min=1, max=64, help="1, or a copy of the source for each database")]
 PlannedWorkers = Annotated[
     int | None, typer.Option(min=1, max=512, help="worker processes to start  [default: as planned]")
 ]
@@ -33,6 +40,13 @@ Project = Annotated[str, typer.Option(help="project the job belongs to")]
 Fsync = Annotated[FsyncPolicy, typer.Option(help="when written files are forced out")]
 FileLayout = Annotated[Layout, typer.Option(help="where extracted children lie")]
 IndexEngine = Annotated[str | None, typer.Option(help=f"{' or '.join(INDEX_ENGINES)}  [default: EDBENCH_INDEX_ENGINE]")]
+Filer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"emulated filer: {', '.join(profile_names())}, or a file in TOML  [default: EDBENCH_FILER or none]",
+    ),
+]
 MaxDepth = Annotated[int, typer.Option(min=1, max=100, help="nesting that is still opened")]
 ParseMb = Annotated[int, typer.Option(min=1, help="a message or document above so many MB is too_large")]
 ItemSeconds = Annotated[float, typer.Option(min=0.1, help="deadline of an item, beside what its size adds")]

@@ -53,8 +53,12 @@ def _clean(value: Any) -> Any:
 
 
 def storable_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Metadata as `jsonb` can hold it; NaN and infinities become null. Raises TypeError when it is not JSON-able."""
-    text = json.dumps(metadata)
+    """Metadata as `jsonb` can hold it: NaN and infinities become null, what JSON does not know its text."""
+    try:
+        text = json.dumps(metadata)
+    except (TypeError, ValueError):  # a handler's slip costs one field its type, not the task
+        metadata = json.loads(json.dumps(_clean(metadata), default=str, skipkeys=True))
+        text = json.dumps(metadata)
     # \u0000 and surrogates are the only escapes that jsonb refuses; almost no metadata has either.
     if "\\u0000" in text or "\\ud" in text or "NaN" in text or "Infinity" in text:
         cleaned: dict[str, Any] = _clean(metadata)

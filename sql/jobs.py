@@ -106,8 +106,12 @@ def create_job(
     workers: int,
     slots: int,
     group_id: uuid.UUID | None = None,
+    held: bool = False,
 ) -> None:
-    """A running job in phase walk with its first tasks; the queue manager is woken at the commit (make it durable)."""
+    """A running job in phase walk with its first tasks; the queue manager is woken at the commit (make it durable).
+
+    `held`: it is paused instead, until `request_resume`; its clocks begin with its first claim all the same.
+    """
     conn.execute(
         insert(models.job).values(
             id=id,
@@ -115,7 +119,7 @@ def create_job(
             name=bulk.storable(name),
             client=bulk.storable(client),
             project=bulk.storable(project),
-            state=JobState.RUNNING.value,
+            state=(JobState.PAUSED if held else JobState.RUNNING).value,
             phase=Phase.WALK.value,
             source=source,
             # stat gives unsigned 64-bit numbers; the column is signed.

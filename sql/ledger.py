@@ -129,6 +129,11 @@ def convicted(conn: Connection, job: uuid.UUID) -> dict[uuid.UUID, tuple[Excepti
     return {row.item: (ExceptionCode(row.cause), row.detail) for row in rows}
 
 
+def untouchable(conn: Connection, job: uuid.UUID) -> set[uuid.UUID]:
+    """Convicted items that killed once more, while they were merely copied or identified: not even to be read."""
+    return set(QUERIES["untouchable"].run(conn, job=job).scalars())
+
+
 def dispatch(conn: Connection, job: uuid.UUID, limit: int) -> list[int]:
     """Mark up to `limit` pending tasks of the job's phase dispatched; their ids, largest first.
 

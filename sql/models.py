@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from core.records import ExceptionLevel, JobState, Kind, Phase, TaskState, TextState
+from core.records import ExceptionLevel, GroupKind, JobState, Kind, Phase, TaskState, TextState
 
 metadata = MetaData(
     naming_convention={
@@ -55,7 +55,7 @@ def _time(name: str, *, nullable: bool = True) -> Column[object]:
     return Column(name, DateTime(timezone=True), nullable=nullable)
 
 
-# A sharded job is a group of ordinary jobs, one a database, under a row here in the first database.
+# A group of ordinary jobs, one a database, started together; its row lies in the first database.
 job_group = Table(
     "job_group",
     metadata,
@@ -63,6 +63,10 @@ job_group = Table(
     Column("name", Text, nullable=False),
     Column("members", JSONB, nullable=False),  # [{"database": …, "job": …}]
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("kind", Text, nullable=False),
+    Column("source", LargeBinary, nullable=False),  # absolute path of what was given, also where the jobs read copies
+    Column("source_copies", Integer, nullable=False),  # 1: all jobs read the source itself
+    _one_of("kind", GroupKind),
 )
 
 job = Table(

@@ -12,6 +12,7 @@ from pathlib import Path
 import psycopg2
 import pytest
 import redis
+from taskbench import TaskBench
 
 from core.errors import EdbenchError
 from core.services import embedded_services
@@ -87,6 +88,16 @@ def database(services: Settings, _migrated: str) -> Iterator[Database]:
     finally:
         database.dispose()
         _execute(services, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def task_bench(database: Database, tmp_path: Path) -> Iterator[TaskBench]:
+    """A job over a source directory, and a slot that does its tasks in this process."""
+    bench = TaskBench(database, tmp_path)
+    try:
+        yield bench
+    finally:
+        bench.close()
 
 
 @pytest.fixture

@@ -51,6 +51,7 @@ def make_plan(arguments: Sequence[str], env: Mapping[str, str]) -> WorkerPlan:
         handle=handle,
         grace_seconds=options.grace,
         metrics_port=int(_number(env, "EDBENCH_METRICS_PORT", 0)),
+        metrics_address=env.get("EDBENCH_METRICS_ADDRESS") or "127.0.0.1",
     )
 
 

@@ -73,3 +73,4 @@ class SlotContext:
     scratch: Path  # this incarnation's own local directory; the supervisor removes it after a death
     shards: OpenShards
     clock: Clock = field(default_factory=SystemClock)
+    filer_digest: str = ""  # of the emulated filer that `storage` is delayed by

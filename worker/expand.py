@@ -57,6 +57,7 @@ class _Expand:
             out=self.out,
             on_item=self.indexing.take if self.indexing else _nothing,
             convicted=work.convicted,
+            untouchable=work.untouchable,
             defer=self.deferred.append,
         )
 
@@ -74,6 +75,9 @@ class _Expand:
         """One loose file: row, children, text. What is wrong with it stays with it."""
         unread = loose_row(self.work.job.id, custodian, relative, size=size)
         self.work.context.crumb.enter(unread.id, self.unpacker.seconds(size))
+        if unread.id in self.work.untouchable:
+            self.unpacker.emit(unread, None, handler_for(unread.media_type))
+            return
         try:
             source, sha256, real_size = self._read(relative)
             media_type = identify(source, None)

@@ -35,7 +35,7 @@ def find_loose(storage: Storage, argument: str) -> Iterator[Loose]:
     except SourceFileError as e:
         raise UsageError(f"{argument} cannot be inspected: {e.detail}; give an existing file or directory") from e
     if stat.S_ISDIR(found.st_mode):
-        yield from _below(storage, path, b"")
+        yield from _below(storage, path)
     else:
         yield _loose(path, os.path.basename(path), found.st_mode)
 
@@ -44,21 +44,24 @@ def _loose(path: bytes, relative: bytes, mode: int) -> Loose:
     return Loose(path=path, relative=relative, special=special(mode))
 
 
-def _below(storage: Storage, root: bytes, relative: bytes) -> Iterator[Loose]:
-    directory = os.path.join(root, relative) if relative else root
-    try:
-        entries = sorted(storage.scan(directory), key=lambda e: e.name)
-    except SourceFileError as e:
-        yield Loose(path=directory, relative=relative, special=(DIRECTORY_TYPE, e))
-        return
-    for entry in entries:
-        path = os.path.join(relative, entry.name)
-        if entry.kind is EntryKind.DIRECTORY:
-            yield from _below(storage, root, path)
-        elif entry.kind is EntryKind.FILE:
-            yield Loose(path=os.path.join(root, path), relative=path)
-        else:
-            yield _loose(os.path.join(root, path), path, storage.stat(os.path.join(root, path)).st_mode)
+def _below(storage: Storage, root: bytes) -> Iterator[Loose]:
+    """Depth first, by name; without recursion, because a path may be two thousand directories deep."""
+    todo = [(b"", EntryKind.DIRECTORY)]
+    while todo:
+        relative, kind = todo.pop()
+        path = os.path.join(root, relative) if relative else root
+        if kind is EntryKind.FILE:
+            yield Loose(path=path, relative=relative)
+            continue
+        try:
+            if kind is EntryKind.DIRECTORY:
+                entries = sorted(storage.scan(path), key=lambda e: e.name, reverse=True)
+                todo.extend((os.path.join(relative, e.name), e.kind) for e in entries)
+            else:
+                yield _loose(path, relative, storage.stat(path).st_mode)
+        except SourceFileError as e:
+            media_type = DIRECTORY_TYPE if kind is EntryKind.DIRECTORY else UNKNOWN_TYPE
+            yield Loose(path=path, relative=relative, special=(media_type, e))
 
 
 def _initialise(memory_mb: int, plugins: tuple[str, ...]) -> None:

@@ -22,7 +22,8 @@ def load_plugins(names: Iterable[str]) -> None:
             module = importlib.import_module(name)
             register(module.HANDLERS)
             register_magic(getattr(module, "MAGIC", {}))
-        except (ImportError, AttributeError, ValueError) as e:
+        except Exception as e:
+            why = " ".join(f"{type(e).__name__}: {e}".split())  # a module that is imported may raise anything
             raise UsageError(
-                f"EDBENCH_PLUGINS: {name} cannot be used ({e}); give importable modules with HANDLERS"
+                f"EDBENCH_PLUGINS: {name} cannot be used ({why}); give importable modules with HANDLERS"
             ) from e

@@ -67,6 +67,7 @@ class ReporterPlan:
     previous: uuid.UUID | None  # the incarnation of a reporter that died: it is to be signed off
     table: SlotTable
     metrics_port: int
+    metrics_address: str
 
 
 class DatabaseReporter(threading.Thread):
@@ -179,7 +180,7 @@ class FrameWriter:
         self._sender = FrameSender(plan.settings.broker)
         self._metrics = WorkerMetrics(CollectorRegistry())
         try:
-            self._metrics.start_server(plan.metrics_port)
+            self._metrics.start_server(plan.metrics_port, plan.metrics_address)
         except UsageError as error:
             log.error("%s", error)  # the work does not depend on it
         if plan.previous is not None:

@@ -12,7 +12,7 @@ import logging
 import os
 from collections.abc import Callable
 
-from core.errors import DatabaseFault, ExceptionCode, SourceFileError, StorageFault, SystemFault, TaskLost
+from core.errors import DatabaseFault, ExceptionCode, StorageFault, SystemFault, TaskLost
 from core.places import job_location
 from core.records import ClaimedTask, Phase, TaskResult
 from sql import jobs, ledger, states
@@ -88,27 +88,30 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
     with db.transaction() as conn:
         job = jobs.get_job(conn, claimed.job)
         convicted = ledger.convicted(conn, claimed.job)
+        untouchable = ledger.untouchable(conn, claimed.job) if convicted else set()
         custodians = custodian_names(conn, claimed.job)
+    if job.options.filer.digest != context.filer_digest:
+        wanted = job.options.filer.source
+        raise StorageFault(
+            f"the job runs on the emulated filer {wanted!r} and worker {context.worker} emulates another or none:"
+            f" start its workers with EDBENCH_FILER={wanted} and the same file there, then resume"
+        )
     context.storage.fsync = job.options.fsync
-    work = TaskWork(context=context, database=db, claimed=claimed, job=job, custodians=custodians, convicted=convicted)
-    _check_storage_root(work)
+    work = TaskWork(
+        context=context,
+        database=db,
+        claimed=claimed,
+        job=job,
+        custodians=custodians,
+        convicted=convicted,
+        untouchable=untouchable,
+    )
+    # The job's folder was made when the job was: without it the storage is not the one the job writes to.
+    context.storage.floor = os.path.join(work.root, job_location(work.job.id))
+    context.storage.stat_floor()
     if claimed.phase is not Phase.FINALISE:
         work.check_source_root()
     return work
-
-
-def _check_storage_root(work: TaskWork) -> None:
-    """The job's folder was made when the job was: without it the storage is not the one the job writes to.
-
-    Writing on regardless would fill the local disk under an unmounted mount point.
-    """
-    try:
-        work.storage.stat(os.path.join(work.root, job_location(work.job.id)))
-    except SourceFileError as e:
-        raise StorageFault(
-            f"the storage root {work.context.settings.storage} does not hold this job's folder "
-            f"({e.detail}; is it mounted?); mount it and resume the job"
-        ) from e
 
 
 def _finish(context: SlotContext, db: Database, claimed: ClaimedTask, result: TaskResult, lease_seconds: float) -> None:

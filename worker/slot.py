@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from core.filer.emulation import emulated_filer
 from core.settings import Settings
 from core.storage import Storage
 from monitoring.live import LiveRecorder
@@ -61,6 +62,7 @@ def preload(modules: Iterable[str]) -> None:
 def make_context(plan: SlotPlan) -> SlotContext:
     """The slot's services; nothing connects before its first use."""
     recorder = LiveRecorder(plan.table.region(plan.slot))
+    filer = emulated_filer(plan.settings)
     return SlotContext(
         settings=plan.settings,
         worker=plan.worker,
@@ -71,10 +73,11 @@ def make_context(plan: SlotPlan) -> SlotContext:
             for d in plan.settings.databases
         },
         recorder=recorder,
-        storage=Storage(recorder),
+        storage=Storage(recorder, filer=filer),
         crumb=RowWriter(plan.table, plan.slot, os.getpid(), plan.incarnation),
         scratch=plan.scratch,
         shards=OpenShards(plan.scratch),
+        filer_digest="" if filer is None else filer.digest,
     )
 
 

@@ -104,6 +104,12 @@ class _OwnFile(io.RawIOBase):
         except SourceFileError as e:
             raise _lost(self._file.path, e) from e
 
+    def readall(self) -> bytes:
+        try:
+            return self._file.readall()
+        except SourceFileError as e:
+            raise _lost(self._file.path, e) from e
+
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         return self._file.seek(offset, whence)
 

@@ -46,6 +46,7 @@ class WorkerPlan:
     handle: Handle
     grace_seconds: float = 10.0  # that a running task gets when the worker is asked to stop
     metrics_port: int = 0  # 0: no Prometheus endpoint
+    metrics_address: str = "127.0.0.1"  # where it listens
     preloaded: tuple[str, ...] = PRELOADED  # modules that slots share
 
 
@@ -235,6 +236,7 @@ class Supervisor:
             previous=previous,
             table=self._table,
             metrics_port=self._plan.metrics_port,
+            metrics_address=self._plan.metrics_address,
         )
         self._reporter = fork_into(lambda parent: run_reporter(plan, theirs, parent), self._let_go)
         self._reporter_due = now + 1.0

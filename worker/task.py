@@ -6,6 +6,7 @@ import base64
 import os
 import uuid
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from core.errors import ExceptionCode, StorageFault
@@ -27,6 +28,7 @@ class TaskWork:
     job: Job
     custodians: Mapping[int, str]
     convicted: Mapping[uuid.UUID, tuple[ExceptionCode, str]]
+    untouchable: AbstractSet[uuid.UUID]  # those of them that are not even to be read
 
     @property
     def storage(self) -> Storage:
@@ -66,11 +68,21 @@ class TaskWork:
                 f"the source {display_name(self.job.source)} is gone ({os.strerror(e.errno)}); mount it and resume",
                 errno=e.errno,
             ) from e
-        if identity != (self.job.source_device, self.job.source_inode):
+        if not same_root(identity, (self.job.source_device, self.job.source_inode)):
             raise StorageFault(
                 f"the source {display_name(self.job.source)} is not the directory the job was created over "
                 "(is it mounted?); mount it and resume"
             )
+
+
+def same_root(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two (device, inode) are one directory, seen from hosts that may differ.
+
+    A file system without a block device of its own (NFS and its like) gets a device number with major 0 from each
+    host as it comes, so that two such numbers say nothing; the inode is the server's and counts.
+    """
+    unnamed = not os.major(one[0]) and not os.major(other[0])
+    return one[1] == other[1] and (unnamed or one[0] == other[0])
 
 
 def path_text(path: bytes) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from core.errors import DocumentError, ExceptionCode
@@ -57,6 +58,7 @@ class Unpacker:
     out: Findings
     on_item: OnItem
     convicted: Convicted
+    untouchable: AbstractSet[uuid.UUID] = frozenset()  # convicted items whose bytes are not to be looked at
     defer: Callable[[Deferred], None] | None = None
     on_done: Callable[[Item], None] | None = None  # everything about the item has been found
 
@@ -155,8 +157,8 @@ class Unpacker:
             inside.tally.fail(child.error)
             return
         self.crumb.enter(ident, self.seconds(child.size_hint or len(child.data or b"")))
-        if ident in self.convicted and child.data is None:
-            child = Child(name=child.name, kind=child.kind, ordinal=child.ordinal)  # its stream is what kills
+        if ident in self.untouchable or (ident in self.convicted and child.data is None):
+            child = Child(name=child.name, kind=child.kind, ordinal=child.ordinal)  # its bytes are what kills
         taken = self._take(inside, ident, child)
         if taken is None:
             return

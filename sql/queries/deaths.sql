@@ -12,3 +12,7 @@ SELECT item, (array_agg(cause ORDER BY created_at DESC, attempt DESC))[1] AS cau
     (array_agg(detail ORDER BY created_at DESC, attempt DESC))[1] AS detail
 FROM death WHERE job = %(job)s
 GROUP BY item HAVING count(*) >= 2;
+
+-- name: untouchable
+-- Items that killed again after they were convicted.
+SELECT item FROM death WHERE job = %(job)s GROUP BY item HAVING count(*) >= 3;

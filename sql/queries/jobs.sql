@@ -62,6 +62,10 @@ SELECT * FROM job WHERE id = %(job)s;
 -- Jobs whose id begins with the given hexadecimal digits (hyphens left out), at most three.
 SELECT * FROM job WHERE replace(id::text, '-', '') LIKE %(prefix)s || chr(37) ORDER BY created_at DESC LIMIT 3;
 
+-- name: find_groups
+-- The same for groups.
+SELECT * FROM job_group WHERE replace(id::text, '-', '') LIKE %(prefix)s || chr(37) ORDER BY created_at DESC LIMIT 3;
+
 -- name: list_jobs
 -- All jobs, newest first.
 SELECT * FROM job ORDER BY created_at DESC, id LIMIT %(limit)s;

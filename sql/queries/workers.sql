@@ -21,6 +21,10 @@ WHERE incarnation = %(incarnation)s AND stopped_at IS NULL;
 SELECT coalesce(sum(slots), 0)::int FROM worker
 WHERE stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs => %(seconds)s);
 
+-- name: connections_of
+-- How many connections there are of this application.
+SELECT count(*)::int FROM pg_stat_activity WHERE application_name = %(application)s;
+
 -- name: list_workers
 -- All workers that have ever registered, newest first.
 SELECT incarnation, name, host, pid, slots, version, started_at, seen_at, stopped_at, cpu_seconds, run_queue_seconds,

@@ -191,7 +191,7 @@ def write_documents(place: Path, absolute: bytes) -> Expected:
         "truncated.docx": (good_docx[:-300], ["truncated"]),
         "corrupt.docx": (damaged(good_docx, good_docx.index(b"sesame ") + 700), ["corrupt"]),
         "encrypted.docx": (encrypted_docx(), ["encrypted"]),
-        "truncated.pdf": (pdf()[:-400], ["truncated"]),
+        "truncated.pdf": (pdf()[:-12], ["truncated"]),
         "corrupt.pdf": (b"%PDF-1.7\n" + noise(7, 3000) + b"\n%%EOF\n", ["corrupt"]),
         "encrypted.pdf": (pdf(encrypted=True), ["encrypted"]),
         "truncated.eml": (eml()[:-60], ["truncated"]),

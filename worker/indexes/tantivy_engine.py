@@ -27,6 +27,8 @@ _SEGMENT_SUFFIXES = (".idx", ".pos", ".term", ".store", ".fast", ".fieldnorm")
 _SNAPSHOT_TRIES = 50
 _OUTER = re.compile(r'("(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/)')
 _PREFIX = re.compile(r"(?<![\w*])(?:(\w+):)?(\w+(?:[-.@'&/]+\w+)*)\*(?![\w*])")
+_NOT_FIRST = re.compile(r"\(\s*NOT\s+")
+_NOT = re.compile(r"(?<!\S)NOT\s+")
 _PUNCTUATION = re.compile(r"[\W_]+")
 _DEFAULT_FIELDS = ["body", "subject", "title", "name"]
 _BATCH = 5_000
@@ -179,9 +181,13 @@ class TantivyReader:
 
 
 def translate(query: str) -> str:
-    """The engine's own language, with `word*` (which it lacks) written as a regular expression over terms."""
+    """The engine's own language, with `word*` (which it lacks) written as a regular expression over terms.
+
+    `a AND NOT b` and `a AND (NOT b)` find nothing there; with `-` for NOT they do what they say.
+    """
     pieces = _OUTER.split(query)
     for i in range(0, len(pieces), 2):
+        pieces[i] = _NOT.sub("-", _NOT_FIRST.sub("(* -", pieces[i]))
         pieces[i] = _PREFIX.sub(lambda m: _prefix(m.group(1), m.group(2)), pieces[i])
     return "".join(pieces)
 

@@ -264,6 +264,9 @@ def test_two_deaths_convict_an_item(hands: Any) -> None:
     with hands.database.transaction() as conn:
         ledger.record_death(conn, job, 1, 3, item, ExceptionCode.TIMEOUT, "61 s", "w2")
         assert ledger.convicted(conn, job) == {item: (ExceptionCode.TIMEOUT, "61 s")}
+        assert ledger.untouchable(conn, job) == set()
+        ledger.record_death(conn, job, 1, 4, item, ExceptionCode.TIMEOUT, "61 s", "w2")
+        assert ledger.untouchable(conn, job) == {item}
 
 
 def test_the_fifth_failure_suspends_the_job(hands: Any) -> None:

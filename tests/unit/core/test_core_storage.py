@@ -370,3 +370,15 @@ def test_open_files_run_out(root: bytes) -> None:
         for file in held:
             file.close()
     assert caught.value.errno == errno.EMFILE
+
+
+def test_the_floor_is_never_made(tmp_path: Path) -> None:
+    """Under an unmounted mount point nothing is written: the job's folder has to stand, what is in it may be made."""
+    storage = Storage(NullRecorder())
+    root = os.fsencode(tmp_path)
+    storage.floor = root + b"/jobs/1"
+    with pytest.raises(StorageFault, match="is it mounted"):
+        storage.write_file(root + b"/jobs/1/items/ab/f", [b"x"])
+    assert os.listdir(root) == []
+    os.makedirs(storage.floor)
+    assert storage.write_file(root + b"/jobs/1/items/ab/f", [b"x"]) == 1

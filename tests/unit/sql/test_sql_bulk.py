@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import uuid
 
@@ -53,3 +54,9 @@ def test_counts_of_one_container_are_merged() -> None:
         ContainerCount(item=a, announced=9, emitted=6, failed=1, remainder_unknown=True),
         ContainerCount(item=b, announced=None, emitted=5, failed=0),
     ]
+
+
+def test_metadata_that_json_does_not_know_becomes_text() -> None:
+    """A handler's slip (a date object, bytes) costs one field its type, never the task."""
+    found = storable_metadata({"when": datetime.date(2020, 1, 2), "raw": b"x", "fine": 1})
+    assert found == {"when": "2020-01-02", "raw": "b'x'", "fine": 1}

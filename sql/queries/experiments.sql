@@ -1,0 +1,36 @@
+-- What experiments look at while a job runs, and of its tasks afterwards.
+
+-- name: activity_now
+-- The database's own counters so far, with the moment they were read.
+SELECT extract(epoch FROM clock_timestamp())::float8 AS at, xact_commit AS commits,
+    tup_inserted + tup_updated + tup_deleted AS rows
+FROM pg_stat_database WHERE datname = current_database();
+
+-- name: queue_now
+-- A job's tasks that are not done, by state, and the phase it is in.
+SELECT j.phase AS phase,
+    count(*) FILTER (WHERE t.state = 'pending') AS pending,
+    count(*) FILTER (WHERE t.state = 'dispatched') AS dispatched,
+    count(*) FILTER (WHERE t.state = 'running') AS running
+FROM job j LEFT JOIN task t ON t.job = j.id AND t.state IN ('pending', 'dispatched', 'running')
+WHERE j.id = %(job)s GROUP BY j.phase;
+
+-- name: job_times
+-- When a job's first task was claimed and when it was over, seconds since the epoch.
+SELECT extract(epoch FROM first_claim_at)::float8 AS first_claim, extract(epoch FROM finished_at)::float8 AS finished
+FROM job WHERE id = %(job)s;
+
+-- name: task_spans
+-- Every task that was done: which slot had it, and from when to when.
+SELECT coalesce(worker, '') AS worker, coalesce(slot, 0) AS slot, phase,
+    extract(epoch FROM claimed_at)::float8 AS claimed, extract(epoch FROM finished_at)::float8 AS finished
+FROM task WHERE job = %(job)s AND state = 'done' AND claimed_at IS NOT NULL AND finished_at IS NOT NULL
+ORDER BY claimed_at, id;
+
+-- name: call_seconds
+-- Every stored second of a job's calls with its histogram.
+SELECT second, op, calls, bytes, errors, total_ns, max_ns, histogram FROM call_second WHERE job = %(job)s;
+
+-- name: clock_now
+-- The database's clock, seconds since the epoch.
+SELECT extract(epoch FROM clock_timestamp())::float8;

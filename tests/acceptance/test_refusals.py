@@ -1,0 +1,88 @@
+"""What cannot work is refused before anything starts, with one line that says what to do; commands beside each other."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from installation import Bench, until
+
+Refused = tuple[int, str]
+
+
+def _refused(bench: Bench, *arguments: str) -> Refused:
+    """Exit status and the one line."""
+    done = bench.edbench(*arguments, check=None)
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    return done.returncode, done.stderr
+
+
+def _source(bench: Bench) -> Path:
+    source = bench.home / "source"
+    (source / "ann").mkdir(parents=True)
+    (source / "ann" / "a.txt").write_text("sesame")
+    return source
+
+
+def test_a_source_that_is_a_file(bench: Bench) -> None:
+    """Refused as usage; nothing is started."""
+    file = bench.home / "mail.mbox"
+    file.write_text("x")
+    status, line = _refused(bench, "discover", str(file))
+    assert (status, "is not a directory; give" in line) == (2, True), line
+    assert not (bench.scratch / "logs").exists()
+
+
+@pytest.mark.parametrize(("variable", "role"), [("EDBENCH_STORAGE", "storage"), ("EDBENCH_SCRATCH", "scratch")])
+def test_a_place_that_cannot_be_written(bench: Bench, variable: str, role: str) -> None:
+    """`discover` names the place and says what to do; `doctor` finds it beforehand."""
+    source = _source(bench)
+    file = bench.home / "a file"
+    file.write_text("x")
+    places = [file]
+    if os.access("/proc/self", os.F_OK):
+        places.append(Path("/proc/edbench"))  # not even root may make it
+    for place in places:
+        bench.env[variable] = str(place)
+        status, line = _refused(bench, "discover", str(source), "--workers", "1")
+        assert status in (1, 2), line
+        assert str(place) in line, line
+        assert ";" in line, f"it does not say what to do: {line}"
+        found = json.loads(bench.edbench("doctor", "--json", check=1).stdout)
+        bad = [f for f in found if f["level"] == "bad" and f["what"].startswith(role)]
+        assert bad, found
+        assert all(f["mend"] for f in bad), bad
+
+
+def test_two_jobs_at_once_in_one_installation(bench: Bench) -> None:
+    """The second command attaches to the first one's services; both jobs end well, and nothing is left."""
+    source = _source(bench)
+    first = bench.start("discover", str(source), "--workers", "1", "--slots", "2", "--json", str(bench.home / "1.json"))
+    second = bench.start(
+        "discover", str(source), "--workers", "1", "--slots", "2", "--json", str(bench.home / "2.json")
+    )
+    for number, process in enumerate((first, second), 1):
+        job = bench.end(process).splitlines()[-1].strip()
+        result = json.loads((bench.home / f"{number}.json").read_text())
+        assert (result["job_id"], result["state"], result["items"]) == (job, "completed", 1)
+        bench.edbench("verify", job, "--internal")
+
+
+def test_interrupted_generate_goes_on(bench: Bench) -> None:
+    """Ctrl-C: status 130, one line that says how to go on, no process left; the same command ends it."""
+    corpus = bench.home / "c"
+    command = ("generate", str(corpus), "--profile", "reference", "--scale", "0.0015", "--seed", "5")
+    process = bench.start(*command)
+    parts = corpus / ".edbench-generate" / "parts"
+    until(lambda: process.poll() is not None or (parts.is_dir() and any(parts.iterdir())), "something is written")
+    process.send_signal(signal.SIGINT)
+    out = bench.end(process, 130)
+    assert re.search(r"^edbench: interrupted: .*the same command goes on", out, re.MULTILINE), out
+    assert not (corpus / "dataset.json").exists()
+    until(lambda: not [line for line in bench.leftovers() if "edbench" in line], "nothing left running", 20)
+    bench.edbench(*command)
+    assert (corpus / "dataset.json").exists()

@@ -1,0 +1,144 @@
+"""Source, storage root, scratch or database gone or full in the middle: the job is suspended with a line that says
+what to mend, and once it is mended `resume` ends it with zero differences."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from bad_files import noise, zipped
+from gate_plugin import WORD
+from installation import Bench, until
+
+SUPPORT = Path(__file__).parents[1] / "support"
+
+
+@contextmanager
+def _swapped(directory: Path) -> Iterator[None]:
+    """An empty directory in its place, as an unmounted mount point looks."""
+    away = directory.with_name(f"{directory.name} away")
+    directory.rename(away)
+    directory.mkdir()
+    try:
+        yield
+    finally:
+        shutil.rmtree(directory)
+        away.rename(directory)
+
+
+@contextmanager
+def _small_tmpfs(directory: Path, megabytes: int) -> Iterator[Callable[[int], None]]:
+    """A file system of that size there; the value makes it larger."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    directory.mkdir(exist_ok=True)
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "edbench-test", str(directory)]
+    done = subprocess.run(mount, capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip(f"no tmpfs can be mounted here: {done.stderr.strip()}")
+    try:
+        yield lambda size: subprocess.run(["mount", "-o", f"remount,size={size}m", str(directory)], check=True)
+    finally:
+        subprocess.run(["umount", "-l", str(directory)], check=True)
+
+
+def _gated_source(bench: Bench) -> Path:
+    """A custodian whose first file holds a slot in phase expand, with archives after it, and one without archives."""
+    source = bench.home / "source"
+    for custodian in ("ann", "bob"):
+        (source / custodian).mkdir(parents=True)
+        (source / custodian / "a letter.txt").write_text("sesame")
+    (source / "ann" / "!gate").write_bytes(WORD + bytes(bench.home / "gate"))
+    for number in range(3):
+        members = {f"{n}.txt": f"sesame {number} {n}".encode() for n in range(5)} | {"noise.bin": noise(number, 10_000)}
+        (source / "ann" / f"{number}.zip").write_bytes(zipped(members))
+    bench.env |= {"PYTHONPATH": str(SUPPORT), "EDBENCH_PLUGINS": "gate_plugin"}
+    return source
+
+
+def _suspended(bench: Bench, out: str, *words: str) -> None:
+    """The command ended with one line that tells why and how to go on; `jobs` shows the state."""
+    lines = [line for line in out.splitlines() if line.startswith("edbench: ")]
+    assert len(lines) == 1, out
+    assert re.match(r"edbench: job [0-9a-f-]{36} is suspended: ", lines[0]), lines
+    assert lines[0].count("edbench resume") == 1, lines
+    for word in words:
+        assert word in lines[0], lines
+    assert "suspended" in bench.edbench("jobs").stdout
+
+
+def _fill(ballast: Path) -> None:
+    """Leave no room beside this file."""
+    with ballast.open("wb", buffering=0) as file:
+        for size in (1 << 20, 1 << 12):
+            try:
+                while file.write(bytes(size)):
+                    pass
+            except OSError as error:
+                assert error.errno == errno.ENOSPC  # noqa: PT017 - it is how this ends
+
+
+def _linked_corpus(bench: Bench) -> Path:
+    """The corpus under a directory of this test's own, without its bytes being copied."""
+    mine = bench.home / "corpus"
+    shutil.copytree(bench.corpus, mine, copy_function=os.link)
+    return mine
+
+
+def test_source_unmounted(bench: Bench) -> None:
+    """Not a million missing files: the job waits for its source, and nothing done is lost."""
+    corpus = _linked_corpus(bench)
+    process = bench.discover("--workers", "1", "--slots", "2", corpus=corpus)
+    bench.until_tasks(process, "expand", 1)
+    with _swapped(corpus / "data"):
+        _suspended(bench, bench.end(process, 1), "the source", "data is not the directory", "mount it")
+        again = bench.end(bench.start("resume", "last"), 1)
+        _suspended(bench, again, "mount it")
+    bench.edbench("resume", "last")
+    assert bench.verify()["differences"] == 0
+
+
+def test_storage_root_unmounted_while_a_task_writes(bench: Bench) -> None:
+    """Nothing is written under the bare mount point: the task that was at work fails, the job is suspended."""
+    source = _gated_source(bench)
+    process = bench.discover("--workers", "1", "--slots", "1", corpus=source)
+    until(lambda: (bench.home / "gate.reached").exists() or process.poll() is not None, "the gate is reached")
+    with _swapped(bench.storage):
+        (bench.home / "gate.open").touch()
+        _suspended(bench, bench.end(process, 1), str(bench.storage), "mount")
+        assert list(bench.storage.iterdir()) == [], "something was written under the bare mount point"
+    bench.edbench("resume", "last")
+    assert bench.edbench("verify", "last", "--internal").returncode == 0
+
+
+def test_storage_full(bench: Bench) -> None:
+    """ENOSPC suspends the job; with more room it goes on where it was."""
+    with _small_tmpfs(bench.storage, 12) as enlarge:
+        process = bench.discover("--workers", "1", "--slots", "2")
+        _suspended(bench, bench.end(process, 1), str(bench.storage), "No space left on device", "free space")
+        enlarge(1000)
+        bench.edbench("resume", "last")
+        assert bench.verify()["differences"] == 0
+
+
+def test_database_full(bench: Bench) -> None:
+    """No room for the database's files: it cannot commit, the job stops, and goes on once there is room."""
+    source = _gated_source(bench)
+    with _small_tmpfs(bench.scratch, 400):
+        process = bench.discover("--workers", "1", "--slots", "1", "--lease-seconds", "3", corpus=source)
+        until(lambda: (bench.home / "gate.reached").exists() or process.poll() is not None, "the gate is reached")
+        ballast = bench.scratch / "ballast"
+        _fill(ballast)
+        (bench.home / "gate.open").touch()
+        out = bench.end(process, 1)
+        ballast.unlink()
+        _suspended(bench, out, "its disk is full", "free space there")
+        bench.edbench("resume", "last")
+        bench.edbench("verify", "last", "--internal")

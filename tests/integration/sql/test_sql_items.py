@@ -1,0 +1,81 @@
+"""Items read back as they were written."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from core.errors import ExceptionCode
+from core.records import ExceptionLevel, IndexOwner, Item, ItemException, Kind, Shard, TaskResult
+from sql.items import custodian_names, item_codes, load_items, locations, shard_ids
+
+
+def _finished(hands: Any, **found: Any) -> uuid.UUID:
+    job = hands.create(1)
+    made = {k: v(job) for k, v in found.items()}
+    hands.finish(hands.take(job), TaskResult(**made))
+    return uuid.UUID(str(job))
+
+
+def test_an_item_comes_back_as_it_went_in(hands: Any) -> None:
+    """Every field survives, NULLs and bytes that are no text included."""
+    loose, child = [], []
+
+    def items(job: uuid.UUID) -> tuple[Item, ...]:
+        loose.append(hands.item(job, b"a/\xff\0b.zip", container=True, mtime_ns=-5, name=b"\xff\0b.zip"))
+        child.append(
+            hands.item(
+                job,
+                b"#3",
+                loose[0].id,
+                family=uuid.uuid4(),
+                kind=Kind.MESSAGE,
+                content_hash=b"c" * 32,
+                message_id_hash=b"m" * 16,
+                location=b"jobs/x/\xfe",
+                size=2**40,
+                container_path=("a", "b\\x00", "ü"),
+            )
+        )
+        return (loose[0], child[0], hands.item(job, b"unread", sha256=None))
+
+    job = _finished(hands, items=items)
+    ids = [child[0].id, uuid.uuid4(), loose[0].id]
+    with hands.database.transaction() as conn:
+        assert load_items(conn, ids) == [child[0], loose[0]]
+        assert load_items(conn, []) == []
+        assert locations(conn, ids) == {loose[0].id: None, child[0].id: b"jobs/x/\xfe"}
+        assert custodian_names(conn, job) == {0: "_root", 1: "m\\xfcller"}
+
+
+def test_item_codes_are_the_item_level_ones(hands: Any) -> None:
+    """What a later phase must not say twice: this item's own exceptions, not those of its missing children."""
+    one = uuid.uuid4()
+    job = _finished(
+        hands,
+        exceptions=lambda job: (
+            ItemException(item=one, code=ExceptionCode.CORRUPT, level=ExceptionLevel.ITEM, detail="d"),
+            ItemException(item=one, code=ExceptionCode.TRUNCATED, level=ExceptionLevel.NODE, detail="d", missing=2),
+        ),
+    )
+    assert job
+    with hands.database.transaction() as conn:
+        assert item_codes(conn, [one, uuid.uuid4()]) == {(one, ExceptionCode.CORRUPT)}
+
+
+def test_shards_are_those_of_finished_tasks_of_the_job(hands: Any) -> None:
+    """Only a shard in a committed result is known; another job's is not."""
+    shard = Shard(id=uuid.uuid4(), engine="tantivy", location=b"x", documents=1)
+    item = []
+
+    def items(job: uuid.UUID) -> tuple[Item, ...]:
+        item.append(hands.item(job, b"a"))
+        return (item[0],)
+
+    def owners(job: uuid.UUID) -> tuple[IndexOwner, ...]:
+        return (IndexOwner(item=item[0].id, shard=shard.id),)
+
+    job = _finished(hands, items=items, owners=owners, shard=lambda job: shard)
+    with hands.database.transaction() as conn:
+        assert shard_ids(conn, job) == {shard.id}
+        assert shard_ids(conn, uuid.uuid4()) == set()

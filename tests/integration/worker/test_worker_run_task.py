@@ -1,0 +1,303 @@
+"""Claim, work, finish on a real ledger with real files."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import logging
+import os
+import shutil
+import uuid
+from pathlib import Path
+
+import pytest
+from taskbench import TaskBench
+from unpacking import make_docx, make_mail, make_mbox, make_tar, make_zip
+
+from core.errors import StorageFault
+from core.operations import NullRecorder
+from core.records import JobOptions, Kind, NewTask, Phase, TaskResult
+from core.storage import ReadFile, Storage
+from core.storage_errors import opening_error
+from sql import ledger
+from worker import run_task
+from worker.indexes.registry import open_reader
+from worker.task import TaskWork
+
+
+def _corpus(source: Path) -> None:
+    (source / "mail.mbox").write_bytes(make_mbox(*(make_mail(f"s{n}", f"findme {n}\n") for n in range(40))))
+    (source / "sub").mkdir()
+    (source / "sub" / "a.zip").write_bytes(make_zip({"in.zip": make_zip({"x.txt": b"findme deep"}), "y.txt": b"y"}))
+    (source / "sub" / "t.tar.gz").write_bytes(make_tar({"d.docx": make_docx("findme docx"), "e.txt": b"e"}))
+    (source / "empty").write_bytes(b"")
+
+
+def _hits(bench: TaskBench, tmp_path: Path, query: str) -> list[uuid.UUID]:
+    """What a search finds: hits whose owner is the one the database names."""
+    owners = {r.item: (r.shard, f"{r.task}:{r.attempt}") for r in bench.rows("SELECT * FROM item_index")}
+    found = []
+    for row in bench.rows("SELECT id, engine FROM shard"):
+        reader = open_reader(row.engine, bench.shard_folder(row.id), tmp_path / "view" / uuid.uuid4().hex)
+        found += [h.item for h in reader.search(query, 1_000) if owners.get(h.item) == (row.id, h.owner)]
+    return found
+
+
+@pytest.mark.parametrize("single_pass", [False, True])
+@pytest.mark.parametrize("split_bytes", [64_000_000, 500])
+def test_a_whole_job(task_bench: TaskBench, tmp_path: Path, single_pass: bool, split_bytes: int) -> None:
+    """Through all phases: every item has a row, a text, an index document of its own, and children their files."""
+    task_bench.options = JobOptions(single_pass=single_pass, split_bytes=split_bytes, batch_files=7)
+    _corpus(task_bench.source)
+    task_bench.create()
+    assert task_bench.run() == "completed_with_exceptions"
+    assert len(task_bench.paths()) == 4 + 40 + 3 + 3
+    assert task_bench.codes() == {"empty": ["zero_bytes"]}
+    assert task_bench.value("SELECT count(*) FROM item_text") == 50
+    assert task_bench.value("SELECT count(*) FROM item_index") == 50
+    assert len(set(_hits(task_bench, tmp_path, "findme"))) == len(_hits(task_bench, tmp_path, "findme")) == 42
+    written = {bytes(r.location) for r in task_bench.rows("SELECT location FROM item WHERE location IS NOT NULL")}
+    assert len(written) == 46
+    on_disk = {os.fsencode(p.relative_to(task_bench.storage_root)) for p in task_bench.items_folder.rglob("*/*")}
+    assert {p for p in on_disk if (task_bench.storage_root / p.decode()).is_file()} == written
+    sums = task_bench.rows("SELECT sum(raw_bytes) AS raw, sum(extracted_bytes) AS extracted FROM task")[0]
+    assert sums.raw == sum(p.stat().st_size for p in task_bench.source.rglob("*") if p.is_file())
+    assert sums.extracted == task_bench.value("SELECT sum(bytes) FROM item WHERE parent IS NOT NULL")
+    uneven = "SELECT count(*) FROM container_count WHERE announced IS NOT NULL AND announced <> emitted + failed"
+    assert task_bench.value(uneven) == 0
+
+
+def test_a_stale_or_doubled_message_claims_nothing(task_bench: TaskBench) -> None:
+    """A message for a task that is done, pending or unknown changes nothing."""
+    task_bench.create()
+    task_bench.handle(999_999)
+    pending = task_bench.value("SELECT id FROM task")
+    task_bench.handle(pending)
+    assert task_bench.rows("SELECT state, attempt FROM task") == [("pending", 0)]
+    (task,) = task_bench.dispatch()
+    task_bench.handle(task)
+    task_bench.handle(task)
+    assert task_bench.rows("SELECT state, attempt FROM task") == [("done", 1)]
+
+
+def _to_index(bench: TaskBench) -> int:
+    (bench.source / "a.txt").write_bytes(b"findme once")
+    bench.create()
+    bench.until(Phase.INDEX)
+    (task,) = bench.dispatch()
+    return task
+
+
+def test_the_work_of_a_lost_task_is_dropped(
+    task_bench: TaskBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another attempt took over while this one worked: no row of its, and its documents are never found."""
+    task = _to_index(task_bench)
+    body = run_task.BODIES[Phase.INDEX]
+
+    def slow(work: TaskWork) -> TaskResult:
+        result = body(work)
+        task_bench.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
+        return result
+
+    monkeypatch.setitem(run_task.BODIES, Phase.INDEX, slow)
+    task_bench.handle(task)
+    assert task_bench.value("SELECT count(*) FROM item_index") == 0
+    assert task_bench.value("SELECT count(*) FROM shard") == 0
+    monkeypatch.undo()
+    task_bench.drain()
+    assert len(_hits(task_bench, tmp_path, "findme")) == 1
+    assert task_bench.value("SELECT attempt FROM item_index") == 2
+
+
+def test_what_a_failed_attempt_added_does_not_ride_along(
+    task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Documents added but not published when a task failed are not in the shard's next publication."""
+    task = _to_index(task_bench)
+    shard = task_bench.context.shards.of(task_bench.job, "tantivy")
+    with monkeypatch.context() as patch:
+        patch.setattr(type(shard), "publish", lambda *_: (_ for _ in ()).throw(ZeroDivisionError("oops")))
+        task_bench.handle(task)
+    assert task_bench.rows("SELECT state, failures FROM task WHERE id = %(t)s", t=task) == [("pending", 1)]
+    task_bench.drain()
+    assert task_bench.rows("SELECT id, documents FROM shard") == [(shard.id, 1)]
+
+
+def test_an_unforeseen_error_suspends_in_the_end(task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug of ours is counted against the task; after the limit the job is suspended and says what it was."""
+    monkeypatch.setitem(run_task.BODIES, Phase.WALK, lambda work: 1 // 0)
+    task_bench.create()
+    for n in range(1, ledger.FAILURES_LIMIT + 1):
+        (task,) = task_bench.dispatch()
+        task_bench.handle(task)
+        assert task_bench.value("SELECT failures FROM task") == n
+    state, reason = task_bench.reason()
+    assert state == "suspended"
+    assert "ZeroDivisionError" in str(reason)
+
+
+class _Full(Storage):
+    """A filer without space."""
+
+    def create(self, path: bytes) -> object:  # type: ignore[override]
+        raise StorageFault("cannot write: No space left on device; free space, then resume", errno=errno.ENOSPC)
+
+    def _create(self, path: bytes) -> object:  # type: ignore[override]
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_filer_suspends_and_resume_goes_on(task_bench: TaskBench, tmp_path: Path) -> None:
+    """ENOSPC is the system's failure: suspended with a reason that says what to do, nothing charged to the task."""
+    _corpus(task_bench.source)
+    task_bench.create()
+    task_bench.until(Phase.EXPAND)
+    full = task_bench.slot("w2", _Full(NullRecorder()))
+    (task,) = task_bench.dispatch()
+    task_bench.handle(task, full)
+    state, reason = task_bench.reason()
+    assert state == "suspended"
+    assert "No space left on device" in str(reason)
+    assert "resume" in str(reason)
+    assert task_bench.rows("SELECT state, failures FROM task WHERE id = %(t)s", t=task) == [("pending", 0)]
+    task_bench.rows("UPDATE job SET state = 'running', reason = NULL, stopped_at = NULL RETURNING 1")
+    assert task_bench.run() == "completed_with_exceptions"
+    assert len(_hits(task_bench, tmp_path, "findme")) == 42
+
+
+@pytest.mark.parametrize("how", ["gone", "replaced"])
+@pytest.mark.parametrize("phase", [Phase.WALK, Phase.EXPAND, Phase.INDEX])
+def test_a_source_that_is_not_the_one_suspends(task_bench: TaskBench, how: str, phase: Phase) -> None:
+    """The source unmounted, or another directory in its place: suspended in every phase, no exception for any file."""
+    _corpus(task_bench.source)
+    task_bench.create()
+    task_bench.until(phase)
+    before = task_bench.codes()
+    task_bench.source.rename(task_bench.home / "elsewhere")
+    if how == "replaced":
+        task_bench.source.mkdir()
+    task_bench.drain()
+    state, reason = task_bench.reason()
+    assert state == "suspended"
+    assert "source" in str(reason)
+    assert "mount" in str(reason)
+    assert "resume" in str(reason)
+    assert task_bench.codes() == before
+
+
+class _Unmounting(Storage):
+    """A storage whose source goes away at an open of one file."""
+
+    trigger = b""
+    act = staticmethod(lambda: None)
+
+    def open(self, path: bytes) -> ReadFile:
+        if path.endswith(self.trigger):
+            self.act()
+        return super().open(path)
+
+
+def test_a_source_that_goes_away_inside_a_handler_suspends(
+    task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A big container whose reader fails because the source is gone is not booked as damaged: the job is suspended."""
+    monkeypatch.setattr("worker.expand.KEEP_BYTES", 100)
+    # The only file: with others, their own failing would have the source looked at.
+    (task_bench.source / "mail.mbox").write_bytes(make_mbox(*(make_mail(f"s{n}") for n in range(9))))
+    task_bench.create()
+    task_bench.until(Phase.EXPAND)
+    storage = _Unmounting(NullRecorder())
+    storage.trigger = b"mail.mbox"
+    opened = []
+
+    def act() -> None:
+        opened.append(1)
+        if len(opened) == 4:  # size, digest, head; this one is the handler's
+            task_bench.source.rename(task_bench.home / "elsewhere")
+
+    storage.act = act  # type: ignore[assignment]
+    context = task_bench.slot("w2", storage)
+    for task in task_bench.dispatch():
+        task_bench.handle(task, context)
+    assert len(opened) >= 4
+    assert task_bench.reason()[0] == "suspended"
+    assert task_bench.codes() == {}
+
+
+def test_a_storage_root_without_the_jobs_folder_suspends(task_bench: TaskBench) -> None:
+    """An unmounted storage root is noticed before anything is written under its mount point."""
+    _corpus(task_bench.source)
+    task_bench.create()
+    task_bench.until(Phase.EXPAND)
+    shutil.rmtree(task_bench.storage_root)
+    task_bench.storage_root.mkdir()
+    task_bench.drain()
+    state, reason = task_bench.reason()
+    assert state == "suspended"
+    assert "mount" in str(reason)
+    assert list(task_bench.storage_root.iterdir()) == []
+
+
+def test_files_that_change_after_the_walk(task_bench: TaskBench) -> None:
+    """Vanished, turned into a link, a FIFO or a directory: an exception each, while the source stands; no hang."""
+    for name in ("gone", "link", "fifo", "directory", "stays"):
+        (task_bench.source / name).write_bytes(b"text")
+    task_bench.create()
+    task_bench.until(Phase.EXPAND)
+    for name in ("gone", "link", "fifo", "directory"):
+        (task_bench.source / name).unlink()
+    (task_bench.source / "link").symlink_to("/etc/hostname")
+    os.mkfifo(task_bench.source / "fifo")
+    (task_bench.source / "directory").mkdir()
+    assert task_bench.run() == "completed_with_exceptions"
+    assert task_bench.codes() == {
+        "gone": ["vanished"],
+        "link": ["symlink"],
+        "fifo": ["special_file"],
+        "directory": ["unreadable"],
+    }
+    states = dict(map(tuple, task_bench.rows("SELECT display, state FROM item JOIN item_text ON item = id")))
+    assert states == {"gone": "failed", "link": "failed", "fifo": "failed", "directory": "failed", "stays": "ok"}
+
+
+def test_an_own_file_that_is_lost_suspends(task_bench: TaskBench) -> None:
+    """A child that a worker wrote and that is gone in phase index is the storage's fault, not the document's."""
+    _corpus(task_bench.source)
+    task_bench.create()
+    task_bench.until(Phase.INDEX)
+    next(p for p in task_bench.items_folder.rglob("*") if p.is_file()).unlink()
+    task_bench.drain()
+    state, reason = task_bench.reason()
+    assert state == "suspended"
+    assert "written by this job" in str(reason)
+
+
+def test_a_deleted_job_is_nobodys_task(task_bench: TaskBench, caplog: pytest.LogCaptureFixture) -> None:
+    """A job deleted while its task runs costs the slot nothing."""
+    task_bench.create(tasks=[NewTask(phase=Phase.WALK, weight=1, payload={"directories": [], "custodian": 0})])
+    (task,) = task_bench.dispatch()
+    with task_bench.database.transaction() as conn:
+        claimed = ledger.claim(conn, task, "w1", 0)
+    assert claimed is not None
+    task_bench.rows("DELETE FROM job RETURNING 1")
+    with caplog.at_level(logging.CRITICAL):
+        run_task._attempt(task_bench.context, task_bench.database, claimed)
+    assert task_bench.rows("SELECT 1 FROM task") == []
+
+
+def test_an_unreadable_file_is_an_exception_of_its_own(task_bench: TaskBench) -> None:
+    """EIO or EACCES on one file costs that file only."""
+    (task_bench.source / "bad.txt").write_bytes(b"x")
+    (task_bench.source / "good.txt").write_bytes(b"findme")
+
+    class Denied(Storage):
+        def open(self, path: bytes) -> ReadFile:
+            if path.endswith(b"bad.txt"):
+                raise opening_error(path, OSError(errno.EACCES, "denied"))
+            return super().open(path)
+
+    task_bench.context = dataclasses.replace(task_bench.context, storage=Denied(NullRecorder()))
+    task_bench.create()
+    assert task_bench.run() == "completed_with_exceptions"
+    assert task_bench.codes() == {"bad.txt": ["unreadable"]}
+    assert {Kind(r.kind) for r in task_bench.rows("SELECT kind FROM item")} == {Kind.LOOSE_FILE}

@@ -1,0 +1,151 @@
+"""Phase walk over trees with everything a file system can hold."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections import Counter
+
+from taskbench import TaskBench
+
+from core.operations import NullRecorder
+from core.records import JobOptions, NewTask, Phase
+from core.storage import Entry, Storage
+from core.storage_errors import reading_error
+from worker.task import path_bytes, path_text
+
+
+def _walked(bench: TaskBench) -> Counter[bytes]:
+    """The files handed to expand, how often each."""
+    rows = bench.rows("SELECT payload FROM task WHERE phase = 'expand'")
+    return Counter(path_bytes(f[0]) for r in rows for f in r.payload["files"])
+
+
+def _special(source: os.PathLike[str]) -> None:
+    root = os.fsdecode(source)
+    os.symlink("..", f"{root}/loop")
+    os.symlink("nowhere", f"{root}/dangling")
+    os.mkfifo(f"{root}/fifo")
+    with socket.socket(socket.AF_UNIX) as s:
+        here = os.getcwd()
+        os.chdir(root)  # the address of a socket is short
+        try:
+            s.bind("socket")
+        finally:
+            os.chdir(here)
+
+
+def test_links_and_special_files_are_items_and_never_opened(task_bench: TaskBench) -> None:
+    """A symlink loop, a dangling link, a FIFO and a socket: a row and a code each, in no batch, and no hang."""
+    _special(task_bench.source)
+    (task_bench.source / "file").write_bytes(b"x")
+    task_bench.create()
+    task_bench.until(Phase.EXPAND)
+    assert task_bench.codes() == {
+        "loop": ["symlink"],
+        "dangling": ["symlink"],
+        "fifo": ["special_file"],
+        "socket": ["special_file"],
+    }
+    assert _walked(task_bench) == {b"file": 1}
+    types = dict(map(tuple, task_bench.rows("SELECT display, media_type FROM item")))
+    assert types["loop"] == "inode/symlink"
+    assert types["fifo"] == "inode/fifo"
+    assert types["socket"] == "inode/socket"
+    assert task_bench.run() == "completed_with_exceptions"
+
+
+def test_names_that_are_not_utf8_survive_the_round_trip(task_bench: TaskBench) -> None:
+    """Bytes on disk are bytes in the row, and the file is opened by them; display text is for people."""
+    names = [b"m\xfcller.txt", b"new\nline.txt", b"\xf0\x9f\x98\x80.txt", b"back\\slash.txt", b"\xed\xa0\x80.txt"]
+    folder = os.fsencode(task_bench.source) + b"/dir\xff"
+    os.mkdir(folder)
+    for name in names:
+        with open(folder + b"/" + name, "wb") as f:
+            f.write(b"text of it")
+    task_bench.create()
+    assert task_bench.run() == "completed"
+    rows = task_bench.rows("SELECT name, path, display, bytes FROM item")
+    assert {bytes(r.name) for r in rows} == set(names)
+    assert {bytes(r.path) for r in rows} == {b"dir\xff/" + n for n in names}
+    assert all(r.bytes == 10 for r in rows)
+    assert task_bench.value("SELECT count(*) FROM item_text WHERE state = 'ok'") == len(names)
+    assert "m\\xfcller.txt" in {r.display for r in rows}
+
+
+class _Stubborn(Storage):
+    """A filer that refuses to list or to look at some paths."""
+
+    refused: dict[bytes, int]
+
+    def scan(self, path: bytes) -> list[Entry]:
+        if number := self.refused.get(os.path.basename(path)):
+            raise reading_error("list", path, OSError(number, "refused"))
+        return super().scan(path)
+
+    def stat(self, path: bytes) -> os.stat_result:
+        if number := self.refused.get(os.path.basename(path)):
+            raise reading_error("look at", path, OSError(number, "refused"))
+        return super().stat(path)
+
+
+def test_a_directory_that_cannot_be_listed_is_an_item(task_bench: TaskBench) -> None:
+    """Nothing is lost without a word: a closed directory and a file that vanished have a row and a code."""
+    for name in ("closed", "open"):
+        (task_bench.source / name).mkdir()
+        (task_bench.source / name / "in.txt").write_bytes(b"x")
+    (task_bench.source / "gone.txt").write_bytes(b"x")
+    storage = _Stubborn(NullRecorder())
+    storage.refused = {b"closed": errno.EACCES, b"gone.txt": errno.ENOENT}
+    task_bench.create()
+    task_bench.drain(task_bench.slot("w2", storage))
+    assert task_bench.codes() == {"closed": ["unreadable"], "gone.txt": ["vanished"]}
+    assert task_bench.value("SELECT media_type FROM item WHERE display = 'closed'") == "inode/directory"
+    assert _walked(task_bench) == {b"open/in.txt": 1}
+
+
+def test_a_fault_of_the_filer_while_listing_suspends(task_bench: TaskBench) -> None:
+    """A stale handle says nothing about a directory: the job waits until the filer is back."""
+    storage = _Stubborn(NullRecorder())
+    storage.refused = {os.path.basename(os.fsencode(task_bench.source)): errno.ESTALE}
+    task_bench.create()
+    task_bench.drain(task_bench.slot("w2", storage))
+    assert task_bench.reason()[0] == "suspended"
+
+
+def test_wide_and_deep_trees_become_follow_on_tasks(task_bench: TaskBench) -> None:
+    """Over 64 directories the rest is handed on, and every file is in exactly one batch of bounded size."""
+    task_bench.options = JobOptions(batch_files=20, batch_bytes=100)
+    expected = set()
+    for n in range(90):
+        folder = task_bench.source / f"d{n}" / "deep"
+        folder.mkdir(parents=True)
+        (folder / "f").write_bytes(bytes(n))
+        expected.add(f"d{n}/deep/f".encode())
+    task_bench.create()
+    task_bench.until(Phase.EXPAND)
+    assert _walked(task_bench) == dict.fromkeys(expected, 1)
+    assert task_bench.value("SELECT count(*) FROM task WHERE phase = 'walk'") > 2
+    for (payload,) in task_bench.rows("SELECT payload FROM task WHERE phase = 'expand'"):
+        files = payload["files"]
+        assert len(files) <= 20
+        assert len(files) == 1 or sum(f[1] for f in files) <= 100
+
+
+def test_files_only_stays_above(task_bench: TaskBench) -> None:
+    """Custodian _root takes the files of the root directory and leaves the directories to their custodians."""
+    (task_bench.source / "bob").mkdir()
+    (task_bench.source / "bob" / "b.txt").write_bytes(b"b")
+    (task_bench.source / "top.txt").write_bytes(b"t")
+    payload = {"custodian": 0, "directories": [path_text(b"")], "files_only": True}
+    task_bench.create(tasks=[NewTask(phase=Phase.WALK, weight=1, payload=payload)])
+    task_bench.until(Phase.EXPAND)
+    assert _walked(task_bench) == {b"top.txt": 1}
+
+
+def test_an_empty_source_completes(task_bench: TaskBench) -> None:
+    """Nothing to do is done."""
+    task_bench.create()
+    assert task_bench.run() == "completed"
+    assert task_bench.paths() == set()

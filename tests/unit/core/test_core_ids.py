@@ -1,0 +1,81 @@
+"""Deterministic ids and places, and records that travel as JSON."""
+
+from __future__ import annotations
+
+import json
+import uuid
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.ids import NO_PARENT, item_id, number, path_id
+from core.operations import MemoryRecorder, Op
+from core.places import index_location, item_location, job_location
+from core.records import FsyncPolicy, JobOptions, JobState, Layout, Limits
+
+JOB, PARENT = uuid.UUID(int=1), uuid.UUID(int=2)
+
+
+def test_ids_never_change() -> None:
+    """A re-run by a later version names every item as the first run did."""
+    assert item_id(JOB, None, b"a/b") == uuid.UUID("ceff4a48-c20a-092c-71f3-4fabfa78a476")
+    assert item_id(JOB, PARENT, number(7)) == uuid.UUID("c55ae239-d801-d612-9959-3393ee604aa5")
+    assert path_id(b"/x") == 10567196457567173726
+
+
+def test_ids_differ_by_job_parent_and_ordinal() -> None:
+    """None of the three may be left out."""
+    ids = {
+        item_id(job, parent, ordinal)
+        for job in (JOB, PARENT)
+        for parent in (None, JOB, PARENT)
+        for ordinal in (b"", b"a", number(0), number(10), b"#1")
+    }
+    assert len(ids) == 2 * 3 * 5
+    assert item_id(JOB, None, b"a") == item_id(JOB, NO_PARENT, b"a")
+
+
+@given(st.uuids(), st.sampled_from(list(Layout)), st.text("abcw0123-", min_size=1, max_size=9))
+@settings(max_examples=60, deadline=None, database=None)
+def test_an_items_place_lies_in_its_jobs_folder(item: uuid.UUID, layout: Layout, worker: str) -> None:
+    """Only ids make up the place, so that nothing from the data can lead outside."""
+    place = item_location(JOB, item, layout, worker)
+    assert place.startswith(job_location(JOB) + b"/items/")
+    assert place.endswith(item.hex[:2].encode() + b"/" + item.hex.encode())
+    assert place.split(b"/")[3:-2] == ([worker.encode()] if layout is Layout.PER_WORKER else [])
+    assert index_location(JOB, item) == job_location(JOB) + b"/index/" + item.hex.encode()
+
+
+def test_job_options_survive_the_database() -> None:
+    """What a job was created with is what every worker gets; an unknown option of a newer version is refused."""
+    options = JobOptions(
+        single_pass=True, fsync=FsyncPolicy.FILE, layout=Layout.PER_WORKER, limits=Limits(depth=2), split_bytes=5
+    )
+    assert JobOptions.from_json(json.loads(json.dumps(options.to_json()))) == options
+    assert JobOptions.from_json({}) == JobOptions()
+    with pytest.raises(TypeError, match="future"):
+        JobOptions.from_json({"future": 1})
+
+
+def test_states_that_are_over() -> None:
+    """Suspended and paused jobs can go on; the final four cannot."""
+    assert {s.value for s in JobState if s.over} == {"cancelled", "completed", "completed_with_exceptions", "failed"}
+
+
+def test_operation_numbers_are_part_of_the_formats() -> None:
+    """Frames and traces of earlier versions stay readable."""
+    assert [(op.label, int(op)) for op in Op] == [
+        ("scan", 0), ("stat", 1), ("open", 2), ("read", 3), ("create", 4), ("write", 5),
+        ("fsync", 6), ("close", 7), ("rename", 8), ("remove", 9), ("mkdir", 10),
+    ]  # fmt: skip
+
+
+def test_the_memory_recorder_keeps_calls_in_order() -> None:
+    """Every call is one record with all its fields."""
+    recorder = MemoryRecorder()
+    recorder.record(Op.OPEN, 1, 2, 0, 3, 0)
+    recorder.record(Op.READ, 4, 5, 6, 3, 7)
+    first, second = recorder.records
+    assert (first.op, second.op) == (Op.OPEN, Op.READ)
+    assert (second.start_ns, second.duration_ns, second.bytes, second.path_id, second.error) == (4, 5, 6, 3, 7)

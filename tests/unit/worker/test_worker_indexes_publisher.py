@@ -1,0 +1,161 @@
+"""How a shard's segments get to the filer."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+from core.errors import StorageFault
+from core.operations import MemoryRecorder, NullRecorder, Op
+from core.storage import Storage
+from worker.indexes.base import IndexDocument
+from worker.indexes.publisher import KEPT_OPEN, OpenShard, OpenShards
+from worker.indexes.tantivy_engine import TantivyReader
+
+JOB = uuid.UUID(int=1)
+
+
+class _Noting(Storage):
+    """Notes what is published and removed, in order."""
+
+    def __init__(self) -> None:
+        super().__init__(NullRecorder())
+        self.notes: list[tuple[str, str]] = []
+        self.fail_at = ""
+
+    def copy_in(self, local_path: str | bytes, path: bytes) -> int:
+        self._note("copy", path)
+        return super().copy_in(local_path, path)
+
+    def remove(self, path: bytes, *, missing_ok: bool = False) -> None:
+        self._note("remove", path)
+        super().remove(path, missing_ok=missing_ok)
+
+    def _note(self, what: str, path: bytes) -> None:
+        name = os.path.basename(path).decode()
+        if self.fail_at and self.fail_at in f"{what} {name}":
+            self.fail_at = ""
+            raise StorageFault("no space")
+        self.notes.append((what, name))
+
+
+@pytest.fixture
+def storage() -> _Noting:
+    return _Noting()
+
+
+def _add(shard: OpenShard, count: int = 1) -> None:
+    for _ in range(count):
+        shard.add(IndexDocument(item=uuid.uuid4(), owner="1:1", body="common words"))
+
+
+def _published(root: Path, shard: OpenShard) -> set[str]:
+    return set(os.listdir(root / shard.location.decode()))
+
+
+def _count(root: Path, shard: OpenShard) -> int:
+    return TantivyReader(root / shard.location.decode(), root / "views" / uuid.uuid4().hex).count("common")
+
+
+def test_only_new_files_are_copied_and_the_meta_goes_last(tmp_path: Path, storage: _Noting) -> None:
+    """A reader at any moment sees a whole shard; what lies there already is not written again."""
+    shard = OpenShards(tmp_path / "scratch").of(JOB, "tantivy")
+    _add(shard)
+    row, written = shard.publish(storage, bytes(tmp_path))
+    first, storage.notes = storage.notes, []
+    assert first[-1] == ("copy", "meta.json")
+    assert {name for _, name in first} == _published(tmp_path, shard)
+    assert written == sum(f.stat().st_size for f in (tmp_path / shard.location.decode()).iterdir())
+    assert (row.documents, row.location, row.id) == (1, shard.location, shard.id)
+    _add(shard, 2)
+    row, _ = shard.publish(storage, bytes(tmp_path))
+    again = {name for what, name in storage.notes if what == "copy"}
+    assert again & {name for _, name in first} == {"meta.json"}
+    assert row.documents == 3
+    assert _count(tmp_path, shard) == 3
+    assert not [n for n in _published(tmp_path, shard) if "lock" in n or n.startswith(".") or n.endswith(".tmp")]
+    shard.close()
+
+
+def test_a_merge_in_between(tmp_path: Path, storage: _Noting) -> None:
+    """Segments that a merge made superfluous are removed, after the new meta file; nothing found is lost."""
+    shard = OpenShards(tmp_path / "scratch").of(JOB, "tantivy")
+    deadline = time.monotonic() + 30
+    rounds = 0
+    while not any(what == "remove" for what, _ in storage.notes):
+        assert time.monotonic() < deadline, "no merge"
+        storage.notes = []
+        _add(shard)
+        rounds += 1
+        shard.publish(storage, bytes(tmp_path))
+        assert _count(tmp_path, shard) == rounds
+    names = [what if what == "remove" else name for what, name in storage.notes]
+    assert names.index("meta.json") < names.index("remove")
+    assert "remove" not in names[: names.index("meta.json")]
+    assert _published(tmp_path, shard) == shard.published | {"meta.json"}
+    shard.close()
+
+
+@pytest.mark.parametrize("fail_at", ["copy meta.json", ".store", "remove"])
+def test_a_publication_that_broke_off_is_gone_on_with(tmp_path: Path, storage: _Noting, fail_at: str) -> None:
+    """After a fault in the middle the next publication brings everything, and leaves no file too many."""
+    shard = OpenShards(tmp_path / "scratch").of(JOB, "tantivy")
+    storage.fail_at = fail_at
+    deadline, rounds, failed = time.monotonic() + 30, 0, 0
+    while not failed or rounds < 3:
+        assert time.monotonic() < deadline, "it never failed"
+        _add(shard)
+        rounds += 1
+        try:
+            shard.publish(storage, bytes(tmp_path))
+        except StorageFault:
+            failed = 1
+            rounds += 1
+            _add(shard)
+            row, _ = shard.publish(storage, bytes(tmp_path))
+            assert row.documents == rounds
+            assert _count(tmp_path, shard) == rounds
+    assert _published(tmp_path, shard) == shard.published | {"meta.json"}
+    shard.close()
+
+
+def test_publication_goes_through_recorded_calls(tmp_path: Path) -> None:
+    """Index writes are part of what the storage is measured by."""
+    recorder = MemoryRecorder()
+    shard = OpenShards(tmp_path / "scratch").of(JOB, "tantivy")
+    _add(shard)
+    _, written = shard.publish(Storage(recorder), bytes(tmp_path))
+    assert sum(r.bytes for r in recorder.records if r.op is Op.WRITE) == written
+    assert sum(r.op is Op.CREATE and not r.error for r in recorder.records) == len(_published(tmp_path, shard))
+    shard.close()
+
+
+def test_a_closed_shard_is_never_reopened(tmp_path: Path, storage: _Noting) -> None:
+    """A slot that comes back to a job whose shard it closed begins a fresh one; scratch is given back."""
+    shards = OpenShards(tmp_path / "scratch")
+    first = shards.of(JOB, "tantivy")
+    assert shards.of(JOB, "tantivy") is first
+    for n in range(KEPT_OPEN):
+        shards.of(uuid.UUID(int=100 + n), "tantivy")
+    assert not first.local.exists()
+    second = shards.of(JOB, "tantivy")
+    assert second.id != first.id
+    assert second.location != first.location
+    shards.close()
+    assert list((tmp_path / "scratch" / "shards").iterdir()) == []
+
+
+def test_abandoned_documents_are_not_published(tmp_path: Path, storage: _Noting) -> None:
+    """What a failed attempt added does not ride along; a job without a shard is no trouble."""
+    shards = OpenShards(tmp_path / "scratch")
+    shards.abandon(JOB)
+    _add(shards.of(JOB, "tantivy"), 5)
+    shards.abandon(JOB)
+    _add(shards.of(JOB, "tantivy"))
+    row, _ = shards.of(JOB, "tantivy").publish(storage, bytes(tmp_path))
+    assert row.documents == 1
+    shards.close()

@@ -1,0 +1,210 @@
+"""The Tantivy engine: query language, snippets, shards on local disk."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+
+import pytest
+
+from core.errors import StorageFault, UsageError
+from worker.indexes.base import QUERY_FIELDS, IndexDocument
+from worker.indexes.registry import new_writer, open_reader
+from worker.indexes.tantivy_engine import TantivyReader, TantivyWriter
+
+DOCUMENTS = [
+    IndexDocument(
+        item=uuid.UUID(int=1),
+        owner="1:1",
+        body="The wording of report-2024 was grün über alles; Straße naïve 日本語 😀 end",
+        subject="Quarterly results",
+        custodian="Ann Lee",
+        type="application/pdf",
+        kind="loose_file",
+        name="budget_plan.pdf",
+        path="ann/budget_plan.pdf",
+    ),
+    IndexDocument(
+        item=uuid.UUID(int=2),
+        owner="1:1",
+        body="Words about worms. the report of wording",
+        subject="Wormhole",
+        custodian="Bob Day",
+        type="text/plain",
+        kind="message",
+        sender="carol@example.org",
+        recipients="dave@example.org",
+    ),
+    IndexDocument(item=uuid.UUID(int=3), owner="2:1", body="", custodian="Ann Lee", title="Empty", author="Eve"),
+]
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> TantivyReader:
+    """A published shard of three documents."""
+    home = tmp_path_factory.mktemp("shard")
+    writer = TantivyWriter(home / "index")
+    for document in DOCUMENTS:
+        writer.add(document)
+    writer.commit(home / "published")
+    writer.close()
+    return TantivyReader(home / "published", home / "view")
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("*", {1, 2, 3}),
+        ("wording", {1, 2}),
+        ("WORDING", {1, 2}),
+        ("wording worms", {2}),  # words without an operator must all be there
+        ("grün AND wording", {1}),
+        ("grün OR worms", {1, 2}),
+        ("wording NOT worms", {1}),
+        ("wording AND NOT worms", {1}),
+        ("NOT worms AND wording", {1}),
+        ("report AND wording AND NOT grün", {2}),
+        ('wording AND NOT "the wording"', {2}),
+        ("wording AND NOT (worms OR nothing)", {1}),
+        ("wording AND (NOT worms)", {1}),
+        ("* NOT wording", {3}),
+        ('"words NOT worms"', set()),  # in quotes it is a word
+        ("+wording -grün", {2}),
+        ("(grün OR worms) AND report", {1, 2}),
+        ('"the wording"', {1}),
+        ('"report of wording"', {2}),
+        ('"wording of the"', set()),
+        ("wor*", {1, 2}),
+        ("Quart*", {1}),  # a prefix is looked for where a word is: the subject too
+        ("budg*", {1}),
+        ("report-20*", {1}),
+        ("budget_pl*", {1}),
+        ("grü*", {1}),
+        ("wor* AND NOT worms", {1}),
+        ("-wor* +Empty", {3}),
+        ("subject:wormhole", {2}),
+        ("subject:worm*", {2}),
+        ("subject:wording", set()),
+        ("quarterly", {1}),
+        ("custodian:ann", {1, 3}),
+        ("custodian:Ann", {1, 3}),
+        ('custodian:"ann lee"', {1, 3}),
+        ("custodian:a*", {1, 3}),
+        ("type:application/pdf", {1}),
+        ('type:"text/plain"', {2}),
+        ("kind:message", {2}),
+        ("sender:carol", {2}),
+        ("recipients:dave", {2}),
+        ("author:eve", {3}),
+        ("title:empty", {3}),
+        ("name:budget", {1}),
+        ("path:ann", {1}),
+        ("日本語", {1}),
+        ("nothing", set()),
+        ("'\"wor*\"'", set()),  # in quotes an asterisk is no prefix
+    ],
+)
+def test_queries(reader: TantivyReader, query: str, found: set[int]) -> None:
+    """Boolean operators, phrases, prefixes and fields find exactly what they say; count agrees with search."""
+    assert {hit.item.int for hit in reader.search(query, 10)} == found
+    assert reader.count(query) == len(found)
+
+
+@pytest.mark.parametrize(
+    "query", ["", "  ", '"open', "(a", "a AND", "nofield:x", "NOT worms", "-wor*", "body:/(/", "/[/", "a:b:c", "\ud800"]
+)
+def test_a_query_that_cannot_be_read_is_one_clear_line(reader: TantivyReader, query: str) -> None:
+    """No traceback and no engine dialect: a UsageError in one line."""
+    for ask in (lambda: reader.search(query, 5), lambda: reader.count(query)):
+        with pytest.raises(UsageError) as caught:
+            ask()
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) > 20
+
+
+def test_an_unknown_field_is_told_with_the_known_ones(reader: TantivyReader) -> None:
+    """Whoever mistypes a field sees what there is."""
+    with pytest.raises(UsageError, match="custodian, type, kind") as caught:
+        reader.search("costudian:ann", 5)
+    assert all(field in str(caught.value) for field in QUERY_FIELDS)
+
+
+@pytest.mark.parametrize("word", ["grün", "Straße", "naïve", "日本語", "end"])
+def test_snippets_mark_words_beyond_ascii(reader: TantivyReader, word: str) -> None:
+    """The engine counts bytes; marks around words after umlauts and emoji still stand where they belong."""
+    (hit,) = reader.search(word if word != "end" else "end AND grün", 5)
+    assert f"\x02{word}\x03" in hit.snippet
+    assert hit.snippet.replace("\x02", "").replace("\x03", "") in DOCUMENTS[0].body
+
+
+def test_a_hit_says_whose_it_is(reader: TantivyReader) -> None:
+    """The caller needs item and owner of each hit, and every document of the shard can be listed."""
+    (hit,) = reader.search("quarterly", 5)
+    assert (hit.item, hit.owner, hit.fields["subject"]) == (uuid.UUID(int=1), "1:1", "Quarterly results")
+    assert hit.snippet.startswith("The wording")  # no match in the body: its beginning
+    assert dict(reader.owners()) == {d.item: d.owner for d in DOCUMENTS}
+    assert len(reader.search("*", 2)) == 2
+    assert reader.search("quarterly", 5, snippets=False)[0].snippet == ""
+
+
+def test_text_that_is_no_unicode_is_indexed_all_the_same(tmp_path: Path) -> None:
+    """A lone surrogate or NUL in a header costs one character, not the task."""
+    writer = new_writer("tantivy", tmp_path / "index")
+    writer.add(IndexDocument(item=uuid.uuid4(), owner="1:1", body="find \ud800 me \0 here", subject="\udfff subject"))
+    writer.commit(tmp_path / "published")
+    reader = open_reader("tantivy", tmp_path / "published", tmp_path / "view")
+    assert reader.count("find AND here AND subject") == 1
+
+
+def test_what_was_rolled_back_is_not_committed(tmp_path: Path) -> None:
+    """Documents of an attempt that failed are gone; the next ones are not."""
+    writer = TantivyWriter(tmp_path / "index")
+    writer.add(DOCUMENTS[0])
+    writer.rollback()
+    writer.add(DOCUMENTS[1])
+    assert writer.commit(tmp_path / "published").documents == 1
+    reader = TantivyReader(tmp_path / "published", tmp_path / "view")
+    assert [item.int for item, _ in reader.owners()] == [2]
+    assert reader.count("grün") == 0
+
+
+def test_reading_leaves_nothing_on_the_filer(tmp_path: Path) -> None:
+    """Lock files of the engine stay in the reader's own directory."""
+    writer = TantivyWriter(tmp_path / "index")
+    writer.add(DOCUMENTS[0])
+    writer.commit(tmp_path / "published")
+    writer.close()
+    before = sorted(os.listdir(tmp_path / "published"))
+    os.chmod(tmp_path / "published", 0o555)
+    assert TantivyReader(tmp_path / "published", tmp_path / "view").count("wording") == 1
+    os.chmod(tmp_path / "published", 0o755)
+    assert sorted(os.listdir(tmp_path / "published")) == before
+
+
+@pytest.mark.parametrize("broken", ["missing", "empty", "torn"])
+def test_a_shard_that_cannot_be_opened_is_a_storage_fault(tmp_path: Path, broken: str) -> None:
+    """One line that names the shard, whether its directory or its meta file is at fault."""
+    published = tmp_path / "published"
+    if broken != "missing":
+        published.mkdir()
+    if broken == "torn":
+        (published / "meta.json").write_bytes(b'{"segm')
+    with pytest.raises(StorageFault, match="cannot be opened") as caught:
+        TantivyReader(published, tmp_path / "view")
+    assert str(published) in str(caught.value)
+
+
+def test_scratch_that_fails_is_a_storage_fault(tmp_path: Path) -> None:
+    """A local disk that cannot be written suspends the job; it is no bug to be counted."""
+    writer = TantivyWriter(tmp_path / "index")
+    writer.add(DOCUMENTS[0])
+    (tmp_path / "taken").write_bytes(b"")
+    with pytest.raises(StorageFault, match="scratch"):
+        writer.commit(tmp_path / "taken" / "snapshot")
+
+
+def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
+    """The message lists the engines there are."""
+    with pytest.raises(UsageError, match="tantivy"):
+        new_writer("lucene", tmp_path)

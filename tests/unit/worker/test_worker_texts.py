@@ -1,0 +1,190 @@
+"""Text of an item and what is booked of it; the findings of a task."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from core.errors import DocumentError, ExceptionCode, StorageFault
+from core.ids import item_id
+from core.records import ExceptionLevel, Item, ItemText, Kind, Limits, TextState
+from worker.findings import Findings, Tally
+from worker.formats.base import LeafHandler, MemorySource, Source, Text
+from worker.guard import guarded
+from worker.texts import take_text
+
+SOURCE = MemorySource(b"a", b"x")
+
+
+def _item(*, container: bool = False) -> Item:
+    return Item(
+        id=item_id(uuid.UUID(int=1), None, b"a"),
+        parent=None,
+        family=None,
+        custodian=0,
+        ordinal=b"a",
+        depth=0,
+        name=b"a",
+        container_path=("a",),
+        kind=Kind.LOOSE_FILE,
+        container=container,
+        media_type="text/plain",
+        size=1,
+        sha256=b"",
+    )
+
+
+class _Says(LeafHandler):
+    """Gives or raises what it is told to."""
+
+    def __init__(self, outcome: Text | Exception) -> None:
+        self.outcome = outcome
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        return self.outcome
+
+
+def _take(outcome: Text | Exception, out: Findings | None = None, limit: int = 10_000) -> tuple[str, ItemText]:
+    return take_text(_item(), SOURCE, _Says(outcome), Limits(text_characters=limit), out or Findings())
+
+
+@pytest.mark.parametrize(
+    ("code", "state"),
+    [
+        (ExceptionCode.ENCRYPTED, TextState.ENCRYPTED),
+        (ExceptionCode.UNSUPPORTED, TextState.UNSUPPORTED),
+        (ExceptionCode.CORRUPT, TextState.FAILED),
+        (ExceptionCode.TOO_LARGE, TextState.FAILED),
+    ],
+)
+def test_the_state_follows_from_the_code(code: ExceptionCode, state: TextState) -> None:
+    """Encrypted and unsupported are told apart from failures, and the exception is the item's."""
+    out = Findings()
+    text, row = _take(DocumentError(code, "why"), out)
+    assert (text, row.state, row.characters, row.pages) == ("", state, 0, 1)
+    assert [(e.code, e.level, e.detail) for e in out.exceptions] == [(code, ExceptionLevel.ITEM, "why")]
+
+
+def test_a_parsers_bug_is_an_exception() -> None:
+    """An unforeseen error in a handler costs the text of one item."""
+    out = Findings()
+    _, row = _take(ZeroDivisionError("oops"), out)
+    assert row.state is TextState.FAILED
+    assert [e.code for e in out.exceptions] == [ExceptionCode.HANDLER_ERROR]
+
+
+def test_a_fault_of_the_system_is_not_the_documents() -> None:
+    """The filer failing under a parser suspends the job."""
+    with pytest.raises(StorageFault):
+        _take(StorageFault("gone"))
+
+
+def test_text_over_the_limit_is_cut_and_says_so() -> None:
+    """No text row claims more characters than were indexed."""
+    text, row = _take(Text(text="abcdef", pages=7), limit=4)
+    assert (text, row.state, row.characters, row.pages) == ("abcd", TextState.TRUNCATED_BY_LIMIT, 4, 7)
+    assert _take(Text(text="abcd"), limit=4)[1].state is TextState.OK
+
+
+def test_what_there_is_of_a_text_cut_short_stays() -> None:
+    """Text before the damage is indexed, with the exception beside it."""
+    out = Findings()
+    text, row = _take(Text(text="half", error=DocumentError(ExceptionCode.TRUNCATED, "cut")), out)
+    assert (text, row.state) == ("half", TextState.OK)
+    assert [e.code for e in out.exceptions] == [ExceptionCode.TRUNCATED]
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "pages"),
+    [
+        (Text(), TextState.EMPTY, 1),
+        (Text(text=" \n"), TextState.EMPTY, 1),
+        (Text(text="x" * 3_000), TextState.OK, 1),
+        (Text(text="x" * 3_001), TextState.OK, 2),
+        (Text(text="x" * 3_001, pages=9), TextState.OK, 9),
+        (Text(state=TextState.NO_TEXT_LAYER, pages=0), TextState.NO_TEXT_LAYER, 0),
+    ],
+)
+def test_states_and_pages_without_errors(found: Text, state: TextState, pages: int) -> None:
+    """Pages are the format's, else 3,000 characters each, at least one."""
+    _, row = _take(found)
+    assert (row.state, row.pages) == (state, pages)
+
+
+def test_containers_and_unreadable_items_are_not_read() -> None:
+    """A container has no text of its own; an item without bytes has failed text. Neither asks the handler."""
+    handler = _Says(AssertionError("asked"))
+    _, container = take_text(_item(container=True), SOURCE, handler, Limits(), Findings())
+    _, unread = take_text(_item(), None, handler, Limits(), Findings())
+    assert (container.state, container.pages) == (TextState.EMPTY, 0)
+    assert unread.state is TextState.FAILED
+
+
+def test_the_same_code_is_booked_once() -> None:
+    """A document found corrupt by its children and by its text has one exception, in a later task too."""
+    item = _item()
+    error = DocumentError(ExceptionCode.CORRUPT, "first")
+    out = Findings()
+    out.item_failed(item.id, error)
+    _take(DocumentError(ExceptionCode.CORRUPT, "second"), out)
+    assert [e.detail for e in out.exceptions] == ["first"]
+    later = Findings(known={(item.id, ExceptionCode.CORRUPT)})
+    _take(error, later)
+    assert later.exceptions == []
+
+
+def _booked(tally: Tally, *, container: bool = True) -> tuple[Findings, tuple[int | None, int, int, bool] | None]:
+    out = Findings()
+    tally.book(_item(container=container), out)
+    if not out.containers:
+        return out, None
+    (c,) = out.containers
+    return out, (c.announced, c.emitted, c.failed, c.remainder_unknown)
+
+
+def test_a_cut_container_counts_what_it_announced() -> None:
+    """Announced and cut: the rest failed. Not announced and cut: one stands for an unknown remainder."""
+    cut = DocumentError(ExceptionCode.TRUNCATED, "cut")
+    out, counts = _booked(Tally(5, emitted=2, cut=cut))
+    assert counts == (5, 2, 3, False)
+    assert [e.missing for e in out.exceptions] == [3]
+    out, counts = _booked(Tally(None, emitted=2, cut=cut))
+    assert counts == (None, 2, 1, True)
+    assert [e.missing for e in out.exceptions] == [None]
+    told = DocumentError(ExceptionCode.CORRUPT, "two", missing=2)
+    assert _booked(Tally(None, emitted=2, cut=told))[1] == (None, 2, 2, False)
+
+
+def test_failures_are_summed_by_code() -> None:
+    """One node-level exception for each code, with the number of children it cost."""
+    tally = Tally(5, emitted=1)
+    for _ in range(3):
+        tally.fail(DocumentError(ExceptionCode.ENCRYPTED, "locked"))
+    tally.fail(DocumentError(ExceptionCode.CORRUPT, "bad"))
+    out, counts = _booked(tally)
+    assert counts == (5, 1, 4, False)
+    assert {(e.code, e.missing, e.level) for e in out.exceptions} == {
+        (ExceptionCode.ENCRYPTED, 3, ExceptionLevel.NODE),
+        (ExceptionCode.CORRUPT, 1, ExceptionLevel.NODE),
+    }
+
+
+def test_a_document_without_children_is_not_counted() -> None:
+    """A damaged document that had none to give has an exception of its own and no container row."""
+    out, counts = _booked(Tally(None, cut=DocumentError(ExceptionCode.CORRUPT, "bad")), container=False)
+    assert counts is None
+    assert [e.level for e in out.exceptions] == [ExceptionLevel.ITEM]
+    assert _booked(Tally(None), container=True)[1] == (None, 0, 0, False)
+
+
+def test_the_guard_lets_interruptions_pass() -> None:
+    """Ctrl-C is no document's fault; a cause is chained to what becomes one."""
+    with pytest.raises(KeyboardInterrupt), guarded:
+        raise KeyboardInterrupt
+    with pytest.raises(DocumentError) as caught, guarded:
+        raise ValueError("x" * 9_000)
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert len(caught.value.detail) <= 500
