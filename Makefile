@@ -8,28 +8,35 @@ EDBENCH := .venv/bin/edbench
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core sql monitoring dataset_gen queue_manager worker controller experiments web cli benchmarks tests)
 
-.PHONY: help setup demo test lint types bench clean
+.PHONY: help setup demo test test-containers lint types bench up down scale clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
-		printf '  make %-6s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
+		printf '  make %-15s %s\n' "$$name" "$$what"; done
 
 setup: ## make .venv with everything in it, as locked; again only when the lock or pyproject.toml changed
 	@sh scripts/setup.sh
 
-demo: setup ## generate a small corpus, run a discovery job over it, verify it, print the result
+demo: setup ## generate a corpus, run a discovery job, verify it, then a scale-up and a scale-out with their reports
 	@mkdir -p .demo
 	@test -e .demo/corpus/dataset.json || rm -rf .demo/corpus
 	@test -e .demo/corpus || $(EDBENCH) generate .demo/corpus --profile reference --scale 0.002 --seed 7
+	@test -e .demo/small/dataset.json || rm -rf .demo/small
+	@test -e .demo/small || $(EDBENCH) generate .demo/small --profile reference --scale 0.0005 --seed 7 >/dev/null
 	@! test -e .demo/result.json || $(EDBENCH) delete "$$($(DEMO_JOB))" >/dev/null 2>&1 || true
 	@rm -f .demo/result.json
 	$(EDBENCH) discover .demo/corpus --workers 2 --json .demo/result.json
-	$(EDBENCH) verify "$$($(DEMO_JOB))"
+	$(EDBENCH) verify last
 	@job="$$($(DEMO_JOB))"; printf '\nThe job is there to be looked at, for instance:\n'; \
-		printf '  $(EDBENCH) job %s\n  $(EDBENCH) search %s "type:message/rfc822"\n' "$$job" "$$job"
+		printf '  $(EDBENCH) job %s\n  $(EDBENCH) search %s "type:message/rfc822"\n\n' "$$job" "$$job"
+	$(EDBENCH) experiment scale-up --corpus .demo/small --workers 1,2
+	$(EDBENCH) experiment scale-out --corpus .demo/small --databases 1,2 --workers 2
 
 test: setup ## run all tests (PYTEST_ARGS="-k name" for some)
 	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+
+test-containers: setup ## run the system in containers, kill some, compare; needs a Docker engine, else skips and says so
+	@$(PYTHON) -m pytest -rs tests/acceptance/test_containers.py $(PYTEST_ARGS)
 
 lint: setup ## check style and formatting with ruff
 	@$(PYTHON) -m ruff check $(LINTED)
@@ -40,6 +47,18 @@ types: setup ## check types with mypy, strict
 
 bench: setup ## measure this machine on a reference corpus; prints the figures and writes bench.json
 	@$(PYTHON) -m benchmarks $(BENCH_ARGS)
+
+up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env when there is none
+	@DATABASES="$(DATABASES)" sh scripts/compose-env.sh
+	@docker compose build --quiet controller
+	@docker compose up --detach --wait --remove-orphans --scale worker=$(or $(N),2)
+
+scale: ## have N=8 workers in containers from now on
+	@case "$(N)" in ''|*[!0-9]*) echo "make scale: say how many workers, as in: make scale N=8" >&2; exit 2;; esac
+	@docker compose up --detach --wait --no-recreate --no-deps --scale worker=$(N) worker
+
+down: ## stop the system in containers; databases and the shared directory stay
+	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
 	@rm -rf .venv .demo build edbench.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json

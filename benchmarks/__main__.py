@@ -8,7 +8,7 @@ import statistics
 import time
 from pathlib import Path
 
-from benchmarks import floor, mbox, noop, record_cost
+from benchmarks import dispatcher, filer, floor, index_engines, mbox, noop, record_cost
 from benchmarks.bench_home import BenchHome, bench_home
 from benchmarks.figures import Figure, Figures
 
@@ -29,11 +29,16 @@ def main() -> None:
     print(f"{os.cpu_count()} cores; {LABEL}; medians of {arguments.repeats}\n", flush=True)
     _record_cost(figures)
     with bench_home() as home:
+        _index_engines(figures, home)
+        _filer(figures, home)
+    with bench_home() as home:
         corpus = _generator(figures, home, arguments.scale)
         _pipeline(figures, home, corpus, arguments.repeats)
     with bench_home() as home:
         rate = noop.measure(home.directory)
         figures.add("noop_tasks", Figure(value=rate, unit="tasks/s", target=300, note="2 workers × 4 slots"))
+    with bench_home() as home:
+        _dispatcher(figures, home)
     with bench_home() as home:
         _slot_memory(figures, home, arguments.mbox_gb)
     print()
@@ -43,7 +48,25 @@ def main() -> None:
 def _record_cost(figures: Figures) -> None:
     for name, found in record_cost.measure().items():
         at_most = found["target"] is not None
-        figures.add(name, Figure(value=found["value"], unit=found["unit"], target=found["target"], at_most=at_most, note=found["note"]))
+        figures.add(
+            name,
+            Figure(
+                value=found["value"], unit=found["unit"], target=found["target"], at_most=at_most, note=found["note"]
+            ),
+        )
+
+
+def _filer(figures: Figures, home: BenchHome) -> None:
+    corpus = home.directory / "small"
+    home.run("generate", str(corpus), "--profile", "reference", "--scale", "0.0003", "--seed", "1")
+    for name, found in filer.measure(home, corpus).items():
+        figures.add(name, Figure(**found))
+
+
+def _index_engines(figures: Figures, home: BenchHome) -> None:
+    for engine, found in index_engines.measure(home.directory).items():
+        note = f"of text, one process; index is {found['expansion']:.2f} of the text's bytes"
+        figures.add(f"index_{engine}", Figure(value=found["mb_per_s"], unit="MB/s", note=note))
 
 
 def _generator(figures: Figures, home: BenchHome, scale: str) -> Path:
@@ -95,6 +118,24 @@ def _job_figures(figures: Figures, name: str, runs: list[dict[str, float]], *, t
     figures.add(f"{name}_discovered", discovered)
     target = 220 if two_pass_of_two else None
     figures.add(f"{name}_items", Figure(value=median("items_per_second"), unit="items/s", target=target, note=LABEL))
+
+
+def _dispatcher(figures: Figures, home: BenchHome) -> None:
+    found = dispatcher.measure(home.directory)
+    note = f"marked and sent by the queue manager alone, {dispatcher.SLOTS} slots that take no time"
+    few, many = f"{dispatcher.FEW:,} tasks pending", f"{dispatcher.MANY:,} tasks pending"
+    figures.add("dispatcher", Figure(value=found.few_rate, unit="tasks/s", target=1_500, note=f"{note}, {few}"))
+    figures.add(
+        "dispatcher_million", Figure(value=found.many_rate, unit="tasks/s", target=1_500, note=f"{note}, {many}")
+    )
+    value = found.many_rate / found.few_rate
+    figures.add(
+        "dispatcher_slowdown", Figure(value=value, unit="", target=0.9, note=f"rate with {many} over with {few}")
+    )
+    memory = Figure(
+        value=found.memory_bytes / 1e6, unit="MB", target=300, at_most=True, note=f"resident, queue manager, {many}"
+    )
+    figures.add("dispatcher_memory", memory)
 
 
 def _slot_memory(figures: Figures, home: BenchHome, gigabytes: float) -> None:

@@ -13,11 +13,13 @@ from typing import TextIO
 import typer
 from rich.console import Console
 
-from controller.databases import JobHandle, find_job, open_databases
+from controller.cluster.reach import COMPOSE, chosen_cluster, reach_compose
+from controller.databases import JobHandle, open_databases
+from controller.groups import Group, find
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
 from core.services import embedded_services
-from core.settings import INDEX_ENGINES, Settings, read_settings
+from core.settings import INDEX_ENGINES, Settings, filer_source, read_settings
 from sql.session import Database
 
 # Slots that a command without workers makes room for, so that a `discover` beside it finds connections too.
@@ -32,9 +34,13 @@ class CommandContext:
     env: Mapping[str, str]
     clock: Clock = field(default_factory=SystemClock)
 
-    def settings(self) -> Settings:
-        """Settings from the environment; raises UsageError with the variable's name on a bad value."""
-        return read_settings(self.env)
+    def settings(self, cluster: str | None = None) -> Settings:
+        """Settings from the environment; raises UsageError with the variable's name on a bad value.
+
+        Where `cluster` (else EDBENCH_CLUSTER) is `compose`, with the databases, broker and storage root of that system.
+        """
+        settings = read_settings(self.env)
+        return reach_compose(settings, self.env) if chosen_cluster(self.env, cluster) == COMPOSE else settings
 
     @property
     def out(self) -> Console:
@@ -72,28 +78,45 @@ class Installation:
     embedded: bool  # the services are ours; so workers are ours to start
     databases: list[Database]
 
-    def find(self, reference: str) -> JobHandle:
-        """The job meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
-        return find_job(self.databases, reference)
+    def find(self, reference: str) -> JobHandle | Group:
+        """The job or group meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
+        return find(self.databases, reference)
+
+    def first(self, databases: int) -> list[Database]:
+        """So many databases; raises UsageError when there are fewer."""
+        if len(self.databases) < databases:
+            raise UsageError(
+                f"--databases is {databases}, and EDBENCH_DATABASES names {len(self.databases)}; add the others there"
+            )
+        return self.databases[:databases]
+
+
+def jobs_of(found: JobHandle | Group) -> list[JobHandle]:
+    """The jobs that are meant: of a group all."""
+    return list(found.jobs) if isinstance(found, Group) else [found]
 
 
 @contextmanager
-def installation(settings: Settings, *, slots: int = SLOTS_BESIDE) -> Iterator[Installation]:
+def installation(settings: Settings, *, slots: int = SLOTS_BESIDE, databases: int = 1) -> Iterator[Installation]:
     """Attach to the services (embedded ones are started if need be) for as long as the block lasts.
 
-    `slots`: how many slots, over all workers, are going to be used. Raises UsageError and SystemFaults.
+    `slots`: how many slots, over all workers, are going to be used; `databases`: how many embedded databases are to
+    be there, beside those of earlier commands. Raises UsageError and SystemFaults.
     """
-    with embedded_services(settings, slots=max(slots, SLOTS_BESIDE)) as attached:
-        databases = open_databases(attached)
+    names = [f"db{number}" for number in range(1, databases + 1)]
+    with embedded_services(settings, databases=names, slots=max(slots, SLOTS_BESIDE)) as attached:
+        opened = open_databases(attached)
         try:
-            yield Installation(attached, settings.embedded, databases)
+            yield Installation(attached, settings.embedded, opened)
         finally:
-            for database in databases:
+            for database in opened:
                 database.dispose()
 
 
-def with_options(settings: Settings, *, storage: Path | None, slots: int | None, engine: str | None) -> Settings:
-    """Settings with what the command line says instead; raises UsageError for an unknown engine."""
+def with_options(
+    settings: Settings, *, storage: Path | None, slots: int | None, engine: str | None, filer: str | None = None
+) -> Settings:
+    """Settings with what the command line says instead; raises UsageError for an unknown engine or filer."""
     changes: dict[str, object] = {}
     if storage is not None:
         changes["storage"] = storage.absolute()
@@ -103,6 +126,8 @@ def with_options(settings: Settings, *, storage: Path | None, slots: int | None,
         if engine not in INDEX_ENGINES:
             raise UsageError(f"--index-engine is {engine!r}; it can be {' or '.join(INDEX_ENGINES)}")
         changes["index_engine"] = engine
+    if filer is not None:
+        changes["filer"] = filer_source(filer)
     return dataclasses.replace(settings, **changes)  # type: ignore[arg-type]
 
 

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.context import CommandContext, installation, shared
+from cli.context import CommandContext, installation, jobs_of, shared
 from cli.options import JobArgument
 from cli.output import bytes_text
 from cli.show import table
-from controller.items import FIELDS, csv_row, stream_items
+from controller.items import FIELDS, csv_row, stream_all
 from core.errors import UsageError
 
 ROWS_SHOWN = 50
@@ -30,7 +30,7 @@ def items(
 ) -> None:
     """Print every item of a job: what it is, where it was found, its hash, its text, its exceptions.
 
-    Without an option a table of the first items is shown.
+    Without an option a table of the first items is shown. Of a group each job's items come, one job after the other.
     """
     if as_jsonl and as_csv:
         raise UsageError("--jsonl and --csv exclude each other; give one")
@@ -38,7 +38,7 @@ def items(
     # Closed here and not by the collector: the reader may go away, and then the services do.
     with (
         installation(context.settings()) as installed,
-        closing(stream_items(installed.find(job))) as rows,
+        closing(stream_all(jobs_of(installed.find(job)))) as rows,
     ):
         if as_jsonl:
             for item in rows:

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from cli.context import installation, shared
+from cli.context import CommandContext, installation, jobs_of, shared
 from cli.options import AsJson, JobArgument
 from cli.output import print_json
-from cli.show import jobs_table, show_counts
-from controller.counts import count_job, counts_json, summary_json
+from cli.show import group_line, jobs_table, show_counts
+from controller.counts import JobCounts, count_job, counts_json, summary_json
 from controller.databases import newest_jobs
+from controller.groups import Group, group_json, list_groups
 
 
 def jobs(
@@ -22,11 +23,12 @@ def jobs(
     """List the jobs, newest first."""
     context = shared(ctx)
     with installation(context.settings()) as installed:
-        found = [summary for _, summary in newest_jobs(installed.databases, limit)]
+        found = newest_jobs(installed.databases, limit)
+        groups = {row.id: row for row in list_groups(installed.databases)}
     if as_json:
-        print_json([summary_json(summary) for summary in found])
+        print_json([summary_json(summary) | {"database": database.name} for database, summary in found])
     elif found:
-        context.out.print(jobs_table(found))
+        context.out.print(jobs_table(found, groups))
     else:
         context.say("no job yet; `edbench discover DIR` makes one")
 
@@ -36,11 +38,28 @@ def job(
     job: JobArgument,
     as_json: AsJson = False,
 ) -> None:
-    """Show one job: counts by phase, kind, media type and text state, exceptions by code, and children."""
+    """Show one job: counts by phase, kind, media type and text state, exceptions by code, and children.
+
+    Of a group each job is shown.
+    """
     context = shared(ctx)
     with installation(context.settings()) as installed:
-        counts = count_job(installed.find(job))
-    if as_json:
-        print_json(counts_json(counts))
+        found = installed.find(job)
+        counts = [(handle.database.name, count_job(handle)) for handle in jobs_of(found)]
+    if isinstance(found, Group):
+        _show_group(context, found, counts, as_json)
+    elif as_json:
+        print_json(counts_json(counts[0][1]))
     else:
-        show_counts(context.out, counts)
+        show_counts(context.out, counts[0][1])
+
+
+def _show_group(context: CommandContext, group: Group, counts: list[tuple[str, JobCounts]], as_json: bool) -> None:
+    if as_json:
+        jobs = [counts_json(count) | {"database": database} for database, count in counts]
+        print_json(group_json(group.row) | {"jobs": jobs})
+        return
+    context.out.print(group_line(group.row), markup=False)
+    for _, count in counts:
+        context.out.print()
+        show_counts(context.out, count)

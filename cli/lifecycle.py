@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
+
 import typer
 
-from cli.context import CommandContext, installation, shared, with_options, writable_file
+from cli.context import CommandContext, installation, jobs_of, shared, with_options, writable_file
 from cli.discover import DEFAULT_WORKERS
 from cli.options import JobArgument, JsonFile, PlannedSlots, PlannedWorkers, StorageRoot
 from cli.running import follow
 from controller.databases import JobHandle
-from controller.jobs import cancel_job, delete_job, pause_job, resume_job, settle_job, wait_for_orphan
-from core.errors import RunFailed
+from controller.group_progress import group_state
+from controller.groups import Group, clean_group, delete_group, refuse_member, resume_all
+from controller.jobs import cancel_job, delete_job, pause_job, settle_job, wait_for_orphan
+from core.errors import RunFailed, UsageError
 from core.operations import NullRecorder
 from core.records import JobState
+from core.settings import filer_source
 from core.storage import Storage
 from sql.jobs import summary
 
@@ -21,27 +27,43 @@ def pause(ctx: typer.Context, job: JobArgument) -> None:
     """Pause a running job: what runs is finished, nothing is begun, and `resume` goes on."""
     context = shared(ctx)
     with installation(context.settings()) as installed:
-        handle = installed.find(job)
-        pause_job(handle)
-        _settle(context, handle, "paused")
+        _end(context, installed.find(job), pause_job, JobState.PAUSED)
 
 
-def cancel(ctx: typer.Context, job: JobArgument) -> None:
+def cancel(ctx: typer.Context, job: JobArgument, storage: StorageRoot = None) -> None:
     """End a job for good; what it found so far stays until `delete`."""
     context = shared(ctx)
-    with installation(context.settings()) as installed:
-        handle = installed.find(job)
-        cancel_job(handle)
-        _settle(context, handle, "cancelled")
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    with installation(settings) as installed:
+        found = installed.find(job)
+        _end(context, found, cancel_job, JobState.CANCELLED)
+        if isinstance(found, Group):
+            clean_group(found, Storage(NullRecorder()), settings.storage)
 
 
-def _settle(context: CommandContext, handle: JobHandle, wanted: str) -> None:
-    state = settle_job(handle, context.clock)
+def _end(
+    context: CommandContext, found: JobHandle | Group, ask: Callable[[JobHandle], JobState], wanted: JobState
+) -> None:
+    """Ask the jobs to end, wait until they have, and print the state. Of a group, jobs that cannot be asked any more
+    keep their state; UsageError when none can."""
+    refused: UsageError | None = None
+    handles = jobs_of(found)
+    asked = 0
+    for handle in handles:
+        try:
+            ask(handle)
+            asked += 1
+        except UsageError as error:
+            refused = error
+    if refused is not None and not asked:
+        raise refused
+    states = [settle_job(handle, context.clock) for handle in handles]
+    state = group_state(states)
     if state in (JobState.PAUSING, JobState.CANCELLING):
-        raise RunFailed(f"job {handle.id} is {state} still: a task is long at work; see `edbench job {handle.id}`")
-    if state.value != wanted:
-        context.say(f"job {handle.id} came to its end before: it is {state}")
-    print(f"{handle.id} {state}")
+        raise RunFailed(f"job {found.id} is {state} still: a task is long at work; see `edbench job {found.id}`")
+    if state is not wanted:
+        context.say(f"job {found.id} came to its end before: it is {state}")
+    print(f"{found.id} {state}")
 
 
 def resume(
@@ -60,20 +82,23 @@ def resume(
     writable_file(json_file, "--json")
     settings = with_options(context.settings(), storage=storage, slots=slots, engine=None)
     with installation(settings) as installed:
-        handle = installed.find(job)
+        found = installed.find(job)
         if not installed.embedded:
-            print(f"{handle.id} {resume_job(handle, attach=False)}")
+            print(f"{found.id} {resume_all(found, attach=False)}")
             return
-        with handle.database.transaction() as conn:
-            planned = summary(conn, handle.id)
+        first = jobs_of(found)[0]
+        with first.database.transaction() as conn:
+            planned = summary(conn, first.id)
+    settings = dataclasses.replace(settings, filer=filer_source(first.job.options.filer.source))
     workers = workers or planned.workers_planned or DEFAULT_WORKERS
     slots = slots or planned.slots_planned or settings.slots
     # Attached anew, because how many connections the database takes follows from the slots.
     with installation(settings, slots=workers * slots) as installed:
-        handle = installed.find(str(handle.id))
-        wait_for_orphan(handle, context.clock)
-        resume_job(handle, attach=True)
-        follow(context, installed, handle, workers=workers, slots=slots, json_file=json_file)
+        found = installed.find(str(found.id))
+        for handle in jobs_of(found):
+            wait_for_orphan(handle, context.clock)
+        resume_all(found, attach=True)
+        follow(context, installed, found, workers=workers, slots=slots, json_file=json_file)
 
 
 def delete(
@@ -85,6 +110,11 @@ def delete(
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     with installation(settings) as installed:
-        handle = installed.find(job)
-        delete_job(handle, Storage(NullRecorder()), installed.settings.storage)
-        print(f"{handle.id} deleted")
+        found = installed.find(job)
+        filer = Storage(NullRecorder())
+        if isinstance(found, Group):
+            delete_group(found, filer, settings.storage)
+        else:
+            refuse_member(installed.databases, found)
+            delete_job(found, filer, settings.storage)
+        print(f"{found.id} deleted")

@@ -14,9 +14,12 @@ from typing import Annotated, Any
 import typer
 from typer.exceptions import TyperException
 
+from cli.compare import compare
 from cli.context import CommandContext
+from cli.deploy import deploy
 from cli.discover import discover
 from cli.doctor import doctor
+from cli.experiment import experiment_app
 from cli.generate import generate
 from cli.inspect import inspect
 from cli.items import items
@@ -42,7 +45,9 @@ COMMANDS: tuple[tuple[Callable[..., Any], str], ...] = (
     (resume, "edbench resume last --workers 2"),
     (cancel, "edbench cancel 3f2a"),
     (delete, "edbench delete 3f2a"),
+    (compare, "edbench compare results/a results/b"),
     (doctor, "edbench doctor"),
+    (deploy, "edbench deploy swarm --workers 8 --place db1=host7"),
 )
 
 
@@ -72,6 +77,7 @@ def make_app() -> typer.Typer:
     app.callback()(_root)
     for function, example in COMMANDS:
         app.command(function.__name__, epilog=f"Example: {example}")(function)
+    app.add_typer(experiment_app(), name="experiment")
     return app
 
 

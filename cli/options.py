@@ -25,6 +25,13 @@ Source = Annotated[
     Path, typer.Argument(metavar="DIR", readable=False, help="a corpus, or any directory of custodians' directories")
 ]
 Workers = Annotated[int, typer.Option(min=1, max=512, help="worker processes to start (embedded services only)")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        help="embedded, or compose: the containers that `make up` started  [default: EDBENCH_CLUSTER or embedded]",
+    ),
+]
 Slots = Annotated[int | None, typer.Option(min=1, max=64, help="slots of each worker  [default: EDBENCH_SLOTS or 4]")]
 Databases = Annotated[int, typer.Option(min=1, max=64, help="database servers: a job on each, over the same data set")]
 Shard = Annotated[bool, typer.Option("--shard", help="spread the custodians over the databases")]

@@ -4,49 +4,79 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
-from cli.context import CommandContext, Installation
+from cli.context import CommandContext, Installation, jobs_of
 from cli.live import progress_display
 from cli.output import flush, write_json
 from cli.show import show_result
+from controller.cluster.compose import ComposeCluster
 from controller.databases import JobHandle
+from controller.filer import watched_filer
+from controller.group_progress import group_state
+from controller.group_results import group_result
+from controller.groups import Group, clean_group, refresh
 from controller.results import job_result
-from controller.run import Crew, judge, run_to_rest
+from controller.run import Crew, judge, run_all_to_rest
 from core.errors import Interrupted, SystemFault
+from core.operations import NullRecorder
+from core.storage import Storage
 
 
 def follow(
     context: CommandContext,
     installed: Installation,
-    handle: JobHandle,
+    found: JobHandle | Group,
     *,
     workers: int,
     slots: int,
     json_file: Path | None,
+    cluster: ComposeCluster | None = None,
 ) -> None:
-    """Wait for the job, print its summary and, as the last line of standard output, its id.
+    """Wait for a job or group, print its summary and, as the last line of standard output, its id.
 
-    Raises RunFailed when it is suspended, failed or does not add up; Interrupted after Ctrl-C or SIGTERM.
+    Raises RunFailed when a job is suspended, failed or does not add up; Interrupted after Ctrl-C or SIGTERM.
     """
-    job = str(handle.id)
-    crew = Crew(settings=installed.settings, ours=installed.embedded, workers=workers, slots=slots, env=context.env)
+    called = str(found.id)
+    crew = Crew(
+        settings=installed.settings,
+        ours=installed.embedded,
+        workers=workers,
+        slots=slots,
+        env=context.env,
+        cluster=cluster,
+    )
     try:
-        with progress_display(context.err) as display:
-            outcome = run_to_rest(handle, crew, context.clock, display.show, context.say)
-        if outcome.interrupted and not outcome.state.over:
-            raise Interrupted(f"job {job} is {outcome.state}; go on with `edbench resume {job}`")
-        result = job_result(handle, installed.settings, calls_complete=outcome.calls_complete)
+        with watched_filer(installed.settings) as filer, progress_display(context.err) as display:
+            outcomes = run_all_to_rest(jobs_of(found), crew, context.clock, display.show, context.say)
+            beside = filer.figures()
+            if cluster is not None:
+                beside["containers_stats"] = cluster.containers_stats()
+        state = group_state([outcome.state for outcome in outcomes])
+        interrupted = any(outcome.interrupted for outcome in outcomes)
+        if interrupted and not state.over:
+            raise Interrupted(f"job {called} is {state}; go on with `edbench resume {called}`")
+        result = _result(found, installed, all(outcome.calls_complete for outcome in outcomes)) | beside
         if json_file is not None:
             write_json(json_file, result)
         show_result(context.out, result)
         flush()
-        remark = judge(outcome, job, len(result["violations"]))
-        if remark is not None:
-            context.say(remark)
-        if outcome.interrupted:
-            raise Interrupted(f"job {job} is {outcome.state}")
+        if isinstance(found, Group):
+            clean_group(found, Storage(NullRecorder()), installed.settings.storage)
+        for outcome, each in zip(outcomes, result.get("jobs", [result]), strict=True):
+            remark = judge(outcome, called, len(each["violations"]))
+            if remark is not None:
+                context.say(remark)
+        if interrupted:
+            raise Interrupted(f"job {called} is {state}")
     except SystemFault:
-        context.say(f"once that is mended, `edbench resume {job}` goes on")
+        context.say(f"once that is mended, `edbench resume {called}` goes on")
         raise
     finally:
-        print(job, file=sys.stdout, flush=True)
+        print(called, file=sys.stdout, flush=True)
+
+
+def _result(found: JobHandle | Group, installed: Installation, calls_complete: bool) -> dict[str, Any]:
+    if isinstance(found, Group):
+        return group_result(refresh(found), installed.settings, calls_complete=calls_complete)
+    return job_result(found, installed.settings, calls_complete=calls_complete)

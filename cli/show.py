@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -12,8 +13,12 @@ from rich.table import Table
 
 from cli.output import bytes_text
 from controller.counts import JobCounts
+from controller.group_progress import group_state
 from controller.rates import duration
+from core.names import display_name
+from sql.groups import GroupRow
 from sql.jobs import JobSummary
+from sql.session import Database
 
 
 def table(
@@ -35,7 +40,7 @@ def table(
 def show_result(console: Console, result: dict[str, Any]) -> None:
     """The summary that `discover` prints."""
     grid = Table.grid(padding=(0, 2))
-    for name, value in _result_rows(result):
+    for name, value in [*_filer_rows(result), *_result_rows(result)]:
         grid.add_row(name, escape(value))
     console.print(grid)
     if result["exceptions"]:
@@ -47,6 +52,19 @@ def show_result(console: Console, result: dict[str, Any]) -> None:
         console.print(calls_table(result["calls"]))
     for line in result["violations"]:
         console.print(f"DOES NOT ADD UP: {line}", markup=False)
+
+
+def _filer_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """First of all that this was no real storage."""
+    filer = result.get("filer")
+    if not filer:
+        return []
+    stations = ", ".join(
+        f"{name} {of['utilisation']:.0%} busy, mean wait {of['mean_wait_us'] / 1e3:.1f} ms"
+        for name, of in filer.get("stations", {}).items()
+    )
+    rows = [("EMULATED FILER", f"{filer['name']}, scale 1/{filer['scale']:g}")]
+    return [*rows, ("stations", stations)] if stations else rows
 
 
 def _result_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
@@ -71,7 +89,20 @@ def _result_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         ("index", f"{bytes_text(result['index_bytes'])}, {result['index_engine']}"),
         ("run with", f"{result['workers']} x {result['slots']} slots, {passes}, fsync {result['fsync']}"),
+        *_databases_rows(result),
         ("labels", "; ".join(result["labels"])),
+    ]
+
+
+def _databases_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """One line for each job of a group."""
+    return [
+        (
+            job["database"],
+            f"{job['state']}, {duration(job['elapsed_s'])}, discovered {bytes_text(job['discovered_bytes'])},"
+            f" {job['gb_per_hour_discovered']:.1f} GB/hour, job {job['job_id']}",
+        )
+        for job in result.get("jobs", [])
     ]
 
 
@@ -84,13 +115,39 @@ def calls_table(calls: dict[str, dict[str, Any]]) -> Table:
     return table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
 
 
-def jobs_table(summaries: Iterable[JobSummary]) -> Table:
-    """The list of jobs, newest first."""
-    rows = [
-        (s.job.id, s.job.name, s.job.state, s.job.phase, f"{s.created_at:%Y-%m-%d %H:%M:%S}", s.job.reason or "")
-        for s in summaries
-    ]
-    return table(("job", "name", "state", "phase", "created (UTC)", "reason"), rows, whole=(0, 2))
+def jobs_table(jobs: Iterable[tuple[Database, JobSummary]], groups: Mapping[uuid.UUID, GroupRow]) -> Table:
+    """The list of jobs, newest first; the jobs of a group stand under its line."""
+    rows: list[tuple[object, ...]] = []
+    shown: set[uuid.UUID] = set()
+    jobs = list(jobs)
+    for database, summary in jobs:
+        group = groups.get(summary.group_id) if summary.group_id else None
+        if group is None:
+            rows.append(_job_row(database, summary))
+        elif group.id not in shown:
+            shown.add(group.id)
+            order = [member.job for member in group.members]
+            members = [(d, s) for d, s in jobs if s.job.id in order]
+            members.sort(key=lambda pair: order.index(pair[1].job.id))
+            state = group_state([s.job.state for _, s in members])
+            created = f"{group.created_at:%Y-%m-%d %H:%M:%S}"
+            rows.append((group.id, group.name, "", state, "", created, f"group of {len(group.members)}, {group.kind}"))
+            rows += [_job_row(d, s, indent="  ") for d, s in members]
+    return table(("job", "name", "database", "state", "phase", "created (UTC)", "reason"), rows, whole=(0, 3))
+
+
+def _job_row(database: Database, s: JobSummary, indent: str = "") -> tuple[object, ...]:
+    created = f"{s.created_at:%Y-%m-%d %H:%M:%S}"
+    return f"{indent}{s.job.id}", s.job.name, database.name, s.job.state, s.job.phase, created, s.job.reason or ""
+
+
+def group_line(group: GroupRow) -> str:
+    """What a group is."""
+    copies = f", {group.source_copies} copies of it" if group.source_copies > 1 else ""
+    return (
+        f"group {group.id} {group.name}: {len(group.members)} {group.kind} jobs over"
+        f" {display_name(group.source)}{copies}"
+    )
 
 
 def show_counts(console: Console, counts: JobCounts) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +13,12 @@ from cli.context import installation, shared, with_options, writable_file
 from cli.options import JobArgument, JsonFile, StorageRoot
 from cli.output import flush, write_json
 from cli.show import table
-from controller.verify import Verification, choose_manifest, verify_job
+from controller.groups import Group
+from controller.verify import Count, Example, Verification, choose_manifest, verify_job
+from controller.verify_group import GroupVerification, verify_group
 from core.errors import RunFailed
 from core.operations import NullRecorder
+from core.records import GroupKind
 from core.storage import Storage
 
 
@@ -33,43 +37,66 @@ def verify(
 ) -> None:
     """Compare a completed job with its manifest: database, index and filer.
 
-    Exit status 0 only if nothing is missing, extra or wrong, 1 if anything is.
+    Simultaneous jobs of a group are each compared with all of it, the jobs of a shard together. Exit status 0 only if nothing is missing, extra or wrong, 1 if anything is.
     """
     context = shared(ctx)
     writable_file(json_file, "--json")
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     with installation(settings) as installed:
-        handle = installed.find(job)
-        chosen = choose_manifest(handle, manifest, internal=internal)
-        found = verify_job(
-            handle,
-            installed.settings,
-            Storage(NullRecorder()),
-            chosen,
-            examples=examples,
-            progress=context.say if context.err.is_terminal else _quiet,
-        )
+        target = installed.find(job)
+        source = target.row.source if isinstance(target, Group) else target.job.source
+        chosen = choose_manifest(source, manifest, internal=internal)
+        progress = context.say if context.err.is_terminal else _quiet
+        filer = Storage(NullRecorder())
+        found: Verification | GroupVerification
+        if isinstance(target, Group):
+            found = verify_group(target, installed.settings, filer, chosen, examples=examples, progress=progress)
+        else:
+            found = verify_job(target, installed.settings, filer, chosen, examples=examples, progress=progress)
     if json_file is not None:
         write_json(json_file, found.to_json())
-    show(context.out, found)
+    if isinstance(found, GroupVerification):
+        show_group(context.out, found)
+    else:
+        show(context.out, found)
     flush()
     if found.differences:
-        raise RunFailed(f"job {found.job_id} differs from what it should be in {found.differences:,} places")
+        raise RunFailed(f"job {target.id} differs from what it should be in {found.differences:,} places")
 
 
 def _quiet(_line: str) -> None:
     return None
 
 
+def show_group(console: Console, found: GroupVerification) -> None:
+    """The report on each job, and on what the jobs of a shard have together."""
+    for database, one in found.jobs:
+        console.print(f"{database}, job {one.job_id}", markup=False)
+        show(console, one)
+    if found.kind is GroupKind.SHARDED and any(one.manifest for _, one in found.jobs):
+        whole = {count.what: count.items for count in found.counts}
+        _show_differences(console, found.counts, found.examples)
+        console.print(
+            f"together: {sum(one.items for _, one in found.jobs):,} items, {whole.get('missing', 0):,} in no job,"
+            f" {whole.get('doubled', 0):,} in several",
+            markup=False,
+        )
+
+
+def _show_differences(console: Console, counts: Sequence[Count], found: Sequence[Example]) -> None:
+    if not counts:
+        return
+    rows = [(count.what, count.kind, count.items) for count in counts]
+    console.print(table(("difference", "kind", "number"), rows, right=(2,)))
+    console.print()
+    examples = [(e.what, " / ".join(e.container_path), e.expected, e.found) for e in found]
+    console.print(table(("difference", "container path", "expected", "found"), examples))
+    console.print()
+
+
 def show(console: Console, found: Verification) -> None:
     """The report for people."""
-    if found.counts:
-        rows = [(count.what, count.kind, count.items) for count in found.counts]
-        console.print(table(("difference", "kind", "number"), rows, right=(2,)))
-        console.print()
-        examples = [(e.what, " / ".join(e.container_path), e.expected, e.found) for e in found.examples]
-        console.print(table(("difference", "container path", "expected", "found"), examples))
-        console.print()
+    _show_differences(console, found.counts, found.examples)
     against = f"against {found.truth:,} in {found.manifest}" if found.manifest else "(there was no manifest)"
     console.print(
         f"{found.items:,} items {against}: {found.of('missing'):,} missing, {found.of('extra'):,} extra,"

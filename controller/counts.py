@@ -143,6 +143,7 @@ def summary_json(summary: JobSummary) -> dict[str, Any]:
     """One row of `edbench jobs --json`."""
     return {
         "job_id": str(summary.job.id),
+        "group_id": str(summary.group_id) if summary.group_id else None,
         "name": summary.job.name,
         "type": summary.type,
         "client": summary.client,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from typing import Any
 
 from controller.databases import JobHandle
@@ -41,6 +42,13 @@ def stream_items(handle: JobHandle) -> Generator[dict[str, Any], None, None]:
         streaming = conn.execution_options(stream_results=True, yield_per=_ROWS_AT_ONCE)
         for row in QUERIES["items"].run(streaming, job=handle.id):
             yield _item(row)
+
+
+def stream_all(handles: Iterable[JobHandle]) -> Generator[dict[str, Any], None, None]:
+    """The items of several jobs, one job after the other; see `stream_items`."""
+    for handle in handles:
+        with closing(stream_items(handle)) as rows:
+            yield from rows
 
 
 def _item(row: Any) -> dict[str, Any]:

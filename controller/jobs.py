@@ -9,6 +9,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from controller.databases import JobHandle
+from controller.ownership import hand_over
 from controller.source import PreparedSource, custodians_of, first_tasks, prepare_source, refuse_own_output
 from core.clock import Clock
 from core.errors import UsageError
@@ -28,6 +29,7 @@ __all__ = [
     "PreparedSource",
     "cancel_job",
     "create_discovery_job",
+    "default_name",
     "delete_job",
     "job_directory",
     "pause_job",
@@ -51,19 +53,22 @@ def create_discovery_job(
     project: str = "",
     workers: int = 0,
     slots: int = 0,
+    group: uuid.UUID | None = None,
 ) -> uuid.UUID:
     """A running job with its custodians and first walk tasks, in one durable transaction; its id.
 
     `workers` and `slots` (of each) are what is planned for it; they go on the result. Its folder on the storage root
-    is made before, so that workers can tell an unmounted storage root. Raises StorageFault, DatabaseFault.
+    is made before, so that workers can tell an unmounted storage root. A job of a `group` is held until the group is
+    released. Raises StorageFault, DatabaseFault.
     """
     job = uuid.uuid4()
     storage.mkdir(job_directory(storage_root, job))
+    hand_over(job_directory(storage_root, job), storage_root)
     with database.transaction(durable=True) as conn:
         ledger_jobs.create_job(
             conn,
             id=job,
-            name=name or _default_name(source),
+            name=name or default_name(source),
             client=client,
             project=project,
             source=source.path,
@@ -74,11 +79,14 @@ def create_discovery_job(
             tasks=first_tasks(source),
             workers=workers,
             slots=slots,
+            group_id=group,
+            held=group is not None,
         )
     return job
 
 
-def _default_name(source: PreparedSource) -> str:
+def default_name(source: PreparedSource) -> str:
+    """What a job over this source is called when nobody gave it a name."""
     directory = os.path.dirname(source.path) if source.corpus else source.path
     return display_name(os.path.basename(directory) or directory)
 

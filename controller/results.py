@@ -16,6 +16,7 @@ from controller.place_kind import read_mounts, storage_label
 from controller.rates import GB, gb_per_hour, per_second
 from core.clock import Clock
 from core.names import display_name
+from core.records import FilerChoice
 from core.settings import Settings
 from monitoring.aggregate import calls_by_op
 from sql.jobs import phase_elapsed
@@ -60,12 +61,13 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
     lost = sum(worker.frames_lost for worker in workers)
     return _figures(counts) | {
         "phases": phases,
-        "calls": {op: _call_json(totals) for op, totals in calls.items()},
+        "calls": {op: call_json(totals) for op, totals in calls.items()},
         "frames_lost": lost,
         "calls_complete": calls_complete and not lost,
         "storage": str(settings.storage),
         "versions": _versions(handle.job.options.index_engine, str(server)),
-        "labels": _labels(settings, calls_complete and not lost),
+        "filer": _filer(handle.job.options.filer),
+        "labels": _labels(settings, handle.job.options.filer.label, calls_complete and not lost),
     }
 
 
@@ -109,7 +111,8 @@ def _figures(counts: JobCounts) -> dict[str, Any]:
     }
 
 
-def _call_json(totals: Any) -> dict[str, Any]:
+def call_json(totals: Any) -> dict[str, Any]:
+    """Calls of one op in plain data."""
     plain = totals.to_json()
     return {"count": plain.pop("calls")} | {k: round(v, 3) if isinstance(v, float) else v for k, v in plain.items()}
 
@@ -128,8 +131,14 @@ def _installed(package: str) -> str:
         return "unknown"
 
 
-def _labels(settings: Settings, calls_complete: bool) -> list[str]:
-    labels = [f"{storage_label(settings.storage, read_mounts())}, cache state unknown", "latencies are closed-loop"]
+def _filer(choice: FilerChoice) -> dict[str, Any] | None:
+    """The emulated filer; what its stations did is added by whoever watched them (controller.filer)."""
+    return {"name": choice.name, "scale": choice.scale} if choice.digest else None
+
+
+def _labels(settings: Settings, emulated: str, calls_complete: bool) -> list[str]:
+    labels = [emulated] if emulated else []
+    labels += [f"{storage_label(settings.storage, read_mounts())}, cache state unknown", "latencies are closed-loop"]
     if not calls_complete:
         labels.append("some call records are missing: the calls are a lower bound")
     return labels

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from controller.cluster.base import Cluster
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import JobHandle
+from controller.group_progress import combined
 from controller.jobs import settle_job
-from controller.monitor import pause_and_wait, wait
+from controller.monitor import pause_all, wait_all
 from controller.progress import Snapshot
 from controller.results import wait_for_frames
+from controller.versions import own_version, refuse_other_versions
 from core.clock import Clock
 from core.errors import DatabaseFault, RunFailed, SystemFault
 from core.records import JobState
@@ -42,6 +45,7 @@ class Crew:
     workers: int
     slots: int  # of each
     env: Mapping[str, str]
+    cluster: Cluster | None = None  # that is up already and stays up
 
 
 def run_to_rest(
@@ -55,45 +59,68 @@ def run_to_rest(
 
     Raises SystemFault (the job is left suspended or paused) when workers will not stay up or the database is gone.
     """
-    last: Snapshot | None = None
+    return run_all_to_rest([handle], crew, clock, show, say)[0]
+
+
+def run_all_to_rest(
+    handles: Sequence[JobHandle],
+    crew: Crew,
+    clock: Clock,
+    show: Callable[[Snapshot, float], None],
+    say: Callable[[str], None],
+) -> list[Outcome]:
+    """The same for jobs that run at the same time: the outcome of each. `show` gets one snapshot for all of them."""
+    last: list[Snapshot] = []
     interrupted = False
     complete = True
     try:
         with _cluster(crew) as check:
             try:
-                for last in wait(handle, clock, check=_checks(handle, crew, check, clock, say), say=say):
-                    show(last, clock.monotonic_ns() / 1e9)
-                if last is not None and last.state.over:
-                    complete = wait_for_frames(handle, clock)
+                for last in wait_all(handles, clock, check=_checks(handles, crew, check, clock, say), say=say):
+                    show(combined(last), clock.monotonic_ns() / 1e9)
+                over = [h for h, snapshot in zip(handles, last, strict=True) if snapshot.state.over]
+                complete = sum(wait_for_frames(handle, clock) for handle in over) == len(over)
             except KeyboardInterrupt:
                 interrupted = True
-                say("interrupted: pausing the job; press Ctrl-C again to leave it as it is")
-                pause_and_wait(handle, clock)
+                what = "the job" if len(handles) == 1 else "the jobs"
+                say(f"interrupted: pausing {what}; press Ctrl-C again to leave it as it is")
+                pause_all(handles, clock)
     except KeyboardInterrupt:
         if interrupted:
             raise  # the second time: leave it as it is, `resume` takes it up all the same
         interrupted = True  # while the workers were starting or leaving
-        pause_and_wait(handle, clock, _LAST_SETTLE_SECONDS)
+        pause_all(handles, clock, _LAST_SETTLE_SECONDS)
     except DatabaseFault:
         raise
     except SystemFault as fault:
-        _suspend(handle, str(fault))
+        for handle in handles:
+            _suspend(handle, str(fault))
         raise
-    state = settle_job(handle, clock, _LAST_SETTLE_SECONDS)
-    reason = last.reason if last is not None and last.state is state else None
-    return Outcome(state=state, reason=reason, interrupted=interrupted, calls_complete=complete)
+    outcomes = []
+    for number, handle in enumerate(handles):
+        state = settle_job(handle, clock, _LAST_SETTLE_SECONDS)
+        reason = last[number].reason if last and last[number].state is state else None
+        outcomes.append(Outcome(state=state, reason=reason, interrupted=interrupted, calls_complete=complete))
+    return outcomes
 
 
 def crew_of(database: Database) -> tuple[int, int]:
-    """Workers that live now, and slots of each (the most any has); for jobs whose workers others run."""
+    """Workers that live now, and slots of each (the most any has); for jobs whose workers others run.
+
+    Raises UsageError when one of them is of another version.
+    """
     with database.transaction() as conn:
-        live = [worker.slots for worker in workers.list_workers(conn) if worker.live]
-    return len(live), max(live, default=0)
+        live = [worker for worker in workers.list_workers(conn) if worker.live]
+    refuse_other_versions(live, own_version())
+    return len(live), max((worker.slots for worker in live), default=0)
 
 
 @contextmanager
 def _cluster(crew: Crew) -> Iterator[Callable[[], None]]:
     """The cluster's check, or one that finds nothing where the workers are not ours."""
+    if crew.cluster is not None:
+        yield crew.cluster.check
+        return
     if not crew.ours:
         yield lambda: None
         return
@@ -102,10 +129,10 @@ def _cluster(crew: Crew) -> Iterator[Callable[[], None]]:
 
 
 def _checks(
-    handle: JobHandle, crew: Crew, check: Callable[[], None], clock: Clock, say: Callable[[str], None]
+    handles: Sequence[JobHandle], crew: Crew, check: Callable[[], None], clock: Clock, say: Callable[[str], None]
 ) -> Callable[[], None]:
     """The cluster's check; where others run the workers, one remark when there are none."""
-    if crew.ours:
+    if crew.ours or crew.cluster is not None:
         return check
     ask_at = clock.monotonic_ns() + int(LONELY_SECONDS * 1e9)
     asked = False
@@ -115,10 +142,13 @@ def _checks(
         if asked or clock.monotonic_ns() < ask_at:
             return
         asked = True
-        with handle.database.transaction() as conn:
-            slots = workers.live_slots(conn)
-        if not slots:
-            say("no worker is connected to this database: start `python -m queue_manager` and `python -m worker`")
+        for handle in handles:
+            with handle.database.transaction() as conn:
+                slots = workers.live_slots(conn)
+            if slots:
+                continue
+            name = handle.database.name
+            say(f"no worker is connected to database {name}: start `python -m queue_manager` and `python -m worker`")
 
     return lonely
 

@@ -55,6 +55,13 @@ def search_job(handle: JobHandle, settings: Settings, query: str, limit: int) ->
     return found[:limit]
 
 
+def search_all(handles: Sequence[JobHandle], settings: Settings, query: str, limit: int) -> list[Found]:
+    """The same over several jobs: the best `limit` items of all."""
+    found = [hit for handle in handles for hit in search_job(handle, settings, query, limit)]
+    found.sort(key=lambda hit: (-hit.score, hit.container_path))
+    return found[:limit]
+
+
 def search_shard(
     conn: Connection, job: uuid.UUID, shard: uuid.UUID, reader: IndexReader, query: str, limit: int
 ) -> list[Found]:

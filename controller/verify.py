@@ -107,7 +107,15 @@ class Verification:
         }
 
 
-def choose_manifest(handle: JobHandle, given: Path | None, *, internal: bool) -> Path | None:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of a manifest, complete in themselves (parents, families and duplicate groups are among them)."""
+
+    table: Table
+    terms_elsewhere: tuple[str, ...] = ()  # planted in other rows: searching them here finds nothing
+
+
+def choose_manifest(source: bytes, given: Path | None, *, internal: bool) -> Path | None:
     """The manifest to verify with: the given one, the one beside the source, or none when `internal` is asked for.
 
     Raises UsageError when there is none and the job's own promises alone were not asked for.
@@ -116,10 +124,10 @@ def choose_manifest(handle: JobHandle, given: Path | None, *, internal: bool) ->
         raise UsageError("--internal and --manifest exclude each other; give one")
     if internal or given is not None:
         return given
-    found = find_manifest(handle.job.source)
+    found = find_manifest(source)
     if found is None:
         raise UsageError(
-            f"there is no manifest beside {display_name(handle.job.source)}; give one with --manifest,"
+            f"there is no manifest beside {display_name(source)}; give one with --manifest,"
             " or --internal to check only the job's own promises"
         )
     return found
@@ -133,21 +141,23 @@ def verify_job(
     *,
     examples: int = 10,
     progress: Progress,
+    part: Part | None = None,
 ) -> Verification:
     """Check everything that can be checked, with up to `examples` differences of each sort.
 
-    Raises UsageError when the job has not completed or the manifest is none, RunFailed when a shard is not there,
+    `part`: the rows of the manifest that this job has to hold, where it is not all of them. Raises UsageError when the job has not completed or the manifest is none, RunFailed when a shard is not there,
     StorageFault, DatabaseFault.
     """
     if handle.job.state not in _FINISHED:
         raise UsageError(f"job {handle.id} is {handle.job.state}; only a completed job can be verified")
-    table = read_manifest(manifest) if manifest is not None else None
+    if part is None and manifest is not None:
+        part = Part(read_manifest(manifest))
     with handle.database.transaction() as conn, opened_shards(handle, settings) as readers:
         QUERIES["verify_tables"].run(conn)
         terms: list[str] = []
-        if table is not None:
+        if part is not None:
             progress("joining the manifest with the database")
-            terms = _against_truth(conn, handle, table)
+            terms = _against_truth(conn, handle, part)
         progress("checking what the job says of itself")
         for check in _WITHIN:
             QUERIES[f"verify_{check}"].run(conn, job=handle.id)
@@ -161,7 +171,7 @@ def verify_job(
         return Verification(
             job_id=str(handle.id),
             manifest=manifest,
-            truth=table.num_rows if table is not None else 0,
+            truth=part.table.num_rows if part is not None else 0,
             items=QUERIES["count_items"].run(conn, job=handle.id).one().items,
             terms=len(terms),
             documents=documents,
@@ -172,8 +182,9 @@ def verify_job(
         )
 
 
-def _against_truth(conn: Connection, handle: JobHandle, table: Table) -> list[str]:
-    terms = load_manifest(conn, handle.id, table)
+def _against_truth(conn: Connection, handle: JobHandle, part: Part) -> list[str]:
+    terms = load_manifest(conn, handle.id, part.table)
+    terms += sorted(set(part.terms_elsewhere) - set(terms))
     for check in _AGAINST_TRUTH:
         QUERIES[f"verify_{check}"].run(conn, job=handle.id)
     return terms

@@ -90,6 +90,10 @@ class DocumentError(EdbenchError):
         self.detail = detail
         self.missing = missing
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors cross process boundaries (`inspect`); the text alone would not make one again."""
+        return _remade, (type(self), self.code, self.detail, dict(self.__dict__))
+
 
 class SourceFileError(DocumentError):
     """A loose file could not be listed, opened or read; only meaningful while the source root stands.
@@ -105,3 +109,10 @@ class SourceFileError(DocumentError):
 
 class Interrupted(EdbenchError):
     """Ctrl-C or SIGTERM, after things were left in good order (exit status 130)."""
+
+
+def _remade(kind: type[DocumentError], code: ExceptionCode, detail: str, state: dict[str, object]) -> DocumentError:
+    """A document error as it was before it was pickled."""
+    error = kind(code, detail)
+    error.__dict__.update(state)
+    return error

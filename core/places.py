@@ -12,6 +12,11 @@ def job_location(job: uuid.UUID) -> bytes:
     return b"jobs/" + job.hex.encode()
 
 
+def copies_location(group: uuid.UUID) -> bytes:
+    """The folder of the copies of a source that a group's jobs read; it is gone when they are over."""
+    return b"corpora/copies-" + group.hex.encode()
+
+
 def items_location(job: uuid.UUID) -> bytes:
     """The folder of a job's extracted children."""
     return job_location(job) + b"/items"

@@ -35,6 +35,13 @@ class JobState(enum.StrEnum):
         )
 
 
+class GroupKind(enum.StrEnum):
+    """What the jobs of a group share."""
+
+    SIMULTANEOUS = "simultaneous"  # each is over the same data set
+    SHARDED = "sharded"  # each is over some of the custodians, all of them together over the data set
+
+
 class Phase(enum.StrEnum):
     """The phases of a discovery job, in order."""
 
@@ -116,6 +123,21 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FilerChoice:
+    """The emulated filer a job runs on (core.filer); the default is none."""
+
+    source: str = "none"  # a profile's name or the path of a file
+    name: str = "none"
+    scale: float = 1.0
+    digest: str = ""  # filers with different numbers differ in it
+
+    @property
+    def label(self) -> str:
+        """The first words of a result; empty when nothing is emulated."""
+        return f"EMULATED FILER {self.name}, scale 1/{self.scale:g}" if self.digest else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobOptions:
     """What a job was created with; stored with it, so that every worker on every host agrees."""
 
@@ -129,6 +151,7 @@ class JobOptions:
     batch_bytes: int = 32_000_000  # a task takes about this much …
     batch_files: int = 500  # … or this many items, whichever comes first
     split_bytes: int = 64_000_000  # containers above this are cut into ranges of about this much
+    filer: FilerChoice = field(default_factory=FilerChoice)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the job row."""
@@ -142,6 +165,7 @@ class JobOptions:
             limits=Limits(**rest.pop("limits", {})),
             fsync=FsyncPolicy(rest.pop("fsync", FsyncPolicy.NONE)),
             layout=Layout(rest.pop("layout", Layout.SHARED)),
+            filer=FilerChoice(**rest.pop("filer", {})),
             **rest,
         )
 

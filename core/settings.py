@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.errors import UsageError
+from core.filer import load_filer
 
-INDEX_ENGINES = ("tantivy",)
+INDEX_ENGINES = ("tantivy", "whoosh")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,8 @@ class Settings:
     index_engine: str = "tantivy"
     slot_memory_mb: int = 1024  # private memory a slot may have before it is refused more (RLIMIT_DATA)
     log_level: str = "WARNING"
+    filer: str = "none"  # emulated filer: a profile's name or a file (core.filer)
+    filer_arbiter: str = ""  # directory for its arbiter that all workers share; empty: this host's shared memory
     plugins: tuple[str, ...] = ()  # modules with format handlers that are not ours (worker.plugins)
 
     @property
@@ -48,11 +51,14 @@ class Settings:
             "EDBENCH_INDEX_ENGINE": self.index_engine,
             "EDBENCH_SLOT_MEMORY_MB": str(self.slot_memory_mb),
             "EDBENCH_LOG_LEVEL": self.log_level,
+            "EDBENCH_FILER": self.filer,
         }
         if self.databases:
             out["EDBENCH_DATABASES"] = ",".join(f"{d.name}={d.url}" for d in self.databases)
         if self.plugins:
             out["EDBENCH_PLUGINS"] = ",".join(self.plugins)
+        if self.filer_arbiter:
+            out["EDBENCH_FILER_ARBITER"] = self.filer_arbiter
         if self.broker:
             out["EDBENCH_BROKER"] = self.broker
         return out
@@ -84,6 +90,12 @@ def _positive(env: Mapping[str, str], key: str, default: int) -> int:
     return int(text)
 
 
+def filer_source(text: str) -> str:
+    """What names an emulated filer from any directory: a profile's name or an absolute path; raises UsageError."""
+    model = load_filer(text)
+    return "none" if model is None else model.source
+
+
 def read_settings(env: Mapping[str, str]) -> Settings:
     """Settings from the given environment; raises UsageError with the variable's name on a bad value."""
     engine = env.get("EDBENCH_INDEX_ENGINE") or "tantivy"
@@ -98,5 +110,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         index_engine=engine,
         slot_memory_mb=_positive(env, "EDBENCH_SLOT_MEMORY_MB", 1024),
         log_level=env.get("EDBENCH_LOG_LEVEL") or "WARNING",
+        filer=filer_source(env.get("EDBENCH_FILER") or "none"),
+        filer_arbiter=env.get("EDBENCH_FILER_ARBITER") or "",
         plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", "").split(",")))),
     )

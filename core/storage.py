@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.filer.emulation import DelayingRecorder, Station
 from core.ids import path_id
 from core.names import display_name
 from core.operations import Op, Recorder
@@ -50,16 +51,21 @@ _SCAN, _STAT, _OPEN, _CREATE, _RENAME, _REMOVE, _MKDIR = (
 
 
 class Storage:
-    """The storage under test, as one process uses it. Not for use by several threads at once."""
+    """The storage under test, as one process uses it. Not for use by several threads at once.
+
+    `filer`: the emulated filer that calls are delayed by (design §4).
+    """
 
     def __init__(
         self,
         recorder: Recorder,
         fsync: FsyncPolicy = FsyncPolicy.NONE,
         monotonic_ns: Callable[[], int] = time.monotonic_ns,
+        filer: Station | None = None,
     ) -> None:
         self.fsync = fsync
-        self._record = recorder.record
+        self.floor = b""  # a directory that has to stand: neither it nor one above it is ever made here
+        self._record = (recorder if filer is None else DelayingRecorder(recorder, filer)).record
         self._now = monotonic_ns
         self._unsynced = Unsynced()
 
@@ -226,7 +232,10 @@ class Storage:
         self._record(_REMOVE, start, self._now() - start, 0, path_id(path), 0)
 
     def mkdir(self, path: bytes, *, parents: bool = True, exist_ok: bool = True) -> None:
-        """A directory and those above it, as asked; raises StorageFault."""
+        """A directory and those above it, as asked, but never `floor`; raises StorageFault."""
+        if self.floor and (path == self.floor or self.floor.startswith(path.rstrip(b"/") + b"/")):
+            self.stat_floor()
+            return
         start = self._now()
         try:
             os.mkdir(path, _DIRECTORY_MODE)
@@ -245,6 +254,18 @@ class Storage:
             self._unsynced.made(path)
         elif self.fsync is FsyncPolicy.FILE:
             self._sync_directory(os.path.dirname(path))
+
+    def stat_floor(self) -> None:
+        """Raises StorageFault unless `floor` stands; writing on regardless would fill the local disk under an
+        unmounted mount point."""
+        try:
+            self.stat(self.floor)
+        except SourceFileError as e:
+            raise StorageFault(
+                f"the storage does not hold {display_name(self.floor)} ({os.strerror(e.errno)}; is it mounted?);"
+                " mount it and resume the job",
+                errno=e.errno,
+            ) from e
 
     def _is_directory(self, path: bytes) -> bool:
         try:

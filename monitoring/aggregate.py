@@ -86,6 +86,11 @@ def calls_by_op(conn: Connection, job: uuid.UUID) -> dict[str, CallTotals]:
     return _by_op(_rows(conn, job))
 
 
+def calls_by_op_of_jobs(jobs: Iterable[tuple[Connection, uuid.UUID]]) -> dict[str, CallTotals]:
+    """The same over several jobs together; their histograms are merged, nothing is averaged."""
+    return _by_op(row for conn, job in jobs for row in _rows(conn, job))
+
+
 def calls_by_phase(conn: Connection, job: uuid.UUID) -> dict[Phase, dict[str, CallTotals]]:
     """The same for each phase that made calls, in order of phase."""
     by_phase: dict[str, list[Any]] = {}

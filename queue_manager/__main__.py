@@ -21,6 +21,7 @@ from sqlalchemy.exc import IntegrityError
 from core.errors import DatabaseFault, EdbenchError, UsageError
 from core.settings import Settings, read_settings
 from monitoring.collector import Collector
+from queue_manager.commons import Commons
 from queue_manager.manager import Manager
 from sql.session import Database
 
@@ -37,7 +38,8 @@ def run(settings: Settings, stop: threading.Event) -> None:
     if settings.broker is None:
         raise UsageError("EDBENCH_BROKER is not set; write redis://host:6379/0")
     databases = [Database(a.name, a.url, application="edbench queue_manager") for a in settings.databases]
-    managers = [Manager(database, settings.broker, stop) for database in databases]
+    commons = Commons()
+    managers = [Manager(database, settings.broker, stop, commons) for database in databases]
     collector = Collector(settings.broker, {database.name: database for database in databases})
     with ThreadPoolExecutor(len(managers) + 1, thread_name_prefix="manager") as threads:
         ends = [threads.submit(_until_any_ends, part, stop) for part in (collector.run, *(m.run for m in managers))]

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from core.errors import BrokerFault
 from core.records import JobState
 from queue_manager.barrier import cross
+from queue_manager.commons import Commons
 from queue_manager.deadlines import Deadlines
 from queue_manager.outage import Outage
 from queue_manager.sender import Sender
 from queue_manager.window import Window, shares
 from sql import ledger, states, workers
 from sql.held import HeldConnection
+from sql.states import Demand
 
 SLOTS_SECONDS = 0.5  # how often the live slots are counted
 EPOCH_SECONDS = 1.0  # how often the broker is asked whether it is still the same
@@ -37,8 +39,10 @@ class Look:
 class Dispatcher:
     """Works on the connection that holds the lock; raises DatabaseFault when that is lost."""
 
-    def __init__(self, held: HeldConnection, sender: Sender, database: str) -> None:
+    def __init__(self, held: HeldConnection, sender: Sender, database: str, commons: Commons | None = None) -> None:
+        """`commons`: shared with the dispatchers of the other databases; None: there are no others."""
         self._held = held
+        self._commons = commons or Commons()
         self._sender = sender
         self._deadlines = Deadlines(held, database)
         self._window = Window()
@@ -67,6 +71,7 @@ class Dispatcher:
             window = self._window.size(self._slots)
             demands = states.demands(conn, max(1, window))
             running = [d for d in demands if d.state is JobState.RUNNING]
+            window = self._commons.share(self._database, _wanted(demands), window)
             share = shares(window, running) if sending else {}
             tasks = [ledger.dispatch(conn, job, limit) for job, limit in share.items()]
         sent = self._send(tasks, now)
@@ -119,6 +124,12 @@ class Dispatcher:
             back = ledger.undispatch_all(conn, keep)
         if back:
             log.warning("database %s: the broker may have lost %d messages; sending them again", self._database, back)
+
+
+def _wanted(demands: Sequence[Demand]) -> int:
+    """Tasks out, and those that could be sent."""
+    pending = sum(d.pending for d in demands if d.state is JobState.RUNNING)
+    return pending + sum(d.dispatched + d.running for d in demands)
 
 
 def _turns(by_job: Sequence[Sequence[int]]) -> list[list[int]]:

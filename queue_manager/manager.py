@@ -7,6 +7,7 @@ import threading
 import time
 
 from core.errors import DatabaseFault
+from queue_manager.commons import Commons
 from queue_manager.dispatcher import Dispatcher, Look
 from queue_manager.lock import wait_for_lock
 from queue_manager.outage import Outage
@@ -41,10 +42,14 @@ def pause_after(look: Look, before: float) -> float:
 class Manager:
     """Dispatches one database's tasks until `stop` is set."""
 
-    def __init__(self, database: Database, broker_url: str, stop: threading.Event) -> None:
+    def __init__(
+        self, database: Database, broker_url: str, stop: threading.Event, commons: Commons | None = None
+    ) -> None:
+        """`commons`: shared with the managers of the other databases; None: there are no others."""
         self._database = database
         self._broker_url = broker_url
         self._stop = stop
+        self._commons = commons or Commons()
         self._outage = Outage(f"database {database.name}")
 
     def run(self) -> None:
@@ -64,7 +69,7 @@ class Manager:
         sender = Sender(self._broker_url, self._database.name)
         try:
             held.subscribe(CHANNEL)
-            dispatcher = Dispatcher(held, sender, self._database.name)
+            dispatcher = Dispatcher(held, sender, self._database.name, self._commons)
             dispatcher.begin()
             log.info("database %s: dispatching", self._database.name)
             pause = 0.0
@@ -74,4 +79,5 @@ class Manager:
                 if held.wait(pause):
                     dispatcher.count_slots()
         finally:
+            self._commons.forget(self._database.name)
             sender.close()

@@ -28,9 +28,15 @@ def alembic_config(conn: Connection | None = None) -> Config:
 def migrate(database: Database) -> None:
     """Apply whatever is missing, in one durable transaction.
 
-    Raises UsageError when the schema is newer than this code, DatabaseFault when the database cannot be reached.
+    Raises UsageError when the schema is newer than this code or the encoding is not UTF8, DatabaseFault when the database cannot be reached.
     """
     with database.transaction(durable=True) as conn:
+        encoding = conn.exec_driver_sql("SHOW server_encoding").scalar_one()
+        if encoding != "UTF8":
+            raise UsageError(
+                f"database {database.name} has the encoding {encoding}, which cannot hold every name;"
+                " make it anew with: createdb --encoding=UTF8 --template=template0"
+            )
         # Before the first look at the version: whoever waits here finds the work done.
         conn.exec_driver_sql("SELECT pg_advisory_xact_lock(%(key)s)", {"key": LOCK_KEY})
         config = alembic_config(conn)

@@ -73,6 +73,11 @@ def live_slots(conn: Connection) -> int:
     return int(QUERIES["live_slots"].run(conn, seconds=LIVE_SECONDS).scalar_one())
 
 
+def live_hosts(conn: Connection) -> set[tuple[str, str]]:
+    """Host name and boot id of every live worker."""
+    return {(row.host, row.boot_id) for row in QUERIES["live_hosts"].run(conn, seconds=LIVE_SECONDS)}
+
+
 def list_workers(conn: Connection) -> list[WorkerRow]:
     """Every incarnation, newest first."""
     return [WorkerRow(**row._mapping) for row in QUERIES["list_workers"].run(conn, seconds=LIVE_SECONDS)]

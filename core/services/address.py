@@ -16,9 +16,9 @@ USER = "edbench"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerAddress:
-    """One PostgreSQL server; it may hold several databases."""
+    """One PostgreSQL server. Others than its own may be made on it, for tests say."""
 
-    name: str
+    name: str  # of the database that it is for
     pid: int
     socket_dir: str
     password: str
@@ -47,7 +47,7 @@ class BrokerAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
-    """Everything the keeper runs. `servers` has one entry today; a database is looked up on the one that has it."""
+    """Everything the keeper runs: a server for each database."""
 
     keeper: int  # process id
     servers: tuple[ServerAddress, ...]

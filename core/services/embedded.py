@@ -19,7 +19,7 @@ from core import errors
 from core.errors import DatabaseFault, EdbenchError, StorageFault, SystemFault, UsageError
 from core.services.address import USER, Addresses, ServerAddress, read_addresses
 from core.services.locks import FileLock, is_held, open_lock
-from core.services.place import Home, scratch_error
+from core.services.place import Home, natural, scratch_error
 from core.services.postgres_settings import connections_for
 from core.services.process import last_line, rotate
 from core.settings import DatabaseAddress, Settings
@@ -33,7 +33,9 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 def embedded_services(settings: Settings, *, databases: Sequence[str] = ("db1",), slots: int) -> Iterator[Settings]:
     """Settings with `databases` and `broker` filled in, valid inside the `with`.
 
-    `slots` is the number of slots, over all workers, that this command is going to use; the number of
+    Each database has a server of its own. Those of earlier commands are started again beside the ones asked for, so
+    that all who use the services know the same databases. Where a running keeper has fewer than are asked for,
+    that is a UsageError: whoever uses it does not know the others. `slots` is the number of slots, over all workers, that this command is going to use; the number of
     connections the database takes follows from it. Settings that name databases already are given back as they
     are. Raises UsageError, StorageFault, DatabaseFault or BrokerFault with one line saying what to do.
     """
@@ -50,7 +52,7 @@ def embedded_services(settings: Settings, *, databases: Sequence[str] = ("db1",)
     with _attached(home, slots, databases) as addresses:
         yield dataclasses.replace(
             settings,
-            databases=tuple(DatabaseAddress(name=n, url=addresses.server_of(n).url(n)) for n in databases),
+            databases=tuple(DatabaseAddress(name=s.name, url=s.url(s.name)) for s in addresses.servers),
             broker=addresses.broker.url,
         )
 
@@ -90,14 +92,15 @@ def _join(home: Home, slots: int, databases: Sequence[str], keepers: list[subpro
     deadline = time.monotonic() + ATTACH_SECONDS
     while True:
         if not _kept(home):
-            keepers.append(_start_keeper(home, slots))
+            keepers.append(_start_keeper(home, slots, sorted({*home.databases(), *databases}, key=natural)))
         addresses = read_addresses(home.address_file)
         fault = DatabaseFault(f"the embedded services do not come up; see {home.logs / 'keeper.log'}")
         if addresses is not None:
             _check_connections(addresses, slots)
+            _check_servers(addresses, databases)
             try:
-                for name in databases:
-                    _ensure_database(addresses.server_of(name), name)
+                for server in addresses.servers:
+                    _ensure_database(server, server.name)
                 return addresses
             except DatabaseFault as error:
                 fault = error
@@ -106,13 +109,13 @@ def _join(home: Home, slots: int, databases: Sequence[str], keepers: list[subpro
         time.sleep(0.05)
 
 
-def _start_keeper(home: Home, slots: int) -> subprocess.Popen[bytes]:
+def _start_keeper(home: Home, slots: int, databases: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start it and wait for its line. It gets no terminal and none of our pipes but one, so nobody waits for it."""
     log = home.logs / "keeper.log"
     rotate(log)
     with log.open("ab") as output:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", "core.services.keeper", str(home.scratch), str(slots)],
+            [sys.executable, "-m", "core.services.keeper", str(home.scratch), str(slots), *databases],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=output,
@@ -139,6 +142,15 @@ def _check_connections(addresses: Addresses, slots: int) -> None:
         raise UsageError(
             f"the services that another command started allow {allowed} connections, too few for {slots} slots; "
             "wait until that command has ended, or use fewer workers"
+        )
+
+
+def _check_servers(addresses: Addresses, databases: Sequence[str]) -> None:
+    missing = [name for name in databases if name not in {server.name for server in addresses.servers}]
+    if missing:
+        raise UsageError(
+            f"the services that another command started have no server for database {' and '.join(missing)}; "
+            "wait until that command has ended, or set EDBENCH_SCRATCH to another directory"
         )
 
 

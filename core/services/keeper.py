@@ -1,8 +1,9 @@
 """The keeper: a process of its own that starts the services, keeps them up and stops them after the last user.
 
-`python -m core.services.keeper SCRATCH SLOTS`, started by `core.services.embedded`. It says one line of JSON on
-standard output: `{"ready": true}`, or `{"error": <class>, "text": <line>}`. It is the leader of its own session, so
-Ctrl-C in a terminal does not reach it, and the services ask the kernel to be ended when it dies.
+`python -m core.services.keeper SCRATCH SLOTS DATABASE…`, started by `core.services.embedded`: one PostgreSQL server
+for each database. It says one line of JSON on standard output: `{"ready": true}`, or `{"error": <class>, "text":
+<line>}`. It is the leader of its own session, so Ctrl-C in a terminal does not reach it, and the services ask the
+kernel to be ended when it dies.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -34,11 +36,11 @@ _CALM_SECONDS = 30.0  # after which a death counts as the first again
 class Keeper:
     """Runs the services of one scratch directory until nobody uses them."""
 
-    def __init__(self, home: Home, slots: int) -> None:
+    def __init__(self, home: Home, slots: int, databases: Sequence[str]) -> None:
         self._home = home
         self._stopping = False
         connections = connections_for(slots)
-        self._servers = [PostgresServer("postgres", home, connections)]
+        self._servers = [PostgresServer(name, home, connections) for name in databases]
         self._broker = BrokerServer(home, 4 * connections)
         self._tended = [*(Tended(server) for server in self._servers), Tended(self._broker)]
 
@@ -134,7 +136,7 @@ def _report(message: dict[str, object]) -> None:
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's text."""
     home, slots = Home(Path(arguments[0])), int(arguments[1])
-    keeper = Keeper(home, slots)
+    keeper = Keeper(home, slots, arguments[2:])
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, keeper.ask_to_stop)
     alone, users = FileLock(home.lock("keeper")), FileLock(home.lock("users"))

@@ -1,8 +1,9 @@
 """Where the services keep their things: everything under scratch, unless PostgreSQL's user cannot get there.
 
 scratch/services/            lock files, address file, keeper.log, broker/
-scratch/services/postgres/   `data`, `password`; or, in a closed place, a pointer file `postgres.place` to a
-                             private directory under /var/tmp that has them
+scratch/services/postgres/   the server of database db1: `data`, `password`; or, in a closed place, a pointer file
+                             `postgres.place` to a private directory under /var/tmp that has them
+scratch/services/postgres-NAME/  the same for the server of every other database
 scratch/logs/                what the processes say
 """
 
@@ -12,6 +13,7 @@ import contextlib
 import errno
 import os
 import pwd
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -24,6 +26,8 @@ from core.services.process import RunAs
 _NOBODY = 65534
 _OUTSIDE = Path("/var/tmp")
 _PREFIX = "edbench-"
+FIRST_DATABASE = "db1"
+_POSTGRES = "postgres"
 _SOCKET_PLACES = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
 
 
@@ -45,9 +49,25 @@ class Home:
     def address_file(self) -> Path:
         return self.directory / "address.json"
 
-    @property
-    def pointer(self) -> Path:
-        return self.directory / "postgres.place"
+    def inside(self, database: str) -> Path:
+        """Where the server of that database has its files, if it can reach them here."""
+        return self.directory / (_POSTGRES if database == FIRST_DATABASE else f"{_POSTGRES}-{database}")
+
+    def pointer(self, database: str) -> Path:
+        """The file that says where they are if they cannot be here."""
+        return self.inside(database).with_suffix(".place")
+
+    def databases(self) -> list[str]:
+        """The databases whose servers have data, in order; [] before the first start."""
+        found = {FIRST_DATABASE} if self._has_data(FIRST_DATABASE) else set()
+        for path in self.directory.glob(f"{_POSTGRES}-*"):
+            name = path.stem.removeprefix(f"{_POSTGRES}-")
+            if self._has_data(name):
+                found.add(name)
+        return sorted(found, key=natural)
+
+    def _has_data(self, database: str) -> bool:
+        return (self.inside(database) / "data").exists() or self.pointer(database).exists()
 
     def lock(self, name: str) -> Path:
         """The lock file of that name (core.services.locks)."""
@@ -65,6 +85,11 @@ class Home:
                 probe.flush()
         except OSError as error:
             raise scratch_error(self.scratch, error) from error
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Orders db2 before db10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", name)]
 
 
 def scratch_error(scratch: Path, error: OSError) -> UsageError | StorageFault:
@@ -111,25 +136,26 @@ def give_to(path: Path, run_as: RunAs | None) -> None:
         os.chown(path, run_as.uid, run_as.gid)
 
 
-def postgres_place(home: Home) -> Path:
-    """The directory for PostgreSQL's `data` and `password`, made when there is none yet.
+def postgres_place(home: Home, database: str) -> Path:
+    """The directory for the `data` and `password` of the server of `database`, made when there is none yet.
 
     Raises UsageError when the pointer leads nowhere, StorageFault when nothing can be made.
     """
-    if home.pointer.exists():
-        place = Path(os.fsdecode(home.pointer.read_bytes().rstrip(b"\n")))
+    pointer = home.pointer(database)
+    if pointer.exists():
+        place = Path(os.fsdecode(pointer.read_bytes().rstrip(b"\n")))
         if not place.is_dir() or ((place / "password").exists() and not (place / "data").is_dir()):
             raise UsageError(
-                f"the database of {home.scratch} lay in {place}, which is gone; "
-                f"remove {home.pointer} to start with an empty one"
+                f"database {database} of {home.scratch} lay in {place}, which is gone; "
+                f"remove {pointer} to start with an empty one"
             )
         return place
-    inside = home.directory / "postgres"
+    inside = home.inside(database)
     if (inside / "data").exists():
         return inside
     try:
         inside.mkdir(mode=0o711, exist_ok=True)
-        return inside if _takes(inside, server_user()) else _outside(home)
+        return inside if _takes(inside, server_user()) else _outside(pointer)
     except OSError as error:
         raise scratch_error(home.scratch, error) from error
 
@@ -148,12 +174,12 @@ def _takes(place: Path, run_as: RunAs | None) -> bool:
         probe.rmdir()
 
 
-def _outside(home: Home) -> Path:
+def _outside(pointer: Path) -> Path:
     """A private directory elsewhere; the pointer comes first, so that a start cut short leaves nothing lost."""
     place = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_OUTSIDE))
     try:
         place.chmod(0o711)
-        home.pointer.write_bytes(os.fsencode(place) + b"\n")
+        pointer.write_bytes(os.fsencode(place) + b"\n")
     except OSError:
         place.rmdir()
         raise
@@ -161,14 +187,15 @@ def _outside(home: Home) -> Path:
 
 
 def remove_data(home: Home) -> None:
-    """Remove the database of a scratch directory wherever it lies, and the services' other files; logs stay.
+    """Remove the databases of a scratch directory wherever they lie, and the services' other files; logs stay.
 
     Nothing may be running for it.
     """
-    with contextlib.suppress(FileNotFoundError):
-        place = Path(os.fsdecode(home.pointer.read_bytes().rstrip(b"\n")))
-        if place.parent == _OUTSIDE and place.name.startswith(_PREFIX):
-            shutil.rmtree(place, ignore_errors=True)
+    for database in home.databases():
+        with contextlib.suppress(FileNotFoundError):
+            place = Path(os.fsdecode(home.pointer(database).read_bytes().rstrip(b"\n")))
+            if place.parent == _OUTSIDE and place.name.startswith(_PREFIX):
+                shutil.rmtree(place, ignore_errors=True)
     shutil.rmtree(home.directory, ignore_errors=True)
 
 

@@ -30,9 +30,9 @@ class PostgresServer:
     """Belongs to the keeper. `open` prepares and starts it; afterwards `tend` brings it back when it dies."""
 
     def __init__(self, name: str, home: Home, max_connections: int) -> None:
-        self.name = name
+        self.name = name  # of the database that it is for
         self._home = home
-        self._log = home.logs / f"{name}.log"
+        self._log = home.logs / f"{home.inside(name).name}.log"
         self._max_connections = max_connections
         self._process: subprocess.Popen[bytes] | None = None
         self._run_as: RunAs | None = None
@@ -62,7 +62,7 @@ class PostgresServer:
 
         Raises UsageError for data it must not touch, StorageFault or DatabaseFault when it will not start.
         """
-        self._place = postgres_place(self._home)
+        self._place = postgres_place(self._home, self.name)
         self._run_as = server_user(self._place)
         self._programs = postgres_for(self._run_as, self._place) / "bin"
         rotate(self._log)

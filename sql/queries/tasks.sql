@@ -64,14 +64,16 @@ FROM returned;
 
 -- name: dispatch
 -- The largest pending tasks of a running job's phase are marked dispatched. The share lock on the job makes a
--- pause either wait for this or prevent it.
+-- pause either wait for this or prevent it. LATERAL, because only with the job and phase at hand the index gives
+-- the largest first: a plain join sorts all that is pending, 220 ms a look with 100,000 tasks.
 WITH running AS (
     SELECT id, phase, (options ->> 'dispatch_seconds')::float8 AS seconds
     FROM job WHERE id = %(job)s AND state = 'running' FOR SHARE
 ), picked AS (
-    SELECT t.id, r.seconds FROM task t JOIN running r ON t.job = r.id AND t.phase = r.phase
-    WHERE t.state = 'pending'
-    ORDER BY t.weight DESC, t.id LIMIT %(limit)s FOR UPDATE OF t SKIP LOCKED
+    SELECT t.id, r.seconds FROM running r CROSS JOIN LATERAL (
+        SELECT id FROM task WHERE job = r.id AND phase = r.phase AND state = 'pending'
+        ORDER BY weight DESC, id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    ) AS t
 )
 UPDATE task
 SET state = 'dispatched', dispatched_at = clock_timestamp(),

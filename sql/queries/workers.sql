@@ -25,6 +25,11 @@ WHERE stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs =>
 -- How many connections there are of this application.
 SELECT count(*)::int FROM pg_stat_activity WHERE application_name = %(application)s;
 
+-- name: live_hosts
+-- Where the live workers run; containers of one host differ by name, hosts by boot id.
+SELECT DISTINCT host, boot_id
+FROM worker WHERE stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs => %(seconds)s);
+
 -- name: list_workers
 -- All workers that have ever registered, newest first.
 SELECT incarnation, name, host, pid, slots, version, started_at, seen_at, stopped_at, cpu_seconds, run_queue_seconds,

@@ -143,12 +143,12 @@ class Bench:
     def addresses(self) -> Any:
         return until(lambda: running_services(self.scratch), "services come up")
 
-    def query(self, sql: str) -> list[Any]:
-        """Rows from the job database; [] while it cannot be asked."""
+    def query(self, sql: str, name: str = "db1") -> list[Any]:
+        """Rows from a job database; [] while it cannot be asked."""
         services = running_services(self.scratch)
         if services is None:
             return []
-        database = Database("db1", services.server_of("db1").url("db1"))
+        database = Database(name, services.server_of(name).url(name))
         try:
             with database.transaction() as conn:
                 return list(conn.execute(text(sql)))

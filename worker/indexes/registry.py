@@ -8,9 +8,11 @@ from pathlib import Path
 from core.errors import UsageError
 from worker.indexes.base import IndexReader, IndexWriter
 from worker.indexes.tantivy_engine import TantivyReader, TantivyWriter
+from worker.indexes.whoosh_engine import WhooshReader, WhooshWriter
 
 _ENGINES: dict[str, tuple[Callable[[Path], IndexWriter], Callable[[Path, Path], IndexReader]]] = {
     "tantivy": (TantivyWriter, TantivyReader),
+    "whoosh": (WhooshWriter, WhooshReader),
 }
 
 

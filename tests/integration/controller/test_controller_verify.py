@@ -31,7 +31,7 @@ def verified(copy: Any, manifest: Path | None) -> Verification:
 
 def manifest_of(copy: Any) -> Path:
     """The manifest beside the source."""
-    found = choose_manifest(copy.handle, None, internal=False)
+    found = choose_manifest(copy.handle.job.source, None, internal=False)
     assert found is not None
     return found
 
@@ -139,10 +139,10 @@ def test_without_a_manifest_internal_has_to_be_asked_for(copy: Any, tmp_path: Pa
     copy.run("UPDATE job SET source = %(path)s", path=os.fsencode(tmp_path))
     handle = find_job([copy.handle.database], LAST)
     with pytest.raises(UsageError, match="--internal"):
-        choose_manifest(handle, None, internal=False)
-    assert choose_manifest(handle, None, internal=True) is None
+        choose_manifest(handle.job.source, None, internal=False)
+    assert choose_manifest(handle.job.source, None, internal=True) is None
     with pytest.raises(UsageError, match="exclude each other"):
-        choose_manifest(handle, tmp_path, internal=True)
+        choose_manifest(handle.job.source, tmp_path, internal=True)
 
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)

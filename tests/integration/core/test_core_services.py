@@ -285,3 +285,40 @@ def test_services_that_exist_already_are_used() -> None:
     settings = read_settings(env | {"EDBENCH_BROKER": "redis://h/0"})
     with embedded_services(settings, slots=1) as given:
         assert given is settings
+
+
+def test_each_database_has_a_server_of_its_own(open_dir: Path) -> None:
+    """Two servers, one killed: it is started again with its data and the other does not notice. A command that asks
+    for fewer afterwards gets both, one that asks for more than run is told so."""
+    scratch = open_dir / "two servers"
+    with embedded_services(Settings(scratch=scratch), databases=("db1", "db2"), slots=1) as settings:
+        before = running(scratch)
+        assert [server.name for server in before.servers] == ["db1", "db2"]
+        first, second = (database.url for database in settings.databases)
+        query(second, KEEP)
+        other = psycopg2.connect(first.replace("+psycopg2", ""))
+        os.kill(before.servers[1].pid, signal.SIGKILL)
+        until(lambda: running(scratch).servers[1].pid != before.servers[1].pid)
+        until(lambda: answers(second))
+        assert query(second, "SELECT n FROM kept") == [(42,)]
+        assert running(scratch).servers[0].pid == before.servers[0].pid
+        with other.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        other.close()
+        with (
+            pytest.raises(UsageError, match="no server for database db3"),
+            embedded_services(Settings(scratch=scratch), databases=("db1", "db3"), slots=1),
+        ):
+            pass
+    with embedded_services(Settings(scratch=scratch), slots=1) as settings:
+        assert [database.name for database in settings.databases] == ["db1", "db2"]
+        assert query(settings.databases[1].url, "SELECT n FROM kept") == [(42,)]
+    assert running_services(scratch) is None
+
+
+def answers(url: str) -> bool:
+    """Whether the database takes a query."""
+    try:
+        return query(url, "SELECT 1") == [(1,)]
+    except psycopg2.OperationalError:
+        return False

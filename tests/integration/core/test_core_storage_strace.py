@@ -69,6 +69,7 @@ print(json.dumps({
 }))
 """
 
+
 def test_records_are_what_the_kernel_saw(tmp_path: Path) -> None:
     """Per op, recorded calls, errors and bytes equal the system calls on the storage root: none is missed or made up."""
     need_strace()

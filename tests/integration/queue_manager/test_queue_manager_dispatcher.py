@@ -11,6 +11,7 @@ import pytest
 
 from core.errors import BrokerFault
 from core.records import JobOptions, JobState, Phase, TaskResult
+from queue_manager.commons import Commons
 from queue_manager.dispatcher import Dispatcher
 from queue_manager.sender import Sender
 from sql import jobs, ledger, states
@@ -220,3 +221,20 @@ def test_phases_pass_in_consecutive_looks(rig: _Rig, create_job: Callable[..., u
     with rig.database.transaction() as conn:
         assert jobs.get_job(conn, job).phase is Phase.FINALISE
     assert rig.look().sent == 1
+
+
+def test_databases_with_work_share_the_window(
+    database: Database, broker_url: str, create_job: Callable[..., uuid.UUID], add_slots: Any
+) -> None:
+    """Promise: slots serve all databases, so two with work send half a window each, and one alone all of it."""
+    add_slots(4)
+    create_job(40)
+    commons = Commons()
+    sender = Sender(broker_url, "db1")
+    with database.listen() as held:
+        dispatcher = Dispatcher(held, sender, "db1", commons)
+        commons.share("db2", 40, 8)
+        assert dispatcher.look().sent == 4
+        commons.share("db2", 0, 8)
+        assert dispatcher.look().sent >= 4
+    sender.close()

@@ -11,10 +11,11 @@ import pytest
 
 from core.errors import StorageFault
 from core.operations import MemoryRecorder, NullRecorder, Op
+from core.settings import INDEX_ENGINES
 from core.storage import Storage
 from worker.indexes.base import IndexDocument
 from worker.indexes.publisher import KEPT_OPEN, OpenShard, OpenShards
-from worker.indexes.tantivy_engine import TantivyReader
+from worker.indexes.registry import open_reader
 
 JOB = uuid.UUID(int=1)
 
@@ -48,6 +49,12 @@ def storage() -> _Noting:
     return _Noting()
 
 
+@pytest.fixture(params=INDEX_ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine in turn: what they publish obeys the same rules."""
+    return str(request.param)
+
+
 def _add(shard: OpenShard, count: int = 1) -> None:
     for _ in range(count):
         shard.add(IndexDocument(item=uuid.uuid4(), owner="1:1", body="common words"))
@@ -58,12 +65,12 @@ def _published(root: Path, shard: OpenShard) -> set[str]:
 
 
 def _count(root: Path, shard: OpenShard) -> int:
-    return TantivyReader(root / shard.location.decode(), root / "views" / uuid.uuid4().hex).count("common")
+    return open_reader(shard.engine, root / shard.location.decode(), root / "views" / uuid.uuid4().hex).count("common")
 
 
-def test_only_new_files_are_copied_and_the_meta_goes_last(tmp_path: Path, storage: _Noting) -> None:
+def test_only_new_files_are_copied_and_the_meta_goes_last(tmp_path: Path, engine: str, storage: _Noting) -> None:
     """A reader at any moment sees a whole shard; what lies there already is not written again."""
-    shard = OpenShards(tmp_path / "scratch").of(JOB, "tantivy")
+    shard = OpenShards(tmp_path / "scratch").of(JOB, engine)
     _add(shard)
     row, written = shard.publish(storage, bytes(tmp_path))
     first, storage.notes = storage.notes, []
@@ -81,9 +88,9 @@ def test_only_new_files_are_copied_and_the_meta_goes_last(tmp_path: Path, storag
     shard.close()
 
 
-def test_a_merge_in_between(tmp_path: Path, storage: _Noting) -> None:
+def test_a_merge_in_between(tmp_path: Path, engine: str, storage: _Noting) -> None:
     """Segments that a merge made superfluous are removed, after the new meta file; nothing found is lost."""
-    shard = OpenShards(tmp_path / "scratch").of(JOB, "tantivy")
+    shard = OpenShards(tmp_path / "scratch").of(JOB, engine)
     deadline = time.monotonic() + 30
     rounds = 0
     while not any(what == "remove" for what, _ in storage.notes):
@@ -100,10 +107,12 @@ def test_a_merge_in_between(tmp_path: Path, storage: _Noting) -> None:
     shard.close()
 
 
-@pytest.mark.parametrize("fail_at", ["copy meta.json", ".store", "remove"])
-def test_a_publication_that_broke_off_is_gone_on_with(tmp_path: Path, storage: _Noting, fail_at: str) -> None:
+@pytest.mark.parametrize("fail_at", ["copy meta.json", "copy ", "remove"])
+def test_a_publication_that_broke_off_is_gone_on_with(
+    tmp_path: Path, engine: str, storage: _Noting, fail_at: str
+) -> None:
     """After a fault in the middle the next publication brings everything, and leaves no file too many."""
-    shard = OpenShards(tmp_path / "scratch").of(JOB, "tantivy")
+    shard = OpenShards(tmp_path / "scratch").of(JOB, engine)
     storage.fail_at = fail_at
     deadline, rounds, failed = time.monotonic() + 30, 0, 0
     while not failed or rounds < 3:
@@ -123,10 +132,10 @@ def test_a_publication_that_broke_off_is_gone_on_with(tmp_path: Path, storage: _
     shard.close()
 
 
-def test_publication_goes_through_recorded_calls(tmp_path: Path) -> None:
+def test_publication_goes_through_recorded_calls(tmp_path: Path, engine: str) -> None:
     """Index writes are part of what the storage is measured by."""
     recorder = MemoryRecorder()
-    shard = OpenShards(tmp_path / "scratch").of(JOB, "tantivy")
+    shard = OpenShards(tmp_path / "scratch").of(JOB, engine)
     _add(shard)
     _, written = shard.publish(Storage(recorder), bytes(tmp_path))
     assert sum(r.bytes for r in recorder.records if r.op is Op.WRITE) == written
@@ -134,28 +143,28 @@ def test_publication_goes_through_recorded_calls(tmp_path: Path) -> None:
     shard.close()
 
 
-def test_a_closed_shard_is_never_reopened(tmp_path: Path, storage: _Noting) -> None:
+def test_a_closed_shard_is_never_reopened(tmp_path: Path, engine: str, storage: _Noting) -> None:
     """A slot that comes back to a job whose shard it closed begins a fresh one; scratch is given back."""
     shards = OpenShards(tmp_path / "scratch")
-    first = shards.of(JOB, "tantivy")
-    assert shards.of(JOB, "tantivy") is first
+    first = shards.of(JOB, engine)
+    assert shards.of(JOB, engine) is first
     for n in range(KEPT_OPEN):
-        shards.of(uuid.UUID(int=100 + n), "tantivy")
+        shards.of(uuid.UUID(int=100 + n), engine)
     assert not first.local.exists()
-    second = shards.of(JOB, "tantivy")
+    second = shards.of(JOB, engine)
     assert second.id != first.id
     assert second.location != first.location
     shards.close()
     assert list((tmp_path / "scratch" / "shards").iterdir()) == []
 
 
-def test_abandoned_documents_are_not_published(tmp_path: Path, storage: _Noting) -> None:
+def test_abandoned_documents_are_not_published(tmp_path: Path, engine: str, storage: _Noting) -> None:
     """What a failed attempt added does not ride along; a job without a shard is no trouble."""
     shards = OpenShards(tmp_path / "scratch")
     shards.abandon(JOB)
-    _add(shards.of(JOB, "tantivy"), 5)
+    _add(shards.of(JOB, engine), 5)
     shards.abandon(JOB)
-    _add(shards.of(JOB, "tantivy"))
-    row, _ = shards.of(JOB, "tantivy").publish(storage, bytes(tmp_path))
+    _add(shards.of(JOB, engine))
+    row, _ = shards.of(JOB, engine).publish(storage, bytes(tmp_path))
     assert row.documents == 1
     shards.close()

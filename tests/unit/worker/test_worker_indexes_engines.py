@@ -1,4 +1,4 @@
-"""The Tantivy engine: query language, snippets, shards on local disk."""
+"""Every index engine: query language, snippets, shards on local disk."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import StorageFault, UsageError
-from worker.indexes.base import QUERY_FIELDS, IndexDocument
+from core.settings import INDEX_ENGINES
+from worker.indexes.base import QUERY_FIELDS, IndexDocument, IndexReader
 from worker.indexes.registry import new_writer, open_reader
-from worker.indexes.tantivy_engine import TantivyReader, TantivyWriter
 
 DOCUMENTS = [
     IndexDocument(
@@ -40,16 +40,22 @@ DOCUMENTS = [
 ]
 
 
+@pytest.fixture(scope="module", params=INDEX_ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine in turn: they are told apart by speed only."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> TantivyReader:
+def reader(tmp_path_factory: pytest.TempPathFactory, engine: str) -> IndexReader:
     """A published shard of three documents."""
     home = tmp_path_factory.mktemp("shard")
-    writer = TantivyWriter(home / "index")
+    writer = new_writer(engine, home / "index")
     for document in DOCUMENTS:
         writer.add(document)
     writer.commit(home / "published")
     writer.close()
-    return TantivyReader(home / "published", home / "view")
+    return open_reader(engine, home / "published", home / "view")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +111,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> TantivyReader:
         ("'\"wor*\"'", set()),  # in quotes an asterisk is no prefix
     ],
 )
-def test_queries(reader: TantivyReader, query: str, found: set[int]) -> None:
+def test_queries(reader: IndexReader, query: str, found: set[int]) -> None:
     """Boolean operators, phrases, prefixes and fields find exactly what they say; count agrees with search."""
     assert {hit.item.int for hit in reader.search(query, 10)} == found
     assert reader.count(query) == len(found)
@@ -114,7 +120,7 @@ def test_queries(reader: TantivyReader, query: str, found: set[int]) -> None:
 @pytest.mark.parametrize(
     "query", ["", "  ", '"open', "(a", "a AND", "nofield:x", "NOT worms", "-wor*", "body:/(/", "/[/", "a:b:c", "\ud800"]
 )
-def test_a_query_that_cannot_be_read_is_one_clear_line(reader: TantivyReader, query: str) -> None:
+def test_a_query_that_cannot_be_read_is_one_clear_line(reader: IndexReader, query: str) -> None:
     """No traceback and no engine dialect: a UsageError in one line."""
     for ask in (lambda: reader.search(query, 5), lambda: reader.count(query)):
         with pytest.raises(UsageError) as caught:
@@ -123,7 +129,7 @@ def test_a_query_that_cannot_be_read_is_one_clear_line(reader: TantivyReader, qu
         assert len(str(caught.value)) > 20
 
 
-def test_an_unknown_field_is_told_with_the_known_ones(reader: TantivyReader) -> None:
+def test_an_unknown_field_is_told_with_the_known_ones(reader: IndexReader) -> None:
     """Whoever mistypes a field sees what there is."""
     with pytest.raises(UsageError, match="custodian, type, kind") as caught:
         reader.search("costudian:ann", 5)
@@ -131,14 +137,14 @@ def test_an_unknown_field_is_told_with_the_known_ones(reader: TantivyReader) -> 
 
 
 @pytest.mark.parametrize("word", ["grün", "Straße", "naïve", "日本語", "end"])
-def test_snippets_mark_words_beyond_ascii(reader: TantivyReader, word: str) -> None:
+def test_snippets_mark_words_beyond_ascii(reader: IndexReader, word: str) -> None:
     """The engine counts bytes; marks around words after umlauts and emoji still stand where they belong."""
     (hit,) = reader.search(word if word != "end" else "end AND grün", 5)
     assert f"\x02{word}\x03" in hit.snippet
     assert hit.snippet.replace("\x02", "").replace("\x03", "") in DOCUMENTS[0].body
 
 
-def test_a_hit_says_whose_it_is(reader: TantivyReader) -> None:
+def test_a_hit_says_whose_it_is(reader: IndexReader) -> None:
     """The caller needs item and owner of each hit, and every document of the shard can be listed."""
     (hit,) = reader.search("quarterly", 5)
     assert (hit.item, hit.owner, hit.fields["subject"]) == (uuid.UUID(int=1), "1:1", "Quarterly results")
@@ -148,42 +154,42 @@ def test_a_hit_says_whose_it_is(reader: TantivyReader) -> None:
     assert reader.search("quarterly", 5, snippets=False)[0].snippet == ""
 
 
-def test_text_that_is_no_unicode_is_indexed_all_the_same(tmp_path: Path) -> None:
+def test_text_that_is_no_unicode_is_indexed_all_the_same(engine: str, tmp_path: Path) -> None:
     """A lone surrogate or NUL in a header costs one character, not the task."""
-    writer = new_writer("tantivy", tmp_path / "index")
+    writer = new_writer(engine, tmp_path / "index")
     writer.add(IndexDocument(item=uuid.uuid4(), owner="1:1", body="find \ud800 me \0 here", subject="\udfff subject"))
     writer.commit(tmp_path / "published")
-    reader = open_reader("tantivy", tmp_path / "published", tmp_path / "view")
+    reader = open_reader(engine, tmp_path / "published", tmp_path / "view")
     assert reader.count("find AND here AND subject") == 1
 
 
-def test_what_was_rolled_back_is_not_committed(tmp_path: Path) -> None:
+def test_what_was_rolled_back_is_not_committed(engine: str, tmp_path: Path) -> None:
     """Documents of an attempt that failed are gone; the next ones are not."""
-    writer = TantivyWriter(tmp_path / "index")
+    writer = new_writer(engine, tmp_path / "index")
     writer.add(DOCUMENTS[0])
     writer.rollback()
     writer.add(DOCUMENTS[1])
     assert writer.commit(tmp_path / "published").documents == 1
-    reader = TantivyReader(tmp_path / "published", tmp_path / "view")
+    reader = open_reader(engine, tmp_path / "published", tmp_path / "view")
     assert [item.int for item, _ in reader.owners()] == [2]
     assert reader.count("grün") == 0
 
 
-def test_reading_leaves_nothing_on_the_filer(tmp_path: Path) -> None:
+def test_reading_leaves_nothing_on_the_filer(engine: str, tmp_path: Path) -> None:
     """Lock files of the engine stay in the reader's own directory."""
-    writer = TantivyWriter(tmp_path / "index")
+    writer = new_writer(engine, tmp_path / "index")
     writer.add(DOCUMENTS[0])
     writer.commit(tmp_path / "published")
     writer.close()
     before = sorted(os.listdir(tmp_path / "published"))
     os.chmod(tmp_path / "published", 0o555)
-    assert TantivyReader(tmp_path / "published", tmp_path / "view").count("wording") == 1
+    assert open_reader(engine, tmp_path / "published", tmp_path / "view").count("wording") == 1
     os.chmod(tmp_path / "published", 0o755)
     assert sorted(os.listdir(tmp_path / "published")) == before
 
 
 @pytest.mark.parametrize("broken", ["missing", "empty", "torn"])
-def test_a_shard_that_cannot_be_opened_is_a_storage_fault(tmp_path: Path, broken: str) -> None:
+def test_a_shard_that_cannot_be_opened_is_a_storage_fault(engine: str, tmp_path: Path, broken: str) -> None:
     """One line that names the shard, whether its directory or its meta file is at fault."""
     published = tmp_path / "published"
     if broken != "missing":
@@ -191,13 +197,13 @@ def test_a_shard_that_cannot_be_opened_is_a_storage_fault(tmp_path: Path, broken
     if broken == "torn":
         (published / "meta.json").write_bytes(b'{"segm')
     with pytest.raises(StorageFault, match="cannot be opened") as caught:
-        TantivyReader(published, tmp_path / "view")
+        open_reader(engine, published, tmp_path / "view")
     assert str(published) in str(caught.value)
 
 
-def test_scratch_that_fails_is_a_storage_fault(tmp_path: Path) -> None:
+def test_scratch_that_fails_is_a_storage_fault(engine: str, tmp_path: Path) -> None:
     """A local disk that cannot be written suspends the job; it is no bug to be counted."""
-    writer = TantivyWriter(tmp_path / "index")
+    writer = new_writer(engine, tmp_path / "index")
     writer.add(DOCUMENTS[0])
     (tmp_path / "taken").write_bytes(b"")
     with pytest.raises(StorageFault, match="scratch"):

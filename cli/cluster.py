@@ -1,0 +1,42 @@
+"""`--cluster`: whose workers a job runs on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+from cli.context import CommandContext, Installation
+from controller.cluster.compose import ComposeCluster
+from controller.cluster.reach import COMPOSE, chosen_cluster
+from core.errors import UsageError
+
+
+@contextmanager
+def compose_cluster(
+    context: CommandContext, installed: Installation, option: str | None, *, workers: int | None, slots: int | None
+) -> Iterator[ComposeCluster | None]:
+    """The Compose system's workers, so many as wanted (None: as they are); None where another cluster is chosen."""
+    if chosen_cluster(context.env, option) != COMPOSE:
+        yield None
+        return
+    with ComposeCluster(
+        installed.settings, installed.databases, workers=workers, slots=slots, env=context.env, say=context.say
+    ) as cluster:
+        yield cluster
+
+
+def refuse_out_of_sight(source: Path, installed: Installation) -> None:
+    """Raises UsageError for a source that the containers do not see: they have the storage root and nothing else."""
+    root = os.path.realpath(installed.settings.storage)
+    if os.path.commonpath([root, os.path.realpath(source)]) != root:
+        raise UsageError(f"the containers see only {root}; put the source there, at {root}/corpora/NAME for instance")
+
+
+def given(ctx: typer.Context, option: str) -> bool:
+    """Whether an option stood on the command line."""
+    source = ctx.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"

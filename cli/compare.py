@@ -1,0 +1,42 @@
+"""`edbench compare`."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.context import shared
+from cli.options import AsJson
+from cli.output import print_json
+from cli.show_experiment import show_comparison
+from experiments.compare import compare as compare_results
+from experiments.result import read_result
+
+
+def compare(
+    ctx: typer.Context,
+    results: Annotated[
+        list[Path], typer.Argument(metavar="RESULT RESULT…", help="result.json files, or the directories they lie in")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="show results that differ all the same, and say so")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put results of experiments side by side, with their intervals; the first is what the others are held against.
+
+    Results whose configuration, corpus or expansion differ are refused with what differs.
+    """
+    comparison = compare_results([read_result(path) for path in results], force=force)
+    if not as_json:
+        show_comparison(shared(ctx).out, comparison)
+        return
+    print_json(
+        {
+            "results": [{"run_id": r.run_id, "verdict": r.verdict} for r in comparison.results],
+            "differences": comparison.differences,
+            "disclosed": comparison.disclosed,
+            "points": [dataclasses.asdict(row) for row in comparison.rows],
+        }
+    )

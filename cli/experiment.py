@@ -1,0 +1,215 @@
+"""`edbench experiment scale-up|scale-out|knee`."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli import options as opt
+from cli.context import CommandContext, shared, with_options
+from cli.live import progress_display
+from cli.show_experiment import show_experiment
+from controller.jobs import prepare_source
+from core.errors import UsageError
+from core.operations import NullRecorder
+from core.records import FsyncPolicy, JobOptions, Layout
+from core.settings import Settings
+from core.storage import Storage
+from experiments.base import Experiment
+from experiments.conduct import conduct
+from experiments.knee import KneeSearch, parse_bounds
+from experiments.laboratory import Order
+from experiments.points import Workload
+from experiments.report import write_report
+from experiments.scale_out import ScaleOut
+from experiments.scale_up import ScaleUp
+
+DEFAULT_REPEATS = 3
+DEFAULT_WORKERS = 2
+DEFAULT_MOST = 32
+_BYTES = re.compile(r"([0-9]+(?:\.[0-9]+)?)(B|kB|MB|GB|TB)")
+_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+Corpus = Annotated[Path, typer.Option("--corpus", metavar="DIR", help="a corpus, or any directory of custodians'")]
+Numbers = Annotated[str, typer.Option(metavar="N,N,…", help="the points")]
+Repeats = Annotated[int, typer.Option(min=1, max=100, help="runs of each point; 5 or more are recommended")]
+Cold = Annotated[bool, typer.Option("--cold", help="drop what caches this process may drop, and say what stayed")]
+FilerCache = Annotated[str, typer.Option(metavar="SIZE", help="what the filer itself can cache, such as 16GB")]
+Seed = Annotated[int | None, typer.Option(min=0, help="of the random order of the points  [default: a new one]")]
+Copies = Annotated[bool, typer.Option("--source-copies", help="each job reads a copy of the source of its own")]
+Bounds = Annotated[str, typer.Option("--max-p99", metavar="OP=TIME,…", help="bounds, such as read=20ms,write=40ms")]
+MaxWorkers = Annotated[int, typer.Option(min=1, max=512, help="the highest load that is tried")]
+
+
+def scale_up(
+    ctx: typer.Context,
+    corpus: Corpus,
+    workers: Numbers = "1,2,4,8",
+    slots: opt.Slots = None,
+    repeats: Repeats = DEFAULT_REPEATS,
+    filer: opt.Filer = None,
+    filer_cache: FilerCache = "0B",
+    cold: Cold = False,
+    seed: Seed = None,
+    single_pass: opt.SinglePass = False,
+    fsync: opt.Fsync = FsyncPolicy.NONE,
+    layout: opt.FileLayout = Layout.SHARED,
+    storage: opt.StorageRoot = None,
+    index_engine: opt.IndexEngine = None,
+) -> None:
+    """Discover a corpus with more and more workers, and compare.
+
+    Every run starts from fresh databases and an empty storage root, and has a pair on null storage (memory). The
+    report's path is the last line printed. 5 repeats and 10 minutes a point or more are recommended.
+    """
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=slots, engine=index_engine, filer=filer)
+    dice = _seed(seed)
+    plan = ScaleUp(numbers(workers, "--workers"), slots=settings.slots, repeats=repeats, seed=dice)
+    wish = Wish(_options(single_pass, fsync, layout), cold, _bytes(filer_cache), _shuffled(dice))
+    _carry_out(context, settings, corpus, plan, wish)
+
+
+def scale_out(
+    ctx: typer.Context,
+    corpus: Corpus,
+    databases: Numbers = "1,2",
+    workers: opt.Workers = DEFAULT_WORKERS,
+    slots: opt.Slots = None,
+    shard: opt.Shard = False,
+    source_copies: Copies = False,
+    repeats: Repeats = DEFAULT_REPEATS,
+    filer: opt.Filer = None,
+    filer_cache: FilerCache = "0B",
+    cold: Cold = False,
+    seed: Seed = None,
+    single_pass: opt.SinglePass = False,
+    fsync: opt.Fsync = FsyncPolicy.NONE,
+    layout: opt.FileLayout = Layout.SHARED,
+    storage: opt.StorageRoot = None,
+    index_engine: opt.IndexEngine = None,
+) -> None:
+    """Discover a corpus with the same workers on more and more database servers, and compare.
+
+    With several databases each has a job over the whole corpus, all at once, as in report R1; --shard spreads one
+    corpus over them instead. The report's path is the last line printed.
+    """
+    if shard and source_copies:
+        raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=slots, engine=index_engine, filer=filer)
+    dice = _seed(seed)
+    plan = ScaleOut(
+        numbers(databases, "--databases"), workers=workers, slots=settings.slots, repeats=repeats, seed=dice
+    )
+    wish = Wish(_options(single_pass, fsync, layout), cold, _bytes(filer_cache), _shuffled(dice), shard, source_copies)
+    _carry_out(context, settings, corpus, plan, wish)
+
+
+def knee(
+    ctx: typer.Context,
+    corpus: Corpus,
+    max_p99: Bounds,
+    max_workers: MaxWorkers = DEFAULT_MOST,
+    slots: opt.Slots = None,
+    repeats: Repeats = DEFAULT_REPEATS,
+    filer: opt.Filer = None,
+    filer_cache: FilerCache = "0B",
+    cold: Cold = False,
+    single_pass: opt.SinglePass = False,
+    fsync: opt.Fsync = FsyncPolicy.NONE,
+    layout: opt.FileLayout = Layout.SHARED,
+    storage: opt.StorageRoot = None,
+    index_engine: opt.IndexEngine = None,
+) -> None:
+    """Raise the number of workers until a bound on an op's p99 latency is broken and no more is gained.
+
+    Tells the peak, the knee (the highest load that keeps all bounds) and the curve of latency over load.
+    Latencies are closed-loop. The report's path is the last line printed.
+    """
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=slots, engine=index_engine, filer=filer)
+    plan = KneeSearch(parse_bounds(max_p99), max_workers=max_workers, slots=settings.slots, repeats=repeats)
+    order = "that of the search: doubling, then halving the gap at the knee; the repeats of a point follow each other"
+    _carry_out(
+        context, settings, corpus, plan, Wish(_options(single_pass, fsync, layout), cold, _bytes(filer_cache), order)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What was asked for beside the points."""
+
+    options: JobOptions
+    cold: bool
+    filer_cache: int  # bytes
+    order: str
+    shard: bool = False
+    copies: bool = False
+
+
+def _options(single_pass: bool, fsync: FsyncPolicy, layout: Layout) -> JobOptions:
+    return JobOptions(single_pass=single_pass, fsync=fsync, layout=layout)
+
+
+def _carry_out(context: CommandContext, settings: Settings, corpus: Path, plan: Experiment, wish: Wish) -> None:
+    source = prepare_source(Storage(NullRecorder()), corpus)
+    with progress_display(context.err) as display:
+        load = Workload(
+            options=wish.options,
+            shard=wish.shard,
+            copies=wish.copies,
+            cold=wish.cold,
+            env=context.env,
+            clock=context.clock,
+            show=display.show,
+            say=lambda line: context.err.print(line, markup=False),
+        )
+        order = Order(settings=settings, source=source, load=load, filer_cache=wish.filer_cache, order=wish.order)
+        result, directory = conduct(plan, order)
+    show_experiment(context.out, result)
+    print(write_report(result, directory))
+
+
+def numbers(text: str, option: str) -> list[int]:
+    """`1,2,4` as numbers; raises UsageError."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(re.fullmatch(r"[0-9]{1,3}", part) for part in parts):
+        raise UsageError(f"{option} is {text!r}; it must be whole numbers such as 1,2,4")
+    return [int(part) for part in parts]
+
+
+def _bytes(text: str) -> int:
+    found = _BYTES.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"--filer-cache is {text!r}; write a number with B, kB, MB, GB or TB, such as 16GB")
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def _seed(seed: int | None) -> int:
+    return secrets.randbelow(1_000_000) if seed is None else seed
+
+
+def _shuffled(seed: int) -> str:
+    return f"random within each round of repeats, seed {seed}"
+
+
+# Every experiment with an example of its use.
+EXPERIMENTS = (
+    ("scale-up", scale_up, "edbench experiment scale-up --corpus c --workers 1,2,4 --repeats 5"),
+    ("scale-out", scale_out, "edbench experiment scale-out --corpus c --databases 1,2 --workers 4"),
+    ("knee", knee, "edbench experiment knee --corpus c --max-p99 read=20ms,write=40ms --filer titan"),
+)
+
+
+def experiment_app() -> typer.Typer:
+    """The group of commands."""
+    app = typer.Typer(rich_markup_mode=None, help="Measure at several points, in random order, with a report.")
+    for name, function, example in EXPERIMENTS:
+        app.command(name, epilog=f"Example: {example}")(function)
+    return app

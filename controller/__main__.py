@@ -1,0 +1,72 @@
+"""`python -m controller`: a container's controller. It brings the databases to this version and waits to be stopped.
+
+Commands are run in it (`docker compose exec controller edbench …`). Its container is healthy once the file READY
+exists, and everything that needs the schema waits for that.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from controller.databases import open_databases
+from core.errors import DatabaseFault, EdbenchError, StorageFault, UsageError
+from core.settings import Settings, read_settings
+
+READY = Path("/tmp/ready")
+PATIENCE_SECONDS = 120.0  # for databases that are still starting
+_AGAIN_SECONDS = 0.5
+
+log = logging.getLogger("controller")
+
+
+def prepare(settings: Settings, stop: threading.Event, *, patience: float = PATIENCE_SECONDS) -> None:
+    """Bring every database to this version's schema, once it answers, and see that the storage root is writable.
+
+    Raises UsageError, DatabaseFault when a database stays away for `patience` seconds, StorageFault.
+    """
+    if settings.embedded:
+        raise UsageError("EDBENCH_DATABASES is not set; write db1=postgresql+psycopg2://user@host/db")
+    if not os.access(settings.storage, os.W_OK | os.X_OK):
+        raise StorageFault(
+            f"user {os.getuid()} cannot write to the storage root {settings.storage}; see EDBENCH_UID in .env.example"
+        )
+    deadline = time.monotonic() + patience
+    while not stop.is_set():
+        try:
+            for database in open_databases(settings, application="edbench controller"):
+                database.dispose()
+            return
+        except DatabaseFault as fault:
+            if time.monotonic() > deadline or not fault.transient:
+                raise
+            log.info("%s; trying again", fault)
+            stop.wait(_AGAIN_SECONDS)
+
+
+def main(env: Mapping[str, str], ready: Path = READY) -> int:
+    """Exit status: 0 after a signal, 2 for unusable settings, 1 for anything else."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    ready.unlink(missing_ok=True)
+    try:
+        settings = read_settings(env)
+        logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        prepare(settings, stop)
+    except EdbenchError as error:
+        sys.stderr.write(f"controller: {error}\n")
+        return 2 if isinstance(error, UsageError) else 1
+    ready.touch()
+    stop.wait()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(os.environ))

@@ -1,0 +1,72 @@
+"""The way from a command on the host to a system that runs under Compose: databases, broker and storage root."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from docker.models.containers import Container
+
+from controller.cluster.containers import Project, address_of, environment_of, service_of
+from core.errors import UsageError
+from core.settings import Settings, parse_databases
+
+COMPOSE = "compose"
+CLUSTERS = ("embedded", COMPOSE)
+
+
+def chosen_cluster(env: Mapping[str, str], option: str | None = None) -> str:
+    """`embedded` or `compose`: the option, else EDBENCH_CLUSTER; raises UsageError for anything else."""
+    chosen = option or env.get("EDBENCH_CLUSTER") or CLUSTERS[0]
+    if chosen not in CLUSTERS:
+        name = "--cluster" if option else "EDBENCH_CLUSTER"
+        raise UsageError(f"{name} is {chosen!r}; it can be {' or '.join(CLUSTERS)}")
+    return chosen
+
+
+def reach_compose(settings: Settings, env: Mapping[str, str]) -> Settings:
+    """Settings with the databases, broker and storage root of the running Compose system.
+
+    They are read from its controller's container. Settings that name databases already (inside a container of the
+    system, say) are given back as they are. Raises UsageError when it does not run, SystemFault without an engine.
+    """
+    if settings.databases:
+        return settings
+    project = Project(env)
+    try:
+        theirs = environment_of(project.one("controller").attrs)
+        return settings_from(settings, theirs, [c for c in project.containers() if c.status == "running"])
+    finally:
+        project.close()
+
+
+def settings_from(settings: Settings, theirs: Mapping[str, str], containers: Iterable[Container]) -> Settings:
+    """Settings with what the containers' environment says, names of services replaced by addresses."""
+    services = {service_of(container): container for container in containers}
+    databases = tuple(
+        dataclasses.replace(address, url=_from_here(address.url, services))
+        for address in parse_databases(theirs.get("EDBENCH_DATABASES", ""))
+    )
+    if not databases or not theirs.get("EDBENCH_BROKER") or not theirs.get("EDBENCH_STORAGE"):
+        raise UsageError(
+            "the controller's container has no EDBENCH_DATABASES, _BROKER or _STORAGE; see docker-compose.yml"
+        )
+    return dataclasses.replace(
+        settings,
+        databases=databases,
+        broker=_from_here(theirs["EDBENCH_BROKER"], services),
+        storage=Path(theirs["EDBENCH_STORAGE"]),
+    )
+
+
+def _from_here(url: str, services: Mapping[str, Container]) -> str:
+    """A URL whose host is a service, as this process can use it; any other as it is."""
+    parts = urlsplit(url)
+    container = services.get(parts.hostname or "")
+    if container is None or parts.port is None:
+        return url
+    host, port = address_of(container, parts.port)
+    account, at, _ = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{account}{at}{f'[{host}]' if ':' in host else host}:{port}"))

@@ -1,0 +1,94 @@
+"""The emulated filer as the controller sees it: who may share it, and what its stations did during a job."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from core.errors import UsageError
+from core.filer import load_filer
+from core.filer.arbiter import Arbiter
+from core.filer.emulation import open_arbiter
+from core.records import FilerChoice
+from core.settings import Settings
+from monitoring.filer import FilerSampler
+from sql import workers
+from sql.session import Database
+
+SAMPLE_SECONDS = 1.0
+
+
+def filer_choice(settings: Settings) -> FilerChoice:
+    """What a job has to remember of the filer it is to run on; raises UsageError."""
+    model = load_filer(settings.filer)
+    return FilerChoice() if model is None else model.choice
+
+
+def refuse_no_common_arbiter(databases: Sequence[Database], settings: Settings, *, ours: bool) -> None:
+    """Raises UsageError where the workers that live now have no arbiter in common; nothing to check for our own.
+
+    Workers of one kernel share its memory; containers do not unless EDBENCH_FILER_ARBITER names a directory that
+    is the same for all of them.
+    """
+    if ours or settings.filer == "none":
+        return
+    for database in databases:
+        with database.transaction() as conn:
+            hosts = workers.live_hosts(conn)
+        if len({boot for _, boot in hosts}) > 1:
+            raise UsageError(
+                f"--filer: the workers of {database.name} run on several hosts ({', '.join(sorted(h for h, _ in hosts))}),"
+                " which have no arbiter in common; run them on one host, or take --filer none"
+            )
+        if len({host for host, _ in hosts}) > 1 and not settings.filer_arbiter:
+            raise UsageError(
+                f"--filer: the workers of {database.name} run in several containers; set EDBENCH_FILER_ARBITER"
+                " to a directory that all of them and this command share"
+            )
+
+
+class FilerWatch:
+    """What the stations did between its start and its end."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._choice = filer_choice(settings)
+        self._arbiter: Arbiter | None = open_arbiter(settings)
+        self._over = threading.Event()
+        self._sampler: FilerSampler | None = None
+        self._thread: threading.Thread | None = None
+        if self._arbiter is not None:
+            self._sampler = FilerSampler(self._arbiter.snapshot, time.monotonic_ns)
+            self._thread = threading.Thread(target=self._watch, args=(self._sampler,), name="filer", daemon=True)
+            self._thread.start()
+
+    def _watch(self, sampler: FilerSampler) -> None:
+        while not self._over.wait(SAMPLE_SECONDS):
+            sampler.sample()
+
+    def figures(self) -> dict[str, Any]:
+        """`filer` for a result, up to now: stations over the time in which there were calls, and the series."""
+        if self._sampler is None:
+            return {}
+        return {"filer": {"name": self._choice.name, "scale": self._choice.scale} | self._sampler.to_json()}
+
+    def close(self) -> None:
+        """Stop looking; the arbiter goes when nobody else uses it."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+        if self._arbiter is not None:
+            self._arbiter.close_and_remove()
+            self._arbiter = None
+
+
+@contextmanager
+def watched_filer(settings: Settings) -> Iterator[FilerWatch]:
+    """Watch the emulated filer of these settings, if any, while the block lasts. Raises UsageError, StorageFault."""
+    watch = FilerWatch(settings)
+    try:
+        yield watch
+    finally:
+        watch.close()

@@ -1,0 +1,27 @@
+"""One version of edbench on all hosts: whoever is of another one is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+
+from core.errors import UsageError
+from sql.workers import WorkerRow
+
+
+def own_version() -> str:
+    """This installation's version, `unknown` when it runs from a checkout that was not installed."""
+    try:
+        return version("edbench")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def refuse_other_versions(workers: Iterable[WorkerRow], own: str) -> None:
+    """Raises UsageError, naming one, when a live worker is of another version than `own`."""
+    for worker in workers:
+        if worker.live and worker.version != own:
+            raise UsageError(
+                f"worker {worker.name} on {worker.host} is edbench {worker.version}, this command is {own};"
+                " give all hosts one version (containers: `make up` builds the image anew)"
+            )

@@ -1,0 +1,63 @@
+"""The emulated filer as one process's storage layer uses it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+from core.filer.arbiter import Arbiter
+from core.filer.load import load_filer
+from core.filer.pacing import Pacer
+from core.filer.places import arbiter_path
+from core.operations import Op, Recorder
+from core.settings import Settings
+
+
+class Station(Protocol):
+    """What delays a call."""
+
+    def serve(self, op: Op, nbytes: int, arrived_ns: int) -> int:
+        """Return when the call would have ended, with the monotonic time in nanoseconds then."""
+
+
+class EmulatedFiler:
+    """Makes every call last as long as the arbiter says. One a process, made after its fork."""
+
+    def __init__(self, arbiter: Arbiter, pacer: Pacer) -> None:
+        self.digest = arbiter.digest
+        self._book = arbiter.book
+        self._wait_until = pacer.wait_until
+
+    def serve(self, op: Op, nbytes: int, arrived_ns: int) -> int:
+        return self._wait_until(self._book(op, nbytes, arrived_ns))
+
+
+class DelayingRecorder:
+    """Stands before a recorder: serves the call first, so that what is recorded includes the delay.
+
+    Storage records every call before it returns, so a delay here is a delay of the call.
+    """
+
+    def __init__(self, recorder: Recorder, station: Station) -> None:
+        self._record = recorder.record
+        self._serve = station.serve
+
+    def record(self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path_id: int, error: int) -> None:
+        ended = self._serve(op, nbytes, start_ns)
+        self._record(op, start_ns, max(duration_ns, ended - start_ns), nbytes, path_id, error)
+
+
+def emulated_filer(settings: Settings) -> EmulatedFiler | None:
+    """The filer that these settings ask for, attached; raises UsageError, StorageFault."""
+    arbiter = open_arbiter(settings)
+    return None if arbiter is None else EmulatedFiler(arbiter, Pacer())
+
+
+def open_arbiter(settings: Settings) -> Arbiter | None:
+    """The arbiter of the filer that these settings ask for, made when there is none; raises UsageError, StorageFault."""
+    model = load_filer(settings.filer)
+    if model is None:
+        return None
+    directory = Path(os.path.abspath(settings.filer_arbiter)) if settings.filer_arbiter else None
+    return Arbiter(arbiter_path(model, settings.scratch, directory), model)

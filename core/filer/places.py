@@ -1,0 +1,17 @@
+"""Where the arbiter of an emulated filer lies."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from core.filer.model import FilerModel
+
+SHARED_MEMORY = Path("/dev/shm")
+
+
+def arbiter_path(model: FilerModel, scratch: Path, directory: Path | None = None) -> Path:
+    """One file for each emulated filer and installation; `directory` is another one that all workers share."""
+    key = hashlib.sha256(f"{os.geteuid()} {scratch} {model.digest}".encode()).hexdigest()[:24]
+    return (directory or SHARED_MEMORY) / f"edbench-filer-{key}"

@@ -1,0 +1,121 @@
+"""The disclosure of design §7: everything under which a result was found, and the hash of what must not differ."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import platform
+import socket
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from controller.doctor.mounts import mount_of
+from controller.place_kind import read_mounts, storage_label
+from core.filer import FilerModel
+from core.records import JobOptions
+from core.settings import Settings
+from experiments.memory import client_memory
+from experiments.processes import processors
+
+_CPUINFO = Path("/proc/cpuinfo")
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+def configuration(
+    settings: Settings, options: JobOptions, filer: FilerModel | None, *, cold: bool, shard: bool, copies: bool
+) -> dict[str, Any]:
+    """What must be the same for two results to be compared; storage, host and the points' own numbers are not in it."""
+    return {
+        "edbench": version("edbench"),
+        "cluster": "embedded",
+        "index_engine": settings.index_engine,
+        "index_io": "built on scratch, then published through the storage layer",
+        "passes": 1 if options.single_pass else 2,
+        "fsync": options.fsync.value,
+        "layout": options.layout.value,
+        "limits": dataclasses.asdict(options.limits),
+        "lease_seconds": options.lease_seconds,
+        "dispatch_seconds": options.dispatch_seconds,
+        "slot_memory_mb": settings.slot_memory_mb,
+        "plugins": sorted(settings.plugins),
+        "emulated_filer": "none" if filer is None else f"{filer.choice.label} ({filer.digest})",
+        "cold": cold,
+        "several_databases": _several(shard=shard, copies=copies),
+    }
+
+
+def _several(*, shard: bool, copies: bool) -> str:
+    if shard:
+        return "one data set shared out over the databases"
+    return f"one job over the data set on each database, {'each with its own copy' if copies else 'all of one source'}"
+
+
+def configuration_hash(config: Mapping[str, Any]) -> str:
+    """Of the canonical JSON of a configuration."""
+    return hashlib.sha256(json.dumps(config, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def host() -> dict[str, Any]:
+    """This machine."""
+    model = next((line.partition(":")[2].strip() for line in _lines(_CPUINFO) if line.startswith("model name")), "")
+    return {
+        "name": socket.gethostname(),
+        "processors": processors(),
+        "model": model or platform.machine(),
+        "memory_bytes": client_memory(),
+        "kernel": platform.release(),
+        "boot_id": next(iter(_lines(_BOOT)), ""),
+    }
+
+
+def place(path: Path) -> dict[str, Any]:
+    """A directory's file system: how it is mounted, and the room there is."""
+    mount = mount_of(path)
+    room = os.statvfs(path)
+    return {
+        "path": str(path),
+        "label": storage_label(path, read_mounts()),
+        "mount": None
+        if mount is None
+        else {"point": mount.point, "type": mount.kind, "source": mount.source, "options": list(mount.options)},
+        "free_bytes": room.f_bavail * room.f_frsize,
+        "total_bytes": room.f_blocks * room.f_frsize,
+        "free_inodes": room.f_favail,
+        "device": os.stat(path).st_dev,
+    }
+
+
+def database_places(directories: Mapping[str, Path], storage: Path) -> list[dict[str, Any]]:
+    """Where the databases' files lie, and whether that is the file system under test."""
+    under_test = os.stat(storage).st_dev
+    out = []
+    for name, directory in directories.items():
+        found = place(directory)
+        out.append({"name": name, "on_storage_under_test": found["device"] == under_test, **found})
+    return out
+
+
+def emulated(filer: FilerModel | None) -> dict[str, Any] | None:
+    """The emulated filer's own numbers."""
+    if filer is None:
+        return None
+    ceiling = filer.ceiling_ops_per_s
+    return {
+        "name": filer.name,
+        "label": filer.choice.label,
+        "description": filer.description,
+        "scale": filer.scale,
+        "ceiling_calls_per_s": ceiling if ceiling != float("inf") else None,
+        "digest": filer.digest,
+    }
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text().splitlines()
+    except OSError:
+        return []

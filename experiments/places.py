@@ -1,0 +1,55 @@
+"""Fresh databases and an emptied, quiet storage root for every single run, removed afterwards.
+
+A run gets a scratch directory of its own, so its database servers are made anew, and a directory of its own on the
+storage under test as storage root, so its jobs tree begins empty. Whatever was written before is synced first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.errors import Interrupted, StorageFault
+from core.services.place import Home, remove_data
+from core.settings import Settings
+
+FOLDER = "experiments"
+
+
+@contextlib.contextmanager
+def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settings]:
+    """Settings with an empty scratch below the user's and an empty storage root below `storage`.
+
+    Both are removed at the end, except after a failure, whose logs and files are left to be looked at. Raises
+    StorageFault when they cannot be made.
+    """
+    scratch = settings.scratch / FOLDER / name
+    root = storage / FOLDER / name
+    try:
+        for directory in (settings.scratch, settings.scratch / FOLDER, scratch.parent, scratch):
+            directory.mkdir(parents=True, exist_ok=True)
+            if directory != settings.scratch:
+                directory.chmod(0o711)  # PostgreSQL's user has to pass through under root
+        root.mkdir(parents=True)
+    except OSError as error:
+        raise StorageFault(f"no place for a run in {scratch} and {root}: {error}", errno=error.errno or 0) from error
+    os.sync()
+    try:
+        yield dataclasses.replace(settings, scratch=scratch, storage=root)
+    except (KeyboardInterrupt, Interrupted):
+        _remove(scratch, root)
+        raise
+    _remove(scratch, root)
+
+
+def _remove(scratch: Path, root: Path) -> None:
+    remove_data(Home(scratch))
+    for directory in (scratch, root):
+        shutil.rmtree(directory, ignore_errors=True)
+        for parent in (directory.parent, directory.parent.parent):
+            with contextlib.suppress(OSError):
+                parent.rmdir()  # when it is empty

@@ -1,0 +1,134 @@
+"""How every figure of the report is drawn: one size, one type, labels with units, no ornament, no display needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.typing import RcKeyType
+
+from experiments.report.palette import FAINT, GRID, INK, PAPER, line_style, marker, series_colour
+
+WIDTH = 9.2  # inches
+HEIGHT = 3.1
+MOST_DRAWN = 600  # samples of a line: about one for each pixel
+_STYLE: dict[RcKeyType, Any] = {
+    "font.family": ["sans-serif"],
+    "font.sans-serif": ["DejaVu Sans", "Helvetica", "Arial"],
+    "font.size": 9.0,
+    "text.parse_math": False,  # a name with two dollar signs is a name
+    "text.color": INK.light,
+    "axes.edgecolor": FAINT.light,
+    "axes.labelcolor": INK.light,
+    "axes.titlecolor": INK.light,
+    "axes.titlesize": 9.0,
+    "axes.titlelocation": "left",
+    "axes.facecolor": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID.light,
+    "grid.linewidth": 0.6,
+    "xtick.color": FAINT.light,
+    "ytick.color": FAINT.light,
+    "xtick.labelcolor": INK.light,
+    "ytick.labelcolor": INK.light,
+    "lines.linewidth": 1.6,
+    "legend.frameon": False,
+    "figure.facecolor": PAPER.light,
+}
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """The report's style, whatever the caller's own matplotlib settings are, which come back afterwards."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        for name, value in _STYLE.items():
+            mpl.rcParams[name] = value
+        yield
+
+
+def new_figure(
+    columns: int = 1, rows: int = 1, *, height: float = HEIGHT, share_x: bool = False, share_y: bool = False
+) -> tuple[Figure, list[Axes]]:
+    """A figure of the report's width with its axes in reading order."""
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y)
+    return figure, [axes for line in grid for axes in line]
+
+
+def from_zero(axes: Axes, *, whole: bool = False) -> None:
+    """Let the y axis start at zero, with plain numbers and thousands separators; `whole`: it counts something."""
+    top = float(axes.dataLim.y1)
+    axes.set_ylim(0, top * 1.08 if top > 0 and math.isfinite(top) else 1)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10], integer=whole))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+
+
+def plain(value: float) -> str:
+    """12000 → 12,000; 0.25 → 0.25; no exponent and no float noise."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.6g}"
+
+
+def counts_on_x(axes: Axes, values: Sequence[int], label: str) -> None:
+    """Exactly the given counts as ticks of the x axis."""
+    ticks = sorted(set(values))
+    axes.set_xticks(ticks, _apart(ticks))
+    axes.set_xlabel(label)
+    room = 0.06 * max(1, ticks[-1] - ticks[0])
+    axes.set_xlim(ticks[0] - room if len(ticks) > 1 else ticks[0] - 1, ticks[-1] + (room if len(ticks) > 1 else 1))
+
+
+def _apart(ticks: Sequence[int]) -> list[str]:
+    """Labels of the ticks; one that would touch the label before it is left out."""
+    labels, last = [], ticks[0] - (ticks[-1] - ticks[0])
+    for tick in ticks:
+        clear = tick == ticks[0] or tick - last >= 0.045 * (ticks[-1] - ticks[0])
+        labels.append(str(tick) if clear else "")
+        last = tick if clear else last
+    return labels
+
+
+def time_unit(seconds: float) -> tuple[float, str]:
+    """Seconds in one unit of a time axis of that length, and the unit's name."""
+    for length, name in ((3600.0, "hours"), (60.0, "minutes")):
+        if seconds > 3 * length:
+            return length, name
+    return 1.0, "seconds"
+
+
+def draw_line(axes: Axes, samples: Sequence[tuple[float, float]], number: int, label: str, length: float) -> None:
+    """The n-th line over time, seconds drawn in units of `length`; a line too short to be seen gets dots.
+
+    A long one is drawn from means of neighbours, or the page of a day's run would be megabytes; the CSV has it all.
+    """
+    shown = thinned(samples)
+    axes.plot(
+        [at / length for at, _ in shown],
+        [value for _, value in shown],
+        color=series_colour(number),
+        linestyle=line_style(number),
+        marker=marker(number) if len(shown) <= 3 else None,
+        markersize=4,
+        label=label,
+    )
+
+
+def thinned(samples: Sequence[tuple[float, float]], most: int = MOST_DRAWN) -> list[tuple[float, float]]:
+    """At most so many samples, each the mean of as many neighbours (the last of what is left)."""
+    size = -(-len(samples) // most) if samples else 1
+    groups = [samples[start : start + size] for start in range(0, len(samples), size)]
+    return [(sum(at for at, _ in group) / len(group), sum(v for _, v in group) / len(group)) for group in groups]
+
+
+def legend_beside(axes: Axes, title: str | None = None) -> None:
+    """The legend to the right of the plot, where it hides no data."""
+    axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.0, 1.0), alignment="left", borderaxespad=0.2)

@@ -1,0 +1,87 @@
+"""Full disclosure: every condition of the result, and every run in the order in which it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+
+from experiments.report import words
+from experiments.report.markup import Html, tag
+from experiments.report.markup import table as html_table
+from experiments.report.parts import Cell, Section, Series, Tabled
+from experiments.report.views import held, jobs_of, point_name
+from experiments.result import Result, Run
+
+ANCHOR, TITLE = "disclosure", "Full disclosure"
+
+
+def disclosure(result: Result) -> Section:
+    """Conditions as they stand in the result, then all runs."""
+    flat = list(flattened(result.conditions))
+    rows = [(tag("code", key), _shown(value)) for key, value in flat]
+    shown = html_table(("condition", "value"), rows, text_columns=frozenset({0, 1}), caption="Conditions")
+    series = Series(
+        name="conditions", header=("condition", "value"), rows=tuple((key, str(value)) for key, value in flat)
+    )
+    return Section(anchor=ANCHOR, title=TITLE, parts=(Tabled(table=shown, series=series), _runs(result)))
+
+
+def flattened(data: object, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Nested mappings and lists as (dotted key, plain value), in the order they have; empty ones keep a row."""
+    if isinstance(data, Mapping) and data:
+        for key, value in data.items():
+            yield from flattened(value, f"{prefix}.{key}" if prefix else str(key))
+    elif isinstance(data, list | tuple) and any(isinstance(one, Mapping | list | tuple) for one in data):
+        for number, value in enumerate(data, 1):
+            yield from flattened(value, f"{prefix}.{number}" if prefix else str(number))
+    else:
+        yield prefix, data
+
+
+def _shown(value: object) -> Html | str:
+    if value is None:
+        return "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(str(one) for one in value) or "none"
+    if isinstance(value, Mapping) or value == "":
+        return "none"
+    if isinstance(value, int) and value >= 10_000:
+        return f"{value:,}"
+    return str(value)
+
+
+def _states(run: Run) -> str:
+    """Of its jobs, each state once."""
+    found = dict.fromkeys(str(job.get("state", "not known")) for job in jobs_of(run))
+    return ", ".join(state.replace("_", " ") for state in found)
+
+
+def _runs(result: Result) -> Tabled:
+    runs = sorted(((run, point) for point in result.points for run in point.repeats), key=lambda pair: pair[0].order)
+    rows = [
+        (
+            run.order + 1,
+            held(point_name(point, result.points)),
+            run.repeat + 1,
+            f"{datetime.fromtimestamp(run.started_at, UTC):%Y-%m-%d %H:%M:%S}",
+            words.seconds(run.elapsed_s),
+            words.figure(run.gb_per_hour_raw),
+            words.figure(run.gb_per_hour_discovered),
+            _states(run),
+        )
+        for run, point in runs
+    ]
+    numbers: list[tuple[Cell, ...]] = [
+        (run.order, point.workers, point.slots, point.databases, run.repeat, run.started_at, run.elapsed_s,
+         run.gb_per_hour_raw, run.gb_per_hour_discovered, run.first_done_s, run.last_done_s)
+        for run, point in runs
+    ]  # fmt: skip
+    header = ("order", "point", "repeat", "started (UTC)", "elapsed", "raw GB/hour", "discovered GB/hour", "state")
+    columns = ("order", "workers", "slots", "databases", "repeat", "started_at", "elapsed_s", "gb_per_hour_raw",
+               "gb_per_hour_discovered", "first_done_s", "last_done_s")  # fmt: skip
+    shown = html_table(
+        header, rows, text_columns=frozenset({1, 7}), caption="Every run, in the order in which it was made"
+    )
+    return Tabled(table=shown, series=Series(name="runs", header=columns, rows=tuple(numbers)))

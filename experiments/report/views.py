@@ -1,0 +1,158 @@
+"""What the sections need to know of a result: names of its points, the run that stands for a point, sums over jobs."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from experiments.report import words
+from experiments.report.markup import Html, escaped, join, tag
+from experiments.result import Estimate, Point, Result, Run
+
+LIMITED = "GENERATOR-LIMITED"
+
+
+def point_name(point: Point, points: Sequence[Point]) -> str:
+    """A point by its workers, and by slots and databases where these differ among the points."""
+    name = words.many(point.workers, "worker")
+    if len({other.slots for other in points}) > 1:
+        name += f" × {words.many(point.slots, 'slot')}"
+    if len({other.databases for other in points}) > 1:
+        name += f", {words.many(point.databases, 'database')}"
+    return name
+
+
+def held(name: str) -> str:
+    """A name that is not broken over lines in a table's cell."""
+    return name.replace(" ", "\u00a0")
+
+
+def middle_run(point: Point) -> Run:
+    """The repeat that stands for the point: the one with the (lower) median elapsed time."""
+    runs = sorted(point.repeats, key=lambda run: (run.elapsed_s, run.repeat))
+    return runs[(len(runs) - 1) // 2]
+
+
+def busiest(result: Result) -> Point:
+    """The point with the most slots, of these the one with the most databases."""
+    return max(result.points, key=lambda point: (point.workers * point.slots, point.databases))
+
+
+def spread(points: Sequence[Point], most: int) -> list[Point]:
+    """At most so many of the points, evenly spread, the first and the last among them."""
+    if len(points) <= most:
+        return list(points)
+    return [points[round(place * (len(points) - 1) / (most - 1))] for place in range(most)]
+
+
+def which_run(point: Point, points: Sequence[Point]) -> str:
+    """For sentences about one run: "2 workers (repeat 1 of 3, the median one)"."""
+    name = point_name(point, points)
+    if len(point.repeats) == 1:
+        return name
+    return f"{name} (repeat {middle_run(point).repeat + 1} of {len(point.repeats)}, of median elapsed time)"
+
+
+def jobs_of(run: Run) -> list[Mapping[str, Any]]:
+    """The results of the run's jobs: one, or with several databases one for each."""
+    jobs = run.result.get("jobs")
+    return list(jobs) if isinstance(jobs, list) and jobs else [run.result]
+
+
+def total(run: Run, field: str) -> int:
+    """A whole number summed over the run's jobs; what a job does not tell counts as 0."""
+    return sum(int(job.get(field) or 0) for job in jobs_of(run))
+
+
+def totals_by_key(run: Run, field: str, value: Callable[[Any], int] = int) -> dict[str, int]:
+    """A mapping's numbers summed over the run's jobs, for instance exceptions by code."""
+    sums: dict[str, int] = {}
+    for job in jobs_of(run):
+        for key, one in (job.get(field) or {}).items():
+            sums[key] = sums.get(key, 0) + value(one)
+    return sums
+
+
+def calls_by_op(run: Run) -> dict[str, int]:
+    """Storage calls of the run by op label, all jobs together."""
+    return totals_by_key(run, "calls", lambda one: int(one["count"]))
+
+
+def phases_of(run: Run) -> dict[str, float]:
+    """Seconds by phase, of the job that took longest."""
+    longest = max(jobs_of(run), key=lambda job: float(job.get("elapsed_s") or 0.0))
+    return {str(phase): float(seconds) for phase, seconds in (longest.get("phases") or {}).items()}
+
+
+def interval(estimate: Estimate, write: Callable[[float], str]) -> Html:
+    """A cell with the median, and under it the interval, where there is one."""
+    if estimate.low is None or estimate.high is None:
+        return escaped(write(estimate.median))
+    return join(
+        [write(estimate.median), tag("span", f"{write(estimate.low)} to {write(estimate.high)}", class_="interval")]
+    )
+
+
+def shouted(result: Result) -> list[str]:
+    """The labels that change what every number means, such as CACHED and EMULATED FILER: those that begin in capitals.
+
+    GENERATOR-LIMITED is not among them: it is said of each point by itself.
+    """
+    return [label for label in result.labels if label[:2].isupper() and not label.startswith(LIMITED)]
+
+
+def stage_means(samples: Iterable[tuple[float, float]], elapsed_s: float) -> list[float | None]:
+    """The mean of (seconds, value) samples in each third of the elapsed time; None where a third has no sample."""
+    thirds: list[list[float]] = [[], [], []]
+    for at, value in samples:
+        if elapsed_s > 0 and 0 <= at <= elapsed_s:
+            thirds[min(2, int(3 * at / elapsed_s))].append(value)
+    return [sum(third) / len(third) if third else None for third in thirds]
+
+
+def rates(samples: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Numbers since the sample before as numbers a second.
+
+    The first sample only starts the clock: when the one before it was taken, and so its rate, is not known.
+    """
+    pairs = itertools.pairwise(samples)
+    return [(at, value / (at - before)) for (before, _), (at, value) in pairs if at > before]
+
+
+def summed_rates(lines: Sequence[Sequence[tuple[float, float]]]) -> list[tuple[float, float]]:
+    """Several lines of (end of an interval, rate in it) as one: the sum of the rates that hold at the ends of the
+    line with the most intervals. Samples taken a moment apart thus give one value, not a step up and one down.
+    """
+    if not lines:
+        return []
+    moments = [at for at, _ in max(lines, key=len)]
+    return [(moment, sum(_holding(line, moment) for line in lines)) for moment in moments]
+
+
+def _holding(line: Sequence[tuple[float, float]], moment: float) -> float:
+    """The rate at a moment; that of the last interval for as long again, then none."""
+    place = bisect.bisect_left(line, moment, key=lambda sample: sample[0])
+    if place < len(line):
+        return line[place][1]
+    if not line:
+        return 0.0
+    last, rate = line[-1]
+    before = line[-2][0] if len(line) > 1 else 0.0
+    return rate if moment - last <= last - before else 0.0
+
+
+def binned(samples: Sequence[tuple[float, float]], most: int = 300) -> tuple[list[tuple[float, float]], int]:
+    """Values of one-second steps averaged over steps of whole seconds, so that at most so many remain; and the step.
+
+    Seconds without a sample count as zero: nothing was called then.
+    """
+    if not samples:
+        return [], 1
+    first, last = int(samples[0][0] // 1), int(max(at for at, _ in samples) // 1)
+    step = max(1, -(-(last - first + 1) // most))
+    sums = [0.0] * ((last - first) // step + 1)
+    for at, value in samples:
+        sums[(int(at // 1) - first) // step] += value
+    return [(first + step * (number + 0.5), value / step) for number, value in enumerate(sums)], step

@@ -1,0 +1,92 @@
+"""What of a file lies in this machine's page cache, and asking the kernel to drop it (mincore(2), posix_fadvise(2))."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_PAGE = mmap.PAGESIZE
+_DROP = Path("/proc/sys/vm/drop_caches")
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+
+
+@dataclass(frozen=True, slots=True)
+class Residency:
+    """Bytes of files, and how many of them a cache of this machine holds."""
+
+    bytes: int
+    resident: int
+    unknown: int  # bytes of files that the kernel tells nothing about (not ours, or not readable)
+
+
+def resident_bytes(path: Path) -> int | None:
+    """Bytes of a file in the page cache, in whole pages; None when it cannot be told.
+
+    The kernel answers only to whoever owns the file or may write it (Linux 5.2 and later).
+    """
+    if not os.access(path, os.W_OK):
+        return None
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if not size:
+            return 0
+        with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY) as mapped:
+            pages = (size + _PAGE - 1) // _PAGE
+            seen = (ctypes.c_ubyte * pages)()
+            first = ctypes.c_char.from_buffer(mapped)
+            try:
+                failed = _libc.mincore(ctypes.addressof(first), size, seen)
+            finally:
+                del first  # a mapping with a view cannot be closed
+    return None if failed else min(size, sum(page & 1 for page in seen) * _PAGE)
+
+
+def residency(paths: Iterable[Path]) -> Residency:
+    """Over many files; those that vanish meanwhile are left out."""
+    total = resident = unknown = 0
+    for path in paths:
+        try:
+            size = path.stat().st_size
+            held = resident_bytes(path)
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError):  # ValueError: shrunk to nothing between two looks
+            size, held = 0, None
+        total += size
+        resident += held or 0
+        unknown += size if held is None else 0
+    return Residency(total, resident, unknown)
+
+
+def advise_drop(paths: Iterable[Path]) -> int:
+    """Write out and drop each file's pages; how many files could not be opened. Pages in use stay."""
+    refused = 0
+    for path in paths:
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            refused += 1
+            continue
+        try:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        except OSError:
+            refused += 1
+        finally:
+            os.close(descriptor)
+    return refused
+
+
+def drop_everything() -> bool:
+    """All clean pages, directory entries and inodes of the machine; False where we may not (needs root)."""
+    try:
+        _DROP.write_text("3\n")
+    except OSError:
+        return False
+    return True

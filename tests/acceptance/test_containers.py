@@ -1,0 +1,275 @@
+"""The system in containers: real ones, brought up, used, hurt and taken down. Skipped where no Docker engine answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import docker
+import pytest
+from docker.errors import DockerException
+from installation import EDBENCH, until
+
+from controller.cluster.containers import Project, address_of
+from controller.cluster.reach import reach_compose
+from core.settings import read_settings
+from sql.session import Database
+
+REPOSITORY = Path(__file__).parents[2]
+BUILD_SECONDS = 600.0
+WORKERS, DATABASES = 3, 2
+
+
+def _engine() -> docker.DockerClient:
+    try:
+        client = docker.from_env(timeout=60)
+        client.ping()
+    except DockerException as error:
+        pytest.skip(f"no Docker engine answers ({str(error)[:120]}); start one, or set DOCKER_HOST")
+    if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("there is a Docker engine, but no `docker compose`")
+    return client
+
+
+class System:
+    """A project of this test's own, in a directory of its own."""
+
+    def __init__(self, home: Path, name: str) -> None:
+        self.home = home
+        self.shared = home / "shared dir"
+        self.env_file = home / "env"
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_") or k.endswith("_IMAGE")}
+        self.env = kept | {"COMPOSE_PROJECT_NAME": name, "EDBENCH_IMAGE": "edbench:test"}
+
+    def run(self, *command: str, check: bool = True, seconds: float = 300.0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            command, env=self.env, cwd=REPOSITORY, capture_output=True, text=True, timeout=seconds, check=False
+        )
+        if check:
+            assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        return done
+
+    def compose(self, *arguments: str, check: bool = True, seconds: float = 300.0) -> subprocess.CompletedProcess[str]:
+        line = ("docker", "compose", "--env-file", str(self.env_file), *arguments)
+        return self.run(*line, check=check, seconds=seconds)
+
+    def up(self) -> None:
+        """As `make up N=3 DATABASES=2` does it."""
+        self.env |= {"EDBENCH_SHARED": str(self.shared), "DATABASES": str(DATABASES)}
+        self.run("sh", "scripts/compose-env.sh", str(self.env_file))
+        for name in ("EDBENCH_SHARED", "DATABASES"):  # from here on the file says it
+            del self.env[name]
+        self.compose("build", "controller", seconds=BUILD_SECONDS)
+        self.compose("up", "--detach", "--wait", "--scale", f"worker={WORKERS}")
+
+    def down(self) -> None:
+        self.compose("--profile", "*", "down", "--volumes", "--timeout", "5", check=False)
+
+    def edbench(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """A command on the host, in the repository's own environment."""
+        line = (str(EDBENCH), *arguments)
+        self.env |= {"EDBENCH_CLUSTER": "compose"}
+        return self.run(*line, check=check)
+
+    def discover(self, *arguments: str) -> tuple[subprocess.Popen[str], Path]:
+        """Begin a job over the corpus; where its result will be."""
+        result = self.home / f"{uuid.uuid4().hex}.json"
+        line = [str(EDBENCH), "discover", str(self.corpus), "--cluster", "compose", "--json", str(result), *arguments]
+        process = subprocess.Popen(line, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return process, result
+
+    def end(self, process: subprocess.Popen[str], result: Path) -> dict[str, Any]:
+        out, err = process.communicate(timeout=300)
+        logs = "" if process.returncode == 0 else self.compose("logs", "--tail", "20", check=False).stdout
+        assert process.returncode == 0, f"{process.returncode}\n{out}\n{err}\n{logs}"
+        return dict(json.loads(result.read_text()))
+
+    def verify(self, job: str) -> dict[str, Any]:
+        found = self.home / "verified.json"
+        self.edbench("verify", job, "--json", str(found))
+        return dict(json.loads(found.read_text()))
+
+    @property
+    def corpus(self) -> Path:
+        return self.shared / "corpora" / "c"
+
+    def kill(self, service: str) -> int:
+        """SIGKILL of the first process in a container of a service, as if the host had ended it; its process id."""
+        project = Project(self.env)
+        try:
+            pid = int(project.one(service).attrs["State"]["Pid"])
+        finally:
+            project.close()
+        os.kill(pid, signal.SIGKILL)
+        return pid
+
+    def tasks_done(self, phase: str) -> int:
+        """Tasks of a phase that are done in the newest jobs of all databases."""
+        settings = reach_compose(read_settings({}), self.env)
+        done = 0
+        for address in settings.databases:
+            database = Database(address.name, address.url)
+            with database.transaction() as conn:
+                done += conn.exec_driver_sql(
+                    "SELECT count(*) FROM task JOIN job ON job.id = task.job WHERE task.state = 'done'"
+                    " AND task.phase = %(phase)s AND job.state = 'running'",
+                    {"phase": phase},
+                ).scalar_one()
+            database.dispose()
+        return done
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Iterator[System]:
+    """The system, up with three workers and two databases; gone afterwards, with everything it kept."""
+    client = _engine()
+    if os.geteuid() != 0:
+        pytest.skip("killing a container's process from outside takes root")
+    home = tmp_path_factory.mktemp("containers")
+    for directory in (home, *home.parents):  # the containers' user passes through, pytest's own are closed
+        if directory.name.startswith("pytest"):
+            directory.chmod(0o755)
+    made = System(home, f"edbench-test-{uuid.uuid4().hex[:8]}")
+    try:
+        made.up()
+        made.corpus.parent.mkdir()
+        made.run("cp", "-r", str(corpus), str(made.corpus))
+        yield made
+    finally:
+        made.down()
+        left = client.containers.list(
+            all=True, filters={"label": f"com.docker.compose.project={made.env['COMPOSE_PROJECT_NAME']}"}
+        )
+        client.close()
+        assert left == []
+
+
+def test_a_job_on_three_worker_containers_and_two_databases(system: System) -> None:
+    """A group over both databases finds what the manifest says, and tells what each container used."""
+    result = system.end(*system.discover("--databases", "2", "--shard"))
+    assert result["workers"] == WORKERS
+    assert {job["state"] for job in result["jobs"]} == {"completed_with_exceptions"}
+    used = {each["name"].rsplit("-", 2)[-2]: each for each in result["containers_stats"]}
+    assert {"db1", "db2", "broker", "queue_manager", "worker", "controller"} <= used.keys()
+    assert used["worker"]["cpu_s"] > 0
+    assert used["worker"]["memory_peak_bytes"] > 10_000_000
+    assert system.verify("last")["differences"] == 0
+
+
+def test_a_killed_worker_and_a_killed_queue_manager_cost_nothing(system: System) -> None:
+    """Both are killed in the middle of a job; the engine starts them again, and nothing is missing or double."""
+    process, result = system.discover("--lease-seconds", "3", "--dispatch-seconds", "3")
+    until(lambda: system.tasks_done("expand") >= 1, "a task of expand is done")
+    system.kill("worker")
+    system.kill("queue_manager")
+    done = system.end(process, result)
+    assert done["state"] == "completed_with_exceptions"
+    assert system.verify("last")["differences"] == 0
+    project = Project(system.env)
+    again = [c.attrs["RestartCount"] for s in ("worker", "queue_manager") for c in project.containers(s)]
+    project.close()
+    assert sum(again) >= 2, "they were killed and came back"
+
+
+def test_scaling_makes_replicas_that_compose_knows(system: System) -> None:
+    """`--workers` adds and removes worker containers; Compose counts them as its own and leaves them as they are."""
+    result = system.end(*system.discover("--workers", "2", "--slots", "1"))
+    assert (result["workers"], result["slots"]) == (2, 1)
+    result = system.end(*system.discover("--workers", "4"))
+    assert (result["workers"], result["slots"]) == (4, 1)
+    before = system.compose("ps", "--quiet", "worker").stdout.split()
+    assert len(before) == 4
+    system.compose("up", "--detach", "--no-recreate", "--no-deps", "--scale", "worker=4", "worker")
+    assert system.compose("ps", "--quiet", "worker").stdout.split() == before
+
+
+def test_commands_run_in_the_controller_too(system: System) -> None:
+    """Where the host does not have the filer, the controller's container has everything a command needs."""
+    line = ("exec", "-T", "controller", "edbench", "discover", str(system.corpus))
+    out = system.compose(*line).stdout
+    assert "adds up" in out
+    assert "differences" not in system.compose("exec", "-T", "controller", "edbench", "verify", "last").stdout
+
+
+def test_containers_hold_no_more_than_they_need(system: System) -> None:
+    """Ours work as another user than root, on a read-only root file system; passwords are in no image."""
+    password = next(
+        line.partition("=")[2] for line in system.env_file.read_text().splitlines() if "DB_PASSWORD" in line
+    )
+    assert len(password) >= 32
+    assert system.env_file.stat().st_mode & 0o777 == 0o600
+    for service in ("controller", "queue_manager", "worker"):
+        who = system.compose("exec", "-T", service, "sh", "-c", "id -u; touch /opt/x 2>&1 || true").stdout
+        assert who.splitlines()[0] != "0"
+        assert "Read-only" in who
+    history = system.run("docker", "history", "--no-trunc", "edbench:test").stdout
+    assert password not in history
+
+
+def test_prometheus_finds_every_worker(system: System) -> None:
+    """The scrape configuration that stands already reaches each worker container by the name of the service."""
+    project = Project(system.env)
+    try:
+        host, port = address_of(project.one("prometheus"), 9090)
+        wanted = {
+            f"http://{network['IPAddress']}:9464/metrics"
+            for container in project.containers("worker")
+            for network in container.attrs["NetworkSettings"]["Networks"].values()
+        }
+    finally:
+        project.close()
+
+    def scraped() -> set[str]:
+        with urllib.request.urlopen(f"http://{host}:{port}/api/v1/targets", timeout=10) as answer:
+            targets = json.load(answer)["data"]["activeTargets"]
+        return {t["scrapeUrl"] for t in targets if t["health"] == "up"}
+
+    until(lambda: wanted and wanted <= scraped(), f"{wanted} are scraped", 30)
+
+
+def test_swarm(system: System) -> None:
+    """The stack file that `edbench deploy swarm` writes is taken by a swarm of one node, and a job runs in it."""
+    client = _engine()
+    if client.swarm.attrs:
+        pytest.skip("this engine is part of a swarm already, which a test has no business with")
+    system.compose("--profile", "*", "stop", "--timeout", "5")
+    try:
+        client.swarm.init(advertise_addr="127.0.0.1")
+    except DockerException as error:
+        pytest.skip(f"this engine cannot be a swarm: {str(error)[:120]}")
+    stack, file = f"{system.env['COMPOSE_PROJECT_NAME']}-swarm", system.home / "stack.yml"
+    settings = dict(line.split("=", 1) for line in system.env_file.read_text().splitlines() if "=" in line)
+    system.env |= {key: value.strip("'") for key, value in settings.items()}
+    try:
+        system.edbench("deploy", "swarm", "--workers", "2", "--output", str(file))
+        assert file.stat().st_mode & 0o777 == 0o600
+        system.run("docker", "stack", "deploy", "--resolve-image", "never", "--compose-file", str(file), stack)
+        names = {"label": f"com.docker.swarm.service.name={stack}_controller"}
+        (controller,) = until(lambda: client.containers.list(filters=names), "the controller's container runs")
+        counting = "from cli.context import *; import os\nfrom controller.run import crew_of\n"
+        counting += "with installation(read_settings(os.environ)) as i: print(crew_of(i.databases[0]))"
+        until(lambda: controller.exec_run(["python", "-c", counting]).output.strip() == b"(2, 4)", "workers register")
+        status, said = controller.exec_run(["edbench", "discover", str(system.corpus)])
+        assert status == 0, said.decode()
+        status, said = controller.exec_run(["edbench", "verify", "last"])
+        assert status == 0, said.decode()
+    finally:
+        system.run("docker", "stack", "rm", stack, check=False)
+        try:
+            of_stack = {"label": f"com.docker.stack.namespace={stack}"}
+            until(
+                lambda: not client.containers.list(all=True, filters=of_stack, ignore_removed=True),
+                "the stack's containers are gone",
+            )
+        finally:
+            client.swarm.leave(force=True)
+        for volume in client.volumes.list(filters=of_stack):
+            volume.remove(force=True)
+        client.close()

@@ -1,0 +1,92 @@
+"""Several databases as a user has them: simultaneous jobs (report R1's way), and one corpus shared out."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+from installation import Bench, until
+
+
+def test_simultaneous_jobs_are_reported_as_one(bench: Bench) -> None:
+    """Two jobs over one data set at once: each is whole, and the rate is their sum over the longer one's time."""
+    out = bench.end(bench.discover("--databases", "2", "--workers", "2", "--slots", "2"))
+    found = bench.result()
+    group = found["job_id"]
+    assert out.splitlines()[-1].strip() == group
+    assert (found["databases"], found["source_copies"], found["kind"]) == (2, 1, "simultaneous")
+    first, second = found["jobs"]
+    assert [first["database"], second["database"]] == ["db1", "db2"]
+    assert first["items"] == second["items"] > 0
+    assert found["elapsed_s"] == max(first["elapsed_s"], second["elapsed_s"])
+    assert found["discovered_bytes"] == first["discovered_bytes"] + second["discovered_bytes"]
+    assert abs(found["gb_per_hour_discovered"] - found["discovered_bytes"] / found["elapsed_s"] * 3.6e-6) < 0.01
+    assert found["calls"]["open"]["count"] == sum(job["calls"]["open"]["count"] for job in found["jobs"])
+    for job in found["jobs"]:
+        assert job["labels"]
+        assert job["state"] == "completed_with_exceptions"
+    checked = bench.verify()
+    assert checked["differences"] == 0
+    assert [part["manifest_items"] for part in checked["jobs"]] == [first["items"]] * 2
+    shown = bench.edbench("jobs").stdout
+    assert all(text in shown for text in (group, first["job_id"], second["job_id"], "group of 2"))
+    assert len(bench.edbench("items", group, "--jsonl").stdout.splitlines()) == found["items"]
+    assert len(json.loads(bench.edbench("job", group, "--json").stdout)["jobs"]) == 2
+    refused = bench.edbench("delete", first["job_id"], check=2)
+    assert f"edbench delete {group}" in refused.stderr
+    bench.edbench("delete", group)
+    assert not list((bench.storage / "jobs").iterdir())
+    assert "no job yet" in bench.edbench("jobs").stderr
+
+
+def test_a_sharded_corpus_survives_the_death_of_one_server(bench: Bench) -> None:
+    """One corpus's custodians over two databases, one of them killed in the middle: together they have every item
+    once, and the keeper has started that server again while the other never stopped."""
+    process = bench.discover("--databases", "2", "--shard", "--workers", "2", "--slots", "2", "--lease-seconds", "3")
+    done = "SELECT 1 FROM task WHERE phase = 'expand' AND state = 'done'"
+
+    def expanding() -> bool:
+        assert process.poll() is None, f"the job was over too soon\n{bench.end(process, None)}"
+        return bool(bench.query(done, "db2"))
+
+    until(expanding, "an expand task done in the second database")
+    before = bench.addresses()
+    os.kill(before.server_of("db2").pid, signal.SIGKILL)
+    until(lambda: bench.addresses().server_of("db2").pid != before.server_of("db2").pid, "the server is started again")
+    assert bench.addresses().server_of("db1").pid == before.server_of("db1").pid
+    bench.end(process)
+    found = bench.result()
+    assert found["kind"] == "sharded"
+    assert all(job["items"] > 0 for job in found["jobs"])
+    checked = bench.verify()
+    assert (checked["differences"], checked["doubled"], checked["missing"]) == (0, 0, 0)
+    assert checked["items"] == checked["manifest_items"] == found["items"]
+    term = _a_term(bench)
+    assert json.loads(bench.edbench("search", "last", term, "--json").stdout)
+
+
+def test_a_group_with_copies_is_paused_and_resumed_as_one(bench: Bench) -> None:
+    """Each job reads a copy of the source of its own; the copies stay while the group is paused, and go at its end."""
+    process = bench.discover(
+        "--databases", "2", "--source-copies", "2", "--workers", "2", "--slots", "1", "--single-pass"
+    )
+    bench.until_tasks(process, "expand", 1)
+    (copies,) = (bench.storage / "corpora").iterdir()
+    assert sorted(path.name for path in copies.iterdir()) == ["db1", "db2"]
+    bench.edbench("pause", "last")
+    bench.end(process)
+    states = [row["state"] for row in json.loads(bench.edbench("jobs", "--json").stdout)]
+    assert states == ["paused", "paused"]
+    assert copies.is_dir()
+    bench.edbench("resume", "last", "--json", str(bench.home / "r.json"))
+    assert not copies.exists()
+    assert bench.result()["source_copies"] == 2
+    assert bench.verify()["differences"] == 0
+
+
+def _a_term(bench: Bench) -> str:
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(bench.corpus / "manifest.parquet")["terms"].to_pylist()
+    return f'"{next(term for row in rows for term in row or [])}"'

@@ -1,0 +1,119 @@
+"""Experiments as the README shows them, on a corpus that takes seconds."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+from installation import Bench, until
+
+from experiments.result import read_result
+
+
+def _measured(bench: Bench, *arguments: str) -> Path:
+    """Run an experiment; the directory of its result."""
+    done = bench.edbench("experiment", *arguments)
+    report = Path(done.stdout.splitlines()[-1])
+    assert report.stat().st_size > 10_000
+    return report.parent
+
+
+def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench) -> None:
+    """Two points, paired with null storage, disclosed and labelled; the storage root holds nothing but the result."""
+    at = _measured(
+        bench, "scale-up", "--corpus", str(bench.corpus), "--workers", "1,2", "--slots", "2", "--repeats", "1"
+    )
+    result = read_result(at)
+    assert [(p.databases, p.workers, p.slots) for p in result.points] == [(1, 1, 2), (1, 2, 2)]
+    assert sorted(run.order for p in result.points for run in p.repeats) == [0, 1]
+    dataset: dict[str, Any] = json.loads((bench.corpus / "dataset.json").read_text())
+    for point in result.points:
+        (run,) = point.repeats
+        assert run.result["items"] == dataset["items"]
+        assert run.null_elapsed_s is not None
+        assert 0 < run.worker_cpu <= 1
+        assert run.first_done_s is not None
+        assert run.last_done_s is not None
+        assert 0 < run.first_done_s <= run.last_done_s <= run.elapsed_s + 0.01
+        series = run.series
+        calls = {op: totals["count"] for op, totals in run.result["calls"].items()}
+        assert {op: sum(by.get(op, 0) for _, by in series.calls_per_second) for op in calls} == calls
+        assert {op: run.latency[op].calls for op in calls} == calls
+        assert {op: sum(s[op].calls for s in series.latency_stages if op in s) for op in calls} == calls
+        assert {span[0] for span in series.tasks} <= {f"w{n + 1}" for n in range(point.workers)}
+        assert {span[2] for span in series.tasks} == {"walk", "expand", "index", "finalise"}
+        assert sum(by["db1"]["rows"] for _, by in series.database_activity) > dataset["items"]
+        assert series.queue_depth
+        assert series.worker_cpu
+    conditions = result.conditions
+    assert conditions["corpus"]["hash"] == dataset["hash"]
+    assert conditions["databases"][0]["mount"]["type"]
+    assert len(conditions["clock_offset_s"]) == 2
+    assert abs(conditions["clock_offset_s"][0]["start"]["db1"]) < 1
+    assert result.verdict.startswith("CACHED: not a storage result")  # some megabytes, and gigabytes of memory
+    assert {path.name for path in bench.storage.iterdir()} == {"results"}
+    assert not (bench.scratch / "experiments").exists()
+
+    shown = bench.edbench("compare", str(at), str(at / "result.json")).stdout
+    assert "single run: no statement" in shown
+    other = json.loads((at / "result.json").read_text())
+    other["conditions"]["configuration"]["fsync"] = "file"
+    (bench.home / "other.json").write_text(json.dumps(other))
+    refused = bench.edbench("compare", str(at), str(bench.home / "other.json"), check=2)
+    assert "fsync file, the first has none" in refused.stderr
+    assert "NOT COMPARABLE" in bench.edbench("compare", str(at), str(bench.home / "other.json"), "--force").stdout
+
+
+def test_a_scale_out_counts_every_database(bench: Bench) -> None:
+    """With two databases two jobs run at once over the same data: twice the bytes over the longest, both in the series;
+    --cold drops twice a run and says what stayed."""
+    part = bench.home / "part of it"
+    for custodian in sorted((bench.corpus / "data").iterdir())[:2]:
+        shutil.copytree(custodian, part / custodian.name)
+    at = _measured(
+        bench, "scale-out", "--corpus", str(part), "--databases", "2", "--workers", "2", "--slots", "1",
+        "--repeats", "1", "--cold",
+    )  # fmt: skip
+    (point,) = read_result(at).points
+    (run,) = point.repeats
+    jobs = run.result["jobs"]
+    assert len(jobs) == 2
+    assert run.result["raw_bytes"] == 2 * read_result(at).conditions["corpus"]["raw_bytes"]
+    assert run.result["discovered_bytes"] == 2 * jobs[0]["discovered_bytes"] > run.result["raw_bytes"]
+    assert run.elapsed_s == max(job["elapsed_s"] for job in jobs)
+    assert {name for _, by in run.series.database_activity for name in by} == {"db1", "db2"}
+    cache = read_result(at).conditions["cache"]
+    assert [drop["when"] for drop in cache["drops"]] == ["before", "index"]
+    assert "not dropped: caches of the filer itself" in cache["state"]
+
+
+def test_an_interrupted_experiment_leaves_nothing(bench: Bench) -> None:
+    """Ctrl-C in the middle of a run: exit status 130, no result, no files on the storage, none in memory."""
+    runs = bench.storage / "experiments"
+    process = bench.start("experiment", "scale-up", "--corpus", str(bench.corpus), "--workers", "1", "--repeats", "1")
+    until(lambda: list(runs.glob("*/000/jobs/*/items")), "the first run writes")
+    assert list(Path("/dev/shm").glob(f"edbench-null-{process.pid}-*"))
+    process.send_signal(signal.SIGINT)
+    assert "there is no result" in bench.end(process, 130)
+    assert not runs.exists()
+    assert not (bench.scratch / "experiments").exists()
+    assert not (bench.storage / "results").exists()
+    assert not list(Path("/dev/shm").glob(f"edbench-null-{process.pid}-*"))
+
+
+def test_what_cannot_be_measured_is_refused(bench: Bench) -> None:
+    """Usage errors come before anything is started, with what to do."""
+    corpus = ("--corpus", str(bench.corpus))
+    for arguments, said in (
+        (("scale-up", *corpus, "--workers", "1,x"), "--workers is '1,x'"),
+        (("knee", *corpus, "--max-p99", "reed=1ms"), "there is no op 'reed'"),
+        (("scale-out", *corpus, "--shard", "--source-copies"), "exclude each other"),
+        (("scale-up", *corpus, "--filer-cache", "lots"), "--filer-cache is 'lots'"),
+        (("scale-up", "--corpus", str(bench.home / "none")), "does not exist"),
+    ):
+        assert said in bench.edbench("experiment", *arguments, check=2).stderr
+    bench.env |= {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u@h/d", "EDBENCH_BROKER": "redis://h"}
+    assert "unset EDBENCH_DATABASES" in bench.edbench("experiment", "scale-up", *corpus, check=2).stderr

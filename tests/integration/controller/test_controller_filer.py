@@ -1,0 +1,78 @@
+"""Who may share an emulated filer."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from typing import Any
+
+import pytest
+
+from controller.databases import open_databases
+from controller.filer import filer_choice, refuse_no_common_arbiter, watched_filer
+from core.errors import UsageError
+from core.filer.emulation import emulated_filer
+from core.filer.places import SHARED_MEMORY
+from core.operations import Op
+from core.settings import Settings
+from sql import workers
+from sql.session import Database
+
+pytestmark = pytest.mark.services
+
+
+def _register(database: Database, host: str, boot: str) -> uuid.UUID:
+    incarnation = uuid.uuid4()
+    with database.transaction() as conn:
+        workers.register(conn, incarnation=incarnation, name=host, host=host, pid=1, boot_id=boot, slots=1, version="0")
+    return incarnation
+
+
+def test_workers_without_a_common_arbiter_are_refused(finished: Any) -> None:
+    """Two kernels never share memory; two containers only when they are told where. Our own workers always do."""
+    database = open_databases(finished.settings)[0]
+    titan = dataclasses.replace(finished.settings, filer="titan")
+    with database.transaction() as conn:
+        for row in workers.list_workers(conn):
+            workers.stopped(conn, row.incarnation)
+    live = [_register(database, "one", "boot-a")]
+    try:
+        refuse_no_common_arbiter([database], titan, ours=False)
+        live.append(_register(database, "two", "boot-a"))
+        with pytest.raises(UsageError, match="EDBENCH_FILER_ARBITER"):
+            refuse_no_common_arbiter([database], titan, ours=False)
+        shared = dataclasses.replace(titan, filer_arbiter="/run/shared")
+        refuse_no_common_arbiter([database], shared, ours=False)
+        live.append(_register(database, "three", "boot-b"))
+        with pytest.raises(UsageError, match="several hosts"):
+            refuse_no_common_arbiter([database], shared, ours=False)
+        refuse_no_common_arbiter([database], titan, ours=True)
+        refuse_no_common_arbiter([database], finished.settings, ours=False)
+    finally:
+        with database.transaction() as conn:
+            for incarnation in live:
+                workers.stopped(conn, incarnation)
+        database.dispose()
+
+
+def test_what_the_stations_did_is_watched_and_nothing_is_left(finished: Any) -> None:
+    """The figures are of the calls made while watched; the arbiter goes with the last who uses it."""
+    settings: Settings = dataclasses.replace(finished.settings, filer="nas-10g")
+    before = {path.name for path in SHARED_MEMORY.glob("edbench-filer-*")}
+    with watched_filer(settings) as watch:
+        filer = emulated_filer(settings)
+        assert filer is not None
+        for _ in range(10):
+            filer.serve(Op.STAT, 0, 0)
+        assert filer.digest == filer_choice(settings).digest
+        found = watch.figures()["filer"]
+        assert len({path.name for path in SHARED_MEMORY.glob("edbench-filer-*")} - before) == 1
+    assert (found["name"], found["stations"]["metadata"]["calls"]) == ("nas-10g", 10)
+    assert {path.name for path in SHARED_MEMORY.glob("edbench-filer-*")} <= before
+
+
+def test_without_a_filer_nothing_is_said(finished: Any) -> None:
+    """A result of real storage has no stations."""
+    with watched_filer(finished.settings) as watch:
+        assert watch.figures() == {}
+    assert filer_choice(finished.settings).label == ""

@@ -1,0 +1,53 @@
+"""`python -m controller`: what the controller's container does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from installation import until
+
+from controller.__main__ import main
+from core.settings import DatabaseAddress, Settings
+from sql.session import Database
+
+
+def test_it_is_ready_once_the_schema_is_there_and_ends_when_asked(
+    database: Database, services: Settings, tmp_path: Path
+) -> None:
+    """Queue manager and workers wait for the file; `docker stop` ends it at once, with status 0."""
+    settings = Settings(
+        databases=(DatabaseAddress(name="db1", url=database.url),), broker=services.broker, storage=tmp_path
+    )
+    ready = tmp_path / "ready"
+    code = "import os, sys; from pathlib import Path; from controller.__main__ import main\n"
+    code += "sys.exit(main(os.environ, Path(sys.argv[1])))"
+    process = subprocess.Popen([sys.executable, "-c", code, str(ready)], env=dict(os.environ) | settings.environment())
+    try:
+        until(lambda: ready.exists() or process.poll() is not None, "it is ready", 30)
+        assert ready.exists()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_storage_root_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The commonest mistake with containers, told when the system comes up rather than in the first job."""
+    env = {
+        "EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@127.0.0.1:1/db1",
+        "EDBENCH_STORAGE": str(tmp_path / "none"),
+    }
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    try:
+        assert main(env, tmp_path / "ready") == 1
+    finally:
+        for number, handler in zip((signal.SIGTERM, signal.SIGINT), before, strict=True):
+            signal.signal(number, handler)
+    assert "see EDBENCH_UID" in capsys.readouterr().err
+    assert not (tmp_path / "ready").exists()

@@ -1,0 +1,118 @@
+"""Profiles of emulated filers: ours load, impossible ones are refused in one line."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from core.errors import UsageError
+from core.filer import load_filer
+from core.filer.load import profile_names
+from core.operations import Op
+from core.settings import read_settings
+
+MINIMAL = 'name = "mine"\n[metadata]\nservice_us.default = 100.0\n'
+
+
+def _file(tmp_path: Path, text: str | bytes) -> str:
+    path = tmp_path / "filer.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+def test_every_profile_of_ours_loads() -> None:
+    """What `--filer` offers can be had; `none` is no filer."""
+    assert set(profile_names()) == {"titan", "nas-1g", "nas-10g", "none"}
+    assert load_filer("none") is None
+    for name in profile_names()[:-1]:
+        model = load_filer(name)
+        assert model is not None
+        assert (model.name, model.source) == (name, name)
+        assert 100 < model.ceiling_ops_per_s < 100_000
+
+
+def test_titan_has_the_ceilings_of_report_r1() -> None:
+    """39,000 op/s with its units 99 % and 60 % busy, 3 x 1 GbE, reads under 5 ms, writes at most 25 ms, scaled."""
+    model = load_filer("titan")
+    assert model is not None
+    assert model.ceiling_ops_per_s * model.scale == pytest.approx(39_000 / 0.99, rel=0.001)
+    data = sum(model.mix[op] * model.data.service_us[op] for op in model.data.service_us if op in model.mix)
+    assert 39_000 * data / 1e6 / model.data.servers == pytest.approx(0.60, abs=0.01)
+    assert model.link_bytes_per_s == 375e6
+    assert model.disk.read_ms < 5
+    assert model.disk.write_ms <= 25
+    assert model.choice.label == f"EMULATED FILER titan, scale 1/{model.scale:g}"
+
+
+def test_the_scale_factor_divides_the_ceilings(tmp_path: Path) -> None:
+    """Twice the factor, half the calls and half the bytes; no service time, no ceiling."""
+    text = 'name = "mine"\nscale = {}\n[metadata]\nservice_us.default = 100.0\n[link]\nbytes_per_s = 1e6\n[mix]\nstat = 1.0\n'
+    one, two = (load_filer(_file(tmp_path, text.format(k))) for k in (1.0, 2.0))
+    assert one is not None
+    assert two is not None
+    assert one.ceiling_ops_per_s == pytest.approx(10_000)
+    assert two.ceiling_ops_per_s == pytest.approx(5_000)
+    assert (one.service_ns(Op.STAT), two.service_ns(Op.STAT)) == (100_000, 200_000)
+    assert (one.link_ns_per_byte, two.link_ns_per_byte) == (1_000, 2_000)
+    assert one.digest != two.digest
+    nothing = load_filer(_file(tmp_path, 'name = "mine"\n'))
+    assert nothing is not None
+    assert math.isinf(nothing.ceiling_ops_per_s)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (MINIMAL + "servers = 0\n", "servers"),
+        (MINIMAL + "servers = true\n", "servers"),
+        (MINIMAL + "servers = 1000000\n", "from 1 to 64"),
+        (MINIMAL + "service_us.stat = -1.0\n", "service_us.stat"),
+        (MINIMAL + "service_us.stat = nan\n", "must be a number"),
+        (MINIMAL + "service_us.stat = inf\n", "must be a number"),
+        (MINIMAL + 'service_us.stat = "1"\n', "must be a number"),
+        (MINIMAL + "service_us.read = 1.0\n", "there is no metadata.service_us.read"),
+        (MINIMAL + "[link]\nbytes_per_s = 0\n", "link.bytes_per_s"),
+        (MINIMAL + "[link]\nbytes_per_s = -5\n", "link.bytes_per_s"),
+        (MINIMAL + "[disk]\nread_miss = 1.5\n", "disk.read_miss"),
+        (MINIMAL + "[disk]\nread_ms = 1e9\n", "disk.read_ms"),
+        (MINIMAL + "[disk]\nseek = 1\n", "there is no disk.seek"),
+        (MINIMAL + "[mix]\nread = 0.4\n", "sum to 0.4"),
+        ("scale = 0.0\n" + MINIMAL, "scale"),
+        ("scale = -4\n" + MINIMAL, "scale"),
+        ("speed = 4\n" + MINIMAL, "there is no speed"),
+        ("name = 4\n", "name"),
+        ('name = ""\n', "name"),
+        ('name = "titan"\n', "another"),
+        ('name = "a"\nmetadata = 4\n', "must be a table"),
+        ("name = \n", "not TOML"),
+        (b"\xff\xfe", "not TOML"),
+        ("#" * 70_000, "at most"),
+    ],
+)
+def test_impossible_numbers_are_refused_in_one_line(tmp_path: Path, text: str | bytes, says: str) -> None:
+    """A profile that no filer could have is no benchmark: it is refused before anything starts."""
+    with pytest.raises(UsageError) as caught:
+        load_filer(_file(tmp_path, text))
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["titanic", "", "no/such/file.toml", "/"])
+def test_a_filer_that_is_not_there_is_told_with_those_that_are(name: str) -> None:
+    """Whoever mistypes a profile sees what there is."""
+    with pytest.raises(UsageError, match="titan"):
+        load_filer(name)
+
+
+def test_settings_hold_a_name_that_means_the_same_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers run in another directory: a user's file reaches them as an absolute path."""
+    _file(tmp_path, MINIMAL)
+    monkeypatch.chdir(tmp_path)
+    settings = read_settings({"EDBENCH_FILER": "filer.toml"})
+    assert settings.filer == str(tmp_path / "filer.toml")
+    assert read_settings(settings.environment()).filer == settings.filer
+    assert read_settings({}).filer == "none"
+    with pytest.raises(UsageError, match="titan"):
+        read_settings({"EDBENCH_FILER": "titanic"})

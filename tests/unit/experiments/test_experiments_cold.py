@@ -1,0 +1,65 @@
+"""Dropping caches, checked by the kernel itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from experiments.cold import cache_state, drop
+from experiments.residency import resident_bytes
+
+SIZE = 4_000_000
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two files that were just written and read, so that they lie in the page cache."""
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(os.urandom(SIZE))
+        (tmp_path / name).read_bytes()
+    (tmp_path / "empty").touch()
+    (tmp_path / "link").symlink_to("a")
+    return tmp_path
+
+
+def test_what_was_dropped_is_not_resident(folder: Path) -> None:
+    """Before, all bytes are resident; after, next to none, by mincore and not by hope."""
+    assert resident_bytes(folder / "a") == SIZE
+    done = drop([folder], "before")
+    if done.resident_after == 2 * SIZE:
+        pytest.skip("this file system lies in memory itself: nothing can be dropped")
+    assert (done.bytes, done.resident_before, done.unknown, done.refused) == (2 * SIZE, 2 * SIZE, 0, 0)
+    assert done.resident_after < 0.01 * SIZE
+    assert done.cold
+    assert cache_state([done], asked=True).startswith("cold on this host")
+
+
+def test_what_stays_is_reported() -> None:
+    """Files in memory cannot be dropped: the state says how much stayed, and never `cold`."""
+    place = Path("/dev/shm")
+    if not os.access(place, os.W_OK):
+        pytest.skip("there is no /dev/shm to write to")
+    file = place / f"edbench-test-{os.getpid()}"
+    file.mkdir()
+    try:
+        (file / "a").write_bytes(os.urandom(SIZE))
+        done = drop([file], "before")
+    finally:
+        (file / "a").unlink()
+        file.rmdir()
+    assert done.resident_after == SIZE
+    assert not done.cold
+    assert "100.0% of the bytes stayed" in cache_state([done], asked=True)
+
+
+def test_nothing_is_called_cold_that_was_not_asked_to_be() -> None:
+    """Without --cold the state is unknown; with it and nothing done, it is not cold either."""
+    assert cache_state([], asked=False).startswith("unknown")
+    assert not cache_state([], asked=True).startswith("cold")
+
+
+def test_an_empty_file_has_nothing_resident(folder: Path) -> None:
+    """Zero bytes cannot be mapped and are no error."""
+    assert resident_bytes(folder / "empty") == 0

@@ -1,0 +1,84 @@
+"""Which results may stand side by side, and what is said of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from experiment_runs import CONDITIONS, a_result, a_run
+
+from core.errors import UsageError
+from experiments.base import PointSpec
+from experiments.compare import compare
+from experiments.result import Result
+
+ONE, TWO = PointSpec(1, 1, 4), PointSpec(1, 2, 4)
+
+
+def _result(*elapsed: float, spec: PointSpec = ONE, **conditions: Any) -> Result:
+    return a_result({spec: [a_run(seconds) for seconds in elapsed]}, **conditions)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "said"),
+    [
+        ({"configuration": {"passes": 1, "fsync": "none", "limits": {"depth": 16}}}, "passes 1, the first has 2"),
+        ({"configuration": {"passes": 2, "fsync": "none", "limits": {"depth": 9}}}, "limits.depth 9, the first has 16"),
+        ({"configuration": {"passes": 2, "limits": {"depth": 16}}}, "fsync None, the first has none"),
+        ({"corpus": {"hash": "xyz", "raw_bytes": 1_000_000}}, "corpus hash xyz, the first has abc"),
+        ({"corpus": {"hash": "abc", "raw_bytes": 7}}, "corpus raw_bytes 7"),
+        ({"expansion": 1.5}, "expansion 1.5, the first has 1.67"),
+    ],
+)
+def test_what_differs_is_refused_by_name(conditions: dict[str, Any], said: str) -> None:
+    """Configuration, corpus and expansion must be equal; the difference is named, and --force shows it as one."""
+    results = [_result(10.0, 11.0), _result(10.0, 11.0, **conditions)]
+    with pytest.raises(UsageError, match=said):
+        compare(results, force=False)
+    forced = compare(results, force=True)
+    assert len(forced.differences) == 1
+    assert said in forced.differences[0]
+
+
+def test_another_kind_or_no_common_point_is_refused() -> None:
+    """A knee is not held against a scale-up, nor one worker against two."""
+    with pytest.raises(UsageError, match="it is a knee, the first is a scale-up"):
+        compare([_result(10.0), dataclasses.replace(_result(10.0), kind="knee")], force=False)
+    with pytest.raises(UsageError, match=r"no point .* in common"):
+        compare([_result(10.0), _result(10.0, spec=TWO)], force=False)
+    with pytest.raises(UsageError, match="at least two"):
+        compare([_result(10.0)], force=False)
+
+
+def test_another_storage_is_the_point_of_it() -> None:
+    """Storage may differ: that is compared, and told beside the figures."""
+    other = _result(20.0, 21.0, 22.0, storage={"label": "network storage (nfs4)"})
+    found = compare([_result(10.0, 10.5, 11.0), other], force=False)
+    assert found.differences == ()
+    assert any("network storage (nfs4)" in line for line in found.disclosed)
+    cell = found.rows[0].cells[1]
+    assert cell is not None
+    assert cell.against_first == "-50.0 %"
+
+
+def test_overlapping_intervals_are_no_difference() -> None:
+    """The medians differ by 9 %, the intervals share values: nothing is claimed. Nor of single runs."""
+    found = compare([_result(10.0, 11.0, 12.0), _result(11.0, 12.0, 13.0)], force=False)
+    cell = found.rows[0].cells[1]
+    assert cell is not None
+    assert cell.against_first == "no difference"
+    single = compare([_result(10.0), _result(20.0)], force=False).rows[0].cells[1]
+    assert single is not None
+    assert single.against_first == "single run: no statement"
+
+
+def test_a_point_that_one_has_not_is_left_empty() -> None:
+    """Rows are all points of all results."""
+    both = a_result({ONE: [a_run()], TWO: [a_run()]})
+    found = compare([both, _result(10.0)], force=False)
+    assert [(row.workers, [cell is not None for cell in row.cells]) for row in found.rows] == [
+        (1, [True, True]),
+        (2, [True, False]),
+    ]
+    assert CONDITIONS["expansion"] == 1.67

@@ -1,0 +1,158 @@
+"""The report's files: one page that needs nothing else, figures and series beside it."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+from pathlib import Path
+
+import pytest
+import report_results as made
+from lxml import etree, html
+
+from core.errors import RunFailed
+from experiments.report import write_report
+from experiments.report.page import build_sections, page_html
+from experiments.report.parts import Plot, Tabled
+from experiments.result import Knee, Result
+
+HOSTILE = "<script>alert('x')</script>\"&$x_1$\x01 http://example.org/"
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    """A small result."""
+    return made.result(made.point(1, repeats=2), made.point(2, repeats=2))
+
+
+@pytest.fixture(scope="module")
+def written(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of its report."""
+    directory = tmp_path_factory.mktemp("report")
+    assert write_report(result, directory) == directory / "report.html"
+    return directory
+
+
+def _page(directory: Path) -> etree._Element:
+    return etree.fromstring((directory / "report.html").read_bytes())
+
+
+def test_page_is_well_formed_and_begins_with_the_verdict(written: Path, result: Result) -> None:
+    """Read as XML, and as HTML by a lenient parser, it is the same page; its first words are the verdict."""
+    body = _page(written).find("body")
+    assert body is not None
+    assert "".join(body[0].itertext()) == result.verdict
+    lenient = html.fromstring((written / "report.html").read_text(encoding="utf-8"))
+    assert len(lenient.findall(".//section")) == len(body.findall("section")) == 16
+
+
+def test_page_needs_nothing_from_outside(written: Path) -> None:
+    """It opens offline and runs no script: no address, no script, no image file, only links within itself."""
+    text = (written / "report.html").read_text(encoding="utf-8")
+    assert "http" not in text
+    page = _page(written)
+    assert not [e.tag for e in page.iter("script", "link", "iframe", "object", "img")]
+    assert all("src" not in element.attrib for element in page.iter())
+    assert all(e.get("href", "#").startswith("#") for e in page.iter())
+    assert "@import" not in text
+
+
+def test_ids_are_unique_and_links_lead_somewhere(written: Path) -> None:
+    """Figures drawn by the same library must not share ids, or one takes another's clip paths."""
+    page = _page(written)
+    ids = [element.get("id") for element in page.iter() if element.get("id")]
+    assert len(ids) == len(set(ids))
+    assert all(e.get("href", "")[1:] in ids for e in page.iter() if e.get("href"))
+
+
+def test_figures_take_the_colours_of_light_and_dark(written: Path) -> None:
+    """The page's figures name variables, not colours; both sets of values are there."""
+    page = _page(written)
+    drawn = "".join(etree.tostring(svg, encoding="unicode") for svg in page.iter("svg"))
+    assert "var(--s0)" in drawn
+    assert "var(--ink)" in drawn
+    assert "#0072b2" not in drawn
+    style = page.findtext(".//style") or ""
+    assert "prefers-color-scheme:dark" in style
+    assert "@media print" in style
+
+
+def test_every_figure_is_described(written: Path) -> None:
+    """For people who do not see it: the sentence under it is the figure's label too."""
+    for figure in _page(written).iter("figure"):
+        sentence = figure.find("figcaption")
+        drawing = figure.find("svg")
+        assert sentence is not None
+        assert drawing is not None
+        assert drawing.get("aria-label") == sentence.text
+
+
+def test_each_figure_is_a_png_and_each_series_a_csv(written: Path, result: Result) -> None:
+    """The files are those of the sections, no more and no fewer."""
+    parts = [part for section in build_sections(result) for part in section.parts]
+    assert {p.stem for p in (written / "figures").iterdir()} == {p.name for p in parts if isinstance(p, Plot)}
+    names = [part.series.name for part in parts if isinstance(part, Plot | Tabled)]
+    assert len(names) == len(set(names))
+    assert {p.stem for p in (written / "series").iterdir()} == set(names)
+    assert all(p.read_bytes().startswith(b"\x89PNG") for p in (written / "figures").iterdir())
+
+
+def test_csv_holds_the_series(written: Path, result: Result) -> None:
+    """Numbers in full, what is not known as nothing; the calls are those of the run, second by second."""
+    for part in (part for section in build_sections(result) for part in section.parts):
+        if isinstance(part, Plot | Tabled):
+            with (written / "series" / f"{part.series.name}.csv").open(encoding="utf-8", newline="") as file:
+                rows = list(csv.reader(file))
+            assert rows[0] == list(part.series.header)
+            assert rows[1:] == [["" if cell is None else str(cell) for cell in row] for row in part.series.rows]
+    with (written / "series" / "calls.csv").open(encoding="utf-8", newline="") as file:
+        of_two = [row for row in csv.DictReader(file) if row["workers"] == "2"]
+    shown = next(run for run in result.points[1].repeats if str(run.repeat) == of_two[0]["repeat"])
+    assert [(float(row["time_s"]), int(row["read_calls"])) for row in of_two] == [
+        (at, ops["read"]) for at, ops in shown.series.calls_per_second
+    ]
+
+
+def test_the_same_result_gives_the_same_page(result: Result, written: Path, tmp_path: Path) -> None:
+    """Two reports of one result can be compared byte by byte."""
+    again = write_report(result, tmp_path)
+    assert again.read_bytes() == (written / "report.html").read_bytes()
+
+
+def test_hostile_names_are_only_text(tmp_path: Path) -> None:
+    """Names come from other people's machines: in tables, figures, verdict and warnings they stay text."""
+    run = made.run(1, slots=1, names=[HOSTILE])
+    run = dataclasses.replace(run, result=run.result | {"exceptions": {HOSTILE: 1}, "state": HOSTILE})
+    hostile = made.result(
+        made.point(1, slots=1, runs=[run]), verdict=HOSTILE, warnings=(HOSTILE,), labels=(HOSTILE,), run_id=HOSTILE,
+        conditions={HOSTILE: {"x": HOSTILE}},
+    )  # fmt: skip
+    write_report(hostile, tmp_path)
+    page = _page(tmp_path)
+    assert not list(page.iter("script"))
+    assert "".join(page.find("body")[0].itertext()) == HOSTILE.replace("\x01", "\ufffd")  # type: ignore[index]
+    drawn = [text for svg in page.iter("svg") for text in svg.itertext()]
+    assert any("alert('x')" in text and "$x_1$" in text for text in drawn)
+
+
+def test_only_the_knee_experiment_has_a_knee(result: Result) -> None:
+    """Its section stands second there and nowhere else."""
+    found = Knee(bounds_us={"read": 20_000.0}, peak=0, knee=None, broken="read p99 21.0 ms over 20.0 ms at 1 worker")
+    sections = build_sections(dataclasses.replace(result, kind="knee", knee=found))
+    assert [section.anchor for section in sections][:2] == ["points", "knee"]
+    assert "knee" not in [section.anchor for section in build_sections(result)]
+
+
+def test_doubt_is_seen(result: Result) -> None:
+    """A verdict with conditions looks different from one without."""
+    plain = dataclasses.replace(result, labels=("latencies are closed-loop",), verdict="fine")
+    assert 'class="verdict"' in page_html(plain, [])
+    assert 'class="verdict doubt"' in page_html(result, [])
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_error(result: Result, tmp_path: Path) -> None:
+    """Not a traceback after hours of experiment: the directory and the reason."""
+    file = tmp_path / "taken"
+    file.write_text("")
+    with pytest.raises(RunFailed, match=r"the report cannot be written to .*taken"):
+        write_report(result, file)

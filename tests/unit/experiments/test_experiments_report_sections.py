@@ -1,0 +1,287 @@
+"""What each section of the report says of a result."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+
+import pytest
+import report_results as made
+from lxml import etree
+
+from experiments.report.page import ALWAYS
+from experiments.report.parts import Plot, Section, Tabled
+from experiments.report.sections.beside_r1 import beside_r1
+from experiments.report.sections.calls_an_item import calls_an_item
+from experiments.report.sections.calls_over_time import calls_over_time
+from experiments.report.sections.database_activity import database_activity
+from experiments.report.sections.disclosure import disclosure, flattened
+from experiments.report.sections.exceptions import exceptions
+from experiments.report.sections.generator import generator
+from experiments.report.sections.knee import knee
+from experiments.report.sections.latency import latency
+from experiments.report.sections.occupancy import by_slot, merged, occupancy
+from experiments.report.sections.one_or_two import one_or_two
+from experiments.report.sections.phases import phases
+from experiments.report.sections.points import points
+from experiments.report.sections.queue_depth import queue_depth
+from experiments.report.sections.scaling import scaling
+from experiments.report.sections.sizes import sizes
+from experiments.report.sections.stages import stages
+from experiments.result import Knee, Result
+
+
+def said(section: Section) -> str:
+    """Everything a reader reads in the section, figures aside."""
+    texts = []
+    for part in section.parts:
+        if isinstance(part, Plot):
+            texts.append(part.sentence)
+        else:
+            markup = part.table if isinstance(part, Tabled) else part
+            texts.append(" ".join(etree.fromstring(f"<div>{markup}</div>").itertext()))
+    return "\n".join(texts).replace("\u00a0", " ")
+
+
+def tables(section: Section) -> list[list[list[str]]]:
+    """The cells of each table of the section, header aside."""
+    parts = [part for part in section.parts if isinstance(part, Tabled)]
+    return [
+        [
+            [" ".join(cell.itertext()).replace("\u00a0", " ") for cell in row]
+            for row in etree.fromstring(str(part.table)).iterfind(".//tbody/tr")
+        ]
+        for part in parts
+    ]
+
+
+def plot(section: Section) -> Plot:
+    """The section's only or first figure."""
+    return next(part for part in section.parts if isinstance(part, Plot))
+
+
+def scale_out() -> Result:
+    """Two workers on one and on two databases."""
+    return made.result(made.point(2), made.point(2, databases=2), kind="scale-out")
+
+
+def test_points_tell_limited_ones_and_why() -> None:
+    """A point that says nothing about the storage must not stand there like the others."""
+    section = points(made.result(made.point(1), made.point(2, limited=True)))
+    (rows,) = tables(section)
+    assert [row[-1] for row in rows] == ["", "GENERATOR-LIMITED"]
+    assert "2 workers, 1 database: elapsed is 1.10 times that on null storage" in said(section)
+    assert "probability of 75 %" in said(section)
+
+
+def test_single_repeats_are_said_to_prove_nothing() -> None:
+    """Without repeats there is no interval, and the reader is told so."""
+    assert "prove nothing" in said(points(made.result(made.point(1, repeats=1), made.point(2, repeats=3))))
+
+
+def test_r1_stands_beside_ours_with_its_labels() -> None:
+    """R1's rows as printed, ours labelled in the row itself, gains computed from elapsed times."""
+    (rows,) = tables(beside_r1(made.result(made.point(1), made.point(2, limited=True))))
+    assert rows[0][:4] == ["R1", "1", "10", "6:24:55"]
+    assert [row[-1] for row in rows[:2]] == ["1.00×", "1.35×"]
+    assert rows[2][0] == "ours; EMULATED FILER titan, scale 1/50"
+    assert rows[3][0] == "ours; EMULATED FILER titan, scale 1/50; GENERATOR-LIMITED"
+    assert rows[3][-1] == "1.74×"
+
+
+def test_r1_scale_out_needs_two_numbers_of_databases() -> None:
+    """The second table stands there only where the quantity was measured."""
+    alone = beside_r1(made.result())
+    assert len(tables(alone)) == 1
+    assert "Scale-out is not shown" in said(alone)
+    both = beside_r1(scale_out())
+    assert [row[-1] for row in tables(both)[1]] == ["1.00×", "1.49×", "1.00×", "1.41×"]
+    assert "R1 gains 1.49× from 1 to 2 databases at 30 workers; ours gains 1.41×" in said(both)
+    shared = dataclasses.replace(scale_out(), conditions={"configuration": {"several_databases": "all of one source"}})
+    assert "Ours: all of one source." in said(beside_r1(shared))
+
+
+def test_overlapping_intervals_are_no_difference() -> None:
+    """A gain inside the noise must be called none."""
+    noisy = [made.point(n, runs=[made.run(n, rate=r, repeat=i) for i, r in enumerate((40, 50, 60))]) for n in (1, 2)]
+    assert "the intervals overlap: no difference" in said(beside_r1(made.result(*noisy)))
+
+
+def test_single_runs_prove_no_difference() -> None:
+    """Two runs differ always; only repeats say whether the points do."""
+    alone = made.result(made.point(1, repeats=1), made.point(2, repeats=1))
+    assert "ours gains 1.74× from 1 to 2 workers; single runs, which prove no difference." in said(beside_r1(alone))
+
+
+def test_scaling_says_speed_up_and_efficiency() -> None:
+    """2^0.8 = 1.74 times with two workers is 87 % of linear; too few points for a law."""
+    section = scaling(made.result())
+    assert "2 workers reach 1.74× the rate of 1 (interval 1.72 to 1.76), an efficiency of 87 %" in said(section)
+    assert "at least 6 worker counts; this result has 2" in said(section)
+
+
+def test_scaling_fits_the_law_with_six_worker_counts() -> None:
+    """The table holds the parameters that the throughputs were made of."""
+
+    def law(n: int) -> float:
+        return 40 * n / (1 + 0.1 * (n - 1) + 0.001 * n * (n - 1))
+
+    ladder = [made.point(n, runs=[made.run(n, rate=law(n))]) for n in (1, 2, 4, 8, 16, 32)]
+    rows = tables(scaling(made.result(*ladder)))[0]
+    assert [row[1] for row in rows] == ["40.0", "0.100", "0.00100"]
+
+
+def test_calls_are_called_calls() -> None:
+    """Peak and mean come from the series, and the reader is warned off comparing them with filer operations."""
+    result = made.result()
+    section = calls_over_time(result)
+    peak = max(sum(ops.values()) for _, ops in result.points[1].repeats[1].series.calls_per_second)
+    assert f"2 workers: {peak:,} calls a second at the peak" in said(section)
+    assert "filer operations" in said(section)
+
+
+def test_database_activity_sums_databases_and_keeps_each_in_the_series() -> None:
+    """The figure shows the sum; the CSV has a row for every database."""
+    result = scale_out()
+    section = database_activity(result)
+    samples = result.points[1].repeats[1].series.database_activity
+    most = max(sum(db["commits"] for db in by_db.values()) for _, by_db in samples)
+    assert f"2 workers, 2 databases: at most {most:.1f} commits a second" in said(section)
+    assert {row[5] for row in plot(section).series.rows} == {"db1", "db2"}
+
+
+def test_databases_sampled_at_different_moments_make_no_peaks() -> None:
+    """A sample of one database milliseconds after another's is no burst: each rate is over its own interval."""
+    activity = tuple((t + d / 100, {f"db{d}": {"commits": 10, "rows": 20}}) for t in (1.0, 2.0, 3.0) for d in (1, 2))
+    run = made.run(2, databases=2)
+    run = dataclasses.replace(run, series=dataclasses.replace(run.series, database_activity=activity))
+    section = database_activity(made.result(made.point(2, databases=2, runs=[run])))
+    assert "at most 20.0 commits a second (2.0 s into the run) and 40.0 rows a second" in said(section)
+
+
+def test_one_against_two_databases() -> None:
+    """Rates of both and the factor between them."""
+    assert "2 databases instead of 1 change discovered GB/hour from 70.3 to 99.5, 1.41×" in said(
+        one_or_two(scale_out())
+    )
+
+
+def test_sizes_say_expansion_and_the_best_rate() -> None:
+    """The index is beside, not inside; the rate says which it is."""
+    text = said(sizes(made.result()))
+    assert "90.0 MB become 151 MB (expansion 1.68×" in text
+    assert "the highest rate is 70.3 discovered GB/hour (41.9 raw) with 2 workers" in text
+
+
+def test_stages_have_latency_and_utilisation_of_each_third() -> None:
+    """The busiest point's thirds, with the emulated filer's stations."""
+    section = stages(made.result())
+    assert "the p99 of read is 1.28 ms, 1.60 ms, 2.24 ms in the three thirds" in said(section)
+    (rows,) = tables(section)
+    assert [row[0] for row in rows][1:] == [
+        "emulated filer, metadata: utilisation",
+        "emulated filer, metadata: mean wait",
+    ]
+
+
+def test_queue_depth_says_how_deep_and_whether_slots_starved() -> None:
+    """A free slot while tasks are pending is the queue manager's fault, so it is counted."""
+    text = said(queue_depth(made.result()))
+    assert re.search(r"the most tasks pending were \d+", text)
+    assert "some slot was free though tasks were pending" in text
+
+
+def test_latency_names_the_most_frequent_and_the_slowest_op() -> None:
+    """And how read and write change with workers."""
+    text = said(latency(made.result()))
+    assert "rename is made most often (8,000 calls" in text
+    assert "From 1 to 2 workers the p99 changes: read from 1.60 ms to 2.26 ms" in text
+
+
+def test_knee_names_peak_knee_and_what_broke() -> None:
+    """The three things that the experiment is for."""
+    found = Knee(bounds_us={"read": 20_000.0}, peak=1, knee=0, broken="read p99 21.0 ms over 20.0 ms at 2 workers")
+    text = said(knee(made.result(kind="knee", knee=found)))
+    assert "The peak is 70.3 discovered GB/hour with 2 workers" in text
+    assert "the last point within every bound is 1 worker with 40.4 (read p99 21.0 ms over" in text
+
+
+def test_calls_an_item_are_said_to_be_another_quantity() -> None:
+    """36,000 calls over 2,400 items; R1's filer operations stand beside, labelled."""
+    section = calls_an_item(made.result())
+    (rows,) = tables(section)
+    assert rows[0][:4] == ["1 worker", "2,400", "15.0 calls", "0.42"]
+    assert rows[-1][:4] == ["R1", "about 1 million", "≥ 70 filer ops", "–"]
+    assert "a different quantity" in said(section)
+
+
+def test_several_jobs_are_added_up() -> None:
+    """With two databases items and calls of both jobs count, so calls an item stay what they are."""
+    (rows,) = tables(calls_an_item(scale_out()))
+    assert [row[1:3] for row in rows[:2]] == [["2,400", "15.0 calls"], ["4,800", "15.0 calls"]]
+
+
+def test_phases_say_which_took_longest() -> None:
+    """Of the longest job."""
+    assert "With 1 worker index takes 55 % of 13.5 s" in said(phases(made.result()))
+
+
+def test_occupancy_says_the_straggler_tail() -> None:
+    """First and last slot done, and what lies between as a share of elapsed."""
+    assert "a straggler tail of 7.0 % of elapsed" in said(occupancy(made.result()))
+
+
+def test_bars_close_gaps_of_a_phase_only() -> None:
+    """Tasks that touch are drawn as one bar, for the page's size; a change of phase and a true gap stay seen."""
+    spans = (("w-10", 0, "walk", 0.0, 1.0), ("w-2", 0, "expand", 2.0, 3.0), ("w-2", 0, "expand", 1.0, 1.99),
+             ("w-2", 0, "index", 3.0, 4.0), ("w-2", 0, "index", 5.0, 6.0))  # fmt: skip
+    rows = by_slot(spans)
+    assert list(rows) == [("w-2", 0), ("w-10", 0)]
+    assert merged(rows["w-2", 0], 0.1) == [(1.0, 3.0, "expand"), (3.0, 4.0, "index"), (5.0, 6.0, "index")]
+
+
+def test_generator_table_has_every_repeat() -> None:
+    """The three measures behind GENERATOR-LIMITED, run by run."""
+    (rows,) = tables(generator(made.result()))
+    assert len(rows) == 6
+    assert rows[0] == ["1 worker, repeat 1", "10 %", "0.50 s", "2.5 %", "13.6 s", "6.8 s", "2.00×"]
+
+
+def test_exceptions_say_whether_runs_agree() -> None:
+    """The same corpus must give each run the same exceptions; where it does not, each run has its row."""
+    assert "Each of 6 runs recorded the same 5 exceptions." in said(exceptions(made.result()))
+    one = made.point(1, repeats=2)
+    other = dataclasses.replace(one.repeats[1], result=one.repeats[1].result | {"exceptions": {"encrypted": 9}})
+    section = exceptions(made.result(dataclasses.replace(one, repeats=(one.repeats[0], other))))
+    assert "The 2 runs differ: 5 to 9 exceptions." in said(section)
+    assert tables(section)[0] == [["encrypted", "2", "9"], ["zero_bytes", "3", "0"]]
+
+
+def test_disclosure_leaves_no_condition_out() -> None:
+    """Every leaf of the conditions has its row, empty lists and unknown values too."""
+    conditions = {"a": {"b": [{"c": None}, {"c": ""}]}, "d": [], "e": [1, 2], "f": {}, "g": False}
+    assert [key for key, _ in flattened(conditions)] == ["a.b.1.c", "a.b.2.c", "d", "e", "f", "g"]
+    rows = tables(disclosure(made.result(conditions=conditions)))[0]
+    assert [row[1] for row in rows] == ["not known", "none", "none", "1, 2", "none", "no"]
+
+
+@pytest.mark.parametrize("section", ALWAYS, ids=lambda section: section.__name__)
+def test_what_is_missing_is_said_and_not_drawn(section: Callable[[Result], Section]) -> None:
+    """Without series a section gives its reason and no empty figure; no section fails."""
+    built = section(made.without_series(made.result(made.point(1))))
+    from_series = (scaling, calls_over_time, database_activity, one_or_two, stages, queue_depth, latency, calls_an_item,
+                   phases, occupancy)  # fmt: skip
+    if section in from_series:
+        assert re.match(r"Not shown: .+", said(built))
+        assert not any(isinstance(part, Plot) for part in built.parts)
+    assert said(built)
+
+
+@pytest.mark.parametrize("section", ALWAYS, ids=lambda section: section.__name__)
+def test_every_figure_has_a_sentence_with_its_number(section: Callable[[Result], Section]) -> None:
+    """A figure that does not say what it shows is not shown."""
+    for part in section(scale_out()).parts:
+        if isinstance(part, Plot):
+            assert re.search(r"\d", part.sentence)
+            assert part.sentence.endswith(".")

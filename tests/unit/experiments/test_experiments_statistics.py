@@ -1,0 +1,88 @@
+"""Medians, their intervals, and what two of them say about each other."""
+
+from __future__ import annotations
+
+import random
+import statistics
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.result import Estimate
+from experiments.statistics import LEVEL, difference, estimate, interval_text, overlap
+
+VALUES = st.lists(st.floats(min_value=0.001, max_value=1e6), min_size=1, max_size=40)
+
+
+@given(VALUES)
+@settings(max_examples=200, deadline=None)
+def test_the_interval_holds_the_median_and_keeps_its_level(values: list[float]) -> None:
+    """Whatever the values, the interval lies inside their range around the median, and has 95 % from 6 values on."""
+    found = estimate(values)
+    assert found.median == statistics.median(values)
+    assert found.n == len(values)
+    if len(values) == 1:
+        assert (found.low, found.high, found.coverage) == (None, None, None)
+        return
+    assert found.low is not None
+    assert found.high is not None
+    assert found.coverage is not None
+    assert min(values) <= found.low <= found.median <= found.high <= max(values)
+    if len(values) < 6:
+        assert (found.low, found.high) == (min(values), max(values))
+        assert found.coverage == pytest.approx(1 - 0.5 ** (len(values) - 1))
+    else:
+        assert LEVEL <= found.coverage < 1
+
+
+@pytest.mark.parametrize(("n", "low", "high"), [(6, 1, 6), (9, 2, 8), (10, 2, 9), (20, 6, 15)])
+def test_the_ranks_are_those_of_the_tables(n: int, low: int, high: int) -> None:
+    """Ranks of the 95 % interval for a median as printed in tables (Conover, table of the sign test)."""
+    found = estimate(list(range(1, n + 1)))
+    assert (found.low, found.high) == (low, high)
+
+
+def test_the_interval_holds_the_true_median_as_often_as_it_says() -> None:
+    """Of many samples of 7 from a lopsided distribution, the stated share of intervals holds its median."""
+    dice = random.Random(4)
+    true = 0.6931471805599453  # of the exponential distribution
+    held, coverage = 0, 0.0
+    for _ in range(2000):
+        found = estimate([dice.expovariate(1) for _ in range(7)])
+        assert found.low is not None
+        assert found.high is not None
+        assert found.coverage is not None
+        held += found.low <= true <= found.high
+        coverage = found.coverage
+    assert held / 2000 == pytest.approx(coverage, abs=0.02)
+
+
+@given(VALUES, VALUES)
+@settings(max_examples=200, deadline=None)
+def test_a_difference_is_claimed_only_without_overlap(a: list[float], b: list[float]) -> None:
+    """`no difference` exactly where intervals share a value; the same from either side; single runs claim nothing."""
+    first, second = estimate(a), estimate(b)
+    said = difference(first, second)
+    assert overlap(first, second) == overlap(second, first)
+    if len(a) == 1 or len(b) == 1:
+        assert said == "single run: no statement"
+    elif max(first.low or 0, second.low or 0) <= min(first.high or 0, second.high or 0):
+        assert said == "no difference"
+    else:
+        assert said.startswith("+" if second.median > first.median else "-")
+
+
+def test_intervals_that_touch_overlap() -> None:
+    """A shared end is a shared value."""
+    a = Estimate(median=1.0, low=0.5, high=2.0, coverage=0.75, n=3)
+    b = Estimate(median=3.0, low=2.0, high=4.0, coverage=0.75, n=3)
+    assert difference(a, b) == "no difference"
+
+
+def test_text_shows_the_interval_only_where_there_is_one() -> None:
+    """A single run is not dressed up with brackets."""
+    assert interval_text(estimate([3.0])) == "3.0"
+    assert interval_text(estimate([3.0, 1.0, 2.0])) == "2.0 [1.0 – 3.0]"
+    with pytest.raises(ValueError, match="no value"):
+        estimate([])

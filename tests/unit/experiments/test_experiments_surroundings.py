@@ -1,0 +1,135 @@
+"""What an experiment needs of the machine: memory for null storage, the corpus's identity, processor time of workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from controller.source import PreparedSource, prepare_source
+from core.errors import UsageError
+from core.operations import NullRecorder
+from core.storage import Storage
+from experiments.conditions import configuration_hash, database_places, place
+from experiments.corpus import look_at
+from experiments.memory import client_memory, free_memory
+from experiments.null_storage import no_room, null_storage
+from experiments.processes import WorkerMeter, host_seconds
+
+
+def _source(directory: Path) -> PreparedSource:
+    return prepare_source(Storage(NullRecorder()), directory)
+
+
+@pytest.fixture
+def custodians(tmp_path: Path) -> Path:
+    """A source of two custodians with a link and a FIFO."""
+    root = tmp_path / "source"
+    for name in ("ann", "bob"):
+        (root / name).mkdir(parents=True)
+        (root / name / "a.txt").write_text(name)
+    (root / "ann" / "link").symlink_to("a.txt")
+    os.mkfifo(root / "bob" / "pipe")
+    return root
+
+
+def test_the_copy_in_memory_has_the_same_items(custodians: Path, tmp_path: Path) -> None:
+    """Files, links and FIFOs are copied as what they are; nothing stays, and what a dead command left goes too."""
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    (shelf / f"edbench-null-{gone.pid}-x").mkdir()
+    (shelf / f"edbench-null-{os.getpid()}-x").mkdir()
+    with null_storage(look_at(_source(custodians)), shelf) as null:
+        copied = Path(os.fsdecode(null.source.path))
+        assert (copied / "bob" / "a.txt").read_text() == "bob"
+        assert (copied / "ann" / "link").is_symlink()
+        assert (copied / "bob" / "pipe").is_fifo()
+        assert not null.storage.exists()
+    assert [left.name for left in shelf.iterdir()] == [f"edbench-null-{os.getpid()}-x"]
+
+
+def test_null_storage_must_be_memory_and_fit(custodians: Path) -> None:
+    """A directory on disk is no null storage, nor one without room; the reason says which."""
+    corpus = look_at(_source(custodians))
+    assert "no memory file system" in (no_room(corpus, place=custodians) or "")
+    if no_room(corpus) is None:
+        assert "may be taken" in (no_room(corpus, jobs=10**15) or "")
+    assert 0 < free_memory() <= client_memory()
+
+
+def test_a_directory_is_known_by_its_listing(custodians: Path) -> None:
+    """Without dataset.json the paths and sizes identify the data; a corpus has its own hash; nothing is refused."""
+    first = look_at(_source(custodians))
+    assert first.hash.startswith("listing:")
+    assert (first.files, first.raw_bytes) == (2, 6)
+    (custodians / "ann" / "a.txt").write_text("anna")
+    assert look_at(_source(custodians)).hash != first.hash
+    (custodians / "ann" / "a.txt").write_text("ann")
+    assert look_at(_source(custodians)).hash == first.hash
+    for name in ("ann", "bob"):
+        (custodians / name / "a.txt").unlink()
+    with pytest.raises(UsageError, match="holds no data"):
+        look_at(_source(custodians))
+
+
+def test_a_corpus_has_the_hash_of_its_generator(tmp_path: Path) -> None:
+    """dataset.json speaks for a corpus; a damaged one is refused."""
+    data = tmp_path / "data" / "ann"
+    data.mkdir(parents=True)
+    (data / "a").write_text("x")
+    (tmp_path / "manifest.parquet").touch()
+    (tmp_path / "dataset.json").write_text(json.dumps({"hash": "abc", "seed": 7, "depths": {}}))
+    corpus = look_at(_source(tmp_path))
+    assert corpus.hash == "abc"
+    assert corpus.root == tmp_path
+    assert corpus.describe()["seed"] == 7
+    (tmp_path / "dataset.json").write_text("{")
+    with pytest.raises(UsageError, match=r"dataset\.json cannot be read"):
+        look_at(_source(tmp_path))
+
+
+def test_the_time_of_workers_is_counted_after_their_end(tmp_path: Path) -> None:
+    """Threads of workers below this process count, other processes do not, and the sum outlives them."""
+    spin = "import time\nwhile time.process_time() < 0.3: pass\nprint('done', flush=True)\nimport sys; sys.stdin.read()"
+    meter = WorkerMeter(os.getpid())
+    before = meter.read()[0]
+    children = [
+        subprocess.Popen([sys.executable, "-c", spin, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for more in (("-m", "worker"), ("-m", "something"))
+    ]
+    try:
+        for child in children:
+            assert child.stdout is not None
+            assert child.stdout.readline() == b"done\n"
+        used = meter.read()[0] - before
+    finally:
+        for child in children:
+            child.communicate()
+    assert 0.25 < used < 0.55
+    assert meter.read()[0] - before == pytest.approx(used, abs=0.1)
+
+
+def test_the_host_is_never_busier_than_time_allows() -> None:
+    """Busy seconds grow no faster than all seconds."""
+    first = host_seconds()
+    deadline = time.monotonic() + 5
+    while (now := host_seconds()) == first:
+        assert time.monotonic() < deadline
+    assert 0 <= now[0] - first[0] <= now[1] - first[1] + 1e-6
+
+
+def test_places_tell_their_mount_and_the_hash_ignores_order(tmp_path: Path) -> None:
+    """Where the databases' files lie is told against the storage under test; equal configurations hash alike."""
+    found = place(tmp_path)
+    assert found["mount"]["type"]
+    assert found["free_bytes"] <= found["total_bytes"]
+    assert database_places({"db1": tmp_path}, tmp_path)[0]["on_storage_under_test"] is True
+    assert database_places({"db1": Path("/proc")}, tmp_path)[0]["on_storage_under_test"] is False
+    assert configuration_hash({"a": 1, "b": 2}) == configuration_hash({"b": 2, "a": 1}) != configuration_hash({"a": 1})

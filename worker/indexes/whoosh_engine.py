@@ -1,0 +1,188 @@
+"""Whoosh behind the index interface: the same fields, language and limits as `tantivy_engine`, in pure Python.
+
+One segment a commit, in one file that never changes; small segments are merged at a commit by Whoosh's own rule, and
+the files of merged ones are removed once no meta file names them. The published meta file is JSON of ours, because
+Whoosh's own table of contents is a pickle (see `whoosh_pickle`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import struct
+import uuid
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from whoosh import analysis, fields, index
+from whoosh.codec import whoosh3
+from whoosh.filedb.filestore import FileStorage, StorageError
+from whoosh.reading import EmptyReader, IndexReader, MultiReader, SegmentReader
+from whoosh.searching import Searcher
+from whoosh.writing import IndexingError, SegmentWriter
+
+from core.errors import StorageFault
+from worker.indexes.base import QUERY_FIELDS, Commit, Hit, IndexDocument
+from worker.indexes.query_language import Node, parse, tokens
+from worker.indexes.snippets import snippet
+from worker.indexes.whoosh_pickle import disarm
+from worker.indexes.whoosh_query import body_words, whoosh_query
+
+META = "meta.json"
+POOL_MB = 24  # postings kept in memory before they are sorted to scratch
+_FORMAT = "edbench-whoosh/1"
+_STORED = ("body", "subject", "title")
+_BROKEN = (OSError, ValueError, KeyError, EOFError, TypeError, NameError, struct.error, zlib.error, StorageError)
+
+disarm()
+
+
+class _Words(analysis.Tokenizer):  # type: ignore[misc]
+    """The words of `query_language.tokens`; only what indexing asks for."""
+
+    def __call__(self, value: str, **kwargs: Any) -> Iterator[analysis.Token]:
+        token = analysis.Token(positions=True, mode="index")
+        token.boost, token.stopped = 1.0, False
+        for position, word in enumerate(tokens(value)):
+            token.text, token.pos = word, position
+            yield token
+
+
+def schema() -> fields.Schema:
+    """The fields of every shard; `body` and what a hit shows are stored."""
+    out = fields.Schema(item=fields.STORED, owner=fields.STORED)
+    for name in QUERY_FIELDS:
+        out.add(name, fields.TEXT(analyzer=_Words(), phrase=True, stored=name in _STORED))
+    return out
+
+
+class WhooshWriter:
+    """One shard being written in `directory` (local, new)."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True)
+        self._directory = directory
+        with self._on_scratch():
+            self._index = index.create_in(str(directory), schema())
+        self._writer: SegmentWriter | None = None  # while something is added and not committed
+
+    def add(self, document: IndexDocument) -> None:
+        values: dict[str, str] = {"item": document.item.hex, "owner": document.owner}
+        for name in QUERY_FIELDS:
+            value = getattr(document, name)
+            if value:
+                values[name] = value
+        with self._on_scratch():
+            if self._writer is None:
+                self._writer = SegmentWriter(self._index, limitmb=POOL_MB)
+            self._writer.add_document(**{k: v.encode("utf-8", "replace").decode() for k, v in values.items()})
+
+    def commit(self, snapshot: Path) -> Commit:
+        with self._on_scratch():
+            if self._writer is not None:
+                self._writer.commit()
+                self._writer = None
+            snapshot.mkdir(parents=True)
+            segments = self._index._segments()
+            files = []
+            for segment in segments:
+                name = segment.make_filename(segment.COMPOUND_EXT)
+                os.link(self._directory / name, snapshot / name)
+                files.append(name)
+            meta = {"format": _FORMAT, "segments": [_described(s) for s in segments]}
+            (snapshot / META).write_text(json.dumps(meta))
+        return Commit(files=tuple(files), meta=META, documents=sum(s.doc_count_all() for s in segments))
+
+    @contextmanager
+    def _on_scratch(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, IndexingError) as e:
+            why = " ".join(str(e).split())
+            raise StorageFault(
+                f"the index in {self._directory} cannot be written: {why}; see that scratch has space, then resume"
+            ) from e
+
+    def rollback(self) -> None:
+        if self._writer is not None:
+            with self._on_scratch():
+                self._writer.cancel()
+            self._writer = None
+
+    def close(self) -> None:
+        self.rollback()
+        self._index.close()
+
+
+class WhooshReader:
+    """One published shard, read where it lies; nothing is written beside it, so `view` stays unused."""
+
+    def __init__(self, directory: Path, view: Path) -> None:
+        try:
+            meta = json.loads((directory / META).read_bytes())
+            if meta["format"] != _FORMAT:
+                raise ValueError(f"its format is {meta['format']!r}")
+            self._searcher = Searcher(_reader(directory, meta["segments"]))
+        except (*_BROKEN, pickle.UnpicklingError) as e:
+            raise StorageFault(f"the index shard {directory} cannot be opened: {e}; run the job again") from e
+        self._directory = directory
+
+    @contextmanager
+    def _on_filer(self) -> Iterator[None]:
+        try:
+            yield
+        except (*_BROKEN, pickle.UnpicklingError) as e:
+            raise StorageFault(f"the index shard {self._directory} cannot be read: {e}; run the job again") from e
+
+    def search(self, query: str, limit: int, *, snippets: bool = True) -> list[Hit]:
+        parsed = parse(query)
+        with self._on_filer():
+            found = self._searcher.search(whoosh_query(parsed), limit=max(1, limit))
+            return [self._hit(hit.fields(), float(hit.score or 0.0), parsed if snippets else None) for hit in found]
+
+    def _hit(self, stored: dict[str, str], score: float, parsed: Node | None) -> Hit:
+        around = "" if parsed is None else snippet(stored.get("body", ""), *body_words(parsed))
+        return Hit(
+            item=uuid.UUID(stored["item"]),
+            owner=stored["owner"],
+            score=score,
+            snippet=around,
+            fields={k: stored[k] for k in ("subject", "title") if stored.get(k)},
+        )
+
+    def count(self, query: str) -> int:
+        parsed = whoosh_query(parse(query))
+        with self._on_filer():
+            return sum(1 for _ in self._searcher.docs_for_query(parsed))
+
+    def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
+        with self._on_filer():
+            for _, stored in self._searcher.reader().iter_docs():
+                yield uuid.UUID(stored["item"]), stored["owner"]
+
+
+def _described(segment: whoosh3.W3Segment) -> dict[str, Any]:
+    """What a reader cannot find in the segment's file."""
+    lengths = {name: int(total) for name, total in segment._fieldlengths.items()}
+    return {"id": segment.segid, "documents": segment.doc_count_all(), "field_lengths": lengths}
+
+
+def _reader(directory: Path, segments: list[dict[str, Any]]) -> IndexReader:
+    """A reader of exactly the segments that the meta file names."""
+    storage, known = FileStorage(str(directory), readonly=True), schema()
+    readers = []
+    for described in segments:
+        name, documents = str(described["id"]), int(described["documents"])
+        if not name.isalnum():
+            raise ValueError(f"a segment cannot be called {name!r}")
+        segment = whoosh3.W3Segment(whoosh3.W3Codec(), index._DEF_INDEX_NAME, doccount=documents, segid=name)
+        segment.compound = True
+        segment._fieldlengths = dict(described["field_lengths"])
+        readers.append(SegmentReader(storage, known, segment))
+    if not readers:
+        return EmptyReader(known)
+    return readers[0] if len(readers) == 1 else MultiReader(readers)

@@ -1,0 +1,56 @@
+"""Our query language as Whoosh's query objects."""
+
+from __future__ import annotations
+
+from whoosh import query as wq
+from whoosh.query import Query
+
+from worker.indexes.query_language import All, Either, Everything, Node, Words
+
+
+def whoosh_query(node: Node) -> Query:
+    """The query object for a parsed query."""
+    match node:
+        case Everything():
+            return wq.Every()
+        case Either(choices):
+            return wq.Or([whoosh_query(choice) for choice in choices])
+        case All(wanted, excluded):
+            found = [whoosh_query(each) for each in wanted]
+            both = found[0] if len(found) == 1 else wq.And(found)
+            if not excluded:
+                return both
+            unwanted = [whoosh_query(each) for each in excluded]
+            return wq.AndNot(both, unwanted[0] if len(unwanted) == 1 else wq.Or(unwanted))
+        case Words():
+            return _words(node)
+
+
+def _words(node: Words) -> Query:
+    if not node.words:
+        return wq.NullQuery
+    each = [_in_field(field, node.words, node.prefix) for field in node.fields]
+    return each[0] if len(each) == 1 else wq.Or(each)
+
+
+def _in_field(field: str, words: tuple[str, ...], prefix: bool) -> Query:
+    if prefix:  # the words before the last are looked for anywhere in the field, as the other engine does
+        begun = wq.Prefix(field, words[-1])
+        return wq.And([*(wq.Term(field, word) for word in words[:-1]), begun]) if words[1:] else begun
+    return wq.Term(field, words[0]) if len(words) == 1 else wq.Phrase(field, list(words))
+
+
+def body_words(node: Node) -> tuple[set[str], tuple[str, ...]]:
+    """What a snippet of the body marks: whole words, and beginnings of words."""
+    match node:
+        case Everything():
+            return set(), ()
+        case Words(fields, words, prefix):
+            if "body" not in fields or not words:
+                return set(), ()
+            return (set(words[:-1]), (words[-1],)) if prefix else (set(words), ())
+        case All(wanted, _):
+            parts = [body_words(each) for each in wanted]
+        case Either(choices):
+            parts = [body_words(each) for each in choices]
+    return set().union(*(whole for whole, _ in parts)), tuple(begun for _, all_begun in parts for begun in all_begun)
