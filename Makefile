@@ -33,7 +33,7 @@ demo: setup ## generate a corpus, run a discovery job, verify it, then a scale-u
 	$(EDBENCH) experiment scale-out --corpus .demo/small --databases 1,2 --workers 2
 
 test: setup ## run all tests (PYTEST_ARGS="-k name" for some)
-	@$(PYTHON) -m pytest $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 test-containers: setup ## run the system in containers, kill some, compare; needs a Docker engine, else skips and says so
 	@$(PYTHON) -m pytest -rs tests/acceptance/test_containers.py $(PYTEST_ARGS)
