@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from controller.databases import JobHandle
@@ -13,7 +13,7 @@ from core.operations import Op
 from core.records import Phase
 from experiments.result import CallSecond, DatabaseSecond, FilerSecond, Latency, QueueSecond, TaskSpan
 from experiments.sampler import Samples
-from monitoring.histogram import Histogram
+from monitoring.aggregate import CallSum
 from sql.queries import QUERIES
 
 Readings = Sequence[tuple[float, float, float]]  # by this host's clock, two counters as they stood
@@ -40,20 +40,7 @@ class Times:
 
 
 @dataclass(slots=True)
-class _Merged:
-    calls: int = 0
-    bytes: int = 0
-    errors: int = 0
-    max_ns: int = 0
-    histogram: Histogram = field(default_factory=Histogram)
-
-    def add(self, row: Any) -> None:
-        self.calls += row.calls
-        self.bytes += row.bytes
-        self.errors += row.errors
-        self.max_ns = max(self.max_ns, row.max_ns)
-        self.histogram.add(Histogram.decode(row.histogram))
-
+class _Merged(CallSum):
     def latency(self) -> Latency:
         def micros(percent: float) -> float:
             return self.histogram.percentile(percent, self.max_ns) / 1000

@@ -56,7 +56,9 @@ class RateNow:
 
 
 @dataclass(slots=True)
-class _Sum:
+class CallSum:
+    """Rows of `call_second` added up; histograms are merged, nothing is averaged."""
+
     calls: int = 0
     bytes: int = 0
     errors: int = 0
@@ -64,6 +66,7 @@ class _Sum:
     histogram: Histogram = field(default_factory=Histogram)
 
     def add(self, row: Any) -> None:
+        """One more row."""
         self.calls += row.calls
         self.bytes += row.bytes
         self.errors += row.errors
@@ -71,6 +74,7 @@ class _Sum:
         self.histogram.add(Histogram.decode(row.histogram))
 
     def totals(self) -> CallTotals:
+        """What they come to."""
         return CallTotals(
             calls=self.calls,
             bytes=self.bytes,
@@ -125,7 +129,7 @@ def _rows(conn: Connection, job: uuid.UUID) -> Iterable[Any]:
 
 
 def _by_op(rows: Iterable[Any]) -> dict[str, CallTotals]:
-    sums: dict[int, _Sum] = {}
+    sums: dict[int, CallSum] = {}
     for row in rows:
-        sums.setdefault(row.op, _Sum()).add(row)
+        sums.setdefault(row.op, CallSum()).add(row)
     return {Op(op).label: sums[op].totals() for op in sorted(sums)}
