@@ -32,6 +32,7 @@ def test_a_child_process_gets_the_same_settings() -> None:
         slots=7,
         slot_memory_mb=300,
         log_level="INFO",
+        observe=False,
         plugins=("one", "two.three"),
     )
     assert read_settings(given.environment()) == given
@@ -48,6 +49,9 @@ def test_a_child_process_gets_the_same_settings() -> None:
         ("EDBENCH_SLOTS", "9" * 5_000),
         ("EDBENCH_SLOT_MEMORY_MB", "1.5"),
         ("EDBENCH_INDEX_ENGINE", "lucene"),
+        ("EDBENCH_OBSERVE", "no"),
+        ("EDBENCH_LOG_LEVEL", "loud"),
+        ("EDBENCH_LOG_LEVEL", "10"),
         ("EDBENCH_DATABASES", "nourl"),
         ("EDBENCH_DATABASES", "=" + URL),
         ("EDBENCH_DATABASES", "a=sqlite:///x"),
@@ -72,3 +76,8 @@ def test_databases_may_be_spaced() -> None:
         DatabaseAddress(name="a", url=URL),
         DatabaseAddress(name="b", url=URL),
     )
+
+
+def test_a_log_level_may_be_written_small() -> None:
+    """As most people write it; every process gets the name that `logging` knows."""
+    assert read_settings({"EDBENCH_LOG_LEVEL": "info"}).log_level == "INFO"

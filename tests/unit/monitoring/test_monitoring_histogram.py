@@ -77,7 +77,26 @@ def test_cut_and_impossible_encodings_are_refused(data: bytes) -> None:
         Histogram.decode(data)
 
 
-def test_without_calls_and_at_most() -> None:
-    """No calls: 0. `at_most` counts whole buckets up to a bound."""
+def test_without_calls() -> None:
+    """No calls: 0."""
     assert Histogram().percentile(99) == 0
-    assert of([100, 2000, 1 << 20, 1 << 40]).at_most(1 << 20) == 2
+
+
+@given(histograms, histograms, st.integers(0, 1 << 40))
+def test_an_encoding_is_never_stale(one: Histogram, other: Histogram, ns: int) -> None:
+    """What was decoded, then merged or recorded into, encodes as what it is now."""
+    found = Histogram.decode(one.encode())
+    found.add(other)
+    found.record(ns)
+    assert (
+        Histogram.decode(found.encode())
+        == Histogram(found.counts)
+        == merged([one, other, Histogram({bucket_of(ns): 1})])
+    )
+
+
+@given(histograms, st.integers(0, 1 << 36))
+def test_several_percentiles_at_once_are_those_one_by_one(histogram: Histogram, max_ns: int) -> None:
+    """One pass over the buckets gives the same."""
+    percents = (50, 95, 99, 100)
+    assert histogram.percentiles(percents, max_ns) == [histogram.percentile(p, max_ns) for p in percents]

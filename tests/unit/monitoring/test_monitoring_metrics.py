@@ -1,31 +1,53 @@
-"""monitoring.metrics: a real scrape of a worker's metrics."""
+"""monitoring.metrics: what the collectors make of what is counted, and a real scrape."""
 
 from __future__ import annotations
 
+import shutil
 import socket
 import urllib.request
 import uuid
+from pathlib import Path
 
 import pytest
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
 
-from core.errors import UsageError
+from core.errors import ExceptionCode, UsageError
 from core.operations import Op
-from core.records import Phase
+from core.records import (
+    ExceptionLevel,
+    Item,
+    ItemException,
+    ItemText,
+    Kind,
+    Phase,
+    TaskResult,
+    TextState,
+)
 from monitoring.counters import CounterDelta
-from monitoring.histogram import Histogram
-from monitoring.metrics import WorkerMetrics
+from monitoring.filer.wire import WireSampler
+from monitoring.histogram import Histogram, bucket_of
+from monitoring.metrics import buckets
+from monitoring.metrics.calls import CallMetrics
+from monitoring.metrics.catalogue import SPECS
+from monitoring.metrics.endpoint import Endpoint, make_registry, read_endpoint
+from monitoring.metrics.observed import ObservedMetrics
+from monitoring.metrics.tally import Outcome, Tally, tally_bytes
+from monitoring.metrics.worker import TallyMetrics
+from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
+
+RECORDINGS = Path(__file__).parent / "recordings"
 
 
-def delta(values: list[int]) -> CounterDelta:
+def delta(values: list[int], op: Op = Op.READ) -> CounterDelta:
     histogram = Histogram()
     for value in values:
         histogram.record(value)
     return CounterDelta(
         job=uuid.UUID(int=1),
         phase=Phase.INDEX,
-        op=Op.READ,
+        op=op,
         calls=len(values),
         bytes=10 * len(values),
         errors=1,
@@ -35,48 +57,208 @@ def delta(values: list[int]) -> CounterDelta:
     )
 
 
-def samples(registry: CollectorRegistry) -> dict[tuple[str, str], float]:
-    text = generate_latest(registry).decode()
+def samples(*collectors: Collector) -> dict[str, float]:
+    """Values by `name{label="value",…}`, as the text has them."""
+    text = generate_latest(make_registry(collectors)).decode()
     return {
-        (s.name, s.labels.get("le", "")): s.value
+        sample.name + "{" + ",".join(f"{k}={v}" for k, v in sorted(sample.labels.items())) + "}": sample.value
         for family in text_string_to_metric_families(text)
-        for s in family.samples
+        for sample in family.samples
     }
 
 
 def test_calls_and_latencies_add_up() -> None:
-    """Counters and the cumulative histogram say what the recorders counted."""
-    registry = CollectorRegistry()
-    metrics = WorkerMetrics(registry)
-    metrics.observe([delta([1_000, 300_000]), delta([2_000_000_000, 1 << 50])])
-    metrics.task_ended(Phase.INDEX, "done", items=7)
-    found = samples(registry)
-    assert found["edbench_calls_total", ""] == 4
-    assert found["edbench_call_bytes_total", ""] == 40
-    assert found["edbench_call_errors_total", ""] == 2
-    assert found["edbench_tasks_total", ""] == 1
-    assert found["edbench_items_total", ""] == 7
-    assert found["edbench_call_seconds_bucket", "1.6384e-05"] == 1
-    assert found["edbench_call_seconds_bucket", "0.001048576"] == 2
-    assert found["edbench_call_seconds_bucket", "17.179869184"] == 3
-    assert found["edbench_call_seconds_bucket", "+Inf"] == 4
-    assert found["edbench_call_seconds_count", ""] == 4
-    assert found["edbench_call_seconds_sum", ""] == pytest.approx((301_000 + 2_000_000_000 + (1 << 50)) / 1e9)
+    """Counters and the cumulative histogram say what the recorders counted; ops without calls stand at 0."""
+    calls = CallMetrics()
+    calls.add([delta([1_000, 300_000]), delta([2_000_000_000, 1 << 50])])
+    found = samples(calls)
+    assert found["edbench_calls_total{op=read}"] == 4
+    assert found["edbench_call_bytes_total{op=read}"] == 40
+    assert found["edbench_call_errors_total{op=read}"] == 2
+    assert found["edbench_calls_total{op=rename}"] == 0
+    assert found["edbench_call_seconds_bucket{le=4.096e-06,op=read}"] == 1
+    assert found["edbench_call_seconds_bucket{le=0.000262144,op=read}"] == 1
+    assert found["edbench_call_seconds_bucket{le=0.000524288,op=read}"] == 2
+    assert found["edbench_call_seconds_bucket{le=17.179869184,op=read}"] == 3
+    assert found["edbench_call_seconds_bucket{le=+Inf,op=read}"] == 4
+    assert found["edbench_call_seconds_count{op=read}"] == 4
+    assert found["edbench_call_seconds_sum{op=read}"] == pytest.approx((301_000 + 2_000_000_000 + (1 << 50)) / 1e9)
 
 
-def test_the_server_serves_and_a_busy_port_is_a_usage_error() -> None:
-    """`/metrics` answers over HTTP; a port in use gives one clear line; 0 is off."""
-    metrics = WorkerMetrics(CollectorRegistry())
-    metrics.start_server(0)()
+@pytest.mark.parametrize("ns", [0, 1, 4095, 4096, 4097, 8192, 8193, 300_000, (1 << 34) - 1, 1 << 34, (1 << 34) + 1])
+def test_a_duration_is_in_the_first_bucket_that_is_not_below_it(ns: int) -> None:
+    """Our own count, taken over from the fine one, is the one that Prometheus' definition asks for."""
+    wanted = next((n for n, bound in enumerate(buckets.BOUNDS_NS) if ns <= bound), len(buckets.BOUNDS_NS))
+    assert buckets.bucket_of(ns) == wanted
+    coarse = buckets.coarsened(Histogram({bucket_of(ns): 1}), ns)
+    # A fine bucket does not hold its upper bound, so what lies on a bound of ours goes one further.
+    assert coarse.index(1) in (wanted, wanted + (ns in buckets.BOUNDS_NS))
+    assert coarse[-1] == ns
+
+
+def _result() -> TaskResult:
+    one = uuid.UUID(int=1)
+    item = Item(
+        id=one,
+        parent=None,
+        family=one,
+        custodian=0,
+        ordinal=b"",
+        depth=0,
+        name=b"a",
+        container_path=("a",),
+        kind=Kind.MESSAGE,
+        container=False,
+        media_type="text/plain",
+        size=3,
+        sha256=None,
+    )
+    exception = ItemException(item=one, code=ExceptionCode.CORRUPT, level=ExceptionLevel.ITEM, detail="")
+    text = ItemText(item=one, state=TextState.OK, characters=1, pages=1)
+    return TaskResult(
+        items=(item, item), exceptions=(exception,), texts=(text,), raw_bytes=7, extracted_bytes=5, index_bytes=3
+    )
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.ns = 1_000_000_000
+
+    def __call__(self) -> int:
+        return self.ns
+
+
+def test_a_tally_counts_what_was_committed_and_how_long_it_took() -> None:
+    """Both slots together, a running task's time included, which never goes back when the task ends."""
+    clock = _Clock()
+    memory = [memoryview(bytearray(tally_bytes(1))) for _ in range(2)]
+    slots = [Tally(each, clock) for each in memory]
+    shown = TallyMetrics([Tally(each, clock) for each in memory], ["db1"])
+    slots[0].begin(Phase.EXPAND)
+    slots[1].begin(Phase.EXPAND)
+    clock.ns += 2_000_000_000
+    assert samples(shown)["edbench_slot_busy_seconds_total{phase=expand}"] == 4.0
+    slots[0].end(Phase.EXPAND, Outcome.DONE, _result())
+    slots[1].end(Phase.EXPAND, Outcome.LOST)
+    slots[0].transaction_timer(0)(3_000_000)
+    clock.ns += 5_000_000_000
+    found = samples(shown)
+    assert found["edbench_slot_busy_seconds_total{phase=expand}"] == 4.0
+    assert found["edbench_tasks_total{outcome=done,phase=expand}"] == 1
+    assert found["edbench_tasks_total{outcome=lost,phase=expand}"] == 1
+    assert found["edbench_items_total{kind=message}"] == 2
+    assert found["edbench_items_total{kind=attachment}"] == 0
+    assert found["edbench_texts_total{state=ok}"] == 1
+    assert found["edbench_exceptions_total{code=corrupt}"] == 1
+    assert [found[f"edbench_{each}_bytes_total{{}}"] for each in ("raw", "extracted", "index")] == [7, 5, 3]
+    assert found["edbench_slots{}"] == 2
+    assert found["edbench_database_transaction_seconds_bucket{database=db1,le=0.002097152}"] == 0
+    assert found["edbench_database_transaction_seconds_bucket{database=db1,le=0.004194304}"] == 1
+    assert found["edbench_database_transaction_seconds_sum{database=db1}"] == pytest.approx(0.003)
+
+
+def test_a_task_that_died_with_its_slot_is_counted_once() -> None:
+    """By the supervisor, in the dead slot's memory; a slot that died idle counts nothing."""
+    clock = _Clock()
+    memory = memoryview(bytearray(tally_bytes(0)))
+    Tally(memory, clock).begin(Phase.INDEX)
+    clock.ns += 1_000_000_000
+    supervisor = Tally(memory, clock)
+    supervisor.slot_died()
+    clock.ns += 1_000_000_000
+    supervisor.slot_died()
+    found = samples(TallyMetrics([supervisor], []))
+    assert found["edbench_tasks_total{outcome=died,phase=index}"] == 1
+    assert found["edbench_slot_busy_seconds_total{phase=index}"] == 1.0
+
+
+def test_observations_become_metrics_without_paths() -> None:
+    """Host and device instead of an export or mount point; what a kernel does not tell is left out; no sample twice."""
+    counts = {"ops": 4, "transmissions": 5, "timeouts": 1, "bytes_sent": 10, "bytes_received": 20}
+    counts |= {"queue_ms": 1, "rtt_ms": 2000, "execute_ms": 3, "errors": None}  # type: ignore[dict-item]
+    wire = {"ops": {"READ": counts}, "read_bytes": 100, "write_bytes": 0, "backlog": 0}
+    observed = ObservedMetrics()
+    observed.take(
+        [
+            Observation(WORKER, "w1", {"cpu_s": 1.5, "run_queue_s": 0.25, "rss_bytes": 1000, "processors": 2}),
+            Observation(WIRE, "ab12cd34:filer:/export/with space:0:52", wire),
+            Observation(WIRE, "ab12cd34:other:/x:?", wire),
+            Observation(WIRE, "ab12cd34:another:/y:?", wire),
+            Observation(BLOCK, "ab12cd34:nvme0n1", {"reads": 3, "busy_ms": 1500}),
+            Observation(SPACE, "ab12cd34:/dev/vda1:254:1", {"bytes": 10, "bytes_free": 5}),
+        ]
+    )
+    found = samples(observed)
+    assert found["edbench_worker_cpu_seconds_total{}"] == 1.5
+    assert found["edbench_wire_ops_total{device=0:52,host=ab12cd34,op=READ}"] == 4
+    assert found["edbench_wire_rtt_seconds_total{device=0:52,host=ab12cd34,op=READ}"] == 2.0
+    assert found["edbench_wire_read_bytes_total{device=?,host=ab12cd34}"] == 100
+    assert found["edbench_block_busy_seconds_total{device=nvme0n1,host=ab12cd34}"] == 1.5
+    assert found["edbench_space_free_bytes{device=254:1,host=ab12cd34}"] == 5
+    assert not [name for name in found if "errors" in name or "/" in name]
+    observed.take([])
+    assert not [name for name in samples(observed) if "wire" in name]
+
+
+@pytest.mark.parametrize("recording", ["lab-v3-nconnect4", "lab-v4.2"])
+def test_what_a_kernel_says_of_nfs_is_scraped(tmp_path: Path, recording: str) -> None:
+    """A recorded mount: every op that was sent, and what went over the wire, and no path of it."""
+    for name in ("mountstats", "mountinfo"):
+        shutil.copy(RECORDINGS / f"{recording}.{name}", tmp_path / name)
+    observations = WireSampler(Path("/run/filer"), boot="abc", proc_self=tmp_path).sample()
+    observed = ObservedMetrics()
+    observed.take(observations)
+    found = samples(observed)
+    assert observations
+    for seen in observations:
+        device = ":".join(seen.source.split(":")[-2:])
+        assert found[f"edbench_wire_read_bytes_total{{device={device},host=abc}}"] == seen.values["read_bytes"]
+        for op, counts in seen.values["ops"].items():
+            labels = f"{{device={device},host=abc,op={op}}}"
+            assert found[f"edbench_wire_ops_total{labels}"] == counts["ops"]
+            assert found[f"edbench_wire_rtt_seconds_total{labels}"] == pytest.approx(counts["rtt_ms"] / 1000)
+    assert not [name for name in found if "/" in name]
+
+
+def test_names_follow_the_conventions() -> None:
+    """Counters end in _total, units are base units in the name, and no label could hold a path or a job."""
+    for spec in SPECS.values():
+        assert (spec.type == "counter") == spec.name.endswith("_total"), spec
+        if spec.unit in ("seconds", "bytes"):
+            assert f"_{spec.unit}" in spec.name, spec
+        known = ("op", "phase", "outcome", "kind", "state", "code", "database", "host", "device", "version", "python")
+        assert set(spec.labels) <= set(known), spec
+
+
+def test_the_endpoint_serves_and_a_busy_port_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    """`/metrics` answers over HTTP; a port in use is a usage error, or a line in the log; 0 is off."""
+    calls = CallMetrics()
+    Endpoint().serve([calls])()
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    stop = metrics.start_server(port)
+        endpoint = Endpoint(probe.getsockname()[1])
+    stop = endpoint.serve([calls])
     try:
-        metrics.observe([delta([5_000])])
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as reply:
-            assert b'edbench_calls_total{op="read"} 1.0' in reply.read()
-        with pytest.raises(UsageError, match="choose another port"):
-            WorkerMetrics(CollectorRegistry()).start_server(port)
+        calls.add([delta([5_000])])
+        with urllib.request.urlopen(f"http://127.0.0.1:{endpoint.port}/metrics", timeout=5) as reply:
+            text = reply.read()
+        assert b'edbench_calls_total{op="read"} 1.0' in text
+        assert b"edbench_build_info{" in text
+        with pytest.raises(UsageError, match="choose another EDBENCH_METRICS_PORT"):
+            endpoint.serve([])
+        endpoint.serve_or_tell([])()
+        assert "choose another EDBENCH_METRICS_PORT" in caplog.text
     finally:
         stop()
+
+
+def test_the_endpoint_comes_from_the_environment() -> None:
+    """Off without a port; children of the same host get ports of their own; nonsense is refused by name."""
+    assert read_endpoint({}) == read_endpoint({"EDBENCH_METRICS_PORT": ""}) == Endpoint(0)
+    found = read_endpoint({"EDBENCH_METRICS_PORT": "9464", "EDBENCH_METRICS_ADDRESS": "0.0.0.0"})
+    assert found == Endpoint(9464, "0.0.0.0")
+    assert read_endpoint(found.environment(2)) == Endpoint(9466, "0.0.0.0")
+    assert Endpoint(0).environment(2) == {}
+    for text in ("nan", "-1", "70000", "9464.5"):
+        with pytest.raises(UsageError, match="EDBENCH_METRICS_PORT"):
+            read_endpoint({"EDBENCH_METRICS_PORT": text})

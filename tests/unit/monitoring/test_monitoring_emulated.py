@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.filer.arbiter import ArbiterCounts, StationCounts
-from monitoring.filer import FilerSampler
+from monitoring.emulated import EmulatedSampler
 
 S = 1_000_000_000
 
@@ -28,7 +28,7 @@ class _Filer:
 def test_utilisation_is_over_the_time_with_calls_only() -> None:
     """Workers that start up and a controller that looks on afterwards do not dilute the figure."""
     filer = _Filer()
-    sampler = FilerSampler(filer.snapshot, lambda: filer.now)
+    sampler = EmulatedSampler(filer.snapshot, lambda: filer.now)
     for calls, busy, waited in [(0, 0, 0), (100, 2 * S, S // 10), (100, S, S // 10), (0, 0, 0)]:
         filer.work(calls, busy, waited)
         sampler.sample()
@@ -42,7 +42,7 @@ def test_utilisation_is_over_the_time_with_calls_only() -> None:
 def test_misses_are_told_with_their_mean_delay() -> None:
     """The disk delay is no queue; it is told by number and mean."""
     filer = _Filer()
-    sampler = FilerSampler(filer.snapshot, lambda: filer.now)
+    sampler = EmulatedSampler(filer.snapshot, lambda: filer.now)
     filer.work(10, S, 0)
     filer.misses = 4
     assert sampler.to_json()["misses"] == {"calls": 4, "mean_delay_us": 5000.0}
@@ -51,4 +51,4 @@ def test_misses_are_told_with_their_mean_delay() -> None:
 def test_nothing_done_gives_no_figures() -> None:
     """A job that made no call has no utilisation, not a division by zero."""
     filer = _Filer()
-    assert FilerSampler(filer.snapshot, lambda: filer.now).to_json()["stations"] == {}
+    assert EmulatedSampler(filer.snapshot, lambda: filer.now).to_json()["stations"] == {}

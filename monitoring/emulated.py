@@ -9,7 +9,7 @@ from typing import Any
 from core.filer.arbiter import ArbiterCounts, StationCounts
 
 
-class FilerSampler:
+class EmulatedSampler:
     """Looks at the counters now and then. Time is seconds since it was made; safe for two threads."""
 
     def __init__(self, snapshot: Callable[[], ArbiterCounts], monotonic_ns: Callable[[], int]) -> None:

@@ -1,0 +1,132 @@
+"""A job whose worker, queue manager and controller are all scraped."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import socket
+import urllib.request
+import uuid
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg2
+import pytest
+from installation import until
+
+from controller.cluster.embedded import EmbeddedCluster
+from controller.databases import open_databases
+from controller.jobs import create_discovery_job, prepare_source
+from controller.metrics import metrics_served
+from core.operations import NullRecorder
+from core.records import JobOptions
+from core.settings import DatabaseAddress, Settings
+from core.storage import Storage
+from monitoring.metrics.endpoint import Endpoint
+from sql.jobs import get_job
+from sql.session import Database
+
+ROLES = ("controller", "queue_manager", "worker")  # at successive ports
+
+
+@dataclass(frozen=True, slots=True)
+class Scraped:
+    """Three roles that answer, and the job to be done by them."""
+
+    settings: Settings
+    database: Database
+    source: Path
+    port: int
+
+    @property
+    def targets(self) -> dict[str, str]:
+        return {role: f"127.0.0.1:{self.port + n}" for n, role in enumerate(ROLES)}
+
+    def scrape(self, role: str) -> str:
+        with urllib.request.urlopen(f"http://{self.targets[role]}/metrics", timeout=10) as reply:
+            return str(reply.read().decode())
+
+    def answers(self) -> bool:
+        try:
+            return all(self.scrape(role) for role in ROLES)
+        except OSError:
+            return False
+
+    def run_job(self) -> uuid.UUID:
+        """Discover the source; returns once the job is over and all its calls are stored."""
+        filer = Storage(NullRecorder())
+        job = create_discovery_job(
+            self.database,
+            filer,
+            self.settings.storage,
+            prepare_source(filer, self.source),
+            JobOptions(batch_files=5),
+            name="scraped",
+            workers=1,
+            slots=2,
+        )
+
+        def over() -> bool:
+            with self.database.transaction() as conn:
+                return get_job(conn, job).state.over
+
+        until(over, "the job is over", 60)
+        return job
+
+
+def _fill(source: Path) -> None:
+    """Loose files, archives, and one that is cut short."""
+    for custodian in ("ann", "bob"):
+        (source / custodian).mkdir(parents=True)
+        for n in range(12):
+            (source / custodian / f"{n}.txt").write_text(f"a note of {custodian}, number {n}\n" * 50)
+        with zipfile.ZipFile(source / custodian / "a.zip", "w") as archive:
+            for n in range(5):
+                archive.writestr(f"{n}.txt", f"member {n}\n" * 100)
+    whole = (source / "bob/a.zip").read_bytes()
+    (source / "bob/cut.zip").write_bytes(whole[: len(whole) // 2])
+
+
+def _free_ports(count: int) -> int:
+    """The first of so many successive ports that nobody listens at."""
+    for base in range(20_000 + os.getpid() % 10_000, 60_000, count):
+        try:
+            for port in range(base, base + count):
+                with closing(socket.socket()) as probe:
+                    probe.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        return base
+    raise RuntimeError("no free ports")
+
+
+@pytest.fixture(scope="module")
+def scraped(services: Settings, _migrated: str, open_dir: Path) -> Iterator[Scraped]:
+    """One worker of two slots, a queue manager and the controller's endpoint, on a database of their own."""
+    name = f"test_{uuid.uuid4().hex}"
+    server = psycopg2.connect(services.databases[0].url.replace("+psycopg2", ""))
+    server.autocommit = True
+    home = open_dir / name
+    _fill(home / "source")
+    address = DatabaseAddress(name="db1", url=services.databases[0].url.replace("/db1?", f"/{name}?"))
+    settings = dataclasses.replace(services, databases=(address,), storage=home / "storage", scratch=home / "scratch")
+    with server.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {name} TEMPLATE {_migrated}")
+    (database,) = open_databases(settings)
+    endpoint = Endpoint(_free_ports(len(ROLES)))
+    try:
+        with (
+            metrics_served(settings, endpoint, results=lambda: 3),
+            EmbeddedCluster(settings, 1, 2, env=dict(os.environ) | endpoint.environment()),
+        ):
+            made = Scraped(settings, database, home / "source", endpoint.port)
+            until(made.answers, "every role answers", 30)
+            yield made
+    finally:
+        database.dispose()
+        with server.cursor() as cursor:
+            cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        server.close()

@@ -1,0 +1,39 @@
+"""promtool's word on the scrape configuration, the rules, and what the rules do."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from prometheus_binary import find_binary
+
+DIRECTORY = Path(__file__).parents[3] / "monitoring/prometheus"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check", "config", "--lint-fatal", "prometheus.yml"),
+        ("check", "rules", "--lint-fatal", "rules/edbench.rules.yml"),
+        ("test", "rules", "tests/edbench.test.yml"),
+    ],
+)
+def test_promtool_finds_nothing_wrong(command: tuple[str, ...]) -> None:
+    """The files that docker-compose.yml mounts are ones that Prometheus takes; the alerts fire when they are to."""
+    line = (find_binary("promtool"), *command)
+    done = subprocess.run(line, cwd=DIRECTORY, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_alert_has_a_test() -> None:
+    """By name: each alert of the rules is among those that promtool is told to see fire."""
+    alerts = {
+        line.split()[-1]
+        for line in (DIRECTORY / "rules/edbench.rules.yml").read_text().splitlines()
+        if line.strip().startswith("- alert:")
+    }
+    tests = (DIRECTORY / "tests/edbench.test.yml").read_text()
+    fired = {block.split("\n", 1)[0].strip() for block in tests.split("alertname: ")[1:] if "exp_labels" in block}
+    assert alerts
+    assert alerts <= fired

@@ -1,0 +1,69 @@
+"""monitoring.grafana: what is committed is what the code makes, and asks only for what there is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from monitoring.grafana.__main__ import HERE, main
+from monitoring.grafana.dashboards import DASHBOARDS
+from monitoring.grafana.model import Dashboard, to_text
+from monitoring.metrics.catalogue import SPECS
+
+_SUFFIX = re.compile(r"_(bucket|sum|count)$")
+REPOSITORY = Path(__file__).parents[3]
+
+
+def test_the_files_are_what_the_code_makes(tmp_path: Path) -> None:
+    """`python -m monitoring.grafana` would change nothing."""
+    assert main([str(tmp_path)]) == 0
+    made = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert made == {path.name: path.read_text() for path in HERE.iterdir()}
+
+
+def test_compose_mounts_every_dashboard() -> None:
+    """A dashboard that is not in docker-compose.yml is provisioned nowhere."""
+    definition = (REPOSITORY / "docker-compose.yml").read_text()
+    for dashboard in DASHBOARDS:
+        assert f"file: ./monitoring/grafana/dashboards/{dashboard.uid}.json" in definition
+        assert f"target: /etc/grafana/dashboards/{dashboard.uid}.json" in definition
+
+
+@pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda d: d.uid)
+def test_panels_do_not_overlap(dashboard: Dashboard) -> None:
+    """Every panel has an id and a place of its own on the grid, every target a letter."""
+    panels: list[dict[str, Any]] = json.loads(to_text(dashboard))["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    taken: set[tuple[int, int]] = set()
+    for panel in panels:
+        at = panel["gridPos"]
+        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        assert not cells & taken, panel["title"]
+        assert all(0 <= x < 24 for x, _ in cells)
+        taken |= cells
+        letters = [target["refId"] for target in panel.get("targets", ())]
+        assert len(set(letters)) == len(letters)
+
+
+def _metrics(text: str) -> set[str]:
+    found = re.findall(r"\b(?<!:)edbench_\w+", text)
+    return {name if name in SPECS else _SUFFIX.sub("", name) for name in found}
+
+
+def test_queries_and_rules_ask_only_for_metrics_that_there_are() -> None:
+    """Every name in a dashboard or rule is one of the catalogue's."""
+    asked = set().union(*(_metrics(query.expr) for dashboard in DASHBOARDS for query in dashboard.queries))
+    rules = (REPOSITORY / "monitoring/prometheus/rules/edbench.rules.yml").read_text()
+    expressions = re.sub(r"^ *(- record|- alert|summary|description):.*$|#.*$", "", rules, flags=re.M)
+    ruled = {name for name in _metrics(expressions) if f":{name}:" not in rules}
+    assert len(asked) > 30
+    assert len(ruled) > 5
+    assert asked | ruled <= SPECS.keys(), (asked | ruled) - SPECS.keys()
+    for dashboard in DASHBOARDS:
+        for query in dashboard.queries:
+            labels = set(re.findall(r"{{(\w+)}}", query.legend))
+            assert all(label in query.expr or label == "job" for label in labels), query
