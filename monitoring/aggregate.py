@@ -13,7 +13,6 @@ from typing import Any
 from sqlalchemy import Connection
 
 from core.operations import Op
-from core.records import PHASES, Phase
 from monitoring.histogram import Histogram
 from sql.queries import QUERIES
 
@@ -62,16 +61,22 @@ class CallSum:
     calls: int = 0
     bytes: int = 0
     errors: int = 0
+    total_ns: int = 0
     max_ns: int = 0
     histogram: Histogram = field(default_factory=Histogram)
 
     def add(self, row: Any) -> None:
         """One more row."""
-        self.calls += row.calls
-        self.bytes += row.bytes
-        self.errors += row.errors
-        self.max_ns = max(self.max_ns, row.max_ns)
-        self.histogram.add(Histogram.decode(row.histogram))
+        self.merge(row, Histogram.decode(row.histogram))
+
+    def merge(self, counts: Any, histogram: Histogram) -> None:
+        """The same from anything that has the counts, its histogram decoded."""
+        self.calls += counts.calls
+        self.bytes += counts.bytes
+        self.errors += counts.errors
+        self.total_ns += counts.total_ns
+        self.max_ns = max(self.max_ns, counts.max_ns)
+        self.histogram.add(histogram)
 
     def totals(self) -> CallTotals:
         """What they come to."""
@@ -93,14 +98,6 @@ def calls_by_op(conn: Connection, job: uuid.UUID) -> dict[str, CallTotals]:
 def calls_by_op_of_jobs(jobs: Iterable[tuple[Connection, uuid.UUID]]) -> dict[str, CallTotals]:
     """The same over several jobs together; their histograms are merged, nothing is averaged."""
     return _by_op(row for conn, job in jobs for row in _rows(conn, job))
-
-
-def calls_by_phase(conn: Connection, job: uuid.UUID) -> dict[Phase, dict[str, CallTotals]]:
-    """The same for each phase that made calls, in order of phase."""
-    by_phase: dict[str, list[Any]] = {}
-    for row in _rows(conn, job):
-        by_phase.setdefault(row.phase, []).append(row)
-    return {phase: _by_op(by_phase[phase]) for phase in PHASES if phase in by_phase}
 
 
 def calls_per_second(conn: Connection, job: uuid.UUID) -> list[SecondPoint]:

@@ -1,4 +1,5 @@
-"""Takes frames from the broker's stream into table `call_second` of the database that has the job.
+"""Takes frames from the broker's stream: calls into table `call_second` of the database that has the job, and what
+else was observed into every database, so that each has the whole timeline of its jobs.
 
 A frame is deleted from the stream only after every database has committed it, and storing one twice changes
 nothing, so broker, databases and collector may each die at any moment. While one database is away, frames
@@ -10,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import redis
@@ -18,13 +19,15 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from core.errors import DatabaseFault
 from monitoring.broker import connect
-from monitoring.counters import CounterDelta
+from monitoring.frame_rows import add_calls, add_observations, job_seconds, note_workers
 from monitoring.frames import Frame, decode_frame
 from monitoring.sender import FIELD, STREAM
 from sql.queries import QUERIES
 from sql.session import Database
 
-_BATCH = 200  # frames at once
+_BATCH = 400  # frames at once
+_GATHER_LEAST, _GATHER_MOST = 0.4, 0.8  # seconds after a batch that was not full: workers report at any moment …
+_GATHER_A_FRAME = 0.01  # … and the more of them there are, the more is gained by waiting for others
 _LOCK = 0x65_64_66_72  # "edfr"; of the transactions that store frames
 _BACKOFF_FIRST, _BACKOFF_MOST = 0.2, 5.0  # seconds
 
@@ -54,7 +57,7 @@ class Collector:
         delay = _BACKOFF_FIRST
         while not self._stopping.is_set():
             try:
-                self.step()
+                taken = self.step()
             except (redis.RedisError, OSError) as e:
                 problem = f"the broker cannot be reached ({e})"
             except DatabaseFault as e:
@@ -67,6 +70,8 @@ class Collector:
                 problem = f"a database refused a statement ({' '.join(str(e).split())[:300]})"
             else:
                 self.problem, delay = None, _BACKOFF_FIRST
+                if 0 < taken < _BATCH:
+                    self._stopping.wait(min(_GATHER_MOST, max(_GATHER_LEAST, taken * _GATHER_A_FRAME)))
                 continue
             if self.problem is None:
                 log.warning("storage calls are not being collected: %s; trying again", problem)
@@ -94,18 +99,18 @@ class Collector:
         self.frames += len(frames)
         return len(entries)
 
-    def _store(self, frames: list[Frame]) -> None:
-        unknown = self._find_homes({d.job for f in frames for d in f.deltas})
+    def _store(self, received: list[Frame]) -> None:
+        frames = list({(f.incarnation, f.second): f for f in received}.values())  # one may have been sent twice
+        found = job_seconds(frames)
+        unknown = self._find_homes({part.job for part in found})
         for name, database in self._databases.items():
-            rows = [_row(f, d) for f in frames for d in f.deltas if self._home.get(d.job) == name]
+            here = [part for part in found if self._home.get(part.job) == name]
             with database.transaction(durable=True) as conn:
                 QUERIES["lock_collecting"].run(conn, key=_LOCK)
-                if rows:
-                    QUERIES["add_calls"].run(conn, **_columns(_COLUMNS, rows))
-                worker_rows = [(str(f.incarnation), f.sequence, f.through) for f in frames]
-                if worker_rows:
-                    QUERIES["frames_stored"].run(conn, **_columns(_WORKER_COLUMNS, worker_rows))
-        self.unknown += sum(1 for f in frames for d in f.deltas if d.job in unknown)
+                add_calls(conn, here)
+                add_observations(conn, frames)
+                note_workers(conn, frames)
+        self.unknown += sum(len(part.deltas) for part in found if part.job in unknown)
 
     def _find_homes(self, jobs: set[uuid.UUID]) -> set[uuid.UUID]:
         """Learn where jobs live; returns those that live nowhere (not remembered: they are rare)."""
@@ -121,23 +126,6 @@ class Collector:
         return missing
 
 
-_COLUMNS = (
-    *("job", "incarnation", "second", "phase", "op", "calls", "bytes", "errors", "total_ns", "max_ns", "histogram"),
-)
-_WORKER_COLUMNS = ("incarnation", "sequence", "through")
-
-
-def _row(frame: Frame, delta: CounterDelta) -> tuple[Any, ...]:
-    return (
-        *(str(delta.job), str(frame.incarnation), frame.second, delta.phase.value, int(delta.op)),
-        *(delta.calls, delta.bytes, delta.errors, delta.total_ns, delta.max_ns, delta.histogram.encode()),
-    )
-
-
-def _columns(names: Iterable[str], rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
-    return {name: list(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
-
-
 def _entries(reply: Any) -> list[tuple[bytes, bytes]]:
     """(id, data) of an XREAD reply, whichever of the protocol's two versions it came in."""
     streams = reply.values() if isinstance(reply, dict) else [found for _, found in reply or ()]
@@ -146,21 +134,3 @@ def _entries(reply: Any) -> list[tuple[bytes, bytes]]:
         batches = found if isinstance(reply, dict) else [found]
         out += [(entry, fields.get(FIELD, b"")) for batch in batches for entry, fields in batch if fields is not None]
     return out
-
-
-def start_collector(
-    broker_url: str, databases: Mapping[str, Database], on_end: Callable[[], None] | None = None
-) -> tuple[Collector, threading.Thread]:
-    """A collector running in a thread of its own; call `stop` on the first and `join` on the second."""
-
-    def run() -> None:
-        try:
-            collector.run()
-        finally:
-            if on_end is not None:
-                on_end()
-
-    collector = Collector(broker_url, databases)
-    thread = threading.Thread(target=run, name="collector", daemon=True)
-    thread.start()
-    return collector, thread

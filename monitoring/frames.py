@@ -14,8 +14,9 @@ from core.operations import Op
 from core.records import Phase
 from monitoring.counters import CounterDelta, merge_deltas
 from monitoring.histogram import Histogram
+from monitoring.observations import Observation
 
-VERSION = b"\x01"
+VERSION = b"\x02"
 MAX_BYTES = 16_000_000  # of a frame unpacked; a worker's second is a few kilobytes
 
 
@@ -29,6 +30,7 @@ class Frame:
     second: int  # epoch seconds by the worker's clock, when the calls were collected
     through: float  # by the worker's clock: all calls that ended before it are in this frame or an earlier one
     deltas: tuple[CounterDelta, ...] = ()
+    observations: tuple[Observation, ...] = ()  # taken at `second`
 
 
 class FrameMaker:
@@ -41,11 +43,18 @@ class FrameMaker:
         self._second = 0
         self._held: list[CounterDelta] = []
 
-    def frame(self, deltas: Iterable[CounterDelta], now: float, *, last: bool = False) -> Frame | None:
+    def frame(
+        self,
+        deltas: Iterable[CounterDelta],
+        now: float,
+        observations: Iterable[Observation] = (),
+        *,
+        last: bool = False,
+    ) -> Frame | None:
         """The frame for what was collected at `now`, or None while its second has a frame already.
 
-        What is held back then goes into the next one; `last` gives a frame in any case. A clock that was set
-        back goes on a second at a time.
+        Calls held back then go into the next one, observations do not: they are cumulative. `last` gives a frame in
+        any case. A clock that was set back goes on a second at a time.
         """
         self._held = merge_deltas([*self._held, *deltas])
         if int(now) == self._second and not last:
@@ -60,6 +69,7 @@ class FrameMaker:
             second=self._second,
             through=now,
             deltas=tuple(held),
+            observations=tuple(observations),
         )
 
 
@@ -78,6 +88,7 @@ def encode_frame(frame: Frame) -> bytes:
             ]
             for d in frame.deltas
         ],
+        "observations": [[o.kind, o.source, o.values] for o in frame.observations],
     }
     return VERSION + zlib.compress(json.dumps(data, separators=(",", ":")).encode(), 1)
 
@@ -98,7 +109,8 @@ def decode_frame(data: bytes) -> Frame:
             sequence=_number(fields["sequence"]),
             second=_number(fields["second"]),
             through=_moment(fields["through"]),
-            deltas=tuple(_delta(row) for row in fields["deltas"]),
+            deltas=_deltas(fields["deltas"]),
+            observations=tuple(Observation(*row) for row in fields["observations"]),
         )
     except (zlib.error, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as e:
         raise ValueError(f"not a frame: {e}") from e
@@ -118,10 +130,15 @@ def _moment(value: Any) -> float:
     return moment
 
 
-def _delta(row: list[Any]) -> CounterDelta:
-    job, phase, op, calls, nbytes, errors, total_ns, max_ns, histogram = row
+def _deltas(rows: list[list[Any]]) -> tuple[CounterDelta, ...]:
+    jobs = {text: uuid.UUID(text) for text in {row[0] for row in rows}}
+    return tuple(_delta(jobs[row[0]], row) for row in rows)
+
+
+def _delta(of: uuid.UUID, row: list[Any]) -> CounterDelta:
+    _, phase, op, calls, nbytes, errors, total_ns, max_ns, histogram = row
     return CounterDelta(
-        job=uuid.UUID(job),
+        job=of,
         phase=Phase(phase),
         op=Op(op),
         calls=_number(calls),

@@ -8,7 +8,8 @@ significant hexadecimal digit.) The largest value is kept beside the histogram, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 
 SUB_BITS = 4
 FIRST_BITS = 10  # everything under 2**10 ns is bucket 0
@@ -45,10 +46,11 @@ def bucket_bounds(bucket: int) -> tuple[int, int]:
 class Histogram:
     """How many calls fell into each bucket."""
 
-    __slots__ = ("counts",)
+    __slots__ = ("_encoded", "counts")
 
     def __init__(self, counts: Mapping[int, int] | None = None) -> None:
-        self.counts: dict[int, int] = dict(counts or {})
+        self.counts: dict[int, int] = dict(counts or {})  # changed by `record` and `add` alone
+        self._encoded: bytes | None = None  # as it was decoded, while it is unchanged
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Histogram) and self.counts == other.counts
@@ -67,41 +69,40 @@ class Histogram:
         """One more call of this duration."""
         bucket = bucket_of(ns)
         self.counts[bucket] = self.counts.get(bucket, 0) + 1
+        self._encoded = None
 
     def add(self, other: Histogram) -> None:
         """Merge another one into this one."""
-        counts = self.counts
+        counts, get = self.counts, self.counts.get
         for bucket, n in other.counts.items():
-            counts[bucket] = counts.get(bucket, 0) + n
+            counts[bucket] = get(bucket, 0) + n
+        self._encoded = None
 
     def percentile(self, percent: float, max_ns: int | None = None) -> int:
         """Nanoseconds that `percent` % of the calls did not exceed; 0 without calls.
 
         `max_ns`, the exact largest value, bounds the answer and is the answer in the last bucket.
         """
+        return self.percentiles((percent,), max_ns)[0]
+
+    def percentiles(self, percents: Sequence[float], max_ns: int | None = None) -> list[int]:
+        """The same for several, in rising order, at the price of one."""
         total = self.total
-        if not total:
-            return 0
-        rank = max(1, -int(-(percent * total) // 100))
+        ranks = [max(1, -int(-(percent * total) // 100)) for percent in percents]
+        out: list[int] = []
         seen = 0
-        bucket = 0
         for bucket in sorted(self.counts):
             seen += self.counts[bucket]
-            if seen >= rank:
+            while len(out) < len(ranks) and seen >= ranks[len(out)]:
+                out.append(_value(bucket, percents[len(out)], max_ns))
+            if len(out) == len(ranks):
                 break
-        low, high = bucket_bounds(bucket)
-        if max_ns is None:
-            return (low + high) // 2
-        if bucket == OVERFLOW or percent >= 100:
-            return max_ns
-        return min((low + high) // 2, max_ns)
-
-    def at_most(self, ns: int) -> int:
-        """Calls in buckets that end at or below `ns`."""
-        return sum(n for bucket, n in self.counts.items() if bucket != OVERFLOW and bucket_bounds(bucket)[1] <= ns)
+        return out or [0] * len(ranks)
 
     def encode(self) -> bytes:
         """Sparse: for each bucket in use, the distance from the one before and the count, as LEB128 varints."""
+        if self._encoded is not None:
+            return self._encoded
         out = bytearray()
         before = 0
         for bucket in sorted(self.counts):
@@ -115,17 +116,26 @@ class Histogram:
     @classmethod
     def decode(cls, data: bytes | memoryview) -> Histogram:
         """The inverse of `encode`; raises ValueError when it is not that."""
-        counts: dict[int, int] = {}
-        numbers = list(_varints(bytes(data)))
+        data = bytes(data)
+        # Every number below 128 is one byte: what one slot or worker counts in a second mostly is.
+        numbers: Sequence[int] = data if data.isascii() else list(_varints(data))
         if len(numbers) % 2:
             raise ValueError("histogram ends inside a pair")
-        bucket = 0
-        for distance, n in zip(numbers[::2], numbers[1::2], strict=True):
-            bucket += distance
-            if bucket >= BUCKETS or bucket in counts or not n:
-                raise ValueError(f"histogram has a wrong bucket {bucket}")
-            counts[bucket] = n
-        return cls(counts)
+        buckets, counts = list(accumulate(numbers[::2])), numbers[1::2]
+        if buckets and (buckets[-1] >= BUCKETS or 0 in numbers[2::2] or 0 in counts):
+            raise ValueError("histogram has a wrong bucket or an empty one")
+        out = cls(dict(zip(buckets, counts, strict=True)))
+        out._encoded = data
+        return out
+
+
+def _value(bucket: int, percent: float, max_ns: int | None) -> int:
+    low, high = bucket_bounds(bucket)
+    if max_ns is None:
+        return (low + high) // 2
+    if bucket == OVERFLOW or percent >= 100:
+        return max_ns
+    return min((low + high) // 2, max_ns)
 
 
 def merged(histograms: Iterable[Histogram]) -> Histogram:

@@ -1,0 +1,136 @@
+"""What the controller shows to Prometheus: jobs by state, who answers, how far the collector is behind, results."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+import redis
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+from sqlalchemy.exc import SQLAlchemyError
+
+from core.errors import DatabaseFault
+from core.records import JobState
+from core.settings import Settings
+from monitoring.backlog import Backlog, read_backlog
+from monitoring.broker import connect
+from monitoring.metrics.catalogue import SPECS
+from monitoring.metrics.endpoint import Endpoint
+from sql.queries import QUERIES
+from sql.session import Database
+
+EVERY_SECONDS = 2.0
+RESULTS_SECONDS = 60.0  # results lie on the filer under test, which is not to be asked often
+
+log = logging.getLogger(__name__)
+
+
+class _Watch(threading.Thread):
+    """Looks at one thing again and again, so that a scrape waits for nothing; None while it does not answer."""
+
+    def __init__(
+        self, name: str, stop: threading.Event, look: Callable[[], object], every: float = EVERY_SECONDS
+    ) -> None:
+        super().__init__(name=f"metrics of {name}", daemon=True)
+        self._every = every
+        self._halt = stop
+        self._look = look
+        self.seen: object | None = None
+
+    def run(self) -> None:
+        """Until stopped."""
+        while not self._halt.is_set():
+            try:
+                self.seen = self._look()
+            except (DatabaseFault, SQLAlchemyError, redis.RedisError, OSError) as error:
+                self.seen = None
+                log.debug("%s: %s", self.name, error)
+            self._halt.wait(self._every)
+
+
+class ControllerMetrics(Collector):
+    """Looks at the services every few seconds, each in a thread of its own, from `start` to `stop`."""
+
+    def __init__(
+        self, databases: Sequence[Database], broker_url: str | None, results: Callable[[], int] | None = None
+    ) -> None:
+        """`databases`: used by these threads beside whoever else uses them; `results`: how many are kept."""
+        self._stop = threading.Event()
+        self._databases = {d.name: _Watch(d.name, self._stop, partial(_jobs, d)) for d in databases}
+        self._broker: _Watch | None = None
+        if broker_url is not None:
+            client = connect(broker_url)
+            self._broker = _Watch("broker", self._stop, partial(read_backlog, client))
+        self._results: _Watch | None = None
+        if results is not None:
+            self._results = _Watch("results", self._stop, results, RESULTS_SECONDS)
+
+    def start(self) -> None:
+        """Begin to look."""
+        for watch in self._watches():
+            watch.start()
+
+    def stop(self) -> None:
+        """End it; returns at once, a look that hangs ends by itself."""
+        self._stop.set()
+
+    def _watches(self) -> Iterator[_Watch]:
+        yield from self._databases.values()
+        yield from (watch for watch in (self._broker, self._results) if watch is not None)
+
+    def collect(self) -> Iterator[Metric]:
+        """The families."""
+        jobs, up = SPECS["edbench_jobs"].gauge(), SPECS["edbench_database_up"].gauge()
+        for name, watch in self._databases.items():
+            seen = watch.seen
+            up.add_metric((name,), seen is not None)
+            if isinstance(seen, dict):
+                for state in JobState:
+                    jobs.add_metric((name, state.value), seen.get(state, 0))
+        yield from (jobs, up)
+        if self._broker is not None:
+            yield from _backlog(self._broker.seen)
+        if self._results is not None and isinstance(self._results.seen, int):
+            yield _one("edbench_results", self._results.seen)
+
+
+def _jobs(database: Database) -> dict[JobState, int]:
+    with database.transaction() as conn:
+        return {JobState(row.state): row.jobs for row in QUERIES["jobs_by_state"].run(conn)}
+
+
+def _backlog(seen: object | None) -> Iterator[Metric]:
+    yield _one("edbench_broker_up", isinstance(seen, Backlog))
+    if isinstance(seen, Backlog):
+        yield _one("edbench_collector_waiting_frames", seen.frames)
+        yield _one("edbench_collector_lag_seconds", seen.oldest_seconds)
+
+
+def _one(name: str, value: float) -> Metric:
+    family = SPECS[name].gauge()
+    family.add_metric((), float(value))
+    return family
+
+
+@contextmanager
+def metrics_served(settings: Settings, endpoint: Endpoint, results: Callable[[], int] | None = None) -> Iterator[None]:
+    """Answer Prometheus for the controller while the block lasts, with database connections of its own.
+
+    `results` counts those that are kept. Does nothing for port 0; a port that is taken is only told in the log.
+    """
+    if not endpoint.port:
+        yield
+        return
+    databases = [Database(a.name, a.url, application="edbench metrics", pool_size=1) for a in settings.databases]
+    metrics = ControllerMetrics(databases, settings.broker, results)
+    silence = endpoint.serve_or_tell((metrics,))
+    metrics.start()
+    try:
+        yield
+    finally:
+        metrics.stop()
+        silence()

@@ -1,0 +1,1 @@
+"""Grafana dashboards, generated: `python -m monitoring.grafana` writes dashboards/*.json beside this file."""

@@ -1,0 +1,122 @@
+"""Every metric that edbench exposes. docs/metrics.md, rules and dashboards are held against this list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+WORKER, QUEUE_MANAGER, CONTROLLER = ROLES = ("worker", "queue_manager", "controller")
+
+# name | type | labels | unit | who exposes it | meaning. Labels are bounded: no path, no job, no text of anybody's.
+_TABLE = """
+edbench_build_info | gauge | version python | 1 | all | Version of the process that answers
+edbench_calls_total | counter | op | calls | worker | Storage calls, failed ones included
+edbench_call_bytes_total | counter | op | bytes | worker | Bytes moved by storage calls
+edbench_call_errors_total | counter | op | calls | worker | Storage calls that failed
+edbench_call_seconds | histogram | op | seconds | worker | Latency of storage calls (closed loop)
+edbench_calls_lost_total | counter | - | calls | worker | Storage calls made but not recorded, in no other count
+edbench_tasks_total | counter | phase outcome | tasks | worker | Attempts of tasks that ended, by how
+edbench_items_total | counter | kind | items | worker | Items that got a row
+edbench_texts_total | counter | state | items | worker | Items whose text was taken, by what became of it
+edbench_exceptions_total | counter | code | exceptions | worker | Exceptions recorded, of both levels
+edbench_raw_bytes_total | counter | - | bytes | worker | Bytes of loose files worked on
+edbench_extracted_bytes_total | counter | - | bytes | worker | Bytes of extracted children written
+edbench_index_bytes_total | counter | - | bytes | worker | Bytes of index files published
+edbench_slots | gauge | - | slots | worker | Slots of the worker
+edbench_slot_busy_seconds_total | counter | phase | seconds | worker | Time that slots were at a task, all slots together
+edbench_frames_waiting | gauge | - | frames | worker | Frames of call records not yet taken by the broker
+edbench_frames_lost_total | counter | - | frames | worker | Frames dropped because the broker stayed away
+edbench_worker_cpu_seconds_total | counter | - | seconds | worker | Processor time of the worker's processes
+edbench_worker_run_queue_seconds_total | counter | - | seconds | worker | Time its threads waited for a processor
+edbench_worker_resident_bytes | gauge | - | bytes | worker | Resident memory of its processes, shared pages counted in each
+edbench_worker_processors | gauge | - | processors | worker | Processors that the worker may run on
+edbench_wire_ops_total | counter | host device op | wire ops | worker | Wire ops of an NFS mount, by the kernel's name
+edbench_wire_transmissions_total | counter | host device op | requests | worker | Times they were sent, repetitions included
+edbench_wire_timeouts_total | counter | host device op | requests | worker | Major timeouts
+edbench_wire_errors_total | counter | host device op | wire ops | worker | Wire ops that ended with an error, where the kernel tells
+edbench_wire_sent_bytes_total | counter | host device op | bytes | worker | Bytes sent, headers included
+edbench_wire_received_bytes_total | counter | host device op | bytes | worker | Bytes received, headers included
+edbench_wire_queue_seconds_total | counter | host device op | seconds | worker | Time that requests waited to be sent
+edbench_wire_rtt_seconds_total | counter | host device op | seconds | worker | Time from sending to the reply
+edbench_wire_execute_seconds_total | counter | host device op | seconds | worker | Time from making the request to its end
+edbench_wire_read_bytes_total | counter | host device | bytes | worker | Payload read over the wire
+edbench_wire_written_bytes_total | counter | host device | bytes | worker | Payload written over the wire
+edbench_block_reads_total | counter | host device | requests | worker | Reads that a disk completed
+edbench_block_writes_total | counter | host device | requests | worker | Writes that it completed
+edbench_block_read_bytes_total | counter | host device | bytes | worker | Bytes read from it
+edbench_block_written_bytes_total | counter | host device | bytes | worker | Bytes written to it
+edbench_block_read_seconds_total | counter | host device | seconds | worker | Time of its reads, added up over requests
+edbench_block_write_seconds_total | counter | host device | seconds | worker | Time of its writes, added up over requests
+edbench_block_busy_seconds_total | counter | host device | seconds | worker | Time with any request in flight
+edbench_block_queued_seconds_total | counter | host device | seconds | worker | Its growth each second is the mean queue depth
+edbench_block_in_flight | gauge | host device | requests | worker | Requests in flight
+edbench_space_bytes | gauge | host device | bytes | worker | Size of the storage root's file system
+edbench_space_free_bytes | gauge | host device | bytes | worker | Of it free to ordinary users
+edbench_space_inodes | gauge | host device | inodes | worker | Its inodes; 0 where there is no table of them
+edbench_space_free_inodes | gauge | host device | inodes | worker | Of them free
+edbench_database_transaction_seconds | histogram | database | seconds | worker queue_manager | Transactions of slots, or of the queue manager: from asking for a connection to the end of the commit
+edbench_queue_tasks | gauge | database phase state | tasks | queue_manager | Tasks of running jobs that are not done
+edbench_queue_oldest_pending_seconds | gauge | database | seconds | queue_manager | Age of the oldest pending task of a running job
+edbench_queue_dispatched_total | counter | database | tasks | queue_manager | Tasks sent to the workers
+edbench_queue_unclaimed_total | counter | database | tasks | queue_manager | Messages that nobody claimed in time
+edbench_queue_lease_expiries_total | counter | database | tasks | queue_manager | Leases that ran out
+edbench_queue_slots | gauge | database | slots | queue_manager | Slots of the live workers, as the dispatcher counts them
+edbench_queue_manager_active | gauge | database | 1 | queue_manager | 1 while this one dispatches the database's tasks
+edbench_database_commits_total | counter | database | transactions | queue_manager | Commits, by the server's own count
+edbench_database_rollbacks_total | counter | database | transactions | queue_manager | Transactions rolled back, by the server's own count
+edbench_database_rows_total | counter | database | rows | queue_manager | Rows inserted, updated and deleted, by the server's own count
+edbench_collector_frames_total | counter | - | frames | queue_manager | Frames of call records stored in the databases
+edbench_collector_undecodable_total | counter | - | frames | queue_manager | Entries of the broker's stream that were no frames
+edbench_jobs | gauge | database state | jobs | controller | Jobs by state
+edbench_database_up | gauge | database | 1 | controller | 1 while the database answers
+edbench_broker_up | gauge | - | 1 | controller | 1 while the broker answers
+edbench_collector_waiting_frames | gauge | - | frames | controller | Frames in the broker's stream that no collector has stored yet
+edbench_collector_lag_seconds | gauge | - | seconds | controller | Age of the oldest of them, by the broker's clock
+edbench_results | gauge | - | results | controller | Results of experiments that are kept
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricSpec:
+    """One metric, by the name it is scraped under (`_total` included; histograms without `_bucket`)."""
+
+    name: str
+    type: str  # counter, gauge, histogram
+    labels: tuple[str, ...]
+    unit: str
+    roles: tuple[str, ...]  # who exposes it
+    help: str
+
+    def counter(self) -> CounterMetricFamily:
+        """An empty family; its values only grow."""
+        return CounterMetricFamily(self.name, self.help, labels=self.labels)
+
+    def gauge(self) -> GaugeMetricFamily:
+        """An empty family."""
+        return GaugeMetricFamily(self.name, self.help, labels=self.labels)
+
+    def histogram(self) -> HistogramMetricFamily:
+        """An empty family."""
+        return HistogramMetricFamily(self.name, self.help, labels=self.labels)
+
+    def simple(self) -> CounterMetricFamily | GaugeMetricFamily:
+        """An empty family of a counter or gauge, whichever it is."""
+        return self.counter() if self.type == "counter" else self.gauge()
+
+
+def _specs() -> Iterator[MetricSpec]:
+    for line in _TABLE.strip().splitlines():
+        name, type_, labels, unit, roles, meaning = (cell.strip() for cell in line.split("|"))
+        yield MetricSpec(
+            name=name,
+            type=type_,
+            labels=() if labels == "-" else tuple(labels.split()),
+            unit=unit,
+            roles=ROLES if roles == "all" else tuple(roles.split()),
+            help=meaning,
+        )
+
+
+SPECS = {spec.name: spec for spec in _specs()}
