@@ -21,8 +21,10 @@ from sqlalchemy.exc import IntegrityError
 from core.errors import DatabaseFault, EdbenchError, UsageError
 from core.settings import Settings, read_settings
 from monitoring.collector import Collector
+from monitoring.metrics.endpoint import NOWHERE, Endpoint, read_endpoint
 from queue_manager.commons import Commons
 from queue_manager.manager import Manager
+from queue_manager.metrics import QueueMetrics, collectors
 from sql.session import Database
 
 log = logging.getLogger("queue_manager")
@@ -31,16 +33,26 @@ log = logging.getLogger("queue_manager")
 DRAIN_SECONDS = 3.0  # at the end, for what workers recorded last
 
 
-def run(settings: Settings, stop: threading.Event) -> None:
-    """Manage every database of the settings until `stop` is set. Raises UsageError for unusable settings."""
+def run(settings: Settings, stop: threading.Event, endpoint: Endpoint = NOWHERE) -> None:
+    """Manage every database of the settings until `stop` is set. Raises UsageError for unusable settings.
+
+    `endpoint`: where to answer Prometheus.
+    """
     if not settings.databases:
         raise UsageError("EDBENCH_DATABASES is not set; write db1=postgresql+psycopg2://user@host/db")
     if settings.broker is None:
         raise UsageError("EDBENCH_BROKER is not set; write redis://host:6379/0")
-    databases = [Database(a.name, a.url, application="edbench queue_manager") for a in settings.databases]
+    metrics = QueueMetrics(a.name for a in settings.databases)
+    databases = [
+        Database(a.name, a.url, application="edbench queue_manager", timer=metrics.timers.timer(a.name))
+        for a in settings.databases
+    ]
     commons = Commons()
-    managers = [Manager(database, settings.broker, stop, commons) for database in databases]
+    managers = [
+        Manager(d, settings.broker, stop, commons, metrics.of[d.name], observe=settings.observe) for d in databases
+    ]
     collector = Collector(settings.broker, {database.name: database for database in databases})
+    silence = endpoint.serve_or_tell(collectors(metrics, collector))
     with ThreadPoolExecutor(len(managers) + 1, thread_name_prefix="manager") as threads:
         ends = [threads.submit(_until_any_ends, part, stop) for part in (collector.run, *(m.run for m in managers))]
         stop.wait()
@@ -49,6 +61,7 @@ def run(settings: Settings, stop: threading.Event) -> None:
         for end in ends:
             end.result()
     _drain(collector)
+    silence()
 
 
 def _until_any_ends(part: Callable[[], None], stop: threading.Event) -> None:
@@ -78,7 +91,7 @@ def main(env: Mapping[str, str]) -> int:
         settings = read_settings(env)
         logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         logging.getLogger("alembic").setLevel(max(logging.WARNING, logging.root.level))
-        run(settings, stop)
+        run(settings, stop, read_endpoint(env))
     except EdbenchError as error:
         sys.stderr.write(f"queue_manager: {error}\n")
         return 2 if isinstance(error, UsageError) else 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from queue_manager.metrics import DatabaseNumbers
 from sql import ledger
 from sql.held import HeldConnection
 
@@ -15,8 +16,9 @@ log = logging.getLogger(__name__)
 class Deadlines:
     """Looks at deadlines and leases once a second."""
 
-    def __init__(self, held: HeldConnection, database: str) -> None:
+    def __init__(self, held: HeldConnection, database: str, numbers: DatabaseNumbers) -> None:
         self._held = held
+        self._numbers = numbers
         self._database = database
         self._next = 0.0
 
@@ -27,6 +29,8 @@ class Deadlines:
         self._next = now + EVERY_SECONDS
         with self._held.transaction() as conn:
             returned = ledger.return_expired(conn)
+        self._numbers.unclaimed += returned.dispatched
+        self._numbers.lease_expiries += returned.running
         if returned.dispatched:
             log.warning("database %s: %d messages were not claimed in time", self._database, returned.dispatched)
         if returned.running:

@@ -12,6 +12,7 @@ from core.records import JobState
 from queue_manager.barrier import cross
 from queue_manager.commons import Commons
 from queue_manager.deadlines import Deadlines
+from queue_manager.metrics import DatabaseNumbers
 from queue_manager.outage import Outage
 from queue_manager.sender import Sender
 from queue_manager.window import Window, shares
@@ -39,12 +40,23 @@ class Look:
 class Dispatcher:
     """Works on the connection that holds the lock; raises DatabaseFault when that is lost."""
 
-    def __init__(self, held: HeldConnection, sender: Sender, database: str, commons: Commons | None = None) -> None:
-        """`commons`: shared with the dispatchers of the other databases; None: there are no others."""
+    def __init__(
+        self,
+        held: HeldConnection,
+        sender: Sender,
+        database: str,
+        commons: Commons | None = None,
+        numbers: DatabaseNumbers | None = None,
+    ) -> None:
+        """`commons`: shared with the dispatchers of the other databases; None: there are no others.
+
+        `numbers`: where to say what was done.
+        """
         self._held = held
+        self._numbers = numbers or DatabaseNumbers()
         self._commons = commons or Commons()
         self._sender = sender
-        self._deadlines = Deadlines(held, database)
+        self._deadlines = Deadlines(held, database, self._numbers)
         self._window = Window()
         self._broker = Outage("the broker")
         self._database = database
@@ -66,7 +78,7 @@ class Dispatcher:
         sending = self._broker.due(now)
         with self._held.transaction() as conn:
             if now >= self._next_count:
-                self._slots = workers.live_slots(conn)
+                self._numbers.slots = self._slots = workers.live_slots(conn)
                 self._next_count = now + SLOTS_SECONDS
             window = self._window.size(self._slots)
             demands = states.demands(conn, max(1, window))
@@ -76,6 +88,7 @@ class Dispatcher:
             tasks = [ledger.dispatch(conn, job, limit) for job, limit in share.items()]
         sent = self._send(tasks, now)
         self._window.note_sent(sent, now)
+        self._numbers.dispatched += sent
         changed = cross(self._held, demands)
         return Look(
             sent=sent,

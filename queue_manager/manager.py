@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import nullcontext
 
 from core.errors import DatabaseFault
 from queue_manager.commons import Commons
 from queue_manager.dispatcher import Dispatcher, Look
 from queue_manager.lock import wait_for_lock
+from queue_manager.metrics import DatabaseNumbers
+from queue_manager.observer import observing
 from queue_manager.outage import Outage
 from queue_manager.sender import Sender
 from sql.held import HeldConnection
@@ -43,9 +46,21 @@ class Manager:
     """Dispatches one database's tasks until `stop` is set."""
 
     def __init__(
-        self, database: Database, broker_url: str, stop: threading.Event, commons: Commons | None = None
+        self,
+        database: Database,
+        broker_url: str,
+        stop: threading.Event,
+        commons: Commons | None = None,
+        numbers: DatabaseNumbers | None = None,
+        *,
+        observe: bool = True,
     ) -> None:
-        """`commons`: shared with the managers of the other databases; None: there are no others."""
+        """`commons`: shared with the managers of the other databases; None: there are no others.
+
+        `numbers`: where to say what was done. `observe`: as the settings say.
+        """
+        self._observe = observe
+        self._numbers = numbers or DatabaseNumbers()
         self._database = database
         self._broker_url = broker_url
         self._stop = stop
@@ -54,6 +69,11 @@ class Manager:
 
     def run(self) -> None:
         """Until stopped. Raises UsageError when the schema is newer than this code."""
+        with observing(self._database, self._numbers) if self._observe else nullcontext():
+            self._run()
+        self._database.dispose()
+
+    def _run(self) -> None:
         while not self._stop.is_set():
             try:
                 migrate(self._database)
@@ -63,14 +83,14 @@ class Manager:
                         self._dispatch(held)
             except DatabaseFault as fault:
                 self._stop.wait(self._outage.failed(fault, time.monotonic()))
-        self._database.dispose()
 
     def _dispatch(self, held: HeldConnection) -> None:
         sender = Sender(self._broker_url, self._database.name)
         try:
             held.subscribe(CHANNEL)
-            dispatcher = Dispatcher(held, sender, self._database.name, self._commons)
+            dispatcher = Dispatcher(held, sender, self._database.name, self._commons, self._numbers)
             dispatcher.begin()
+            self._numbers.active = True
             log.info("database %s: dispatching", self._database.name)
             pause = 0.0
             while not self._stop.is_set():
@@ -79,5 +99,6 @@ class Manager:
                 if held.wait(pause):
                     dispatcher.count_slots()
         finally:
+            self._numbers.active = False
             self._commons.forget(self._database.name)
             sender.close()

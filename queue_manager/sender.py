@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import redis
 from kombu.exceptions import KombuError
@@ -22,11 +23,14 @@ class Sender:
         self._client = connect(broker_url)
         self._database = database
         self._queue = queue_name(database)
+        # One of our own: a pool whose connections were closed after a fault never lends one again.
+        self._producer: Any = None  # a kombu Producer, which has no types
 
     def send(self, tasks: Sequence[int]) -> None:
         """One message a task, in one exchange with the broker. After BrokerFault some may have been sent."""
         try:
-            with self._app.producer_pool.acquire(block=True) as producer, producer.batch():
+            producer = self._connected()
+            with producer.batch():
                 for task in tasks:
                     self._app.send_task(
                         TASK_NAME,
@@ -37,7 +41,7 @@ class Sender:
                         ignore_result=True,
                     )
         except _ERRORS as error:
-            self._app.pool.force_close_all()
+            self._disconnect()
             raise BrokerFault(f"cannot send to the broker: {_line(error)}") from error
 
     def epoch(self) -> str:
@@ -49,8 +53,20 @@ class Sender:
 
     def close(self) -> None:
         """Give up the connections."""
+        self._disconnect()
         self._client.close()
         self._app.close()
+
+    def _connected(self) -> Any:
+        if self._producer is None:
+            self._producer = self._app.amqp.Producer(self._app.connection_for_write())
+        return self._producer
+
+    def _disconnect(self) -> None:
+        if self._producer is not None:
+            connection = self._producer.connection
+            self._producer = None
+            connection.collect()  # closes without a word to the broker, which may be what does not answer
 
 
 def _line(error: BaseException) -> str:

@@ -12,10 +12,10 @@ DRIVER_ERRORS = (SQLAlchemyError, psycopg2.Error)
 
 # SQLSTATE → what to tell, whether a retry may help. https://www.postgresql.org/docs/current/errcodes-appendix.html
 _BY_STATE: dict[str, tuple[str, bool]] = {
-    "53100": ("its disk is full; free space there, then resume", False),
-    "53200": ("it is out of memory; give it more, then resume", False),
+    "53100": ("its disk is full; free space there", False),
+    "53200": ("it is out of memory; give it more", False),
     "53300": ("it has no connection left; raise its max_connections or run fewer slots", True),
-    "25006": ("it is read-only; connect to a writable server, then resume", False),
+    "25006": ("it is read-only; connect to a writable server", False),
     "57P01": ("it is being shut down", True),
     "57P02": ("it is restarting after a crash", True),
     "57P03": ("it does not accept connections yet", True),
@@ -26,9 +26,9 @@ _BY_STATE: dict[str, tuple[str, bool]] = {
 _BY_CLASS: dict[str, tuple[str, bool]] = {
     "08": ("the connection to it failed", True),
     "28": ("it refused the login; check user and password in EDBENCH_DATABASES", False),
-    "53": ("it is out of resources; see its log, then resume", False),
-    "58": ("its own storage failed; see its log, then resume", False),
-    "XX": ("it reports damage or an internal error; see its log, then resume", False),
+    "53": ("it is out of resources; see its log", False),
+    "58": ("its own storage failed; see its log", False),
+    "XX": ("it reports damage or an internal error; see its log", False),
 }
 # While connecting there is no SQLSTATE, only libpq's text.
 _CONNECT_TEXTS: tuple[tuple[str, str, bool], ...] = (

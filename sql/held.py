@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import re
 import select
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,18 +21,25 @@ _CHANNEL = re.compile(r"[a-z_]{1,63}")
 class HeldConnection:
     """Made by `Database.listen`. Every method raises DatabaseFault; after that it is of no use any more."""
 
-    def __init__(self, database: str, conn: Connection) -> None:
+    def __init__(self, database: str, conn: Connection, timer: Callable[[int], None] | None = None) -> None:
+        """`timer` gets the nanoseconds of each transaction."""
         self._database = database
+        self._timer = timer
         self._conn = conn
         self._raw: Any = conn.connection.dbapi_connection
 
     @contextmanager
     def transaction(self, *, durable: bool = False) -> Iterator[Connection]:
         """A transaction on this very connection; see `Database.transaction`."""
-        with self._translated(), self._conn.begin():
-            if durable:
-                self._conn.exec_driver_sql("SET LOCAL synchronous_commit = on")
-            yield self._conn
+        began = time.perf_counter_ns()
+        try:
+            with self._translated(), self._conn.begin():
+                if durable:
+                    self._conn.exec_driver_sql("SET LOCAL synchronous_commit = on")
+                yield self._conn
+        finally:
+            if self._timer is not None:
+                self._timer(time.perf_counter_ns() - began)
 
     def try_lock(self, key: int) -> bool:
         """Take the advisory lock `key` for as long as this connection lives; False if another session has it."""

@@ -105,6 +105,7 @@ def create_job(
     tasks: Sequence[NewTask],
     workers: int,
     slots: int,
+    storage: bytes | None = None,
     group_id: uuid.UUID | None = None,
     held: bool = False,
 ) -> None:
@@ -125,6 +126,7 @@ def create_job(
             # stat gives unsigned 64-bit numbers; the column is signed.
             source_device=_signed(device),
             source_inode=_signed(inode),
+            storage=storage,
             options=options.to_json(),
             workers_planned=workers,
             slots_planned=slots,
@@ -152,6 +154,7 @@ def _job(row: Any) -> Job:
         source=bytes(row.source),
         source_device=_unsigned(row.source_device),
         source_inode=_unsigned(row.source_inode),
+        storage=None if row.storage is None else bytes(row.storage),
         options=JobOptions.from_json(row.options),
         reason=row.reason,
     )
@@ -216,6 +219,7 @@ def delete_rows(conn: Connection, job: uuid.UUID) -> None:
     if not (now.state.over or now.state in (JobState.PAUSED, JobState.SUSPENDED)):
         raise UsageError(f"job {job} is {now.state}; cancel it first: `edbench cancel {job}`")
     QUERIES["delete_job"].run(conn, job=job)
+    QUERIES["forget_observations"].run(conn)
 
 
 def elapsed(conn: Connection, job: uuid.UUID) -> float:

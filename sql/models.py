@@ -23,6 +23,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    UniqueConstraint,
     Uuid,
     func,
     text,
@@ -80,10 +81,11 @@ job = Table(
     Column("project", Text, nullable=False, server_default=""),
     Column("state", Text, nullable=False),
     Column("phase", Text, nullable=False),
-    Column("reason", Text),  # why it is suspended or failed
+    Column("reason", Text),  # why it is suspended
     Column("source", LargeBinary, nullable=False),  # absolute path, bytes
     Column("source_device", BigInteger, nullable=False),
     Column("source_inode", BigInteger, nullable=False),
+    Column("storage", LargeBinary),  # absolute path of the storage root; NULL: made before it was noted
     Column("options", JSONB, nullable=False),
     Column("workers_planned", Integer, nullable=False, server_default="0"),
     Column("slots_planned", Integer, nullable=False, server_default="0"),
@@ -299,4 +301,37 @@ call_second = Table(
     Column("max_ns", BigInteger, nullable=False),
     Column("histogram", LargeBinary, nullable=False),  # monitoring.histogram, sparse
     PrimaryKeyConstraint("job", "incarnation", "second", "phase", "op"),
+)
+
+# The same calls, all workers and phases together, by steps of time of several lengths (monitoring.steps): with a
+# step's histogram its percentiles, so that a long run is drawn without merging anything.
+call_step = Table(
+    "call_step",
+    metadata,
+    _job(),
+    Column("step", Integer, nullable=False),  # seconds
+    Column("second", BigInteger, nullable=False),  # its first one, a multiple of the step
+    Column("op", SmallInteger, nullable=False),
+    Column("calls", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("errors", BigInteger, nullable=False),
+    Column("total_ns", BigInteger, nullable=False),
+    Column("max_ns", BigInteger, nullable=False),
+    Column("p50_ns", BigInteger, nullable=False),
+    Column("p95_ns", BigInteger, nullable=False),
+    Column("p99_ns", BigInteger, nullable=False),
+    Column("histogram", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("job", "step", "second", "op"),
+)
+
+# What else was seen in a second, by kind and source (monitoring.observations); counters are cumulative.
+observation = Table(
+    "observation",
+    metadata,
+    Column("second", BigInteger, nullable=False),  # the database's clock where it was taken there, else the host's
+    Column("kind", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("job", Uuid, ForeignKey("job.id", ondelete="CASCADE")),  # NULL: of a database, worker, host or filer
+    Column("values", JSONB, nullable=False),
+    UniqueConstraint("job", "kind", "second", "source", postgresql_nulls_not_distinct=True),
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Connection, Engine, create_engine
@@ -32,11 +33,21 @@ class Database:
     Driver errors leave here as `DatabaseFault` when the system is at fault; others propagate as they are.
     """
 
-    def __init__(self, name: str, url: str, *, application: str = "edbench", pool_size: int = 2) -> None:
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        *,
+        application: str = "edbench",
+        pool_size: int = 2,
+        timer: Callable[[int], None] | None = None,
+    ) -> None:
+        """`timer` gets the nanoseconds of each transaction, from asking for a connection to the end of the commit."""
         self.name = name
         self.url = url
         self._application = application
         self._pool_size = pool_size
+        self._timer = timer
         self._engine: Engine | None = None
         self._pid = 0
         self._lock = threading.Lock()
@@ -52,6 +63,7 @@ class Database:
         Raises DatabaseFault.
         """
         raw = None
+        began = time.perf_counter_ns()
         try:
             with self.engine().begin() as conn:
                 raw = conn.connection.dbapi_connection
@@ -65,6 +77,9 @@ class Database:
             if fault.transient:
                 self.dispose()  # the other pooled connections are as dead as this one
             raise fault from error
+        finally:
+            if self._timer is not None:
+                self._timer(time.perf_counter_ns() - began)
 
     @contextmanager
     def listen(self) -> Iterator[HeldConnection]:
@@ -80,7 +95,7 @@ class Database:
             if fault is None:
                 raise
             raise fault from error
-        held = HeldConnection(self.name, conn)
+        held = HeldConnection(self.name, conn, self._timer)
         try:
             yield held
         finally:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from core.errors import UsageError
-from core.records import PHASES, JobState, NewTask, Phase
+from core.records import FINALISE_LIST, FINALISE_REST, PHASES, JobState, NewTask, Phase
 from sql import bulk
 from sql.queries import QUERIES
+from sql.recut import recut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +138,10 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
             return final
         phase = PHASES[PHASES.index(phase) + 1]
         QUERIES["enter_phase"].run(conn, job=job, phase=phase.value)
+        QUERIES["reopen_phase"].run(conn, job=job, phase=phase.value)
         if phase is Phase.FINALISE:
-            bulk.insert_tasks(conn, job, [NewTask(phase=phase, weight=0, payload={})])
+            whole = {FINALISE_LIST: [*"0123456789abcdef", FINALISE_REST]}
+            bulk.insert_tasks(conn, job, [NewTask(phase=phase, weight=1, payload=whole)])
+        recut(conn, job, phase)
         if _open(conn, job, phase):
             return phase

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from core.errors import EdbenchError, UsageError
 from core.settings import read_settings
+from monitoring.metrics.endpoint import read_endpoint
+from worker.neighbours import refuse_strange_host
 from worker.plugins import load_plugins
 from worker.run_task import handle
 from worker.supervisor import Supervisor, WorkerPlan
@@ -50,8 +52,7 @@ def make_plan(arguments: Sequence[str], env: Mapping[str, str]) -> WorkerPlan:
         name=options.name,
         handle=handle,
         grace_seconds=options.grace,
-        metrics_port=int(_number(env, "EDBENCH_METRICS_PORT", 0)),
-        metrics_address=env.get("EDBENCH_METRICS_ADDRESS") or "127.0.0.1",
+        metrics=read_endpoint(env),
     )
 
 
@@ -63,6 +64,7 @@ def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
             level=logging.getLevelName(plan.settings.log_level.upper()),
             format=f"%(asctime)s {plan.name} %(levelname)s %(message)s",
         )
+        refuse_strange_host(plan.settings)
         load_plugins(plan.settings.plugins)  # before the slots are forked
         return Supervisor(plan).run()
     except EdbenchError as error:

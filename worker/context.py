@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from core.clock import Clock, SystemClock
-from core.operations import Recorder
+from core.operations import NullRecorder, Recorder
 from core.records import Phase
 from core.settings import Settings
 from core.storage import Storage
+from monitoring.metrics.tally import Tally, own_tally
 from sql.session import Database
 
 if TYPE_CHECKING:
@@ -58,6 +59,13 @@ class SelectableRecorder(Recorder, Protocol):
         """Calls from now on belong to this job and phase."""
 
 
+class UnselectedRecorder(NullRecorder):
+    """Keeps nothing (settings.observe is off)."""
+
+    def select(self, job: uuid.UUID, phase: Phase) -> None:
+        return None
+
+
 @dataclass(slots=True, kw_only=True)
 class SlotContext:
     """One slot's process: its names, its services, its shards."""
@@ -72,5 +80,6 @@ class SlotContext:
     crumb: Breadcrumb
     scratch: Path  # this incarnation's own local directory; the supervisor removes it after a death
     shards: OpenShards
+    tally: Tally = field(default_factory=own_tally)
     clock: Clock = field(default_factory=SystemClock)
     filer_digest: str = ""  # of the emulated filer that `storage` is delayed by

@@ -1,5 +1,8 @@
 """Phase finalise: remove files that no row names, then force everything to stable storage (design §3.10).
 
+A task has a share of the fan-out folders, by the first digit of their names; the one that has FINALISE_REST among them
+sees to the index and the sync. Where there are several, they need no order: what a sweep removes is nobody's.
+
 Files without a row come from attempts that were taken over or killed. Limit: a slot that was stopped for longer
 than its lease and wakes up after this phase may still leave one such file behind.
 """
@@ -12,7 +15,7 @@ from collections.abc import Iterator
 
 from core.errors import ExceptionCode, SourceFileError
 from core.places import indexes_location, items_location
-from core.records import Layout, TaskResult
+from core.records import FINALISE_LIST, FINALISE_REST, Layout, TaskResult
 from core.storage import EntryKind
 from sql.items import locations, shard_ids
 from worker.findings import Findings
@@ -22,23 +25,26 @@ _ROWS_AT_ONCE = 5_000
 
 
 def run(work: TaskWork) -> TaskResult:
-    """Leave exactly what the database knows of, and sync the storage root's file system."""
-    _remove_items_without_row(work)
-    _remove_shards_without_row(work)
-    work.context.crumb.leave()
-    work.storage.sync_tree(work.root)
+    """Leave exactly what the database knows of in this task's share, and sync the storage root's file system."""
+    shares = set(work.claimed.payload[FINALISE_LIST])
+    _remove_items_without_row(work, b"".join(share.encode() for share in shares))
+    if FINALISE_REST in shares:
+        _remove_shards_without_row(work)
+        work.context.crumb.leave()
+        work.storage.sync_tree(work.root)
     return Findings().result()
 
 
-def _folders(work: TaskWork) -> Iterator[bytes]:
-    """The fan-out folders, relative to the storage root."""
+def _folders(work: TaskWork, digits: bytes) -> Iterator[bytes]:
+    """The fan-out folders whose names begin with one of the digits, relative to the storage root."""
     top = items_location(work.job.id)
     tops = [top]
     if work.job.options.layout is Layout.PER_WORKER:
         tops = [os.path.join(top, name) for name in _directories(work, top)]
     for folder in tops:
         for name in _directories(work, folder):
-            yield os.path.join(folder, name)
+            if name[:1] in digits:
+                yield os.path.join(folder, name)
 
 
 def _directories(work: TaskWork, relative: bytes) -> list[bytes]:
@@ -52,8 +58,8 @@ def _directories(work: TaskWork, relative: bytes) -> list[bytes]:
     return [e.name for e in entries if e.kind is EntryKind.DIRECTORY]
 
 
-def _remove_items_without_row(work: TaskWork) -> None:
-    for folder in _folders(work):
+def _remove_items_without_row(work: TaskWork, digits: bytes) -> None:
+    for folder in _folders(work, digits):
         names = [e.name for e in work.storage.scan(os.path.join(work.root, folder))]
         for start in range(0, len(names), _ROWS_AT_ONCE):
             _sweep(work, folder, names[start : start + _ROWS_AT_ONCE])

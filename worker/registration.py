@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
+from monitoring.filer.boot import boot_id
 from sql import workers
 from sql.session import Database
-from worker.processes import RunQueueMeter, cpu_seconds
+from worker.processes import RunQueueMeter, process_use
 
 SEEN_SECONDS = 2.0
 
@@ -35,17 +37,10 @@ class WorkerIdentity:
                 name=self.name,
                 host=socket.gethostname(),
                 pid=self.pid,
-                boot_id=_boot_id(),
+                boot_id=boot_id(),
                 slots=self.slots,
                 version=_version(),
             )
-
-
-def _boot_id() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return ""
 
 
 def _version() -> str:
@@ -55,15 +50,35 @@ def _version() -> str:
         return "unknown"  # run from a checkout that was not installed
 
 
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What a worker's processes have used so far, and hold."""
+
+    cpu_s: float
+    run_queue_s: float  # waiting for a processor
+    rss_bytes: int  # pages that processes share count for each
+
+
 class Effort:
-    """Processor and run-queue seconds of a worker's processes: its supervisor, the caller, and the slots."""
+    """What a worker's processes use: its supervisor, the caller, and the slots. Safe for several threads."""
 
     def __init__(self, supervisor: int) -> None:
         self._supervisor = supervisor
         self._waits = RunQueueMeter()
+        self._lock = threading.Lock()
+        self._latest = Used(0.0, 0.0, 0)
+        self._at = float("-inf")
 
-    def look(self, slots: Sequence[int]) -> tuple[float, float]:
-        """(processor, run-queue) seconds so far; the supervisor's count holds the slots that are gone."""
+    def look(self, slots: Sequence[int], *, within: float = 0.0) -> Used:
+        """What they use now, or what was found at most `within` seconds ago; the supervisor's count holds the slots
+        that are gone."""
         us = os.getpid()
-        cpu = cpu_seconds(self._supervisor, with_children=True) + sum(cpu_seconds(pid) for pid in (us, *slots))
-        return cpu, self._waits.look((self._supervisor, us, *slots))
+        with self._lock:
+            now = time.monotonic()
+            if now - self._at > within:
+                supervisor = process_use(self._supervisor, with_children=True)
+                found = [supervisor, *(process_use(pid) for pid in (us, *slots))]
+                waits = self._waits.look((self._supervisor, us, *slots))
+                self._latest = Used(sum(use.cpu_s for use in found), waits, sum(use.rss_bytes for use in found))
+                self._at = now
+            return self._latest

@@ -18,20 +18,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from prometheus_client import CollectorRegistry
-
-from core.errors import DatabaseFault, UsageError
+from core.errors import DatabaseFault
 from core.settings import Settings
 from monitoring.counters import CounterDelta, merge_deltas
 from monitoring.frames import FrameMaker
+from monitoring.host_samplers import HostSampler, HostSampling, host_samplers
 from monitoring.live import RegionReader
-from monitoring.metrics import WorkerMetrics
+from monitoring.metrics.endpoint import Endpoint
 from monitoring.sender import FrameSender
 from sql import workers
 from sql.faults import DRIVER_ERRORS
 from sql.session import Database
 from worker.deaths import Report
+from worker.exposition import WorkerExposition
 from worker.leases import LeaseKeeper
+from worker.observing import WorkerSampler
 from worker.processes import die_with_parent, is_running
 from worker.registration import SEEN_SECONDS, Effort, WorkerIdentity
 from worker.slot_table import SlotTable
@@ -66,19 +67,20 @@ class ReporterPlan:
     identity: WorkerIdentity
     previous: uuid.UUID | None  # the incarnation of a reporter that died: it is to be signed off
     table: SlotTable
-    metrics_port: int
-    metrics_address: str
+    metrics: Endpoint
 
 
 class DatabaseReporter(threading.Thread):
     """Everything for one database."""
 
-    def __init__(self, plan: ReporterPlan, database: Database, acknowledge: Connection, lock: threading.Lock) -> None:
+    def __init__(
+        self, plan: ReporterPlan, database: Database, effort: Effort, acknowledge: Connection, lock: threading.Lock
+    ) -> None:
         super().__init__(name=f"database {database.name}", daemon=True)
         self._plan = plan
         self._database = database
         self._leases = LeaseKeeper(database)
-        self._effort = Effort(plan.identity.pid)
+        self._effort = effort
         self._acknowledge = acknowledge
         self._lock = lock
         self._reports: deque[Numbered] = deque()
@@ -137,7 +139,7 @@ class DatabaseReporter(threading.Thread):
         for task, attempt in lost:
             log.info("task %d: attempt %d is not ours any more", task, attempt)
         if now >= self._seen_due:
-            self._seen([row.pid for row in rows if row.pid])
+            self._seen([row.pid for row in rows if row.pid], within=SEEN_SECONDS)
             self._seen_due = now + SEEN_SECONDS
 
     def _register(self) -> None:
@@ -158,10 +160,10 @@ class DatabaseReporter(threading.Thread):
         with self._lock:
             self._acknowledge.send(numbered.number)
 
-    def _seen(self, slots: Sequence[int]) -> None:
-        cpu, waited = self._effort.look(slots)
+    def _seen(self, slots: Sequence[int], *, within: float = 0.0) -> None:
+        used = self._effort.look(slots, within=within)
         with self._database.transaction() as conn:
-            workers.seen(conn, self._plan.identity.incarnation, cpu, waited)
+            workers.seen(conn, self._plan.identity.incarnation, used.cpu_s, used.run_queue_s)
 
     def _leave(self) -> None:
         self._seen([])
@@ -171,18 +173,17 @@ class DatabaseReporter(threading.Thread):
 
 
 class FrameWriter:
-    """What the slots' live recorders counted, once a second, to the broker and to Prometheus."""
+    """What the slots' live recorders counted, and what is observed beside, once a second, to the broker; the first
+    to Prometheus too."""
 
-    def __init__(self, plan: ReporterPlan) -> None:
+    def __init__(self, plan: ReporterPlan, effort: Effort) -> None:
         assert plan.settings.broker is not None  # the supervisor has checked
         self._readers = [RegionReader(plan.table.region(slot)) for slot in range(plan.table.slots)]
         self._maker = FrameMaker(plan.identity.name, plan.identity.incarnation)
         self._sender = FrameSender(plan.settings.broker)
-        self._metrics = WorkerMetrics(CollectorRegistry())
-        try:
-            self._metrics.start_server(plan.metrics_port, plan.metrics_address)
-        except UsageError as error:
-            log.error("%s", error)  # the work does not depend on it
+        self._sampling = HostSampling(_samplers(plan, effort))
+        self._exposition = WorkerExposition(plan.table, self._readers, self._sender)
+        self._exposition.serve(plan.metrics)
         if plan.previous is not None:
             self._collect()  # the reporter before us sent these; what it had not sent yet is lost
 
@@ -191,22 +192,30 @@ class FrameWriter:
 
     def write(self, *, last: bool = False) -> None:
         """Collect and send."""
-        deltas = self._collect()
-        self._metrics.observe(deltas)
-        frame = self._maker.frame(deltas, time.time(), last=last)
+        deltas, seen = self._collect(), self._sampling.sample()
+        self._exposition.add(deltas, seen)
+        frame = self._maker.frame(deltas, time.time(), seen, last=last)
         if frame is not None:
             self._sender.send(frame)
         if last:
             self._sender.close()
 
 
+def _samplers(plan: ReporterPlan, effort: Effort) -> list[HostSampler]:
+    if not plan.settings.observe:
+        return []
+    return [WorkerSampler(plan.identity.name, plan.table, effort), *host_samplers(plan.settings)]
+
+
 def _serve(plan: ReporterPlan, pipe: Connection) -> None:
-    lock = threading.Lock()
+    lock, effort = threading.Lock(), Effort(plan.identity.pid)
     threads = {
-        d.name: DatabaseReporter(plan, Database(d.name, d.url, application=f"edbench {plan.identity.name}"), pipe, lock)
+        d.name: DatabaseReporter(
+            plan, Database(d.name, d.url, application=f"edbench {plan.identity.name}"), effort, pipe, lock
+        )
         for d in plan.settings.databases
     }
-    frames = FrameWriter(plan)
+    frames = FrameWriter(plan, effort)
     for thread in threads.values():
         thread.start()
     due = time.monotonic()

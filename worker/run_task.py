@@ -15,6 +15,7 @@ from collections.abc import Callable
 from core.errors import DatabaseFault, ExceptionCode, StorageFault, SystemFault, TaskLost
 from core.places import job_location
 from core.records import ClaimedTask, Phase, TaskResult
+from monitoring.metrics.tally import Outcome
 from sql import jobs, ledger, states
 from sql.items import custodian_names
 from sql.session import Database
@@ -41,8 +42,10 @@ def handle(context: SlotContext, database: str, task: int) -> None:
     if claimed is None:
         return
     context.crumb.begin_task(database, claimed.job, claimed.id, claimed.attempt, claimed.phase)
+    context.tally.begin(claimed.phase)
     context.recorder.select(claimed.job, claimed.phase)
-    _attempt(context, db, claimed)
+    outcome, result = _attempt(context, db, claimed)
+    context.tally.end(claimed.phase, outcome, result)
     context.crumb.end_task()  # not in a `finally`: what escapes ends the slot, and the crumb must still say where
 
 
@@ -60,7 +63,8 @@ def _claim(context: SlotContext, db: Database, task: int) -> ClaimedTask | None:
     return None
 
 
-def _attempt(context: SlotContext, db: Database, claimed: ClaimedTask) -> None:
+def _attempt(context: SlotContext, db: Database, claimed: ClaimedTask) -> tuple[Outcome, TaskResult | None]:
+    """How it ended, and what was committed."""
     try:
         work = _prepare(context, db, claimed)
         result = BODIES[claimed.phase](work)
@@ -69,12 +73,15 @@ def _attempt(context: SlotContext, db: Database, claimed: ClaimedTask) -> None:
             work.check_source_root()  # a reader inside a handler may have met an unmounted source, not a bad file
         context.storage.sync_written()
         _finish(context, db, claimed, result, work.job.options.lease_seconds)
+        return Outcome.DONE, result
     except TaskLost as e:
         log.info("%s", e)
         context.shards.abandon(claimed.job)
+        return Outcome.LOST, None
     except SystemFault as e:
         context.shards.abandon(claimed.job)
         _give_back(db, claimed, e)
+        return Outcome.GIVEN_BACK, None
     except MemoryError:
         raise  # the slot ends and its supervisor reports where it was
     except Exception as e:
@@ -82,6 +89,7 @@ def _attempt(context: SlotContext, db: Database, claimed: ClaimedTask) -> None:
         context.shards.abandon(claimed.job)
         log.exception("task %d (%s) failed", claimed.id, claimed.phase)
         _failed(db, claimed, e)
+        return Outcome.FAILED, None
 
 
 def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWork:
@@ -94,7 +102,7 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
         wanted = job.options.filer.source
         raise StorageFault(
             f"the job runs on the emulated filer {wanted!r} and worker {context.worker} emulates another or none:"
-            f" start its workers with EDBENCH_FILER={wanted} and the same file there, then resume"
+            f" start its workers with EDBENCH_FILER={wanted} and the same file there"
         )
     context.storage.fsync = job.options.fsync
     work = TaskWork(

@@ -21,7 +21,7 @@ from core.storage import Storage
 from monitoring.live import LiveRecorder
 from sql.session import Database
 from worker import app
-from worker.context import SlotContext
+from worker.context import SlotContext, UnselectedRecorder
 from worker.indexes.publisher import OpenShards
 from worker.processes import die_with_parent, limit_slot
 from worker.slot_table import RowWriter, SlotTable
@@ -61,7 +61,8 @@ def preload(modules: Iterable[str]) -> None:
 
 def make_context(plan: SlotPlan) -> SlotContext:
     """The slot's services; nothing connects before its first use."""
-    recorder = LiveRecorder(plan.table.region(plan.slot))
+    recorder = LiveRecorder(plan.table.region(plan.slot)) if plan.settings.observe else UnselectedRecorder()
+    tally = plan.table.tally(plan.slot)
     filer = emulated_filer(plan.settings)
     return SlotContext(
         settings=plan.settings,
@@ -69,14 +70,17 @@ def make_context(plan: SlotPlan) -> SlotContext:
         slot=plan.slot,
         incarnation=plan.incarnation,
         databases={
-            d.name: Database(d.name, d.url, application=f"edbench {plan.worker}/{plan.slot}")
-            for d in plan.settings.databases
+            d.name: Database(
+                d.name, d.url, application=f"edbench {plan.worker}/{plan.slot}", timer=tally.transaction_timer(number)
+            )
+            for number, d in enumerate(plan.settings.databases)
         },
         recorder=recorder,
         storage=Storage(recorder, filer=filer),
         crumb=RowWriter(plan.table, plan.slot, os.getpid(), plan.incarnation),
         scratch=plan.scratch,
         shards=OpenShards(plan.scratch),
+        tally=tally,
         filer_digest="" if filer is None else filer.digest,
     )
 

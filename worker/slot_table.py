@@ -3,8 +3,8 @@
 One row a slot says what the slot is doing; only the slot writes it, and only its supervisor once the slot is dead.
 A row has two copies and a sequence number; an update fills the copy that is not current, then makes it current by
 one aligned 8-byte store of the sequence. So the row of a slot that was killed at any instruction is whole, and a
-reader that sees the same sequence before and after has not read a torn one. Behind the rows lies, for each slot,
-the region of its live recorder.
+reader that sees the same sequence before and after has not read a torn one. Behind the rows lie, for each slot,
+the region of its live recorder and its tally.
 
 The memory is anonymous and made before the first fork: it outlives every slot and leaves nothing behind.
 """
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from core.records import PHASES, Phase
 from monitoring.live import REGION_BYTES
+from monitoring.metrics.tally import Tally, tally_bytes
 
 # sequence, pid, incarnation, database, job, task, attempt, phase, has item, item, deadline
 _FIELDS = struct.Struct("@Qq16sq16sqqqq16sd")
@@ -64,7 +65,9 @@ class SlotTable:
         self.slots = slots
         self._databases = tuple(databases)
         self._regions_at = slots * _ROW_BYTES
-        self._map = mmap.mmap(-1, self._regions_at + slots * REGION_BYTES)
+        self._tallies_at = self._regions_at + slots * REGION_BYTES
+        self._tally_bytes = tally_bytes(len(self._databases))
+        self._map = mmap.mmap(-1, self._tallies_at + slots * self._tally_bytes)
         self._memory = memoryview(self._map)
         self._words = self._memory[: self._regions_at].cast("Q")
         for slot in range(slots):
@@ -74,6 +77,16 @@ class SlotTable:
         """The slot's memory for `monitoring.live`."""
         start = self._regions_at + slot * REGION_BYTES
         return self._memory[start : start + REGION_BYTES]
+
+    def tally(self, slot: int) -> Tally:
+        """What the slot's tasks came to; one for each process that looks at it."""
+        start = self._tallies_at + slot * self._tally_bytes
+        return Tally(self._memory[start : start + self._tally_bytes])
+
+    @property
+    def databases(self) -> tuple[str, ...]:
+        """Names by number, as rows and tallies refer to them."""
+        return self._databases
 
     def clear(self, slot: int) -> None:
         """Nobody has the row any more; only for a slot that is dead."""

@@ -20,6 +20,7 @@ from types import FrameType
 
 from core.errors import UsageError
 from core.settings import Settings
+from monitoring.metrics.endpoint import NOWHERE, Endpoint
 from worker.deaths import Circumstances, Report, describe, judge
 from worker.processes import STOPPED_STATES, oom_kills, process_state, thread_count
 from worker.registration import WorkerIdentity
@@ -45,8 +46,7 @@ class WorkerPlan:
     name: str  # unique among the workers that run
     handle: Handle
     grace_seconds: float = 10.0  # that a running task gets when the worker is asked to stop
-    metrics_port: int = 0  # 0: no Prometheus endpoint
-    metrics_address: str = "127.0.0.1"  # where it listens
+    metrics: Endpoint = NOWHERE  # where it answers Prometheus
     preloaded: tuple[str, ...] = PRELOADED  # modules that slots share
 
 
@@ -175,6 +175,7 @@ class Supervisor:
         how = Circumstances(asked=watched.asked, killed=watched.killed, overdue=watched.overdue, out_of_memory=oom)
         report = judge(row, status, how) if row.pid == watched.pid else None
         self._table.clear(watched.slot)
+        self._table.tally(watched.slot).slot_died()
         if not watched.asked or report is not None:
             log.warning(
                 "slot %d (process %d) ended with %s%s", watched.slot, watched.pid, describe(status), _for_people(report)
@@ -235,8 +236,7 @@ class Supervisor:
             ),
             previous=previous,
             table=self._table,
-            metrics_port=self._plan.metrics_port,
-            metrics_address=self._plan.metrics_address,
+            metrics=self._plan.metrics,
         )
         self._reporter = fork_into(lambda parent: run_reporter(plan, theirs, parent), self._let_go)
         self._reporter_due = now + 1.0

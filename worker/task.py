@@ -65,13 +65,13 @@ class TaskWork:
             identity = self.storage.root_identity(self.job.source)
         except StorageFault as e:
             raise StorageFault(
-                f"the source {display_name(self.job.source)} is gone ({os.strerror(e.errno)}); mount it and resume",
+                f"the source {display_name(self.job.source)} is gone ({os.strerror(e.errno)}); mount it",
                 errno=e.errno,
             ) from e
         if not same_root(identity, (self.job.source_device, self.job.source_inode)):
             raise StorageFault(
                 f"the source {display_name(self.job.source)} is not the directory the job was created over "
-                "(is it mounted?); mount it and resume"
+                "(is it mounted?); mount it"
             )
 
 

@@ -9,16 +9,21 @@ SELECT pg_advisory_xact_lock(%(key)s);
 SELECT id FROM job WHERE id = ANY(%(jobs)s::uuid[]);
 
 -- name: add_calls
--- Rows of frames; those stored already (a frame that came twice) and those of deleted jobs are left out.
-INSERT INTO call_second (job, incarnation, second, phase, op, calls, bytes, errors, total_ns, max_ns, histogram)
-SELECT f.* FROM unnest(
-    %(job)s::uuid[], %(incarnation)s::uuid[], %(second)s::bigint[], %(phase)s::text[], %(op)s::smallint[],
-    %(calls)s::bigint[], %(bytes)s::bigint[], %(errors)s::bigint[], %(total_ns)s::bigint[], %(max_ns)s::bigint[],
-    %(histogram)s::bytea[]
-) AS f (job, incarnation, second, phase, op, calls, bytes, errors, total_ns, max_ns, histogram)
-WHERE EXISTS (SELECT FROM job WHERE job.id = f.job)
-ORDER BY f.job, f.incarnation, f.second, f.phase, f.op
-ON CONFLICT DO NOTHING;
+-- Rows of frames; those stored already (a frame that came twice) and those of deleted jobs are left out. Gives the
+-- seconds, by job and incarnation, that were new.
+WITH stored AS (
+    INSERT INTO call_second (job, incarnation, second, phase, op, calls, bytes, errors, total_ns, max_ns, histogram)
+    SELECT f.* FROM unnest(
+        %(job)s::uuid[], %(incarnation)s::uuid[], %(second)s::bigint[], %(phase)s::text[], %(op)s::smallint[],
+        %(calls)s::bigint[], %(bytes)s::bigint[], %(errors)s::bigint[], %(total_ns)s::bigint[], %(max_ns)s::bigint[],
+        %(histogram)s::bytea[]
+    ) AS f (job, incarnation, second, phase, op, calls, bytes, errors, total_ns, max_ns, histogram)
+    WHERE EXISTS (SELECT FROM job WHERE job.id = f.job)
+    ORDER BY f.job, f.incarnation, f.second, f.phase, f.op
+    ON CONFLICT DO NOTHING
+    RETURNING job, incarnation, second
+)
+SELECT DISTINCT job::text, incarnation::text, second FROM stored;
 
 -- name: frames_stored
 -- Each worker's latest frame; numbers skipped since the one before count as lost. Frames seen before change nothing.
@@ -37,7 +42,7 @@ WHERE worker.incarnation = g.incarnation;
 
 -- name: call_rows
 -- Every stored second of a job, for merging its histograms.
-SELECT phase, op, calls, bytes, errors, max_ns, histogram FROM call_second WHERE job = %(job)s;
+SELECT phase, op, calls, bytes, errors, total_ns, max_ns, histogram FROM call_second WHERE job = %(job)s;
 
 -- name: calls_per_second
 -- A job's calls over time, all workers together.

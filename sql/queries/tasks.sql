@@ -147,3 +147,12 @@ WHERE id IN (
 -- name: notify
 -- Wake the queue manager when this transaction commits.
 SELECT pg_notify('edbench_tasks', '');
+
+-- name: pending_payloads
+-- The pending tasks of a phase with what they are to do, at most so many; for a phase that has just begun.
+SELECT id, weight, payload FROM task
+WHERE job = %(job)s AND phase = %(phase)s AND state = 'pending' ORDER BY id LIMIT %(limit)s;
+
+-- name: recut_task
+-- A pending task has less to do from now on.
+UPDATE task SET weight = %(weight)s, payload = %(payload)s::jsonb WHERE id = %(task)s AND state = 'pending';

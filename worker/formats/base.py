@@ -68,7 +68,8 @@ class Child:
     A `stream` is read to its end by the caller before the next child is asked for; reading it may raise
     DocumentError, which then belongs to this child (and makes it a failed child if no byte was usable).
     `error` marks a child that the format announces but whose bytes cannot be had: it gets a row with the
-    exception (an emitted child), unless `emit` is False (then it counts as failed).
+    exception (an emitted child), unless `emit` is False (then it counts as failed). Beside `data` it says that these
+    are damaged, and what there is of them stays.
     """
 
     name: bytes  # as the format stores it, undecoded where it is bytes; b"" if it has none

@@ -32,14 +32,17 @@ class EmlHandler(LeafHandler):
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Every leaf part that is not body text, decoded, attached messages included, in order. Raises `truncated`
-        at the end when the outermost multipart has no closing boundary, `corrupt` when there is no header."""
+        at the end when the outermost multipart has no closing boundary, `corrupt` when there is no header. A part
+        whose encoding is damaged comes with what can be read and the error `corrupt`."""
         message = _open(source, limits)
         for position, leaf in enumerate(message.child_parts()):
+            damage = leaf.damage()
             yield Child(
                 name=child_name(leaf, position),
                 kind=Kind.ATTACHMENT,
                 ordinal=position,
                 data=leaf.content(),
+                error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
                 media_type=leaf.media_type,
             )
         if message.truncated:

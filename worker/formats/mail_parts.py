@@ -25,6 +25,7 @@ from worker.formats.mail_headers import (
 
 MAX_DEPTH = 64  # multiparts inside one another; a deeper one is a leaf, so nothing of it is lost
 _DELIMITER_REST = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
+_SPACE = b"\r\n \t"
 _BODY_TYPES = ("text/plain", "text/html")
 
 
@@ -84,6 +85,12 @@ class MailPart:
         if encoding in (b"x-uuencode", b"uuencode", b"x-uue", b"uue"):
             return decode_uu(raw)
         return raw
+
+    def damage(self) -> str | None:
+        """What was lost when the bytes were decoded; None where nothing was, as far as the encoding can tell."""
+        if not self.encoding.startswith(b"base64"):
+            return None
+        return base64_damage(self.data[self.start : self.end])
 
 
 class Message:
@@ -186,6 +193,21 @@ def decode_base64(raw: bytes) -> bytes:
         head, pad, rest = rest.partition(b"=")
         out += from_base64(head)
     return out
+
+
+def base64_damage(raw: bytes) -> str | None:
+    """What is wrong with base64 so that the decoded bytes are not what was encoded; None when it is sound.
+
+    Missing padding loses nothing, and what follows the padding is a mailing list's as a rule.
+    """
+    head, pad, _ = raw.partition(b"=")
+    foreign = head.translate(None, BASE64_ALPHABET + _SPACE)
+    if foreign:
+        return f"{len(foreign)} characters in it are not base64"
+    digits = len(head) - sum(head.count(c) for c in _SPACE)
+    if digits % 4 == 1:
+        return "its base64 ends in the middle of a byte"
+    return "its base64 is padded where no padding can be" if pad and digits % 4 == 0 else None
 
 
 def decode_uu(raw: bytes) -> bytes:

@@ -97,5 +97,8 @@ class IndexReader(Protocol):
     def count(self, query: str) -> int:
         """Number of matching documents, ghosts included."""
 
+    def body(self, item: uuid.UUID, owner: str) -> str | None:
+        """The text that this owner indexed of an item; None when the shard has no such document."""
+
     def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
         """(item, owner) of every document in the shard."""

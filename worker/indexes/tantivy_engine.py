@@ -172,6 +172,14 @@ class TantivyReader:
     def count(self, query: str) -> int:
         return int(getattr(self._searcher.search(self._parse(query), 1), "count", 0) or 0)
 
+    def body(self, item: uuid.UUID, owner: str) -> str | None:
+        query = tantivy.Query.term_query(self._index.schema, "item", item.hex)
+        for _, address in self._searcher.search(query, _BATCH, count=False).hits:
+            document = self._searcher.doc(address)
+            if document["owner"][0] == owner:
+                return str(document.get_first("body") or "")
+        return None
+
     def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
         everything = tantivy.Query.all_query()
         for offset in range(0, self._searcher.num_docs, _BATCH):

@@ -159,6 +159,13 @@ class WhooshReader:
         with self._on_filer():
             return sum(1 for _ in self._searcher.docs_for_query(parsed))
 
+    def body(self, item: uuid.UUID, owner: str) -> str | None:
+        with self._on_filer():  # the item is stored and not indexed: look through all
+            for _, stored in self._searcher.reader().iter_docs():
+                if stored["item"] == item.hex and stored["owner"] == owner:
+                    return str(stored.get("body", ""))
+        return None
+
     def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
         with self._on_filer():
             for _, stored in self._searcher.reader().iter_docs():

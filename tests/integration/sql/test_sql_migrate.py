@@ -7,11 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from core.errors import UsageError
-from sql.migrate import alembic_config, migrate
+from sql.migrate import migrate, revisions
 from sql.models import metadata
 from sql.session import Database
+from sql.upgrade import alembic_config
 
 
 def _empty(database: Database) -> None:
@@ -63,5 +65,12 @@ def test_a_newer_schema_is_refused(database: Database) -> None:
 
 def test_the_location_may_hold_a_percent_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     """Promise: the checkout may lie at a path with spaces and percent signs."""
-    monkeypatch.setattr("sql.migrate.MIGRATIONS", "/a b/100%/migrations")
+    monkeypatch.setattr("sql.upgrade.MIGRATIONS", "/a b/100%/migrations")
     assert alembic_config().get_main_option("script_location") == "/a b/100%/migrations"
+
+
+def test_files_are_named_after_their_revisions() -> None:
+    """Promise: the revisions read off the file names, at every start, are Alembic's own in its order."""
+    scripts = ScriptDirectory.from_config(alembic_config())
+    assert revisions() == [script.revision for script in scripts.walk_revisions()][::-1]
+    assert revisions()[-1] == scripts.get_current_head()

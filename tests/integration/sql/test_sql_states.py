@@ -44,7 +44,7 @@ def test_a_job_goes_through_its_phases(hands: Any) -> None:
     hands.finish(hands.take(job))
     assert _do(hands, states.advance, job) is Phase.FINALISE
     final = hands.take(job)
-    assert (final.phase, final.payload) == (Phase.FINALISE, {})
+    assert (final.phase, final.payload) == (Phase.FINALISE, {"folders": [*"0123456789abcdef", ""]})
     hands.finish(final)
     assert _do(hands, states.advance, job) is JobState.COMPLETED
     assert _state(hands, job) == ("completed", "finalise")

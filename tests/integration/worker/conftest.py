@@ -19,6 +19,7 @@ from kombu.exceptions import OperationalError
 from core.celery_app import TASK_NAME, make_app, queue_name
 from core.records import ROOT_CUSTODIAN, Custodian, JobOptions, NewTask, Phase
 from core.settings import DatabaseAddress, Settings
+from monitoring.metrics.endpoint import NOWHERE, Endpoint
 from sql import jobs, ledger
 from sql.session import Database
 
@@ -106,7 +107,12 @@ class Bench:
         return states == {"done"}
 
     def start(
-        self, name: str = "w1", slots: int = 1, grace: float = 10.0, memory_mb: int = 1024
+        self,
+        name: str = "w1",
+        slots: int = 1,
+        grace: float = 10.0,
+        memory_mb: int = 1024,
+        metrics: Endpoint = NOWHERE,
     ) -> subprocess.Popen[bytes]:
         """A worker; returns once it has registered."""
         settings = Settings(
@@ -119,7 +125,9 @@ class Bench:
         with (self.scratch / f"{name}.log").open("ab") as log:
             worker = subprocess.Popen(
                 [sys.executable, str(_HARNESS), name, str(slots), str(grace)],
-                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(_ROOT), **settings.environment()},
+                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(_ROOT)}
+                | settings.environment()
+                | metrics.environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -17,6 +17,8 @@ from core.errors import TaskLost
 from core.operations import Op
 from core.records import TaskResult
 from core.settings import read_settings
+from monitoring.metrics.endpoint import read_endpoint
+from monitoring.metrics.tally import Outcome
 from sql import ledger
 from worker.context import SlotContext
 from worker.supervisor import Supervisor, WorkerPlan
@@ -49,6 +51,7 @@ def handle(context: SlotContext, database: str, task: int) -> None:
         return
     payload = claimed.payload
     context.crumb.begin_task(database, claimed.job, task, claimed.attempt, claimed.phase)
+    context.tally.begin(claimed.phase)
     context.recorder.select(claimed.job, claimed.phase)
     context.recorder.record(Op.OPEN, 0, 5_000, 0, 0, 0)
     (context.scratch / "left-behind").write_bytes(b"x")
@@ -59,11 +62,14 @@ def handle(context: SlotContext, database: str, task: int) -> None:
     if first and payload.get("where") != "between":
         act(context, payload["do"], payload)
     context.crumb.leave()
+    outcome = Outcome.DONE
     try:
         with db.transaction() as conn:
             ledger.finish(conn, claimed, TaskResult())
     except TaskLost:
         logging.getLogger("harness").warning("lost task %d", task)
+        outcome = Outcome.LOST
+    context.tally.end(claimed.phase, outcome)
     context.crumb.end_task()
 
 
@@ -71,5 +77,12 @@ if __name__ == "__main__":
     name, slots, grace = sys.argv[1:]
     logging.basicConfig(format=f"%(asctime)s {name} %(process)d %(levelname)s %(message)s")
     settings = dataclasses.replace(read_settings(os.environ), slots=int(slots))
-    plan = WorkerPlan(settings=settings, name=name, handle=handle, grace_seconds=float(grace), preloaded=())
+    plan = WorkerPlan(
+        settings=settings,
+        name=name,
+        handle=handle,
+        grace_seconds=float(grace),
+        metrics=read_endpoint(os.environ),
+        preloaded=(),
+    )
     sys.exit(Supervisor(plan).run())

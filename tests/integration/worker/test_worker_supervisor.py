@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import socket
 import subprocess
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.errors import ExceptionCode
+from monitoring.metrics.endpoint import Endpoint
 
 
 def _slot_pids(bench: Any, worker: subprocess.Popen[bytes]) -> list[int]:
     """The slots among the worker's children: the reporter is the one with threads."""
+    return [pid for pid in _children(worker) if _threads(pid) == 1]
+
+
+def _children(worker: subprocess.Popen[bytes]) -> list[int]:
     path = Path(f"/proc/{worker.pid}/task/{worker.pid}/children")
-    pids = [int(p) for p in path.read_text().split()] if path.exists() else []
-    return [pid for pid in pids if _threads(pid) == 1]
+    return [int(p) for p in path.read_text().split()] if path.exists() else []
 
 
 def _threads(pid: int) -> int:
@@ -205,7 +212,7 @@ def test_a_slot_killed_from_outside_is_replaced(bench: Any) -> None:
 def test_a_dead_reporter_is_replaced(bench: Any) -> None:
     """When the reporter is killed, another one registers as a new incarnation and signs off the old one."""
     worker = bench.start()
-    pids = [int(p) for p in Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()]
+    pids = _children(worker)
     (slot,) = bench.until(lambda: _slot_pids(bench, worker))
     (reporter,) = set(pids) - {slot}
     os.kill(reporter, signal.SIGKILL)
@@ -214,3 +221,30 @@ def test_a_dead_reporter_is_replaced(bench: Any) -> None:
     bench.tasks({"do": "abort"})
     bench.until(bench.done)
     assert len(bench.rows("SELECT * FROM death")) == 1
+
+
+def test_metrics_outlive_slots_and_reporter(bench: Any) -> None:
+    """A task that dies with its slot is counted as that, and a new reporter goes on from the counts so far."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        endpoint = Endpoint(probe.getsockname()[1])
+
+    def ended(outcome: str) -> float | None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{endpoint.port}/metrics", timeout=5) as reply:
+                text = reply.read().decode()
+        except OSError:
+            return None
+        found = re.search(rf'^edbench_tasks_total{{outcome="{outcome}",phase="walk"}} (.*)$', text, re.M)
+        return float(found.group(1)) if found else None
+
+    bench.tasks({"do": "abort"}, {"do": "nothing"})
+    worker = bench.start(metrics=endpoint)
+    bench.until(bench.done)
+    bench.until(lambda: ended("done") == 2)
+    assert ended("died") == 1
+    (reporter,) = set(_children(worker)) - set(_slot_pids(bench, worker))
+    os.kill(reporter, signal.SIGKILL)
+    bench.until(lambda: len(bench.rows("SELECT 1 FROM worker")) == 2)
+    bench.until(lambda: ended("done") == 2)
+    assert ended("died") == 1

@@ -13,6 +13,7 @@ from email.mime.text import MIMEText
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unpacking import make_mail, unpack
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, TextState
@@ -227,6 +228,40 @@ def test_file_names(header: bytes, name: str) -> None:
 def test_base64_with_junk(raw: bytes, decoded: bytes) -> None:
     """Junk, missing padding, several padded blocks and footers behind the data."""
     assert decode_base64(raw) == decoded
+
+
+@pytest.mark.parametrize(
+    ("coded", "said"),
+    [
+        (b"QUJDREVG", None),
+        (b"QUJD\r\n REVG\n", None),
+        (b"QUI=\n-- \nyour mailing list\n", None),
+        (b"QUI", None),
+        (b"", None),
+        (b"QUJD\x00\xff!!REVG", "4 characters in it are not base64"),
+        (b"QUJDR", "ends in the middle"),
+        (b"QUJD=REVG", "no padding can be"),
+    ],
+)
+def test_a_damaged_attachment_is_named_and_keeps_what_can_be_read(coded: bytes, said: str | None) -> None:
+    """An attachment whose base64 lost something gets an exception of its own; sound and merely untidy ones do not."""
+    head = b"From: a@b.example\nContent-Type: application/pdf; name=x.pdf\nContent-Transfer-Encoding: base64\n\n"
+    (child,) = children(head + coded)
+    assert child.data == decode_base64(coded)
+    assert (child.error is None) == (said is None)
+    if child.error is not None:
+        assert child.error.code is ExceptionCode.CORRUPT
+        assert said is not None
+        assert said in child.error.detail
+
+
+def test_the_exception_is_the_attachments_and_not_the_messages() -> None:
+    """The row of the attachment is there with its exception; the message itself is sound."""
+    mail = make_mail("s", attachments={"a.bin": bytes(60), "b.bin": bytes(range(60))})
+    found = unpack(b"m.eml", mail.replace(b"AAAAAAAA", b"AAA\x01\x02\x03AA", 1))
+    assert found.codes("m.eml", "a.bin") == ["corrupt"]
+    assert found.codes("m.eml", "b.bin") == found.codes("m.eml") == []
+    assert found.count("m.eml") == (None, 2, 0, False)
 
 
 def test_uuencode() -> None:

@@ -13,11 +13,11 @@ def test_options_win_over_the_environment() -> None:
     """--slots and --grace take precedence; without them the variables hold, then the defaults."""
     env = {**_ENV, "EDBENCH_SLOTS": "3", "EDBENCH_GRACE_S": "7", "EDBENCH_METRICS_PORT": "9100"}
     plan = make_plan(["--name", "w9"], env)
-    assert (plan.name, plan.settings.slots, plan.grace_seconds, plan.metrics_port) == ("w9", 3, 7.0, 9100)
+    assert (plan.name, plan.settings.slots, plan.grace_seconds, plan.metrics.port) == ("w9", 3, 7.0, 9100)
     plan = make_plan(["--slots", "2", "--grace", "0.5"], env)
     assert (plan.settings.slots, plan.grace_seconds) == (2, 0.5)
     plan = make_plan([], _ENV)
-    assert (plan.settings.slots, plan.grace_seconds, plan.metrics_port) == (4, 10.0, 0)
+    assert (plan.settings.slots, plan.grace_seconds, plan.metrics.port) == (4, 10.0, 0)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,15 @@ import sys
 import time
 from collections.abc import Callable
 
-from worker.processes import RunQueueMeter, cpu_seconds, is_running, oom_kills, process_state, thread_count
+from worker.processes import (
+    ProcessUse,
+    RunQueueMeter,
+    is_running,
+    oom_kills,
+    process_state,
+    process_use,
+    thread_count,
+)
 
 
 def _until(look: Callable[[], bool]) -> None:
@@ -40,11 +48,13 @@ def test_a_process_is_running_unless_it_is_stopped_or_dead() -> None:
 
 def test_processor_time_of_a_waited_child_goes_to_its_parent() -> None:
     """What a dead slot used is not lost: the supervisor's own count has it."""
-    before = cpu_seconds(os.getpid(), with_children=True)
+    before = process_use(os.getpid(), with_children=True)
     code = "import time\nwhile time.process_time() < 0.3: pass"
     subprocess.run([sys.executable, "-S", "-c", code], check=True)
-    assert cpu_seconds(os.getpid(), with_children=True) - before > 0.25
-    assert cpu_seconds(2**22 + 1) == 0
+    after = process_use(os.getpid(), with_children=True)
+    assert after.cpu_s - before.cpu_s > 0.25
+    assert after.rss_bytes > 1_000_000
+    assert process_use(2**22 + 1) == ProcessUse(0.0, 0)
 
 
 def test_the_run_queue_meter_only_grows() -> None:

@@ -1,0 +1,140 @@
+"""Observes a database and its jobs once a second while a job is not at rest (kinds queue, progress and database).
+
+In a thread and on a connection of its own: whatever goes wrong here, tasks are dispatched as before.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection
+
+from core.errors import DatabaseFault
+from core.records import Phase, TaskState
+from queue_manager.metrics import DatabaseNumbers, QueueSample
+from sql.faults import DRIVER_ERRORS
+from sql.queries import QUERIES
+from sql.session import Database
+
+EVERY_SECONDS = 1.0
+SHARE = 1 / 30  # of a processor that a kind of look may take: with a million tasks to count there is one less often
+_SIZE_SECONDS = 30.0  # how often the database is asked for its size
+_TIMEOUT_MS = 20_000
+_LAST_SECONDS = 3.0  # that the end waits for the last look
+
+log = logging.getLogger(__name__)
+
+
+class Paced:
+    """Something that is done once a second, or less often when it takes long."""
+
+    def __init__(self, look: Callable[[Connection, Sequence[uuid.UUID]], None]) -> None:
+        self._look = look
+        self._due = 0.0
+
+    def look(self, conn: Connection, jobs: Sequence[uuid.UUID], *, anyway: bool) -> None:
+        """Do it if it is due, or `anyway`."""
+        began = time.monotonic()
+        if began < self._due and not anyway:
+            return
+        self._look(conn, jobs)
+        took = time.monotonic() - began
+        self._due = began + took / SHARE if took > SHARE * EVERY_SECONDS else 0.0
+
+
+class Observer:
+    """The looks at one database. `numbers` get what Prometheus is told of it."""
+
+    def __init__(self, database: Database, numbers: DatabaseNumbers) -> None:
+        self._database = database
+        self._numbers = numbers
+        self._size_due = 0.0
+        self._queue, self._progress = Paced(self._observe_queue), Paced(self._observe_progress)
+        self._fault = ""
+
+    def look(self) -> None:
+        """Once, if a job is not at rest, or has only just come to it: its last state is observed too.
+
+        A fault of the database is told once, and tried again at the next look.
+        """
+        try:
+            with self._database.transaction() as conn:
+                conn.exec_driver_sql(f"SET LOCAL statement_timeout = {_TIMEOUT_MS}")
+                self._observe(conn)
+        except (DatabaseFault, *DRIVER_ERRORS) as error:
+            fault = " ".join(str(error).split())[:300]
+            if fault != self._fault:
+                log.warning("database %s is not observed: %s", self._database.name, fault)
+            self._fault = fault
+        else:
+            self._fault = ""
+
+    def _observe(self, conn: Connection) -> None:
+        found = QUERIES["jobs_to_observe"].run(conn).all()
+        if not found:
+            self._numbers.queue = ()
+            return
+        jobs = sorted(row.id for row in found)
+        ending = any(row.at_rest for row in found)
+        self._observe_database(conn)
+        self._queue.look(conn, jobs, anyway=ending)
+        self._progress.look(conn, jobs, anyway=ending)
+
+    def _observe_database(self, conn: Connection) -> None:
+        now = time.monotonic()
+        size = now >= self._size_due
+        self._size_due = now + _SIZE_SECONDS if size else self._size_due
+        row: dict[str, Any] = (
+            QUERIES["observe_database"].run(conn, database=self._database.name, size=size).scalar_one()
+        )
+        self._numbers.server = row
+
+    def _observe_queue(self, conn: Connection, jobs: Sequence[uuid.UUID]) -> None:
+        rows = QUERIES["observe_queue"].run(conn, database=self._database.name, jobs=[str(j) for j in jobs]).scalars()
+        self._numbers.queue = [
+            QueueSample(
+                phase=Phase(row["phase"]),
+                tasks={state: row[state.value] for state in TaskState if state is not TaskState.DONE},
+                oldest_pending_seconds=float(row["oldest_pending_s"]),
+            )
+            for row in rows
+        ]
+
+    def _observe_progress(self, conn: Connection, jobs: Sequence[uuid.UUID]) -> None:
+        QUERIES["observe_progress"].run(conn, database=self._database.name, jobs=[str(j) for j in jobs])
+
+
+@contextmanager
+def observing(database: Database, numbers: DatabaseNumbers) -> Iterator[None]:
+    """Observe in a thread while the block lasts and this queue manager is the active one; a last look at its end."""
+    own = Database(database.name, database.url, application="edbench observer", pool_size=1)
+    stop, observer = threading.Event(), Observer(own, numbers)
+
+    def run() -> None:
+        active = False
+        while not stop.wait(_until_middle(time.time())):
+            active = numbers.active
+            if active:
+                observer.look()
+        if active:
+            observer.look()
+        own.dispose()
+
+    thread = threading.Thread(target=run, name=f"observer {database.name}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(_LAST_SECONDS)
+
+
+def _until_middle(now: float) -> float:
+    """Seconds to the middle of the next second: there, no two looks fall into one and none into no second."""
+    return EVERY_SECONDS - (now - 0.5) % EVERY_SECONDS

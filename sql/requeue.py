@@ -1,0 +1,97 @@
+"""Going over a finished job's exceptions again: what is taken out of it, and the tasks that bring it back."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from core.errors import UsageError
+from core.records import JobOptions, JobState, NewTask, Phase
+from sql import bulk
+from sql.queries import QUERIES
+
+_DIRECTORY = "inode/directory"  # media type of the item that stands for a directory that could not be listed
+_FILE_COST = 4_096  # of a task's weight, beside the file's bytes
+
+
+def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | None = None) -> int:
+    """Take out every loose file that has an exception (of one code, if given) or holds something that has one, with
+    everything inside it, and make tasks that process it again; how many loose files these are.
+
+    The job is paused then, to be resumed. Call it in a durable transaction. Raises UsageError when the job did not
+    complete with exceptions, or no such exception can be gone over again.
+    """
+    row = QUERIES["lock_job"].run(conn, job=job).one_or_none()
+    state = None if row is None else JobState(row.state)
+    if state is not JobState.COMPLETED_WITH_EXCEPTIONS:
+        raise UsageError(
+            f"job {job} is {state or 'not there'}; only one that completed with exceptions has any to requeue"
+        )
+    roots = QUERIES["requeue_roots"].run(conn, job=job, code=code).all()
+    if not roots:
+        what = "exceptions that could go away" if code is None else f"exceptions {code} that could go away"
+        raise UsageError(f"job {job} has no {what}")
+    directories = [root for root in roots if root.media_type == _DIRECTORY]
+    phase = Phase.WALK if directories else Phase.EXPAND
+    _take_out(conn, job, [root.id for root in roots], two_pass=not options.single_pass)
+    tasks = [_walk(root) for root in directories]
+    tasks += _expand([root for root in roots if root.media_type != _DIRECTORY], options)
+    bulk.insert_tasks(conn, job, tasks)
+    QUERIES["requeue_job"].run(conn, job=job, phase=phase.value)
+    return len(roots)
+
+
+def requeued_files(conn: Connection, job: uuid.UUID) -> int:
+    """How many loose files of the job were gone over again so far."""
+    return int(QUERIES["requeued_files"].run(conn, job=job).scalar_one())
+
+
+def _take_out(conn: Connection, job: uuid.UUID, roots: Sequence[uuid.UUID], *, two_pass: bool) -> None:
+    gone = QUERIES["requeue_remove"].run(conn, job=job, roots=list(roots)).one()
+    QUERIES["requeue_correction"].run(
+        conn,
+        job=job,
+        phase=Phase.EXPAND.value,
+        requeued=len(roots),
+        items=gone.items,
+        raw_bytes=gone.raw_bytes,
+        extracted_bytes=gone.extracted_bytes,
+    )
+    if two_pass:
+        QUERIES["requeue_correction"].run(
+            conn, job=job, phase=Phase.INDEX.value, requeued=0, items=gone.texts, raw_bytes=0, extracted_bytes=0
+        )
+
+
+def _text(path: Any) -> str:
+    return base64.b64encode(bytes(path)).decode("ascii")
+
+
+def _walk(root: Any) -> NewTask:
+    payload = {"custodian": root.custodian, "directories": [_text(root.path)], "files_only": False}
+    return NewTask(phase=Phase.WALK, weight=1, payload=payload)
+
+
+def _expand(roots: Sequence[Any], options: JobOptions) -> Iterator[NewTask]:
+    """Batches as the walk phase cuts them, each of one custodian."""
+    batch: list[Any] = []
+    nbytes = 0
+    for root in roots:
+        full = len(batch) >= options.batch_files or nbytes + root.bytes > options.batch_bytes
+        if batch and (full or root.custodian != batch[0].custodian):
+            yield _batch(batch, nbytes)
+            batch, nbytes = [], 0
+        batch.append(root)
+        nbytes += root.bytes
+    if batch:
+        yield _batch(batch, nbytes)
+
+
+def _batch(roots: Sequence[Any], nbytes: int) -> NewTask:
+    files = [[_text(root.path), root.bytes, root.mtime_ns or 0] for root in roots]
+    payload = {"custodian": roots[0].custodian, "files": files}
+    return NewTask(phase=Phase.EXPAND, weight=nbytes + _FILE_COST * len(files), payload=payload)

@@ -1,0 +1,109 @@
+"""queue_manager.observer over a real ledger."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.records import JobState, Phase, TaskState
+from queue_manager.metrics import DatabaseNumbers
+from queue_manager.observer import Observer, Paced
+from sql import states
+from sql.session import Database
+
+pytestmark = pytest.mark.services
+
+
+def observed(database: Database) -> dict[str, list[Any]]:
+    sql = 'SELECT kind, source, job, "values" FROM observation ORDER BY second'
+    out: dict[str, list[Any]] = {}
+    with database.transaction() as conn:
+        for row in conn.exec_driver_sql(sql):
+            out.setdefault(row.kind, []).append(row)
+    return out
+
+
+def test_a_running_job_is_observed_and_an_idle_database_is_not(
+    database: Database, create_job: Callable[..., uuid.UUID]
+) -> None:
+    """Queue, progress and the database's own counters, with the numbers that Prometheus gets."""
+    numbers = DatabaseNumbers()
+    observer = Observer(database, numbers)
+    observer.look()
+    assert observed(database) == {}
+    job = create_job(5)
+    with database.transaction() as conn:
+        conn.exec_driver_sql("UPDATE task SET state = 'dispatched', dispatched_at = now() WHERE weight = 4")
+    observer.look()
+    found = observed(database)
+    assert {kind: len(rows) for kind, rows in found.items()} == {"queue": 1, "progress": 1, "database": 1}
+    (queue,) = found["queue"]
+    assert (queue.source, queue.job) == ("db1", job)
+    assert (queue.values["pending"], queue.values["dispatched"], queue.values["running"]) == (4, 1, 0)
+    progress = found["progress"][0].values
+    assert (progress["open"], progress["done"], progress["weight_open"], progress["phase"]) == (5, 0, 10, "walk")
+    assert found["database"][0].job is None
+    assert found["database"][0].values["commits"] > 0
+    assert found["database"][0].values["db_bytes"] > 1_000_000
+    assert numbers.server["commits"] == found["database"][0].values["commits"]
+    assert numbers.tasks()[Phase.WALK, TaskState.PENDING] == 4
+
+
+def test_a_job_that_has_just_ended_is_observed_once_more(
+    database: Database, create_job: Callable[..., uuid.UUID]
+) -> None:
+    """So that the last point has what it came to; after that nothing is written."""
+    job = create_job(0)
+    with database.transaction() as conn:
+        while not isinstance(states.advance(conn, job), JobState):
+            conn.exec_driver_sql("UPDATE task SET state = 'done', items = 7 WHERE job = %(job)s", {"job": job})
+    observer = Observer(database, DatabaseNumbers())
+    observer.look()
+    assert observed(database)["progress"][0].values["phase"] == "finalise"
+    with database.transaction() as conn:
+        conn.exec_driver_sql("UPDATE job SET finished_at = finished_at - interval '1 minute'")
+        conn.exec_driver_sql("DELETE FROM observation")
+    observer.look()
+    assert observed(database) == {}
+
+
+def test_a_fault_is_told_once_and_raises_nothing(database: Database, caplog: pytest.LogCaptureFixture) -> None:
+    """Dispatching goes on without it."""
+    gone = Database("db1", database.url.replace("/test_", "/missing_"))
+    observer = Observer(gone, DatabaseNumbers())
+    for _ in range(3):
+        observer.look()
+    assert len(caplog.records) == 1
+    with database.transaction() as conn:
+        conn.exec_driver_sql("ALTER TABLE observation RENAME TO elsewhere")
+    broken = Observer(database, DatabaseNumbers())
+    with database.transaction() as conn:
+        conn.exec_driver_sql("ALTER TABLE job RENAME TO other")
+    broken.look()
+    assert len(caplog.records) == 2
+
+
+def test_what_takes_long_is_done_less_often(
+    database: Database, create_job: Callable[..., uuid.UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counting a million tasks takes a bounded share of a processor, and the end of a job is seen all the same."""
+    create_job(1)
+    now = [100.0]
+    looks: list[float] = []
+
+    def slow(_conn: object, _jobs: object) -> None:
+        looks.append(now[0])
+        now[0] += 0.5
+
+    monkeypatch.setattr("queue_manager.observer.time.monotonic", lambda: now[0])
+    paced = Paced(slow)
+    with database.transaction() as conn:
+        for _ in range(40):
+            paced.look(conn, [], anyway=False)
+            now[0] += 1.0
+        assert len(looks) <= 3
+        paced.look(conn, [], anyway=True)
+    assert looks[-1] == now[0] - 0.5

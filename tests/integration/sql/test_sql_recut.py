@@ -1,0 +1,63 @@
+"""Tasks of a phase are cut finer when there are too few of them for the slots that live."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from core.records import NewTask, Phase, TaskResult
+from sql import states, workers
+from sql.recut import TASKS_A_SLOT
+
+
+def _worker(hands: Any, slots: int) -> None:
+    with hands.database.transaction() as conn:
+        workers.register(
+            conn, incarnation=uuid.uuid4(), name="w1", host="h", pid=1, boot_id="b", slots=slots, version="v"
+        )
+
+
+def _index_tasks(hands: Any, *batches: tuple[int, list[str]]) -> list[tuple[int, dict[str, Any]]]:
+    """Enter phase index with these batches; what is pending then."""
+    job = hands.create(1)
+    follow_on = tuple(NewTask(phase=Phase.INDEX, weight=w, payload={"custodian": 3, "items": i}) for w, i in batches)
+    hands.finish(hands.take(job), TaskResult(follow_on=follow_on))
+    with hands.database.transaction(durable=True) as conn:
+        assert states.advance(conn, job) is Phase.INDEX
+    rows = hands.rows("SELECT weight, payload FROM task WHERE state = 'pending' AND job = %(job)s", job=job)
+    return [(row.weight, row.payload) for row in rows]
+
+
+def _entries(prefix: str, count: int) -> list[str]:
+    return [f"{prefix}{n}" for n in range(count)]
+
+
+def test_few_batches_become_enough_for_every_slot(hands: Any) -> None:
+    """Promise: nothing is lost or doubled, the heavier batch gives more parts, and each part knows its custodian."""
+    _worker(hands, 4)
+    tasks = _index_tasks(hands, (3_000, _entries("a", 400)), (1_000, _entries("b", 400)))
+    assert TASKS_A_SLOT * 4 <= len(tasks) <= TASKS_A_SLOT * 4 + 2
+    assert sorted(e for _, p in tasks for e in p["items"]) == sorted(_entries("a", 400) + _entries("b", 400))
+    assert {p["custodian"] for _, p in tasks} == {3}
+    heavy = [p for _, p in tasks if p["items"][0].startswith("a")]
+    assert len(heavy) == 3 * (len(tasks) - len(heavy))
+    assert all(abs(len(p["items"]) * len(heavy) - 400) <= len(heavy) for p in heavy)
+
+
+def test_small_batches_and_enough_batches_stay(hands: Any) -> None:
+    """Promise: a task is not cut below what makes it worth its commit, and large jobs keep their batches."""
+    _worker(hands, 4)
+    assert len(_index_tasks(hands, (10, _entries("a", 20)))) == 1
+    enough = [(100, _entries(f"{n}-", 100)) for n in range(TASKS_A_SLOT * 4)]
+    assert len(_index_tasks(hands, *enough)) == len(enough)
+
+
+def test_finalise_is_shared_out(hands: Any) -> None:
+    """Promise: every fan-out folder is swept by one task, and one of them, no more, does what is to be done once."""
+    _worker(hands, 4)
+    job = hands.create(0)
+    with hands.database.transaction(durable=True) as conn:
+        assert states.advance(conn, job) is Phase.FINALISE
+    shares = [row.payload["folders"] for row in hands.rows("SELECT payload FROM task WHERE job = %(job)s", job=job)]
+    assert len(shares) > 4
+    assert sorted(s for share in shares for s in share) == sorted([*"0123456789abcdef", ""])
