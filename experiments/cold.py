@@ -18,6 +18,8 @@ from experiments.corpus import regular_files
 from experiments.residency import advise_drop, drop_everything, residency
 
 NOT_DROPPED = "not dropped: caches of the filer itself, of its disks, and of other hosts"
+# What would help on several clients, if an experiment had them: each has a page cache of its own.
+ONE_KERNEL = "read by the client that wrote them: all workers of an experiment share one kernel and its page cache"
 # A share of resident bytes up to this counts as cold: when the index phase begins, slots read again what was dropped
 # a moment before.
 _STAYS = 0.05

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,6 +60,16 @@ def compare(results: Sequence[Result], *, force: bool) -> Comparison:
         ),
         rows=_rows(results),
     )
+
+
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """Plain data, as `edbench compare --json` prints it."""
+    return {
+        "results": [{"run_id": r.run_id, "verdict": r.verdict} for r in comparison.results],
+        "differences": list(comparison.differences),
+        "disclosed": list(comparison.disclosed),
+        "points": [dataclasses.asdict(row) for row in comparison.rows],
+    }
 
 
 def differences(first: Result, other: Result, number: int) -> list[str]:

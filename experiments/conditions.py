@@ -26,12 +26,19 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def configuration(
-    settings: Settings, options: JobOptions, filer: FilerModel | None, *, cold: bool, shard: bool, copies: bool
+    settings: Settings,
+    options: JobOptions,
+    filer: FilerModel | None,
+    *,
+    cluster: str,
+    cold: bool,
+    shard: bool,
+    copies: bool,
 ) -> dict[str, Any]:
     """What must be the same for two results to be compared; storage, host and the points' own numbers are not in it."""
     return {
         "edbench": version("edbench"),
-        "cluster": "embedded",
+        "cluster": cluster,
         "index_engine": settings.index_engine,
         "index_io": "built on scratch, then published through the storage layer",
         "passes": 1 if options.single_pass else 2,
@@ -90,12 +97,20 @@ def place(path: Path) -> dict[str, Any]:
 
 
 def database_places(directories: Mapping[str, Path], storage: Path) -> list[dict[str, Any]]:
-    """Where the databases' files lie, and whether that is the file system under test."""
+    """Where the databases' files lie, and whether that is the file system under test; None where we may not look."""
     under_test = os.stat(storage).st_dev
-    out = []
+    out: list[dict[str, Any]] = []
     for name, directory in directories.items():
-        found = place(directory)
-        out.append({"name": name, "on_storage_under_test": found["device"] == under_test, **found})
+        try:
+            found = place(directory)
+        except OSError as error:
+            found = {
+                "path": str(directory),
+                "label": f"not to be looked at from here: {error.strerror}",
+                "device": None,
+            }
+        on_it = None if found["device"] is None else found["device"] == under_test
+        out.append({"name": name, "on_storage_under_test": on_it, **found})
     return out
 
 

@@ -14,12 +14,12 @@ from core.errors import StorageFault, UsageError
 from core.filer import load_filer
 from experiments import conditions as said
 from experiments.base import Experiment, Findings
-from experiments.cold import NOT_DROPPED, cache_state
+from experiments.cold import NOT_DROPPED, ONE_KERNEL, cache_state
 from experiments.corpus import Corpus, look_at
 from experiments.laboratory import Laboratory, Notes, Order, null_or_reason
-from experiments.memory import client_memory
 from experiments.null_storage import PLACE
 from experiments.result import SCHEMA, Point, Result, Run, write_result
+from experiments.site import Machine
 from experiments.statistics import METHOD, estimate
 from experiments.verdict import Caches, labels_of, limits_of, verdict_of, warnings_of
 
@@ -35,7 +35,7 @@ def conduct(experiment: Experiment, order: Order) -> tuple[Result, Path]:
     if not settings.embedded:
         raise UsageError(
             "an experiment starts databases and workers of its own for every run;"
-            " unset EDBENCH_DATABASES, EDBENCH_BROKER and EDBENCH_CLUSTER"
+            " unset EDBENCH_DATABASES and EDBENCH_BROKER, and run it on the host, not in a container"
         )
     refuse_own_output(order.source, settings)
     load_filer(settings.filer)  # it is there and makes sense
@@ -47,13 +47,16 @@ def conduct(experiment: Experiment, order: Order) -> tuple[Result, Path]:
     run_id = _run_id(experiment.kind, order.load.clock)
     try:
         points = experiment.prepare()
-        with null_or_reason(corpus, points, order.load) as (null, no_pair):
-            laboratory = Laboratory(order, run_id, null)
+        with (
+            order.site.taken() as machine,
+            null_or_reason(corpus, points, order.load, order.site) as (null, no_pair),
+        ):
+            laboratory = Laboratory(order, run_id, null, machine)
             laboratory.notes.no_pair = no_pair
             findings = experiment.run(laboratory)
     finally:
         experiment.clean_up()
-    result = _result(experiment.kind, run_id, order, corpus, findings, laboratory.notes)
+    result = _result(experiment.kind, run_id, order, corpus, findings, laboratory.notes, machine)
     directory = settings.storage / RESULTS / run_id
     write_result(result, directory)
     return result, directory
@@ -87,10 +90,12 @@ def points_of(findings: Findings) -> tuple[Point, ...]:
     return tuple(out)
 
 
-def _result(kind: str, run_id: str, order: Order, corpus: Corpus, findings: Findings, notes: Notes) -> Result:
+def _result(
+    kind: str, run_id: str, order: Order, corpus: Corpus, findings: Findings, notes: Notes, machine: Machine
+) -> Result:
     points = points_of(findings)
     filer = load_filer(order.settings.filer)
-    caches = Caches(client_bytes=client_memory(), filer_bytes=order.filer_cache)
+    caches = Caches(client_bytes=machine.memory_bytes, filer_bytes=order.filer_cache)
     labels = labels_of(points, emulated=filer.choice.label if filer else None, cached=caches.hold(points))
     where = storage_label(order.settings.storage, read_mounts())
     return Result(
@@ -101,16 +106,26 @@ def _result(kind: str, run_id: str, order: Order, corpus: Corpus, findings: Find
         verdict=verdict_of(kind, points, labels, where, findings.knee),
         labels=labels,
         warnings=warnings_of(points, no_pair=notes.no_pair, missed=notes.missed),
-        conditions=_conditions(order, corpus, points[0].repeats[0], caches, notes),
+        conditions=_conditions(order, corpus, points[0].repeats[0], caches, notes, machine),
         points=points,
         knee=findings.knee,
     )
 
 
-def _conditions(order: Order, corpus: Corpus, run: Run, caches: Caches, notes: Notes) -> dict[str, Any]:
+def _conditions(
+    order: Order, corpus: Corpus, run: Run, caches: Caches, notes: Notes, machine: Machine
+) -> dict[str, Any]:
     settings, load = order.settings, order.load
     filer = load_filer(settings.filer)
-    config = said.configuration(settings, load.options, filer, cold=load.cold, shard=load.shard, copies=load.copies)
+    config = said.configuration(
+        settings,
+        load.options,
+        filer,
+        cluster=order.site.cluster,
+        cold=load.cold,
+        shard=load.shard,
+        copies=load.copies,
+    )
     return {
         "configuration": config,
         "configuration_hash": said.configuration_hash(config),
@@ -123,18 +138,19 @@ def _conditions(order: Order, corpus: Corpus, run: Run, caches: Caches, notes: N
             "filer_cache_bytes": caches.filer_bytes,
             "drops": [drop.to_json() for drop in notes.drops],
             "not_dropped": NOT_DROPPED if load.cold else "nothing was dropped",
+            "index_batches": ONE_KERNEL,
         },
         "storage": said.place(settings.storage),
         "source": said.place(corpus.root),
         "databases": notes.databases,
         "emulated_filer": said.emulated(filer),
         "null_storage": {"paired": notes.no_pair is None, "place": str(PLACE), "why_not": notes.no_pair},
-        "hosts": [said.host()],
+        "hosts": machine.hosts,
         "versions": notes.versions,
         "clock_offset_s": notes.offsets,  # by run: the database's clock less this host's
         "samples_missed": notes.missed,
         "order": order.order,
         "statistics": METHOD,
-        "fresh": "every run: new database servers, an empty storage root of its own, everything synced before",
+        "fresh": order.site.fresh,
         "latencies": "closed-loop: a slot makes its next call after the last has returned",
     }

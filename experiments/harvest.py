@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from experiments.decode import decode
 from experiments.points import PointRun
-from experiments.processes import processors
-from experiments.result import Run, Series
+from experiments.result import ContainerUse, Run, Series
 from experiments.series import (
     activity,
     filer_use,
@@ -18,17 +18,19 @@ from experiments.series import (
 )
 
 
-def harvest(run: PointRun, repeat: int, order: int) -> Run:
-    """Everything but the paired run on null storage, which comes later. Raises DatabaseFault."""
+def harvest(run: PointRun, repeat: int, order: int, processors: int) -> Run:
+    """Everything but the paired run on null storage, which comes later; `processors` of the workers' host.
+
+    Raises DatabaseFault.
+    """
     times = read_times(run.handles)
     calls = read_calls(run.handles, times)
     spans = read_spans(run.handles, times)
     offset = run.offsets[0][run.handles[0].database.name]
     cpu_s, run_queue_s = used_between(run.samples.workers, times, offset)
-    busy, passed = used_between(run.samples.host, times, offset)
+    busy, passed = used_between(run.samples.host, times, offset) if run.samples.host else (0.0, 0.0)
     first, last = first_and_last_done(spans)
     elapsed = float(run.result["elapsed_s"])
-    available = processors()
     return Run(
         repeat=repeat,
         order=order,
@@ -37,20 +39,21 @@ def harvest(run: PointRun, repeat: int, order: int) -> Run:
         elapsed_s=elapsed,
         gb_per_hour_raw=float(run.result["gb_per_hour_raw"]),
         gb_per_hour_discovered=float(run.result["gb_per_hour_discovered"]),
-        worker_cpu=round(cpu_s / (elapsed * available), 4) if elapsed else 0.0,
+        worker_cpu=round(cpu_s / (elapsed * processors), 4) if elapsed else 0.0,
         run_queue_s=round(run_queue_s, 3),
         call_time_s=round(calls.seconds, 3),
         run_queue_share=round(run_queue_s / calls.seconds, 4) if calls.seconds else None,
         first_done_s=first,
         last_done_s=last,
         null_elapsed_s=None,
+        containers=tuple(decode(ContainerUse, one) for one in run.containers),
         host_cpu=round(busy / passed, 4) if passed else None,
         latency=calls.latency,
         series=Series(
             calls_per_second=calls.per_second,
             database_activity=activity(run.samples, times),
             queue_depth=queue_depth(run.samples, times, offset),
-            worker_cpu=worker_cpu(run.samples, times, offset, available),
+            worker_cpu=worker_cpu(run.samples, times, offset, processors),
             latency_stages=calls.stages,
             tasks=spans,
             filer=filer_use(run.filer, times, offset),

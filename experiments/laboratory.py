@@ -17,8 +17,9 @@ from experiments.conditions import database_places
 from experiments.corpus import Corpus
 from experiments.harvest import harvest
 from experiments.null_storage import NullStorage, no_room, null_storage
-from experiments.points import Ground, PointRun, Workload, run_point
+from experiments.points import PointRun, Workload, run_point
 from experiments.result import Run
+from experiments.site import Ground, Machine, Site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,7 @@ class Order:
     load: Workload
     filer_cache: int  # bytes that the filer itself can cache, as declared
     order: str  # how the points are ordered, in words
+    site: Site
 
 
 @dataclass(slots=True)
@@ -47,8 +49,9 @@ class Notes:
 class Laboratory:
     """A `Measure`."""
 
-    def __init__(self, order: Order, run_id: str, null: NullStorage | None) -> None:
+    def __init__(self, order: Order, run_id: str, null: NullStorage | None, machine: Machine) -> None:
         self.notes = Notes()
+        self._processors = machine.processors
         self._order = order
         self._id = run_id
         self._null = null
@@ -58,8 +61,8 @@ class Laboratory:
         order = self._order
         name = f"{self._id}/{self._done:03d}"
         ground = Ground(settings=order.settings, storage=order.settings.storage, source=order.source)
-        with run_point(spec, name, ground, order.load) as done:
-            run = harvest(done, repeat, self._done)
+        with run_point(order.site, spec, name, ground, order.load) as done:
+            run = harvest(done, repeat, self._done, self._processors)
             self._note(done)
         if self._null is not None:
             run = dataclasses.replace(run, null_elapsed_s=self._on_null(spec, f"{name}-null", self._null))
@@ -72,8 +75,9 @@ class Laboratory:
     def _on_null(self, spec: PointSpec, name: str, null: NullStorage) -> float:
         """Elapsed seconds of the same point in memory, without an emulated filer."""
         settings = dataclasses.replace(self._order.settings, filer="none")
-        ground = Ground(settings=settings, storage=null.storage, source=null.source)
-        with run_point(spec, name, ground, dataclasses.replace(self._order.load, cold=False)) as done:
+        ground = Ground(settings=settings, storage=null.storage, source=null.source, binds=(null.directory,))
+        warm = dataclasses.replace(self._order.load, cold=False)
+        with run_point(self._order.site, spec, name, ground, warm) as done:
             return float(done.result["elapsed_s"])
 
     def _note(self, done: PointRun) -> None:
@@ -81,24 +85,25 @@ class Laboratory:
         notes.drops += done.drops
         notes.missed += done.samples.missed
         notes.offsets.append({"run": self._done, "start": done.offsets[0], "end": done.offsets[1]})
-        notes.databases = database_places(done.database_directories, self._order.settings.storage)
+        notes.databases = database_places(done.database_files, self._order.settings.storage)
         notes.versions = done.result["versions"]
 
 
 @contextlib.contextmanager
 def null_or_reason(
-    corpus: Corpus, points: Sequence[PointSpec], load: Workload
+    corpus: Corpus, points: Sequence[PointSpec], load: Workload, site: Site
 ) -> Iterator[tuple[NullStorage | None, str | None]]:
     """Null storage for the largest of the points, or None and why there is none."""
     jobs = 1 if load.shard else max(point.databases for point in points)
-    reason = no_room(corpus, jobs)
+    reason = site.no_null() or no_room(corpus, jobs)
     with contextlib.ExitStack() as stack:
         null = None
         if reason is None:
             try:
                 null = stack.enter_context(null_storage(corpus))
+                site.hand_over(null.directory)
             except StorageFault as fault:
-                reason = str(fault)
+                null, reason = None, str(fault)
         if reason is not None:
             load.say(f"no pairs on null storage: {reason}")
         yield null, reason

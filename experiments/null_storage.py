@@ -33,6 +33,7 @@ _SHARE = 0.6  # of free memory that may be taken
 class NullStorage:
     """A copy of the corpus and room for storage roots, in memory."""
 
+    directory: Path  # that holds both
     source: PreparedSource
     storage: Path
 
@@ -62,16 +63,16 @@ def null_storage(corpus: Corpus, place: Path = PLACE) -> Iterator[NullStorage]:
             shutil.copytree(corpus.root, copied, symlinks=True, copy_function=_copy)
         except (OSError, shutil.Error) as error:
             raise StorageFault(f"the corpus cannot be copied to {directory}: {str(error)[:300]}") from error
-        yield NullStorage(prepare_source(Storage(NullRecorder()), copied), directory / "storage")
+        yield NullStorage(directory, prepare_source(Storage(NullRecorder()), copied), directory / "storage")
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
 def _clear_up(place: Path) -> None:
-    """Remove what killed commands of this user left: it would hold memory for ever."""
+    """Remove what killed commands of this user left (root: of anybody): it would hold memory for ever."""
     for left in place.glob(f"{_PREFIX}*-*"):
         pid = left.name.removeprefix(_PREFIX).partition("-")[0]
-        if pid.isdigit() and not psutil.pid_exists(int(pid)) and left.lstat().st_uid == os.geteuid():
+        if pid.isdigit() and not psutil.pid_exists(int(pid)) and os.geteuid() in (0, left.lstat().st_uid):
             shutil.rmtree(left, ignore_errors=True)
 
 

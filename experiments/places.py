@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,13 +20,15 @@ from core.settings import Settings
 
 FOLDER = "experiments"
 
+Owner = tuple[int, int]  # user and group
+
 
 @contextlib.contextmanager
-def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settings]:
+def fresh_place(settings: Settings, storage: Path, name: str, owner: Owner | None = None) -> Iterator[Settings]:
     """Settings with an empty scratch below the user's and an empty storage root below `storage`.
 
-    Both are removed at the end, except after a failure, whose logs and files are left to be looked at. Raises
-    StorageFault when they cannot be made.
+    The storage root belongs to `owner`, or to us. Both are removed at the end, except after a failure, whose logs and
+    files are left to be looked at. Raises StorageFault when they cannot be made.
     """
     scratch = settings.scratch / FOLDER / name
     root = storage / FOLDER / name
@@ -35,6 +38,8 @@ def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settin
             if directory != settings.scratch:
                 directory.chmod(0o711)  # PostgreSQL's user has to pass through under root
         root.mkdir(parents=True)
+        if owner is not None:
+            os.chown(root, *owner)
     except OSError as error:
         raise StorageFault(f"no place for a run in {scratch} and {root}: {error}", errno=error.errno or 0) from error
     os.sync()
@@ -44,6 +49,23 @@ def fresh_place(settings: Settings, storage: Path, name: str) -> Iterator[Settin
         _remove(scratch, root)
         raise
     _remove(scratch, root)
+
+
+@contextlib.contextmanager
+def empty_beside(directory: Path, name: str) -> Iterator[Path]:
+    """An empty directory beside another, owned and closed as that one, removed at the end. Raises StorageFault."""
+    made = directory.with_name(f"{directory.name}-{name.replace('/', '-')}")
+    try:
+        like = directory.stat()
+        made.mkdir(mode=0o700)
+        os.chown(made, like.st_uid, like.st_gid)
+        made.chmod(stat.S_IMODE(like.st_mode))
+    except OSError as error:
+        raise StorageFault(f"no place for a fresh database in {made}: {error}", errno=error.errno or 0) from error
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 def _remove(scratch: Path, root: Path) -> None:

@@ -11,28 +11,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from controller.databases import JobHandle, open_databases
-from controller.filer import filer_choice, watched_filer
+from controller.databases import JobHandle
+from controller.filer import filer_choice
 from controller.group_results import group_result
 from controller.groups import Group, GroupPlan, create_discovery_group
 from controller.jobs import create_discovery_job
 from controller.progress import Snapshot
 from controller.results import job_result
-from controller.run import Crew, Outcome, judge, run_all_to_rest
+from controller.run import Outcome, judge, run_all_to_rest
 from controller.source import PreparedSource
 from core.clock import Clock
 from core.errors import Interrupted, RunFailed
 from core.operations import NullRecorder
 from core.records import JobOptions
-from core.services import embedded_services
-from core.services.place import Home, postgres_place
 from core.settings import Settings
 from core.storage import Storage
 from experiments.base import PointSpec
 from experiments.cold import Drop, drop
 from experiments.offset import clock_offset
-from experiments.places import fresh_place
 from experiments.sampler import Sampler, Samples
+from experiments.site import Ground, Site, Stand
 from sql.jobs import get_job
 from sql.session import Database
 
@@ -52,15 +50,6 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
-    """What a run stands on: the storage under test, or null storage."""
-
-    settings: Settings  # no services attached; scratch and filer as they are to be used
-    storage: Path  # directory on the storage under test
-    source: PreparedSource
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PointRun:
     """A run and all it left, read while its databases were still there by `harvest`."""
 
@@ -69,40 +58,28 @@ class PointRun:
     result: dict[str, Any]
     handles: Sequence[JobHandle]
     samples: Samples
+    containers: Sequence[Mapping[str, Any]]  # what each used; empty where there are none
     filer: Sequence[tuple[float, dict[str, dict[str, float]]]]  # the emulated filer's stations, by this host's clock
     offsets: tuple[dict[str, float], dict[str, float]]  # database → its clock less this host's, start and end
     drops: tuple[Drop, ...]
-    database_directories: Mapping[str, Path]  # where each server keeps its files
+    database_files: Mapping[str, Path]  # where each server keeps its files
 
 
 @contextmanager
-def run_point(spec: PointSpec, name: str, ground: Ground, load: Workload) -> Iterator[PointRun]:
+def run_point(site: Site, spec: PointSpec, name: str, ground: Ground, load: Workload) -> Iterator[PointRun]:
     """Runs the point; inside the block its databases are still up. `name` is unique to the run.
 
     Raises UsageError, SystemFault, RunFailed when it does not complete, Interrupted.
     """
-    with fresh_place(ground.settings, ground.storage, name) as place:
-        names = [f"db{n}" for n in range(1, spec.databases + 1)]
-        with embedded_services(place, databases=names, slots=spec.workers * spec.slots) as attached:
-            databases = open_databases(attached)
-            try:
-                yield _run(spec, attached, databases, ground.source, load)
-            finally:
-                for database in databases:
-                    database.dispose()
+    with site.stand(spec, name, ground, load.env) as stand:
+        yield _run(spec, stand, ground.source, load)
 
 
-def _run(
-    spec: PointSpec,
-    settings: Settings,
-    databases: Sequence[Database],
-    source: PreparedSource,
-    load: Workload,
-) -> PointRun:
+def _run(spec: PointSpec, stand: Stand, source: PreparedSource, load: Workload) -> PointRun:
+    settings, databases = stand.settings, stand.databases
     started_at = load.clock.now()
     before = {database.name: clock_offset(database) for database in databases}
     group, handles = _create(spec, settings, databases, source, load)
-    crew = Crew(settings=settings, ours=True, workers=spec.workers, slots=spec.slots, env=load.env)
     drops: list[Drop] = []
 
     def drop_now(when: str) -> None:
@@ -111,9 +88,8 @@ def _run(
 
     drop_now("before")  # copies of the source, if any, are there by now, and no worker yet
     at_index = partial(drop_now, "index") if load.cold else None
-    with watched_filer(settings) as filer, Sampler(handles, at_index=at_index) as seen:
-        watched_at = load.clock.now()
-        outcomes = run_all_to_rest(handles, crew, load.clock, load.show, load.say)
+    with stand.watch() as filer, Sampler(handles, stand.meter, at_index=at_index) as seen:
+        outcomes = run_all_to_rest(handles, stand.crew, load.clock, load.show, load.say)
         beside = filer.figures()
     complete = all(outcome.calls_complete for outcome in outcomes)
     _refuse(outcomes, handles)
@@ -122,17 +98,18 @@ def _run(
     else:
         result = job_result(handles[0], settings, calls_complete=complete)
     _judge(spec, result)
-    readings = [(watched_at + at, stations) for at, stations in beside.get("filer", {}).pop("series", [])]
+    readings = [(filer.began + at, stations) for at, stations in beside.get("filer", {}).pop("series", [])]
     return PointRun(
         spec=spec,
         started_at=started_at,
         result=result | beside,
         handles=handles,
         samples=seen.samples,
+        containers=stand.containers(),
         filer=readings,
         offsets=(before, {database.name: clock_offset(database) for database in databases}),
         drops=tuple(drops),
-        database_directories={d.name: postgres_place(Home(settings.scratch), d.name) for d in databases},
+        database_files=stand.database_files,
     )
 
 

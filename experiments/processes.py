@@ -20,9 +20,8 @@ def processors() -> int:
 def host_seconds() -> tuple[float, float]:
     """Processor seconds that the whole host was busy, and those that passed, since it was started."""
     times = psutil.cpu_times()
-    idle = times.idle + getattr(times, "iowait", 0.0)
-    total = sum(getattr(times, name, 0.0) for name in ("user", "system", "nice", "irq", "softirq", "steal")) + idle
-    return total - idle, total
+    busy = sum(getattr(times, name, 0.0) for name in ("user", "system", "nice", "irq", "softirq", "steal"))
+    return busy, busy + times.idle + getattr(times, "iowait", 0.0)
 
 
 class WorkerMeter:

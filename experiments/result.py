@@ -65,6 +65,21 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerUse:
+    """What one container used from the start of the queue manager to the end of the work."""
+
+    name: str
+    service: str
+    cpu_s: float
+    memory_peak_bytes: int  # of samples, without page cache
+    block_read_bytes: int | None  # None where nobody tells; I/O on a network filer is in it from "processes" only
+    block_write_bytes: int | None
+    network_received_bytes: int
+    network_sent_bytes: int
+    block_source: str | None = None  # who tells: the engine, the control group, or the processes' own accounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One run of a point on the storage under test."""
 
@@ -84,7 +99,8 @@ class Run:
     null_elapsed_s: float | None  # the paired run on null storage; None where there is no pair
     latency: dict[str, Latency]  # over the whole run, by op label
     series: Series
-    host_cpu: float | None = None  # share of all the host's processors that were busy, with whatever, 0…1
+    host_cpu: float | None = None  # share of all the host's processors that were busy, with whatever, 0…1; None: remote
+    containers: tuple[ContainerUse, ...] = ()  # of the run; empty where the workers ran as processes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

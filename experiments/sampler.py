@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from typing import Self
 from controller.databases import JobHandle
 from core.errors import DatabaseFault
 from core.records import Phase
-from experiments.processes import WorkerMeter, host_seconds
+from experiments.site import Meter
 from sql.queries import QUERIES
 from sql.session import Database
 
@@ -41,6 +40,7 @@ class Sampler:
     def __init__(
         self,
         handles: Sequence[JobHandle],
+        meter: Meter,
         *,
         at_index: Callable[[], None] | None = None,
     ) -> None:
@@ -50,7 +50,7 @@ class Sampler:
             for h in handles
         ]
         self._at_index = at_index
-        self._meter = WorkerMeter(os.getpid())
+        self._meter = meter
         self._failure: Exception | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
@@ -65,6 +65,7 @@ class Sampler:
     ) -> None:
         self._stop.set()
         self._thread.join()
+        self._meter.close()
         for database, _ in self._jobs:
             database.dispose()
         if self._failure is not None and error is None:
@@ -105,10 +106,12 @@ class Sampler:
         return row.phase, row.pending, row.dispatched, row.running
 
     def _look(self) -> None:
-        self.samples.workers.append((time.time(), *self._meter.read()))
-        self.samples.host.append((time.time(), *host_seconds()))
+        host = self._meter.host()
+        if host is not None:
+            self.samples.host.append((time.time(), *host))
         depth = [0, 0, 0]
         try:
+            self.samples.workers.append(self._meter.workers())
             for database, job in self._jobs:
                 with database.transaction() as conn:
                     now = QUERIES["activity_now"].run(conn).one()

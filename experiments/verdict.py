@@ -7,15 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from controller.rates import duration
+from controller.timeline.thresholds import CACHE_FACTOR, CACHED, CPU_SHARE, LIMITED, RUN_QUEUE_SHARE
 from experiments.result import Knee, Point, Run
 from experiments.statistics import interval_text
 
 NULL_FACTOR = 1.3  # elapsed under so many times null storage's: the storage hardly mattered
-CPU_SHARE = 0.80  # of all processors, by the workers
-RUN_QUEUE_SHARE = 0.10  # of the time inside storage calls
-CACHE_FACTOR = 3  # discovered bytes under so many times what caches can hold
-CACHED = "CACHED: not a storage result"
-LIMITED = "GENERATOR-LIMITED"
 
 RECOMMENDED_REPEATS = 5
 RECOMMENDED_SECONDS = 600.0

@@ -6,6 +6,18 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
+from core.errors import UsageError
+
+COMPOSE = "compose"
+CLUSTERS = ("embedded", COMPOSE)
+
+
+class Tended(Protocol):
+    """Something that is kept running."""
+
+    def check(self) -> None:
+        """Raises SystemFault with the reason when a part of it will not stay up."""
+
 
 class Cluster(Protocol):
     """One queue manager and some workers that are kept running. Use it as a context manager."""
@@ -32,3 +44,12 @@ class Cluster(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop."""
+
+
+def chosen_cluster(env: Mapping[str, str], option: str | None = None) -> str:
+    """`embedded` or `compose`: the option, else EDBENCH_CLUSTER; raises UsageError for anything else."""
+    chosen = option or env.get("EDBENCH_CLUSTER") or CLUSTERS[0]
+    if chosen not in CLUSTERS:
+        name = "--cluster" if option else "EDBENCH_CLUSTER"
+        raise UsageError(f"{name} is {chosen!r}; it can be {' or '.join(CLUSTERS)}")
+    return chosen

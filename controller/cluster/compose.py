@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self
 
 from docker.models.containers import Container
 
 from controller.cluster.container_stats import StatsSampler
-from controller.cluster.containers import Project, engine_faults, environment_of, host_name, number_of, remove
-from controller.versions import own_version, refuse_other_versions
-from core.errors import SystemFault, UsageError
+from controller.cluster.containers import Differences, Project, environment_of, number_of, remove
+from controller.cluster.filer_container import COMMAND, watching_container
+from controller.cluster.run_containers import refuse_experiment
+from controller.cluster.sight import check_storage, refuse_unseen_filer
+from controller.cluster.tending import Tender, wait_for_workers
+from controller.filer import Watch, watched_filer
+from core.errors import UsageError
 from core.settings import Settings
 from sql.session import Database
-from sql.workers import WorkerRow, list_workers
 
-START_SECONDS = 90.0  # for the workers to register
 SCALE_GRACE_SECONDS = 60.0
-LOOK_SECONDS = 2.0  # between two looks at the containers
-STARTS_ALLOWED = 5  # of one container, while a job runs
-_POLL_SECONDS = 0.2
 _PARALLEL = 8
+FILER_WATCH = "filer-watch"
 _TENDED = ("queue_manager", "worker")
 
 
@@ -52,14 +51,13 @@ class ComposeCluster:
         self._settings = settings
         self._databases = databases
         self._wanted = workers
-        self._slots = slots
+        # What the workers are to have; those that have something else are replaced.
+        self._said = {"EDBENCH_FILER": settings.filer} | ({} if slots is None else {"EDBENCH_SLOTS": str(slots)})
         self._say = say
         self._project = Project(env)
         self._sampler = StatsSampler(self._project.containers)
         self._sampling = False
-        self._starts: dict[str, int] = {}  # by us, by the container's name
-        self._restarts: dict[str, int] = {}  # by the engine, when we first looked
-        self._next_look = 0.0
+        self._tender = Tender(self._tended)
         self._lock = threading.Lock()
 
     @property
@@ -75,14 +73,15 @@ class ComposeCluster:
     def start(self) -> None:
         """Bring the workers that are wanted, and wait for them.
 
-        Raises UsageError when the system does not run, sees another storage root or is of another version, SystemFault
-        when a container will not stay up.
+        Raises UsageError when the system does not run, an experiment has it, it sees another storage root or is of
+        another version, SystemFault when a container will not stay up.
         """
-        self._check_storage(self._settings.storage)
+        refuse_experiment(self._project)
+        refuse_unseen_filer(self._settings)
+        check_storage(self._project, self._settings.storage)
         self.scale(self._wanted if self._wanted is not None else self.workers)
-        for container in self._tended():
-            self._restarts[str(container.name)] = int(container.attrs.get("RestartCount", 0))
-        self._wait_for_workers()
+        self._tender.begin()
+        wait_for_workers(lambda: self._project.containers("worker"), self._databases, self.check)
         self._sampler.start()
         self._sampling = True
 
@@ -107,34 +106,34 @@ class ComposeCluster:
             with ThreadPoolExecutor(_PARALLEL) as pool:
                 list(pool.map(lambda c: remove(c, SCALE_GRACE_SECONDS), leaving))
             missing = [n for n in range(1, workers + len(numbers) + 1) if n not in numbers][: workers - len(kept)]
-            env = {} if self._slots is None else {"EDBENCH_SLOTS": str(self._slots)}
             for number in missing:
-                self._project.clone(template, number, env)
+                self._project.clone(template, Differences(number=number, env=self._said))
             self._wanted = workers
 
     def check(self) -> None:
         """Start again what stands still. Raises SystemFault with its last line when a container will not stay up."""
-        now = time.monotonic()
-        if now < self._next_look:
-            return
-        self._next_look = now + LOOK_SECONDS
-        for container in self._tended():
-            name = str(container.name)
-            if container.status in ("exited", "created", "dead"):
-                self._starts[name] = self._starts.get(name, 0) + 1
-                with engine_faults():
-                    container.start()
-            again = int(container.attrs.get("RestartCount", 0)) - self._restarts.setdefault(name, 0)
-            if max(again, 0) + self._starts.get(name, 0) > STARTS_ALLOWED:
-                raise SystemFault(
-                    f"container {name} does not stay up: {_last_words(container)}; see `docker logs {name}`"
-                )
+        self._tender.check()
 
     def pids(self) -> dict[str, int]:
         """Process ids on the engine's host by container name, of those that run now."""
         return {
             str(c.name): int(c.attrs["State"]["Pid"]) for c in self._tended() if c.attrs["State"].get("Running") is True
         }
+
+    def watched_filer(self) -> AbstractContextManager[Watch]:
+        """Watch the emulated filer of the workers, if any, while the block lasts: they share it where we cannot see it.
+
+        Raises SystemFault.
+        """
+        if self._settings.filer == "none":
+            return watched_filer(self._settings)
+        return watching_container(self._project, self._start_watch)
+
+    def _start_watch(self) -> str:
+        template = self._project.one("controller").attrs
+        env = {"EDBENCH_FILER": self._settings.filer}
+        differences = Differences(number=os.getpid(), service=FILER_WATCH, env=env, command=COMMAND)
+        return self._project.clone(template, differences)
 
     def containers_stats(self) -> list[dict[str, Any]]:
         """What each container of the system used since `start`, for a result."""
@@ -166,53 +165,6 @@ class ComposeCluster:
         return present[0]
 
     def _unfit(self, container: Container) -> bool:
-        """Whether it stands still for good, or has another number of slots than wanted."""
-        slots = environment_of(container.attrs).get("EDBENCH_SLOTS")
-        return container.status == "dead" or (self._slots is not None and slots != str(self._slots))
-
-    def _check_storage(self, root: Path) -> None:
-        """Raises UsageError unless this process and the containers see one directory as the storage root."""
-        try:
-            ours = os.stat(root).st_ino
-        except OSError as error:
-            raise UsageError(
-                f"the containers' storage root {root} is not here ({error.strerror}): mount it at the same path,"
-                " or run the command in the system: `docker compose exec controller edbench …`"
-            ) from error
-        with engine_faults():
-            status, output = self._project.one("controller").exec_run(["stat", "-L", "-c", "%i", str(root)])
-        if status != 0 or output.strip() != str(ours).encode():
-            raise UsageError(
-                f"{root} is another directory here than in the containers; mount the filer at the same path on all"
-                " hosts (EDBENCH_MOUNT), or run the command in the system: `docker compose exec controller edbench …`"
-            )
-
-    def _wait_for_workers(self) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            hosts = {host_name(c) for c in self._project.containers("worker")}
-            missing: set[str] = set()
-            for database in self._databases:
-                live = _live(database)
-                refuse_other_versions([w for w in live if w.host in hosts], own_version())
-                missing |= hosts - {w.host for w in live}
-            if not missing:
-                return
-            self.check()
-            if time.monotonic() > deadline:
-                raise SystemFault(
-                    f"{len(missing)} of {len(hosts)} worker containers have not registered within {START_SECONDS:.0f} s;"
-                    " see `docker compose logs worker`"
-                )
-            time.sleep(_POLL_SECONDS)
-
-
-def _live(database: Database) -> list[WorkerRow]:
-    with database.transaction() as conn:
-        return [worker for worker in list_workers(conn) if worker.live]
-
-
-def _last_words(container: Container) -> str:
-    with engine_faults():
-        lines = container.logs(tail=1).decode("utf-8", "replace").strip()
-    return lines or "it said nothing"
+        """Whether it stands still for good, or has another number of slots or another emulated filer than wanted."""
+        theirs = environment_of(container.attrs)
+        return container.status == "dead" or any(theirs.get(key, "") != value for key, value in self._said.items())

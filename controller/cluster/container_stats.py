@@ -13,6 +13,7 @@ from docker.errors import DockerException
 from docker.models.containers import Container
 from requests import RequestException
 
+from controller.cluster.block_io import block_io
 from controller.cluster.containers import service_of
 from core.errors import SystemFault
 
@@ -55,23 +56,24 @@ class ContainerUse:
     service: str
     used: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0.0))
     memory_peak_bytes: float = 0.0  # of the samples
-    block_told: bool = False  # some kernels and storage drivers tell the engine nothing of block I/O
+    block_source: str | None = None  # who told of block I/O; some kernels tell the engine nothing
     last: Reading | None = None
 
-    def add(self, reading: Reading) -> None:
-        """One more sample."""
+    def add(self, reading: Reading, block_source: str | None = None) -> None:
+        """One more sample; `block_source` where another than the engine told of block I/O."""
         for counter in COUNTERS:
             before = self.last[counter] if self.last is not None else reading[counter]
             # Less than before: the container was started again and counts from nothing.
             self.used[counter] += reading[counter] - before if reading[counter] >= before else reading[counter]
         self.memory_peak_bytes = max(self.memory_peak_bytes, reading["memory_bytes"])
-        self.block_told = self.block_told or bool(reading["block_told"])
+        if reading["block_told"]:
+            self.block_source = block_source or "engine"
         self.last = reading
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: seconds, and whole bytes."""
         whole: dict[str, int | None] = {name: int(value) for name, value in self.used.items() if name != "cpu_s"}
-        if not self.block_told:
+        if self.block_source is None:
             whole |= {"block_read_bytes": None, "block_write_bytes": None}
         return {
             "name": self.name,
@@ -79,6 +81,7 @@ class ContainerUse:
             "cpu_s": round(self.used["cpu_s"], 3),
             "memory_peak_bytes": int(self.memory_peak_bytes),
             **whole,
+            "block_source": self.block_source,
         }
 
 
@@ -120,15 +123,22 @@ class StatsSampler:
             for container, reading in zip(running, readings, strict=True):
                 if reading is not None:
                     name = str(container.name)
-                    self._uses.setdefault(name, ContainerUse(name, service_of(container))).add(reading)
+                    self._uses.setdefault(name, ContainerUse(name, service_of(container))).add(*reading)
 
     def _run(self) -> None:
         while not self._stop.wait(SAMPLE_SECONDS):
             self.sample()
 
 
-def _read(container: Container) -> dict[str, float] | None:
-    """One sample; None when the container went away."""
+def _read(container: Container) -> tuple[dict[str, float], str | None] | None:
+    """One sample, and who told of block I/O if not the engine; None when the container went away."""
     with contextlib.suppress(DockerException, RequestException):
-        return reading_of(container.stats(stream=False, one_shot=True))
+        reading = reading_of(container.stats(stream=False, one_shot=True))
+        if reading["block_told"]:
+            return reading, None
+        found = block_io(int(container.attrs["State"]["Pid"]), str(container.id))
+        if found is None:
+            return reading, None
+        told = {"block_told": 1.0, "block_read_bytes": float(found.read), "block_write_bytes": float(found.written)}
+        return reading | told, found.source
     return None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import docker
@@ -34,6 +35,20 @@ def engine_faults() -> Iterator[None]:
         raise SystemFault(
             f"the Docker engine does not answer ({error}); is it running, and is DOCKER_HOST right?"
         ) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differences:
+    """How a clone differs from its template; what is left out is the same."""
+
+    number: int  # within its service
+    service: str | None = None  # another service, which Compose does not know: `down --remove-orphans` removes it
+    env: Mapping[str, str] = field(default_factory=dict)
+    command: Sequence[str] | None = None
+    aliases: Sequence[str] = ()  # names in the network, beside its own; the service's where none is given
+    binds: Sequence[str] = ()  # directories of the engine's host, seen at the same path
+    # What a mount point holds instead: a directory of the engine's host, or a volume.
+    mounts: Mapping[str, str] = field(default_factory=dict)
 
 
 class Project:
@@ -68,24 +83,73 @@ class Project:
             " or set COMPOSE_PROJECT_NAME"
         )
 
-    def clone(self, attributes: Mapping[str, Any], number: int, env: Mapping[str, str]) -> None:
-        """Start one more container like the one with these attributes (as `docker inspect` shows them).
+    def clone(self, attributes: Mapping[str, Any], differences: Differences) -> str:
+        """Start one more container like the one with these attributes (as `docker inspect` shows them); its name.
 
-        It carries Compose's labels, so that `docker compose` counts it as its own replica. Raises SystemFault.
+        It carries Compose's labels, so that `docker compose` counts it as its own. Raises SystemFault.
         """
-        config = attributes["Config"]
-        body = {key: config[key] for key in _CLONED if config.get(key) is not None}
-        body["Env"] = [f"{key}={value}" for key, value in (environment_of(attributes) | dict(env)).items()]
-        body["Labels"] = config["Labels"] | {NUMBER: str(number)}
-        body["HostConfig"] = attributes["HostConfig"]
-        service = config["Labels"][_LABEL + "service"]
-        name = f"{self.name}-{service}-{number}"
+        service = differences.service or attributes["Config"]["Labels"][_LABEL + "service"]
+        name = f"{self.name}-{service}-{differences.number}"
+        aliases = [name, *(differences.aliases or [service])]
         networks = attributes["NetworkSettings"]["Networks"]
-        body["NetworkingConfig"] = {"EndpointsConfig": {net: {"Aliases": [name, service]} for net in networks}}
+        body = cloned_body(attributes, differences)
+        body["Labels"] |= {_LABEL + "service": service, NUMBER: str(differences.number)}
+        body["NetworkingConfig"] = {"EndpointsConfig": {net: {"Aliases": aliases} for net in networks}}
         api = self._client.api
         with engine_faults():
             made = api.create_container_from_config(body, name)
             api.start(made["Id"])
+        return name
+
+    def get(self, name: str) -> Container:
+        """One container by its name, as it is now. Raises SystemFault."""
+        with engine_faults():
+            return self._client.containers.get(name)
+
+    def engine(self) -> dict[str, Any]:
+        """What the engine says of its host: NCPU, MemTotal, Name, KernelVersion, ServerVersion. Raises SystemFault."""
+        with engine_faults():
+            return dict(self._client.info())
+
+    def volume_options(self, name: str) -> dict[str, str]:
+        """The options that a volume was made with. Raises SystemFault."""
+        with engine_faults():
+            return dict(self._client.volumes.get(name).attrs.get("Options") or {})
+
+    def make_volume(self, name: str, label: str) -> str:
+        """An empty volume of the engine's own kind, under this project's name; raises SystemFault."""
+        labels = {f"{_LABEL}project": self.name, label: self.name}
+        with engine_faults():
+            return str(self._client.volumes.create(f"{self.name}_{name}", labels=labels).name)
+
+    def remove_volumes(self, label: str) -> None:
+        """Remove the volumes that were made with this label; no container may use them. Raises SystemFault."""
+        with engine_faults():
+            for volume in self._client.volumes.list(filters={"label": f"{label}={self.name}"}):
+                volume.remove(force=True)
+
+
+def cloned_body(attributes: Mapping[str, Any], differences: Differences) -> dict[str, Any]:
+    """What the engine is to be asked for, but for labels of the service and networks."""
+    config, host = attributes["Config"], dict(attributes["HostConfig"])
+    body = {key: config[key] for key in _CLONED if config.get(key) is not None}
+    body["Env"] = [f"{key}={value}" for key, value in (environment_of(attributes) | dict(differences.env)).items()]
+    body["Labels"] = dict(config["Labels"])
+    if differences.command is not None:
+        body["Cmd"] = list(differences.command)
+    if differences.service is not None:  # its template keeps the ports that it has
+        ports = (host.get("PortBindings") or {}).items()
+        host["PortBindings"] = {port: [b | {"HostPort": ""} for b in bindings or ()] for port, bindings in ports}
+    changed = differences.mounts
+    binds = [bind for bind in host.get("Binds") or () if bind.split(":")[1] not in changed]
+    host["Mounts"] = [mount for mount in host.get("Mounts") or () if mount["Target"] not in changed]
+    host["Binds"] = [
+        *binds,
+        *(f"{path}:{path}" for path in differences.binds),
+        *(f"{place}:{target}" for target, place in changed.items()),
+    ]
+    body["HostConfig"] = host
+    return body
 
 
 def remove(container: Container, grace_seconds: float) -> None:

@@ -16,6 +16,7 @@ from controller.cluster.member import Member
 from core.errors import StorageFault, SystemFault
 from core.services.process import rotate
 from core.settings import Settings
+from monitoring.metrics.endpoint import read_endpoint
 
 TEND_SECONDS = 0.1
 SCALE_GRACE_SECONDS = 60.0
@@ -39,7 +40,8 @@ class EmbeddedCluster:
 
     Each runs in a session of its own with its output in scratch/logs/<name>.log. A tending thread starts all of
     them, because the kernel ends a child when the thread that started it ends, and starts again what dies.
-    `env` is the environment to take a child's from; `commands` gives the command line for a name.
+    `env` is the environment to take a child's from; `commands` gives the command line for a name. Where it has
+    EDBENCH_METRICS_PORT, the queue manager answers Prometheus one port further on, w1 at the one after that, …
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class EmbeddedCluster:
         self._wanted = workers
         self._slots = slots
         self._env = {key: value for key, value in env.items() if _KEPT.fullmatch(key)} | settings.environment()
+        self._endpoint = read_endpoint(env)
         self._commands = commands
         self._root = Path(core.__file__).parents[1]
         self._lock = threading.Lock()
@@ -163,7 +166,8 @@ class EmbeddedCluster:
             rotate(log)
             self._rotated.add(log)
         command = self._commands(name, self._slots)
-        return Member(name=name, command=command, env=self._env, log=log, cwd=self._root)
+        env = self._env | self._endpoint.environment(1 if name == _QUEUE_MANAGER else 1 + int(name[1:]))
+        return Member(name=name, command=command, env=env, log=log, cwd=self._root)
 
     def _end(self, names: Sequence[str], grace_seconds: float) -> None:
         now = time.monotonic()

@@ -13,21 +13,9 @@ from controller.cluster.containers import Project, address_of, environment_of, s
 from core.errors import UsageError
 from core.settings import Settings, parse_databases
 
-COMPOSE = "compose"
-CLUSTERS = ("embedded", COMPOSE)
-
-
-def chosen_cluster(env: Mapping[str, str], option: str | None = None) -> str:
-    """`embedded` or `compose`: the option, else EDBENCH_CLUSTER; raises UsageError for anything else."""
-    chosen = option or env.get("EDBENCH_CLUSTER") or CLUSTERS[0]
-    if chosen not in CLUSTERS:
-        name = "--cluster" if option else "EDBENCH_CLUSTER"
-        raise UsageError(f"{name} is {chosen!r}; it can be {' or '.join(CLUSTERS)}")
-    return chosen
-
 
 def reach_compose(settings: Settings, env: Mapping[str, str]) -> Settings:
-    """Settings with the databases, broker and storage root of the running Compose system.
+    """Settings with the databases, broker, storage root and (unless ours name one) emulated filer of the Compose system.
 
     They are read from its controller's container. Settings that name databases already (inside a container of the
     system, say) are given back as they are. Raises UsageError when it does not run, SystemFault without an engine.
@@ -58,6 +46,9 @@ def settings_from(settings: Settings, theirs: Mapping[str, str], containers: Ite
         databases=databases,
         broker=_from_here(theirs["EDBENCH_BROKER"], services),
         storage=Path(theirs["EDBENCH_STORAGE"]),
+        filer=settings.filer if settings.filer != "none" else theirs.get("EDBENCH_FILER") or "none",
+        filer_arbiter=theirs.get("EDBENCH_FILER_ARBITER", ""),
+        slot_memory_mb=int(theirs.get("EDBENCH_SLOT_MEMORY_MB") or settings.slot_memory_mb),
     )
 
 
@@ -65,8 +56,11 @@ def _from_here(url: str, services: Mapping[str, Container]) -> str:
     """A URL whose host is a service, as this process can use it; any other as it is."""
     parts = urlsplit(url)
     container = services.get(parts.hostname or "")
-    if container is None or parts.port is None:
-        return url
-    host, port = address_of(container, parts.port)
+    return url if container is None or parts.port is None else elsewhere(url, *address_of(container, parts.port))
+
+
+def elsewhere(url: str, host: str, port: int) -> str:
+    """The same URL with another host and port."""
+    parts = urlsplit(url)
     account, at, _ = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=f"{account}{at}{f'[{host}]' if ':' in host else host}:{port}"))

@@ -14,6 +14,7 @@ from experiments.report.parts import Part, Plot, Section, Series, Tabled
 from experiments.report.sections.beside_r1 import beside_r1
 from experiments.report.sections.calls_an_item import calls_an_item
 from experiments.report.sections.calls_over_time import calls_over_time
+from experiments.report.sections.containers import containers, ran_in_containers
 from experiments.report.sections.database_activity import database_activity
 from experiments.report.sections.disclosure import disclosure
 from experiments.report.sections.exceptions import exceptions
@@ -64,8 +65,11 @@ def write_report(result: Result, directory: Path) -> Path:
 
 
 def build_sections(result: Result) -> list[Section]:
-    """Every section in order; the knee's only for that experiment, right after the points."""
+    """Every section in order; the knee's only for that experiment, right after the points, and the containers' only
+    where there were any, after the generator's."""
     order = list(ALWAYS)
+    if ran_in_containers(result):
+        order.insert(order.index(generator) + 1, containers)
     if result.kind == "knee":
         order.insert(1, knee)
     return [section(result) for section in order]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from controller.timeline.thresholds import CPU_SHARE, RUN_QUEUE_SHARE
 from experiments.report import words
 from experiments.report.markup import table
 from experiments.report.palette import WARN
@@ -10,7 +11,7 @@ from experiments.report.plots import draw_line, drawing, legend_beside, new_figu
 from experiments.report.sections.calls_over_time import MOST_LINES
 from experiments.report.views import held, middle_run, point_name, spread
 from experiments.result import Point, Result
-from experiments.verdict import CPU_SHARE, NULL_FACTOR, RUN_QUEUE_SHARE
+from experiments.verdict import NULL_FACTOR
 
 ANCHOR, TITLE = "generator", "Worker CPU and run-queue delay"
 _HEADER = ("point", "worker CPU", "run-queue delay", "over call time", "elapsed", "null storage", "ratio")

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from controller.cluster.base import chosen_cluster
 from controller.cluster.container_stats import ContainerUse, reading_of
-from controller.cluster.reach import chosen_cluster, settings_from
+from controller.cluster.reach import settings_from
 from controller.versions import refuse_other_versions
 from core.errors import UsageError
 from core.settings import Settings

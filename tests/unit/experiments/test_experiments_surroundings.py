@@ -117,12 +117,12 @@ def test_the_time_of_workers_is_counted_after_their_end(tmp_path: Path) -> None:
 
 
 def test_the_host_is_never_busier_than_time_allows() -> None:
-    """Busy seconds grow no faster than all seconds."""
+    """Busy seconds never fall, and grow no faster than all seconds (Linux may take back a little of its iowait)."""
     first = host_seconds()
-    deadline = time.monotonic() + 5
-    while (now := host_seconds()) == first:
+    deadline = time.monotonic() + 30
+    while (now := host_seconds())[1] < first[1] + 0.1:
         assert time.monotonic() < deadline
-    assert 0 <= now[0] - first[0] <= now[1] - first[1] + 1e-6
+    assert 0 <= now[0] - first[0] <= now[1] - first[1] + 0.05
 
 
 def test_places_tell_their_mount_and_the_hash_ignores_order(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from experiment_runs import a_run
 
+from controller.timeline.thresholds import CACHED
 from experiments.base import Findings, PointSpec
 from experiments.conduct import points_of
 from experiments.result import Knee, Point, Run
-from experiments.verdict import CACHED, Caches, labels_of, limits_of, verdict_of, warnings_of
+from experiments.verdict import Caches, labels_of, limits_of, verdict_of, warnings_of
 
 
 def _points(*runs: Run) -> tuple[Point, ...]:
