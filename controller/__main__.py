@@ -12,16 +12,21 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from controller.databases import open_databases
+from controller.metrics import metrics_served
 from core.errors import DatabaseFault, EdbenchError, StorageFault, UsageError
 from core.settings import Settings, read_settings
+from monitoring.metrics.endpoint import read_endpoint
 
 READY = Path("/tmp/ready")
 PATIENCE_SECONDS = 120.0  # for databases that are still starting
 _AGAIN_SECONDS = 0.5
+
+Beside = Callable[[Settings], AbstractContextManager[object]]
 
 log = logging.getLogger("controller")
 
@@ -50,8 +55,11 @@ def prepare(settings: Settings, stop: threading.Event, *, patience: float = PATI
             stop.wait(_AGAIN_SECONDS)
 
 
-def main(env: Mapping[str, str], ready: Path = READY) -> int:
-    """Exit status: 0 after a signal, 2 for unusable settings, 1 for anything else."""
+def main(env: Mapping[str, str], ready: Path = READY, beside: Beside | None = None) -> int:
+    """Exit status: 0 after a signal, 2 for unusable settings, 1 for anything else.
+
+    `beside` is kept up meanwhile (the page, with its metrics); None: metrics alone.
+    """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -59,12 +67,14 @@ def main(env: Mapping[str, str], ready: Path = READY) -> int:
     try:
         settings = read_settings(env)
         logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        endpoint = read_endpoint(env)
         prepare(settings, stop)
+        with beside(settings) if beside is not None else metrics_served(settings, endpoint):
+            ready.touch()
+            stop.wait()
     except EdbenchError as error:
         sys.stderr.write(f"controller: {error}\n")
         return 2 if isinstance(error, UsageError) else 1
-    ready.touch()
-    stop.wait()
     return 0
 
 

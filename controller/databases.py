@@ -30,9 +30,13 @@ class JobHandle:
         return self.job.id
 
 
-def open_databases(settings: Settings, *, application: str = "edbench") -> list[Database]:
-    """All databases of the settings, brought to this version's schema. Raises UsageError, DatabaseFault."""
-    databases = [Database(address.name, address.url, application=application) for address in settings.databases]
+def open_databases(settings: Settings, *, application: str = "edbench", connections: int = 2) -> list[Database]:
+    """All databases of the settings, brought to this version's schema; so many `connections` are kept for each, and
+    as many again made when needed. Raises UsageError, DatabaseFault."""
+    databases = [
+        Database(address.name, address.url, application=application, pool_size=connections)
+        for address in settings.databases
+    ]
     for database in databases:
         migrate(database)
     return databases

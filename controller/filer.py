@@ -6,15 +6,16 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from core.errors import UsageError
 from core.filer import load_filer
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import open_arbiter
+from core.filer.hosts import no_common_arbiter
 from core.records import FilerChoice
 from core.settings import Settings
-from monitoring.filer import FilerSampler
+from monitoring.emulated import EmulatedSampler
 from sql import workers
 from sql.session import Database
 
@@ -28,43 +29,41 @@ def filer_choice(settings: Settings) -> FilerChoice:
 
 
 def refuse_no_common_arbiter(databases: Sequence[Database], settings: Settings, *, ours: bool) -> None:
-    """Raises UsageError where the workers that live now have no arbiter in common; nothing to check for our own.
-
-    Workers of one kernel share its memory; containers do not unless EDBENCH_FILER_ARBITER names a directory that
-    is the same for all of them.
-    """
+    """Raises UsageError where the workers that live now have no arbiter in common; nothing to check for our own."""
     if ours or settings.filer == "none":
         return
     for database in databases:
         with database.transaction() as conn:
             hosts = workers.live_hosts(conn)
-        if len({boot for _, boot in hosts}) > 1:
-            raise UsageError(
-                f"--filer: the workers of {database.name} run on several hosts ({', '.join(sorted(h for h, _ in hosts))}),"
-                " which have no arbiter in common; run them on one host, or take --filer none"
-            )
-        if len({host for host, _ in hosts}) > 1 and not settings.filer_arbiter:
-            raise UsageError(
-                f"--filer: the workers of {database.name} run in several containers; set EDBENCH_FILER_ARBITER"
-                " to a directory that all of them and this command share"
-            )
+        if reason := no_common_arbiter(database.name, hosts, settings.filer_arbiter):
+            raise UsageError(f"--filer: {reason}")
+
+
+class Watch(Protocol):
+    """Looks at the stations of an emulated filer while jobs run."""
+
+    began: float  # wall clock, seconds since the epoch; known once there are figures
+
+    def figures(self) -> dict[str, Any]:
+        """`filer` for a result, up to now; nothing where no filer is emulated."""
 
 
 class FilerWatch:
     """What the stations did between its start and its end."""
 
     def __init__(self, settings: Settings) -> None:
+        self.began = time.time()
         self._choice = filer_choice(settings)
         self._arbiter: Arbiter | None = open_arbiter(settings)
         self._over = threading.Event()
-        self._sampler: FilerSampler | None = None
+        self._sampler: EmulatedSampler | None = None
         self._thread: threading.Thread | None = None
         if self._arbiter is not None:
-            self._sampler = FilerSampler(self._arbiter.snapshot, time.monotonic_ns)
+            self._sampler = EmulatedSampler(self._arbiter.snapshot, time.monotonic_ns)
             self._thread = threading.Thread(target=self._watch, args=(self._sampler,), name="filer", daemon=True)
             self._thread.start()
 
-    def _watch(self, sampler: FilerSampler) -> None:
+    def _watch(self, sampler: EmulatedSampler) -> None:
         while not self._over.wait(SAMPLE_SECONDS):
             sampler.sample()
 

@@ -14,7 +14,6 @@ _STATES = (
     JobState.CANCELLING,
     JobState.SUSPENDED,
     JobState.PAUSED,
-    JobState.FAILED,
     JobState.CANCELLED,
     JobState.COMPLETED_WITH_EXCEPTIONS,
     JobState.COMPLETED,

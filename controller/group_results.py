@@ -9,6 +9,7 @@ from controller.group_progress import group_state
 from controller.groups import Group
 from controller.rates import GB, gb_per_hour, per_second
 from controller.results import call_json, job_result
+from controller.wire import wire_json
 from core.names import display_name
 from core.records import GroupKind, JobState
 from core.settings import Settings
@@ -43,7 +44,7 @@ def group_result(group: Group, settings: Settings, *, calls_complete: bool = Tru
         | _figures(results)
         | {"calls": {op: call_json(totals) for op, totals in calls.items()}}
         | {key: results[0][key] for key in _COMMON}
-        | {"labels": _labels(group, results), "jobs": results}
+        | {"wire": wire_json(group.jobs), "labels": _labels(group, results), "jobs": results}
     )
 
 

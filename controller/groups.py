@@ -199,6 +199,11 @@ def find(databases: Sequence[Database], reference: str) -> JobHandle | Group:
     raise UsageError(f"a group and a job begin with {reference}; give more digits of the id")
 
 
+def jobs_of(found: JobHandle | Group) -> list[JobHandle]:
+    """The jobs that are meant: of a group all."""
+    return list(found.jobs) if isinstance(found, Group) else [found]
+
+
 def refresh(group: Group) -> Group:
     """The group with its jobs as they are now."""
     jobs = []

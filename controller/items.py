@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -29,6 +29,7 @@ FIELDS = [
     "name",
     "name_b64",
 ]
+ORIGIN = ["database", "job"]  # before the others where items of several jobs stand together
 _ROWS_AT_ONCE = 2_000
 
 
@@ -41,17 +42,25 @@ def stream_items(handle: JobHandle) -> Generator[dict[str, Any], None, None]:
     with handle.database.transaction() as conn:
         streaming = conn.execution_options(stream_results=True, yield_per=_ROWS_AT_ONCE)
         for row in QUERIES["items"].run(streaming, job=handle.id):
-            yield _item(row)
+            yield item_json(row)
 
 
-def stream_all(handles: Iterable[JobHandle]) -> Generator[dict[str, Any], None, None]:
-    """The items of several jobs, one job after the other; see `stream_items`."""
+def stream_all(handles: Sequence[JobHandle]) -> Generator[dict[str, Any], None, None]:
+    """The items of several jobs, one job after the other, each with the keys of ORIGIN too; see `stream_items`."""
     for handle in handles:
+        origin = {"database": handle.database.name, "job": str(handle.id)} if len(handles) > 1 else {}
         with closing(stream_items(handle)) as rows:
-            yield from rows
+            for item in rows:
+                yield origin | item
 
 
-def _item(row: Any) -> dict[str, Any]:
+def fields_of(handles: Sequence[JobHandle]) -> list[str]:
+    """The keys that `stream_all` gives, in order."""
+    return [*ORIGIN, *FIELDS] if len(handles) > 1 else FIELDS
+
+
+def item_json(row: Any) -> dict[str, Any]:
+    """One row of query `items` (or of one with its columns) in plain data."""
     return {
         "id": str(row.id),
         "parent": str(row.parent) if row.parent else None,
@@ -71,11 +80,11 @@ def _item(row: Any) -> dict[str, Any]:
     } | json_name(bytes(row.name))
 
 
-def csv_row(item: dict[str, Any]) -> list[str]:
-    """The item as one row in the order of FIELDS: paths joined by " / ", codes by spaces, nothing for null."""
+def csv_row(item: dict[str, Any], fields: Sequence[str] = FIELDS) -> list[str]:
+    """The item as one row in the order of `fields`: paths joined by " / ", codes by spaces, nothing for null."""
     joined = item | {
         "container_path": " / ".join(item["container_path"]),
         "exceptions": " ".join(item["exceptions"]),
         "container": "true" if item["container"] else "false",
     }
-    return ["" if (value := joined.get(field)) is None else str(value) for field in FIELDS]
+    return ["" if (value := joined.get(field)) is None else str(value) for field in fields]

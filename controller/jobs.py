@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import uuid
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from controller.databases import JobHandle
 from controller.ownership import hand_over
 from controller.source import PreparedSource, custodians_of, first_tasks, prepare_source, refuse_own_output
 from core.clock import Clock
-from core.errors import UsageError
+from core.errors import SourceFileError, UsageError
 from core.names import display_name
 from core.places import job_location
 from core.records import JobOptions, JobState
@@ -74,6 +75,7 @@ def create_discovery_job(
             source=source.path,
             device=source.device,
             inode=source.inode,
+            storage=os.path.abspath(os.fsencode(storage_root)),
             options=options,
             custodians=custodians_of(source),
             tasks=first_tasks(source),
@@ -165,8 +167,9 @@ def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
     """Remove the job's files on the filer, then its rows; a repeated call goes on where the first one stopped.
 
     The files go first, so that a failure leaves a job that can still be named. Raises UsageError while the job
-    may still change, StorageFault, DatabaseFault.
+    may still change or where its files lie under another storage root, StorageFault, DatabaseFault.
     """
+    _refuse_other_storage(handle, storage, storage_root)
     with handle.database.transaction(durable=True) as conn:
         QUERIES["lock_job"].run(conn, job=handle.id)  # nobody resumes it meanwhile
         state = ledger_jobs.get_job(conn, handle.id).state
@@ -174,3 +177,17 @@ def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
             raise UsageError(f"job {handle.id} is {state}; end it first with `edbench cancel {handle.id}`")
         storage.remove_tree(job_directory(storage_root, handle.id))
         ledger_jobs.delete_rows(conn, handle.id)
+
+
+def _refuse_other_storage(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
+    """A root that has the job's folder is the job's, whatever it is called here (another mount point, a container)."""
+    theirs, ours = handle.job.storage, os.fsencode(storage_root)
+    if theirs is None or os.path.realpath(theirs) == os.path.realpath(ours):
+        return
+    try:
+        storage.stat(job_directory(storage_root, handle.id))
+    except SourceFileError as error:
+        raise UsageError(
+            f"job {handle.id} has its files under {display_name(theirs)} and not under {display_name(ours)};"
+            f" set EDBENCH_STORAGE={shlex.quote(display_name(theirs))}"
+        ) from error

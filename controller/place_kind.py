@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
-from pathlib import Path
 
-MOUNTS = Path("/proc/self/mountinfo")
+from core.mounts import MOUNTINFO, holding, parse_mountinfo
+
 NETWORK = frozenset(
     [
         "nfs",
@@ -31,7 +30,6 @@ NETWORK = frozenset(
     ]
 )
 MEMORY = frozenset({"tmpfs", "ramfs"})
-_OCTAL = re.compile(rb"\\([0-7]{3})")
 
 
 def file_system_of(path: str | os.PathLike[str], mounts: bytes) -> str:
@@ -39,18 +37,8 @@ def file_system_of(path: str | os.PathLike[str], mounts: bytes) -> str:
 
     `mounts` is the text of mountinfo, see proc_pid_mountinfo(5); of equal mount points the last one is in force.
     """
-    real = os.path.realpath(os.fsencode(path))
-    best, kind = -1, "unknown"
-    for line in mounts.splitlines():
-        left, separator, right = line.partition(b" - ")
-        fields = left.split(b" ")
-        if not separator or len(fields) < 5 or not right:
-            continue
-        point = _OCTAL.sub(lambda m: bytes([int(m.group(1), 8)]), fields[4])
-        inside = real == point or real.startswith(point.rstrip(b"/") + b"/")
-        if inside and len(point) >= best:
-            best, kind = len(point), right.split(b" ")[0].decode("ascii", "replace")
-    return kind
+    mount = holding(os.path.realpath(os.fsdecode(path)), parse_mountinfo(os.fsdecode(mounts)))
+    return "unknown" if mount is None else mount.kind
 
 
 def storage_label(path: str | os.PathLike[str], mounts: bytes) -> str:
@@ -66,6 +54,6 @@ def storage_label(path: str | os.PathLike[str], mounts: bytes) -> str:
 def read_mounts() -> bytes:
     """The mount table; empty where there is none."""
     try:
-        return MOUNTS.read_bytes()
+        return MOUNTINFO.read_bytes()
     except OSError:
         return b""

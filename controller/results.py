@@ -14,6 +14,7 @@ from controller.counts import JobCounts, count_job
 from controller.databases import JobHandle
 from controller.place_kind import read_mounts, storage_label
 from controller.rates import GB, gb_per_hour, per_second
+from controller.wire import wire_json
 from core.clock import Clock
 from core.names import display_name
 from core.records import FilerChoice
@@ -21,6 +22,7 @@ from core.settings import Settings
 from monitoring.aggregate import calls_by_op
 from sql.jobs import phase_elapsed
 from sql.queries import QUERIES
+from sql.requeue import requeued_files
 from sql.workers import LIVE_SECONDS
 
 FRAMES_SECONDS = 5.0
@@ -58,16 +60,21 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         phases = {phase.value: round(seconds, 3) for phase, seconds in phase_elapsed(conn, handle.id).items()}
         workers = _workers(conn, handle.id)
         server = QUERIES["server_version"].run(conn).scalar_one()
+        again = requeued_files(conn, handle.id)
     lost = sum(worker.frames_lost for worker in workers)
     return _figures(counts) | {
         "phases": phases,
         "calls": {op: call_json(totals) for op, totals in calls.items()},
         "frames_lost": lost,
-        "calls_complete": calls_complete and not lost,
+        "calls_complete": calls_complete and not lost and settings.observe,
         "storage": str(settings.storage),
         "versions": _versions(handle.job.options.index_engine, str(server)),
         "filer": _filer(handle.job.options.filer),
-        "labels": _labels(settings, handle.job.options.filer.label, calls_complete and not lost),
+        "wire": wire_json([handle]),
+        "labels": [
+            *_labels(settings, handle.job.options.filer.label, calls_complete and not lost),
+            *([f"{again} loose files were processed again for their exceptions: not comparable"] if again else []),
+        ],
     }
 
 
@@ -139,6 +146,8 @@ def _filer(choice: FilerChoice) -> dict[str, Any] | None:
 def _labels(settings: Settings, emulated: str, calls_complete: bool) -> list[str]:
     labels = [emulated] if emulated else []
     labels += [f"{storage_label(settings.storage, read_mounts())}, cache state unknown", "latencies are closed-loop"]
-    if not calls_complete:
+    if not settings.observe:
+        labels.append("storage calls were not recorded: EDBENCH_OBSERVE was off")
+    elif not calls_complete:
         labels.append("some call records are missing: the calls are a lower bound")
     return labels

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from controller.cluster.base import Cluster
+from controller.cluster.base import Cluster, Tended
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import JobHandle
 from controller.group_progress import combined
@@ -46,20 +46,7 @@ class Crew:
     slots: int  # of each
     env: Mapping[str, str]
     cluster: Cluster | None = None  # that is up already and stays up
-
-
-def run_to_rest(
-    handle: JobHandle,
-    crew: Crew,
-    clock: Clock,
-    show: Callable[[Snapshot, float], None],
-    say: Callable[[str], None],
-) -> Outcome:
-    """Follow a job with workers at it until it is over, paused or suspended; the first interruption pauses it.
-
-    Raises SystemFault (the job is left suspended or paused) when workers will not stay up or the database is gone.
-    """
-    return run_all_to_rest([handle], crew, clock, show, say)[0]
+    bring: Callable[[], AbstractContextManager[Tended]] | None = None  # how ours come; None: as processes of this one
 
 
 def run_all_to_rest(
@@ -69,7 +56,11 @@ def run_all_to_rest(
     show: Callable[[Snapshot, float], None],
     say: Callable[[str], None],
 ) -> list[Outcome]:
-    """The same for jobs that run at the same time: the outcome of each. `show` gets one snapshot for all of them."""
+    """Follow jobs that run at the same time, with workers at them, until each is over, paused or suspended.
+
+    The outcome of each. `show` gets one snapshot for all of them; the first interruption pauses them. Raises SystemFault
+    (the jobs are left suspended or paused) when workers will not stay up or the database is gone.
+    """
     last: list[Snapshot] = []
     interrupted = False
     complete = True
@@ -124,8 +115,12 @@ def _cluster(crew: Crew) -> Iterator[Callable[[], None]]:
     if not crew.ours:
         yield lambda: None
         return
-    with EmbeddedCluster(crew.settings, crew.workers, crew.slots, env=crew.env) as cluster:
+    with crew.bring() if crew.bring is not None else _processes(crew) as cluster:
         yield cluster.check
+
+
+def _processes(crew: Crew) -> AbstractContextManager[Tended]:
+    return EmbeddedCluster(crew.settings, crew.workers, crew.slots, env=crew.env)
 
 
 def _checks(
@@ -168,9 +163,9 @@ def judge(outcome: Outcome, job: str, violations: int) -> str | None:
     A job that completed, with exceptions or without, is good when its counts add up.
     """
     if outcome.state is JobState.SUSPENDED:
-        raise RunFailed(f"job {job} is suspended: {outcome.reason}; mend that, then `edbench resume {job}`")
-    if outcome.state is JobState.FAILED:
-        raise RunFailed(f"job {job} failed: {outcome.reason}; `edbench job {job}` shows how far it came")
+        raise RunFailed(
+            f"job {job} is suspended: {outcome.reason}; once that is mended, `edbench resume {job}` goes on"
+        )
     if outcome.state is JobState.PAUSED:
         return f"job {job} was paused by another command; go on with `edbench resume {job}`"
     if outcome.state is JobState.CANCELLED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,10 +31,13 @@ class Found:
     kind: str
     media_type: str
     snippet: str  # matches between \\x02 and \\x03
+    database: str | None = None  # that its job lives in, where several jobs were searched
+    job: uuid.UUID | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; the snippet without its marks."""
-        return {
+        """Plain data; the snippet without its marks, database and job where several were searched."""
+        origin = {"database": self.database, "job": str(self.job)} if self.job is not None else {}
+        return origin | {
             "item": str(self.item),
             "score": round(self.score, 4),
             "container_path": list(self.container_path),
@@ -56,8 +60,14 @@ def search_job(handle: JobHandle, settings: Settings, query: str, limit: int) ->
 
 
 def search_all(handles: Sequence[JobHandle], settings: Settings, query: str, limit: int) -> list[Found]:
-    """The same over several jobs: the best `limit` items of all."""
-    found = [hit for handle in handles for hit in search_job(handle, settings, query, limit)]
+    """The same over several jobs: the best `limit` items of all, each with its database and job."""
+    if len(handles) == 1:
+        return search_job(handles[0], settings, query, limit)
+    found = [
+        dataclasses.replace(hit, database=handle.database.name, job=handle.id)
+        for handle in handles
+        for hit in search_job(handle, settings, query, limit)
+    ]
     found.sort(key=lambda hit: (-hit.score, hit.container_path))
     return found[:limit]
 

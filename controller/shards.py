@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import shutil
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -19,6 +21,10 @@ from sql.queries import QUERIES
 from worker.indexes.base import IndexReader
 from worker.indexes.registry import open_reader
 
+_REMOVALS = 20  # a watcher makes one lock file for a reader; one more removal is nearly always enough
+
+log = logging.getLogger(__name__)
+
 
 def shards_of(conn: Connection, job: uuid.UUID) -> list[Shard]:
     """The shards that the database knows of."""
@@ -27,15 +33,17 @@ def shards_of(conn: Connection, job: uuid.UUID) -> list[Shard]:
 
 
 @contextmanager
-def opened_shards(handle: JobHandle, settings: Settings) -> Iterator[dict[uuid.UUID, IndexReader]]:
-    """Readers of all shards by id, valid inside the `with`.
+def opened_shards(
+    handle: JobHandle, settings: Settings, *, only: uuid.UUID | None = None
+) -> Iterator[dict[uuid.UUID, IndexReader]]:
+    """Readers of all shards by id, or of one, valid inside the `with`.
 
     Raises RunFailed when a shard that the database names is not on the storage root.
     """
     with handle.database.transaction() as conn:
-        shards = shards_of(conn, handle.id)
+        shards = [shard for shard in shards_of(conn, handle.id) if only in (None, shard.id)]
     settings.scratch.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="search-", dir=settings.scratch) as views:
+    with reader_views(settings.scratch) as views:
         readers: dict[uuid.UUID, IndexReader] = {}
         for shard in shards:
             directory = settings.storage / os.fsdecode(shard.location)
@@ -43,5 +51,24 @@ def opened_shards(handle: JobHandle, settings: Settings) -> Iterator[dict[uuid.U
                 raise RunFailed(
                     f"index shard {directory} is not there; set EDBENCH_STORAGE to the storage root of job {handle.id}"
                 )
-            readers[shard.id] = open_reader(shard.engine, directory, Path(views) / shard.id.hex)
+            readers[shard.id] = open_reader(shard.engine, directory, views / shard.id.hex)
         yield readers
+
+
+@contextmanager
+def reader_views(scratch: Path) -> Iterator[Path]:
+    """A directory for the readers' links, removed afterwards.
+
+    Tantivy watches the directory of an open reader from a thread of its own and locks it with a file there. That file
+    may come while the directory is emptied ("Directory not empty"), so the removal is tried again.
+    """
+    views = Path(tempfile.mkdtemp(prefix="search-", dir=scratch))
+    try:
+        yield views
+    finally:
+        for _ in range(_REMOVALS):
+            shutil.rmtree(views, ignore_errors=True)
+            if not views.exists():
+                break
+        else:
+            log.warning("%s could not be removed; it holds links only and may be deleted", views)

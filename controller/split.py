@@ -11,7 +11,6 @@ from controller.source import PreparedSource
 from core.errors import SourceFileError, UsageError
 from core.names import display_name
 from core.storage import EntryKind, Storage
-from dataset_gen import manifest as m
 
 
 def split_source(storage: Storage, source: PreparedSource, parts: int) -> list[PreparedSource]:
@@ -49,6 +48,8 @@ def lpt(sizes: Mapping[bytes, int], names: Sequence[bytes], parts: int) -> list[
 
 
 def _manifest_sizes(source: PreparedSource) -> dict[bytes, int]:
+    from dataset_gen import manifest as m  # brings pyarrow, which most commands do without
+
     assert source.manifest is not None
     table = m.read_manifest(source.manifest).select([m.CUSTODIAN, m.BYTES])
     sums = table.group_by(m.CUSTODIAN).aggregate([(m.BYTES, "sum")])

@@ -22,17 +22,11 @@ class JobState(enum.StrEnum):
     SUSPENDED = "suspended"  # the system failed; `resume` once it is mended
     COMPLETED = "completed"
     COMPLETED_WITH_EXCEPTIONS = "completed_with_exceptions"
-    FAILED = "failed"
 
     @property
     def over(self) -> bool:
         """No command can change it any more, except delete."""
-        return self in (
-            JobState.CANCELLED,
-            JobState.COMPLETED,
-            JobState.COMPLETED_WITH_EXCEPTIONS,
-            JobState.FAILED,
-        )
+        return self in (JobState.CANCELLED, JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 
 
 class GroupKind(enum.StrEnum):
@@ -247,6 +241,10 @@ class NewTask:
     payload: dict[str, Any]
 
 
+FINALISE_LIST = "folders"  # in the payload: what a task of phase finalise has to do, first digits of fan-out folders …
+FINALISE_REST = ""  # … and whatever is to be done once
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedTask:
     """A task as its slot got it. (id, attempt) is the fence of everything this attempt writes."""
@@ -295,8 +293,9 @@ class Job:
     source: bytes  # absolute path
     source_device: int
     source_inode: int
+    storage: bytes | None = None  # absolute path of the storage root; None: made before it was noted
     options: JobOptions
-    reason: str | None  # why it is suspended or failed
+    reason: str | None  # why it is suspended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

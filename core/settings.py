@@ -11,6 +11,7 @@ from core.errors import UsageError
 from core.filer import load_filer
 
 INDEX_ENGINES = ("tantivy", "whoosh")
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,7 @@ class Settings:
     log_level: str = "WARNING"
     filer: str = "none"  # emulated filer: a profile's name or a file (core.filer)
     filer_arbiter: str = ""  # directory for its arbiter that all workers share; empty: this host's shared memory
+    observe: bool = True  # off: storage calls are not recorded and nothing is observed, to see what that costs
     plugins: tuple[str, ...] = ()  # modules with format handlers that are not ours (worker.plugins)
 
     @property
@@ -52,6 +54,7 @@ class Settings:
             "EDBENCH_SLOT_MEMORY_MB": str(self.slot_memory_mb),
             "EDBENCH_LOG_LEVEL": self.log_level,
             "EDBENCH_FILER": self.filer,
+            "EDBENCH_OBSERVE": "on" if self.observe else "off",
         }
         if self.databases:
             out["EDBENCH_DATABASES"] = ",".join(f"{d.name}={d.url}" for d in self.databases)
@@ -90,6 +93,20 @@ def _positive(env: Mapping[str, str], key: str, default: int) -> int:
     return int(text)
 
 
+def _switch(env: Mapping[str, str], key: str) -> bool:
+    text = env.get(key) or "on"
+    if text not in ("on", "off"):
+        raise UsageError(f"{key} is {text!r}; it can be on or off")
+    return text == "on"
+
+
+def _log_level(env: Mapping[str, str]) -> str:
+    text = env.get("EDBENCH_LOG_LEVEL") or "WARNING"
+    if text.upper() not in LOG_LEVELS:
+        raise UsageError(f"EDBENCH_LOG_LEVEL is {text!r}; it can be {', '.join(LOG_LEVELS[:-1])} or {LOG_LEVELS[-1]}")
+    return text.upper()
+
+
 def filer_source(text: str) -> str:
     """What names an emulated filer from any directory: a profile's name or an absolute path; raises UsageError."""
     model = load_filer(text)
@@ -109,8 +126,9 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         slots=_positive(env, "EDBENCH_SLOTS", 4),
         index_engine=engine,
         slot_memory_mb=_positive(env, "EDBENCH_SLOT_MEMORY_MB", 1024),
-        log_level=env.get("EDBENCH_LOG_LEVEL") or "WARNING",
+        log_level=_log_level(env),
         filer=filer_source(env.get("EDBENCH_FILER") or "none"),
         filer_arbiter=env.get("EDBENCH_FILER_ARBITER") or "",
+        observe=_switch(env, "EDBENCH_OBSERVE"),
         plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", "").split(",")))),
     )

@@ -263,7 +263,7 @@ class Storage:
         except SourceFileError as e:
             raise StorageFault(
                 f"the storage does not hold {display_name(self.floor)} ({os.strerror(e.errno)}; is it mounted?);"
-                " mount it and resume the job",
+                " mount it",
                 errno=e.errno,
             ) from e
 

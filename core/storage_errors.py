@@ -37,23 +37,23 @@ _FAULTS = frozenset(
 )
 
 _ADVICE = {
-    errno.ENOSPC: "free space (or inodes) on it, then resume",
-    errno.EDQUOT: "raise the quota or free space, then resume",
-    errno.EROFS: "mount it writable, then resume",
-    errno.EIO: "check the filer and the kernel log, then resume",
-    errno.EACCES: "give this user access to it, then resume",
-    errno.EPERM: "give this user access to it, then resume",
-    errno.EMFILE: "raise the limit on open files (ulimit -n), then resume",
-    errno.ENFILE: "raise fs.file-max, then resume",
-    errno.ENOMEM: "free memory on this machine, then resume",
-    errno.EFBIG: "raise the limit on file sizes (ulimit -f, or the file system's own), then resume",
+    errno.ENOSPC: "free space (or inodes) on it",
+    errno.EDQUOT: "raise the quota or free space",
+    errno.EROFS: "mount it writable",
+    errno.EIO: "check the filer and the kernel log",
+    errno.EACCES: "give this user access to it",
+    errno.EPERM: "give this user access to it",
+    errno.EMFILE: "raise the limit on open files (ulimit -n)",
+    errno.ENFILE: "raise fs.file-max",
+    errno.ENOMEM: "free memory on this machine",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f, or the file system's own)",
     errno.ENAMETOOLONG: "choose a storage root with a shorter path",
     errno.ENOTEMPTY: "something still writes there: stop it, then try again",
-    errno.EEXIST: "something else writes there under the same name: stop it, then resume",
-    errno.ENOENT: "something removed it while it was needed: look at what else uses this storage, then resume",
-    errno.ENOTDIR: "a file stands where a directory is needed: move it away, then resume",
+    errno.EEXIST: "something else writes there under the same name: stop it",
+    errno.ENOENT: "something removed it while it was needed: look at what else uses this storage",
+    errno.ENOTDIR: "a file stands where a directory is needed: move it away",
 }
-_ADVICE_GONE = "check that the filer is mounted and reachable, then resume"
+_ADVICE_GONE = "check that the filer is mounted and reachable"
 
 
 def storage_fault(doing: str, path: bytes, error: OSError) -> StorageFault:

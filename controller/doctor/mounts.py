@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.doctor.finding import Finding, bad, ok, warn
+from core.mounts import read_mountinfo
 
 _NETWORK = {"nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "gpfs", "glusterfs", "fuse.glusterfs", "beegfs"}
 _MEMORY = {"tmpfs", "ramfs", "devtmpfs"}
@@ -15,7 +16,7 @@ _MEMORY = {"tmpfs", "ramfs", "devtmpfs"}
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One line of mountinfo."""
+    """What matters here of a line of mountinfo."""
 
     point: str
     kind: str
@@ -28,23 +29,6 @@ class Mount:
         return self.kind in _NETWORK
 
 
-def parse_mountinfo(text: str) -> dict[int, Mount]:
-    """Mounts by mount id; lines that are not understood are left out."""
-    out: dict[int, Mount] = {}
-    for line in text.splitlines():
-        left, sep, right = line.partition(" - ")
-        fields, rest = left.split(" "), right.split(" ")
-        if not sep or len(fields) < 6 or len(rest) < 3:
-            continue
-        options = dict.fromkeys([*fields[5].split(","), *rest[2].split(",")])
-        out[int(fields[0])] = Mount(_unescape(fields[4]), rest[0], _unescape(rest[1]), tuple(options))
-    return out
-
-
-def _unescape(text: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
-
-
 def mount_of(directory: Path) -> Mount | None:
     """The mount that a directory is on; None where /proc does not tell."""
     try:
@@ -54,10 +38,11 @@ def mount_of(directory: Path) -> Mount | None:
         finally:
             os.close(descriptor)
         found = re.search(r"^mnt_id:\s*(\d+)$", info, re.MULTILINE)
-        mounts = parse_mountinfo(Path("/proc/self/mountinfo").read_text())
+        mounts = read_mountinfo()
     except OSError:
         return None
-    return mounts.get(int(found[1])) if found else None
+    here = [entry for entry in mounts if found and entry.id == int(found[1])]
+    return Mount(here[0].point, here[0].kind, here[0].source, here[0].options) if here else None
 
 
 def judge_mount(mount: Mount | None, *, filer: bool) -> Finding:

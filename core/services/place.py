@@ -174,6 +174,25 @@ def _takes(place: Path, run_as: RunAs | None) -> bool:
         probe.rmdir()
 
 
+def refuse_weak_root(place: Path, run_as: RunAs | None) -> None:
+    """Raises UsageError for a root that cannot get at what belongs to PostgreSQL's user, its socket above all."""
+    if run_as is None:
+        return
+    probe = Path(tempfile.mkdtemp(dir=place))
+    try:
+        with contextlib.suppress(OSError):
+            give_to(probe, run_as)
+            if os.access(probe, os.W_OK | os.X_OK):
+                return
+    finally:
+        probe.rmdir()
+    raise UsageError(
+        "this root has not the rights of one (CAP_CHOWN, CAP_DAC_OVERRIDE), which it needs beside PostgreSQL's own"
+        " user: run edbench as an ordinary user, give it these capabilities, or set EDBENCH_DATABASES and"
+        " EDBENCH_BROKER to running servers"
+    )
+
+
 def _outside(pointer: Path) -> Path:
     """A private directory elsewhere; the pointer comes first, so that a start cut short leaves nothing lost."""
     place = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_OUTSIDE))

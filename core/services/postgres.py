@@ -15,7 +15,7 @@ import psycopg2
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.services.address import USER, ServerAddress, write_private
 from core.services.binaries import postgres_for, postgres_version
-from core.services.place import Home, give_to, make_socket_dir, postgres_place, server_user
+from core.services.place import Home, give_to, make_socket_dir, postgres_place, refuse_weak_root, server_user
 from core.services.postgres_settings import server_arguments
 from core.services.process import RunAs, last_line, rotate, spawn, stop
 
@@ -64,6 +64,7 @@ class PostgresServer:
         """
         self._place = postgres_place(self._home, self.name)
         self._run_as = server_user(self._place)
+        refuse_weak_root(self._place, self._run_as)
         self._programs = postgres_for(self._run_as, self._place) / "bin"
         rotate(self._log)
         if (self._place / "data").exists():

@@ -9,7 +9,7 @@ import pytest
 from controller.doctor import Finding, Level, run_checks
 from controller.doctor import services as service_checks
 from controller.doctor.machine import open_files, packages, python_version, shared_memory
-from controller.doctor.mounts import Mount, judge_mount, mount_of, parse_mountinfo
+from controller.doctor.mounts import Mount, judge_mount, mount_of
 from controller.doctor.storage import apart, place
 from core.clock import SystemClock
 from core.settings import DatabaseAddress, Settings
@@ -73,21 +73,6 @@ def test_limits(tmp_path: Path) -> None:
     """Few open files and missing shared memory are reported."""
     assert [open_files(n).level for n in (100, 600, 4096)] == [Level.BAD, Level.WARN, Level.OK]
     assert shared_memory(tmp_path / "none").level is Level.BAD
-
-
-MOUNTINFO = r"""25 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw,errors=remount-ro
-61 25 0:52 / /mnt/with\040space rw,relatime shared:9 master:2 - nfs4 filer:/export rw,vers=4.2,soft,proto=tcp
-nonsense
-"""
-
-
-def test_mountinfo_is_read() -> None:
-    """Optional fields, escapes and options of both kinds are understood, other lines left out."""
-    mounts = parse_mountinfo(MOUNTINFO)
-    assert set(mounts) == {25, 61}
-    nfs = mounts[61]
-    assert (nfs.point, nfs.kind, nfs.source, nfs.network) == ("/mnt/with space", "nfs4", "filer:/export", True)
-    assert nfs.options == ("rw", "relatime", "vers=4.2", "soft", "proto=tcp")
 
 
 @pytest.mark.parametrize(

@@ -188,6 +188,21 @@ def test_delete_removes_rows_and_files_but_not_of_a_running_job(handle: JobHandl
             assert conn.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar_one() == 0
 
 
+def test_delete_with_another_storage_root_removes_nothing(handle: JobHandle, tmp_path: Path) -> None:
+    """The rows would be gone and the files left; one line says where the files are. The same root under another
+    name is the job's all the same."""
+    root = tmp_path / "store"
+    cancel_job(handle)
+    with pytest.raises(UsageError, match=f"EDBENCH_STORAGE={root}") as refused:
+        delete_job(handle, FILER, tmp_path / "elsewhere")
+    assert "\n" not in str(refused.value)
+    assert newest_jobs([handle.database])
+    root.rename(tmp_path / "moved")
+    delete_job(handle, FILER, tmp_path / "moved")
+    assert newest_jobs([handle.database]) == []
+    assert list((tmp_path / "moved" / "jobs").iterdir()) == []
+
+
 def test_waiting_ends_when_the_job_comes_to_rest(handle: JobHandle) -> None:
     """Snapshots go on while it runs, and the last one says how it stands and why."""
     seen = []

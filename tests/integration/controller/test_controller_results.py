@@ -44,6 +44,7 @@ KEYS = [
     "children",
     "phases",
     "calls",
+    "wire",
 ]
 
 

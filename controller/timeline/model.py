@@ -1,0 +1,97 @@
+"""What a timeline holds, as plain data; `to_json` gives what the HTTP API sends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line of a panel: a value for each point of the timeline's axis, None where nothing is known."""
+
+    id: str
+    label: str
+    values: Sequence[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One chart: `kind` is `line` or `stacked`; all its series have the same unit."""
+
+    id: str
+    title: str
+    unit: str
+    kind: str
+    series: Sequence[Series]
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseSpan:
+    """When a phase ran, in seconds since the first claim; `end_s` is None while it runs."""
+
+    phase: str
+    start_s: float
+    end_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What limits the run now: a sentence, who is meant, and the evidence; no verdict where that is not enough."""
+
+    verdict: str | None = None
+    who: str | None = None  # workers, storage, databases, queue
+    evidence: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """A job or group over time; `t` holds seconds since the first claim, the start of each bucket of `step_s`."""
+
+    job: str
+    state: str
+    labels: Sequence[str] = ()  # such as CACHED, EMULATED, GENERATOR-LIMITED
+    now_s: float  # seconds since the first claim
+    step_s: float
+    phases: Sequence[PhaseSpan] = ()
+    t: Sequence[float] = ()
+    panels: Sequence[Panel] = ()
+    exceptions: Mapping[str, int] = field(default_factory=dict)  # code → count, so far
+    totals: Mapping[str, int | float] = field(default_factory=dict)  # items, raw_bytes, discovered_bytes, calls
+    progress: float | None = None  # 0 to 1
+    eta_s: float | None = None
+    limit: Limit = field(default_factory=Limit)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as `/api/v1/jobs/{id}/timeline` has it."""
+        return {
+            "job": self.job,
+            "state": self.state,
+            "labels": list(self.labels),
+            "now_s": round(self.now_s, 3),
+            "step_s": self.step_s,
+            "phases": [asdict(span) for span in self.phases],
+            "t": list(self.t),
+            "panels": [_panel(panel) for panel in self.panels],
+            "exceptions": {"by_code": dict(self.exceptions)},
+            "totals": dict(self.totals),
+            "progress": self.progress,
+            "eta_s": self.eta_s,
+            "limit": {"verdict": self.limit.verdict, "who": self.limit.who, "evidence": list(self.limit.evidence)},
+        }
+
+
+def _panel(panel: Panel) -> dict[str, Any]:
+    return {
+        "id": panel.id,
+        "title": panel.title,
+        "unit": panel.unit,
+        "kind": panel.kind,
+        "series": [{"id": s.id, "label": s.label, "values": [_short(v) for v in s.values]} for s in panel.series],
+    }
+
+
+def _short(value: float | None) -> float | None:
+    """Enough digits to draw; a long run has tens of thousands of these."""
+    return None if value is None else round(value, 4 if -100 < value < 100 else 1)

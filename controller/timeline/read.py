@@ -1,0 +1,155 @@
+"""Puts the timeline of a job, or of a group's jobs, together."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from controller.databases import JobHandle
+from controller.group_progress import combined, group_state
+from controller.progress import Pace, Snapshot
+from controller.timeline.axis import Axis, axis_of
+from controller.timeline.call_panels import call_panels, read_bytes
+from controller.timeline.filer_panels import (
+    array_panels,
+    block_panels,
+    emulated_panels,
+    read_share_panel,
+    wire_panels,
+)
+from controller.timeline.labels import BEGIN_SECONDS, labels_of
+from controller.timeline.limits import limit_of
+from controller.timeline.machine_panels import database_panels, queue_panel, worker_panels
+from controller.timeline.model import Limit, Panel, Timeline
+from controller.timeline.readings import Found, JobAt, read_all
+from controller.timeline.recent import read_recent
+from controller.timeline.standing import Standing, progress_of, read_standing, spans_of
+from controller.timeline.work_panels import Work, work_panels
+from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, WIRE, WORKER
+from sql import jobs as ledger_jobs
+from sql.jobs import JobProgress
+from sql.queries import QUERIES
+
+
+def read_timeline(handles: Sequence[JobHandle], *, since: float | None = None, points: int = 600) -> Timeline:
+    """Everything that the page draws, in at most `points` buckets, or more when the longest step is too short.
+
+    `since`: only buckets that end after that second. What they say replaces what was said of them before: the last
+    one may have been incomplete, and all are longer once the run has become too long for its step. Series of workers
+    and mounts that have nothing to say since then are left out. Raises DatabaseFault, UsageError when a job is gone.
+    """
+    with contextlib.ExitStack() as stack:
+        jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in handles]
+        return _read(jobs, since, points)
+
+
+def _read(jobs: Sequence[JobAt], since: float | None, points: int) -> Timeline:
+    standings = [read_standing(conn, job) for conn, job in jobs]
+    state = group_state([standing.job.state for standing in standings]).value
+    identity = _identity(jobs)
+    started = min((s.started for s in standings if s.started is not None), default=None)
+    if started is None:
+        return Timeline(job=identity, state=state, now_s=0.0, step_s=1.0)
+    finished = [s.finished for s in standings]
+    end = None if None in finished else max(s.finished or 0.0 for s in standings)
+    now = end if end is not None else max(s.now for s in standings)
+    axis = axis_of(started, now, end, points, since)
+    witness = max(range(len(jobs)), key=lambda n: finished[n] or math.inf)
+    found = read_all(jobs, axis, witness)
+    done = [
+        progress_of(conn, standing, readings[-1][1] if readings else None)
+        for (conn, _), standing, readings in zip(jobs, standings, found.progress, strict=True)
+    ]
+    seen = _seen(standings, done)
+    return Timeline(
+        job=identity,
+        state=state,
+        labels=labels_of(standings, done, found.of(WORKER), _first_workers(jobs[witness][0], started)),
+        now_s=now - started,
+        step_s=float(axis.step),
+        phases=spans_of(standings, started),
+        t=axis.t,
+        panels=list(_panels(found, standings)),
+        exceptions=_added(s.exceptions for s in standings),
+        totals=_totals(standings, done),
+        progress=None if seen.share is None else round(seen.share, 4),
+        eta_s=None if seen.left_s is None or seen.state.over else round(seen.left_s, 1),
+        limit=_limit(jobs, standings, witness, axis),
+    )
+
+
+def _identity(jobs: Sequence[JobAt]) -> str:
+    """The job's id, of several that of their group."""
+    conn, job = jobs[0]
+    return str(job if len(jobs) == 1 else ledger_jobs.summary(conn, job).group_id)
+
+
+def _seen(standings: Sequence[Standing], done: Sequence[JobProgress]) -> Snapshot:
+    return combined(
+        [
+            Pace(single_pass=standing.job.options.single_pass).snapshot(progress, 0.0, standing.now)
+            for standing, progress in zip(standings, done, strict=True)
+        ]
+    )
+
+
+def _first_workers(conn: Connection, started: float) -> Mapping[str, Mapping[str, Any]]:
+    low = math.floor(started) - 1
+    rows = QUERIES["timeline_first_workers"].run(conn, low=low, high=low + BEGIN_SECONDS)
+    return {row.source: row.values for row in rows}
+
+
+def _panels(found: Found, standings: Sequence[Standing]) -> Iterator[Panel]:
+    axis = found.axis
+    ops = sorted({op for standing in standings for op in standing.calls})
+    jobs = [
+        Work(axis, readings, standing.started, over=standing.job.state.over)
+        for readings, standing in zip(found.progress, standings, strict=True)
+    ]
+    volumes, items, exceptions = work_panels(axis, jobs)
+    yield volumes
+    yield from call_panels(axis, found.calls, ops)
+    yield items
+    yield from database_panels(axis, found.of(DATABASE))
+    yield queue_panel(axis, found.queue)
+    yield from worker_panels(axis, found.of(WORKER))
+    yield from wire_panels(axis, found.of(WIRE))
+    yield from block_panels(axis, found.of(BLOCK))
+    yield from array_panels(axis, found.of(ARRAY))
+    yield from emulated_panels(axis, found.of(EMULATED))
+    share = read_share_panel(axis, found.of(WIRE), read_bytes(axis, found.calls))
+    if share is not None:
+        yield share
+    yield exceptions
+
+
+def _totals(standings: Sequence[Standing], done: Sequence[JobProgress]) -> dict[str, int | float]:
+    return {
+        "items": sum(p.items for p in done),
+        "raw_bytes": sum(p.raw_bytes for p in done),
+        "discovered_bytes": sum(p.raw_bytes + p.extracted_bytes for p in done),
+        "exceptions": sum(sum(s.exceptions.values()) for s in standings),
+        "calls": sum(calls for s in standings for calls, _ in s.calls.values()),
+    }
+
+
+def _added(counts: Iterator[Mapping[str, int]]) -> dict[str, int]:
+    out: dict[str, int] = {}
+    for one in counts:
+        for key, number in one.items():
+            out[key] = out.get(key, 0) + number
+    return dict(sorted(out.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _limit(jobs: Sequence[JobAt], standings: Sequence[Standing], witness: int, axis: Axis) -> Limit:
+    running = [s for s in standings if s.running]
+    if not running:
+        return Limit()
+    began = [(row.started, row.phase) for s in running for row in s.phases if row.phase == s.job.phase.value]
+    youngest = max(began, default=(None, running[0].job.phase.value))
+    age = None if youngest[0] is None else max(s.now for s in running) - youngest[0]
+    return limit_of(read_recent(jobs, axis.end, witness), running=True, phase=youngest[1], phase_s=age)

@@ -1,0 +1,109 @@
+"""Where each job stands: its state, clocks and phases, and what it has done, for the timeline of all of them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from controller.timeline.model import PhaseSpan
+from core.records import Job, JobState, Phase
+from monitoring.steps import STEPS
+from sql import jobs as ledger_jobs
+from sql.jobs import JobProgress, PhaseProgress
+from sql.queries import QUERIES
+
+RUNNING = frozenset((JobState.RUNNING, JobState.PAUSING, JobState.CANCELLING))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One job now; times are seconds since the epoch on its database's clock."""
+
+    job: Job
+    started: float | None
+    finished: float | None
+    now: float
+    phases: Sequence[Any]  # phase, started, finished
+    exceptions: Mapping[str, int]  # by code
+    calls: Mapping[int, tuple[int, int]]  # op → calls, nanoseconds in them
+
+    @property
+    def running(self) -> bool:
+        """Not at rest."""
+        return self.job.state in RUNNING
+
+
+def read_standing(conn: Connection, identity: uuid.UUID) -> Standing:
+    """Look now. Raises UsageError when the job is gone."""
+    job = ledger_jobs.get_job(conn, identity)
+    times = QUERIES["timeline_job"].run(conn, job=identity).one()
+    codes: dict[str, int] = {}
+    for row in QUERIES["count_exceptions"].run(conn, job=identity):
+        codes[row.code] = codes.get(row.code, 0) + row.exceptions
+    totals = QUERIES["timeline_call_totals"].run(conn, job=identity, step=STEPS[-1])
+    return Standing(
+        job=job,
+        started=times.started,
+        finished=times.finished,
+        now=times.stopped or times.now,
+        phases=QUERIES["timeline_phases"].run(conn, job=identity).all(),
+        exceptions=codes,
+        calls={row.op: (row.calls, row.total_ns) for row in totals},
+    )
+
+
+def spans_of(standings: Sequence[Standing], start: float) -> list[PhaseSpan]:
+    """Phases in seconds since `start`: from the first job that entered one to the last that left it."""
+    begins: dict[str, float] = {}
+    ends: dict[str, float | None] = {}
+    for standing in standings:
+        for row in standing.phases:
+            end = row.finished or standing.finished
+            begins[row.phase] = min(begins.get(row.phase, row.started), row.started)
+            before = ends.get(row.phase, 0.0)
+            ends[row.phase] = None if end is None or before is None else max(end, before)
+    out = []
+    for phase in sorted(begins, key=lambda p: begins[p]):
+        end = ends[phase]
+        out.append(PhaseSpan(phase, round(begins[phase] - start, 3), None if end is None else round(end - start, 3)))
+    return out
+
+
+def progress_of(conn: Connection, standing: Standing, latest: Mapping[str, Any] | None) -> JobProgress:
+    """What the job has done: as last observed while it runs, since that costs no counting, else from the ledger."""
+    job = standing.job
+    if latest is None or not standing.running:
+        return ledger_jobs.progress(conn, job.id)
+    phase = Phase(latest["phase"])
+    items = int(latest["items"])
+    part = PhaseProgress(
+        phase=phase,
+        open=latest["open"],
+        done=latest["done"],
+        weight_open=latest["weight_open"],
+        weight_done=latest["weight_done"],
+        items=items,
+        raw_bytes=latest["raw_bytes"],
+        extracted_bytes=latest["discovered_bytes"] - latest["raw_bytes"],
+        index_bytes=latest["index_bytes"],
+        elapsed_s=latest["phase_s"],
+    )
+    return JobProgress(
+        state=job.state,
+        phase=phase,
+        reason=job.reason,
+        phases={phase: part},
+        items=items,
+        items_indexed=items if job.options.single_pass else latest["items_indexed"],
+        containers=latest["containers"],
+        exceptions=latest["exceptions"],
+        raw_bytes=latest["raw_bytes"],
+        extracted_bytes=latest["discovered_bytes"] - latest["raw_bytes"],
+        index_bytes=latest["index_bytes"],
+        elapsed_s=latest["elapsed_s"],
+        total_known=phase in (Phase.INDEX, Phase.FINALISE),
+    )

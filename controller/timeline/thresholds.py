@@ -1,0 +1,19 @@
+"""From where on something counts as the limit of a run, or keeps a verdict on the storage from being given (design §4)."""
+
+from __future__ import annotations
+
+# Labels of results and of what runs.
+CPU_SHARE = 0.80  # of all processors, by the workers
+RUN_QUEUE_SHARE = 0.10  # of the time inside storage calls
+CACHE_FACTOR = 3  # discovered bytes under so many times what caches can hold
+CACHED = "CACHED: not a storage result"
+LIMITED = "GENERATOR-LIMITED"
+
+# What limits a run now.
+WINDOW_SECONDS = 10.0  # that is looked back over
+EVIDENCE_SECONDS = 5.0  # of the present phase, before anything is said
+CPU_LIMIT = 0.90  # of a host's processors, by its workers
+CPU_LOW = 0.70  # above it the storage is never named
+CORE_WAIT = 0.25  # of busy slot time waiting for a processor: too few of them, whoever uses the others
+BUSY_SLOTS = 0.75  # from here on slots have enough to do
+MOST_OF_TIME = 0.50  # of busy slot time in storage calls, or in transactions: that is what slots wait for

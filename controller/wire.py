@@ -1,0 +1,164 @@
+"""Wire-read ÷ call-read by phase: how much of what a job read came from the filer, and not from a client's cache.
+
+Calls are counted by phase, exactly. Wire counters are each host's own, once a second, and know nothing of phases: a
+phase's share is what they grew by between its start and its end, with what lies within a second divided evenly. So a
+phase of less than two seconds has no ratio, and neither has one that overlaps another phase of its group. What other
+programs read over the same mount is in the wire's bytes; `other_jobs` says whether any job of ours did.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from controller.databases import JobHandle
+from controller.timeline.counters import Counter
+from core.operations import Op
+from core.records import PHASES, Phase
+from sql.queries import QUERIES
+
+SHORTEST_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireShare:
+    """Bytes of one phase, or of the whole job; `ratio` is None where nothing can be said, and `why` tells why."""
+
+    seconds: float
+    call_read_bytes: int
+    wire_read_bytes: int
+    ratio: float | None
+    why: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        out = {
+            "seconds": round(self.seconds, 3),
+            "call_read_bytes": self.call_read_bytes,
+            "wire_read_bytes": self.wire_read_bytes,
+            "ratio": None if self.ratio is None else round(self.ratio, 4),
+        }
+        return out if self.why is None else out | {"why": self.why}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireShares:
+    """Shares by phase and of the whole, and the sources (a superblock of a host each) that were counted."""
+
+    phases: Mapping[Phase, WireShare]
+    total: WireShare
+    sources: tuple[str, ...]
+    other_jobs: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, for a result's `wire`."""
+        return {
+            "total": self.total.to_json(),
+            "phases": {phase.value: share.to_json() for phase, share in self.phases.items()},
+            "sources": list(self.sources),
+            "other_jobs": self.other_jobs,
+        }
+
+
+@dataclass(slots=True)
+class WireReads:
+    """What was read over the wire by the mounts that hold the storage root or a source."""
+
+    counters: Mapping[str, Counter]  # by source
+
+    def between(self, start: float, finish: float) -> float:
+        """Bytes in that time (epoch seconds), over all hosts."""
+        return sum(counter.grown(start, finish)[0] for counter in self.counters.values())
+
+
+def wire_reads(handles: Sequence[JobHandle], first: float, last: float) -> WireReads:
+    """What the mounts under these jobs read around that time; empty where nothing is mounted over NFS."""
+    sources = [os.fsdecode(handle.job.source) for handle in handles]
+    rows: dict[tuple[str, int], Any] = {}
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            found = QUERIES["wire_reads"].run(conn, first=int(first), last=int(last))
+            rows |= {(row.source, row.second): row for row in found}
+    wanted = {row.source for row in rows.values() if row.storage}
+    points = {(row.source, point) for row in rows.values() for point in row.points or ()}
+    for path in sources:
+        wanted |= _under(path, points)
+    readings: dict[str, list[tuple[int, float]]] = {}
+    for (source, second), row in sorted(rows.items()):
+        if source in wanted:
+            readings.setdefault(source, []).append((second, row.read_bytes))
+    # Taken some time in its second: the middle is the least wrong for spans that may last a few seconds only.
+    return WireReads({source: Counter(found, taken=0.5) for source, found in readings.items()})
+
+
+def _under(path: str, points: set[tuple[str, str]]) -> set[str]:
+    """Sources that hold a path: on each host that of the longest mount point above it."""
+    best: dict[str, tuple[int, str]] = {}
+    for source, point in points:
+        if path == point or path.startswith(point.rstrip("/") + "/"):
+            host = source.partition(":")[0]
+            best[host] = max(best.get(host, (0, "")), (len(point), source))
+    return {source for _, source in best.values()}
+
+
+def wire_shares(handles: Sequence[JobHandle]) -> WireShares | None:
+    """Wire-read ÷ call-read of a job or of a group's jobs together; None where nothing was read over NFS mounts.
+
+    Raises DatabaseFault.
+    """
+    windows: dict[Phase, list[tuple[float, float]]] = {}
+    calls = dict.fromkeys(PHASES, 0)
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            for row in QUERIES["phase_times"].run(conn, job=handle.id):
+                windows.setdefault(Phase(row.phase), []).append((row.start, row.finish))
+            for row in QUERIES["bytes_by_phase"].run(conn, job=handle.id, op=int(Op.READ)):
+                calls[Phase(row.phase)] += row.bytes
+    if not windows:
+        return None
+    whole = {phase: (min(a for a, _ in spans), max(b for _, b in spans)) for phase, spans in windows.items()}
+    first, last = min(a for a, _ in whole.values()), max(b for _, b in whole.values())
+    reads = wire_reads(handles, first, last)
+    if not reads.counters:
+        return None
+    return WireShares(
+        phases={phase: _share(phase, whole, calls[phase], reads) for phase in PHASES if phase in whole},
+        total=_ratio(first, last, sum(calls.values()), reads),
+        sources=tuple(reads.counters),
+        other_jobs=_others(handles, first, last),
+    )
+
+
+def wire_json(handles: Sequence[JobHandle]) -> dict[str, Any] | None:
+    """`wire` of a result; None without NFS. Raises DatabaseFault."""
+    shares = wire_shares(handles)
+    return None if shares is None else shares.to_json()
+
+
+def _share(phase: Phase, whole: Mapping[Phase, tuple[float, float]], calls: int, reads: WireReads) -> WireShare:
+    start, finish = whole[phase]
+    others = [span for other, span in whole.items() if other is not phase]
+    if any(start < b and a < finish for a, b in others):
+        return _ratio(start, finish, calls, reads, why="another phase of the group ran at the same time")
+    return _ratio(start, finish, calls, reads)
+
+
+def _ratio(start: float, finish: float, calls: int, reads: WireReads, *, why: str | None = None) -> WireShare:
+    wire = round(reads.between(start, finish))
+    if why is None and finish - start < SHORTEST_SECONDS:
+        why = f"shorter than {SHORTEST_SECONDS:.0f} s"
+    if why is None and not calls:
+        why = "nothing was read by calls"
+    ratio = wire / calls if why is None else None
+    return WireShare(seconds=finish - start, call_read_bytes=calls, wire_read_bytes=wire, ratio=ratio, why=why)
+
+
+def _others(handles: Sequence[JobHandle], first: float, last: float) -> int:
+    jobs = [str(handle.id) for handle in handles]
+    others = 0
+    for database in {handle.database.name: handle.database for handle in handles}.values():
+        with database.transaction() as conn:
+            others += QUERIES["jobs_meanwhile"].run(conn, jobs=jobs, first=first, last=last).scalar_one()
+    return others

@@ -1,0 +1,192 @@
+"""controller.timeline over the database of a job that real workers did."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from finished_job import Finished
+from sqlalchemy import insert
+
+from controller.counts import count_job
+from controller.databases import JobHandle, find_job, open_databases
+from controller.timeline.read import read_timeline
+from core.records import JobOptions, Phase
+from monitoring.steps import STEPS
+from sql import jobs, models
+from sql.session import Database
+
+pytestmark = pytest.mark.services
+
+
+@pytest.fixture
+def handle(finished: Finished) -> Iterator[JobHandle]:
+    databases = open_databases(finished.settings)
+    try:
+        yield find_job(databases, str(finished.job))
+    finally:
+        for database in databases:
+            database.dispose()
+
+
+def value(handle: JobHandle, sql: str) -> Any:
+    with handle.database.transaction() as conn:
+        return conn.exec_driver_sql(sql, {"job": handle.id}).scalar_one()
+
+
+def series(timeline: dict[str, Any], panel: str) -> dict[str, list[float | None]]:
+    (found,) = [p for p in timeline["panels"] if p["id"] == panel]
+    return {s["id"]: s["values"] for s in found["series"]}
+
+
+def test_a_real_job_leaves_its_seconds(handle: JobHandle) -> None:
+    """Queue, progress and database from the queue manager, workers from their reporters, the host's kernel beside."""
+    with handle.database.transaction() as conn:
+        rows = conn.exec_driver_sql('SELECT kind, source, job, "values" FROM observation ORDER BY second').all()
+    kinds: dict[str, Any] = {row.kind: row for row in rows}
+    assert {"queue", "progress", "database", "worker"} <= set(kinds)
+    assert kinds["queue"].job == kinds["progress"].job == handle.id
+    assert kinds["worker"].job is None
+    counts = count_job(handle)
+    last = kinds["progress"].values
+    assert last["items"] == counts.items
+    assert last["exceptions"] == sum(row.exceptions for row in counts.exceptions)
+    worker = kinds["worker"].values
+    assert worker["slots"] == 2
+    assert worker["cpu_s"] > 0
+    assert worker["busy_s"] > 0
+    assert worker["rss_bytes"] > 10_000_000
+    assert worker["database_s"][handle.database.name] > 0
+
+
+def test_the_timeline_adds_up_to_the_job(handle: JobHandle) -> None:
+    """Rates × time are the job's counts: nothing is lost between the tables and the page."""
+    found = read_timeline([handle]).to_json()
+    counts = count_job(handle)
+    json.dumps(found, allow_nan=False)
+    assert found["job"] == str(handle.id)
+    assert [span["phase"] for span in found["phases"]] == [phase.value for phase in Phase]
+    assert found["totals"]["items"] == counts.items
+    assert found["totals"]["calls"] == value(handle, "SELECT sum(calls) FROM call_second WHERE job = %(job)s")
+    assert sum(found["exceptions"]["by_code"].values()) == sum(row.exceptions for row in counts.exceptions)
+    assert (found["progress"], found["eta_s"], found["limit"]["verdict"]) == (1.0, None, None)
+    assert found["step_s"] == 1.0  # so each bucket is a second
+    assert all(early < late for early, late in itertools.pairwise(found["t"]))
+    calls = series(found, "calls")
+    assert sum(sum(v or 0 for v in values) for values in calls.values()) == pytest.approx(found["totals"]["calls"])
+    assert sum(v or 0 for v in series(found, "items")["items"]) == pytest.approx(counts.items, abs=0.01)
+    assert {f"latency_{op}" for op in calls} <= {panel["id"] for panel in found["panels"]}
+    since = series(found, "gb_per_hour")["discovered_since_start"]
+    assert since[-1] is not None
+    assert since[-1] > 0
+    for panel in found["panels"]:
+        assert all(len(s["values"]) == len(found["t"]) for s in panel["series"])
+
+
+def test_an_increment_is_the_end_of_the_whole(handle: JobHandle) -> None:
+    """The page joins increments to what it has."""
+    whole = read_timeline([handle]).to_json()
+    middle = whole["t"][len(whole["t"]) // 2]
+    part = read_timeline([handle], since=middle).to_json()
+    assert part["t"] == whole["t"][len(whole["t"]) // 2 :]
+    for panel in ("calls", "items", "gb_per_hour", "queue", "database_commits"):
+        for name, values in series(part, panel).items():
+            assert values == series(whole, panel)[name][-len(values) :], (panel, name)
+
+
+def test_a_long_run_is_drawn_from_fewer_points(handle: JobHandle) -> None:
+    """The same calls and items in longer steps."""
+    found = read_timeline([handle], points=2).to_json()
+    assert found["step_s"] > 1
+    assert len(found["t"]) <= 2
+    assert found["totals"] == read_timeline([handle]).to_json()["totals"]
+
+
+@pytest.fixture
+def running(database: Database) -> JobHandle:
+    """A job 20 s into its index phase, whose slots spend nearly all of their time in storage calls."""
+    job = uuid.uuid4()
+    with database.transaction() as conn:
+        jobs.create_job(
+            conn,
+            id=job,
+            name="j",
+            client="",
+            project="",
+            source=b"/",
+            device=0,
+            inode=0,
+            options=JobOptions(),
+            custodians=[],
+            tasks=[],
+            workers=1,
+            slots=4,
+        )
+        conn.exec_driver_sql(
+            "UPDATE job SET phase = 'index', first_claim_at = clock_timestamp() - interval '30 seconds'"
+        )
+        conn.exec_driver_sql(
+            "INSERT INTO job_phase SELECT id, 'index', clock_timestamp() - interval '20 seconds' FROM job"
+        )
+        now = int(conn.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one())
+        for n in range(32):
+            second = now - 31 + n
+            worker = {"cpu_s": 0.5 * n, "run_queue_s": 0.01 * n, "busy_s": 3.9 * n, "database_s": {"db1": 0.2 * n}}
+            place = {"host": "h", "processors": 2, "slots": 4, "memory_bytes": 10}
+            work = {"items": 10 * n, "raw_bytes": 1000 * n, "discovered_bytes": 2000 * n, "indexed_bytes": 0}
+            sums = {"open": 3, "done": 1, "weight_open": 60, "weight_done": 20, "index_bytes": 0, "items_indexed": 0}
+            clocks = {"phase": "index", "elapsed_s": n - 1.0, "phase_s": max(0, n - 11), "containers": 0}
+            for kind, owner, values in (
+                ("worker", None, worker | place),
+                ("progress", job, work | sums | clocks | {"exceptions": 0}),
+                ("queue", job, {"pending": 7, "dispatched": 4, "running": 4}),
+            ):
+                conn.execute(
+                    insert(models.observation).values(second=second, kind=kind, source="s", job=owner, values=values)
+                )
+            counts = {"calls": 100, "bytes": 0, "errors": 0, "total_ns": 3_400_000_000, "max_ns": 9, "p50_ns": 5}
+            for step in (1, STEPS[-1]):
+                at = {"job": job, "step": step, "second": second if step == 1 else n * step, "op": 3}
+                row = at | counts | {"p95_ns": 6, "p99_ns": 7, "histogram": b""}
+                conn.execute(insert(models.call_step).values(**row))
+        return JobHandle(database, jobs.get_job(conn, job))
+
+
+def test_a_running_job_says_what_limits_it_and_when_it_may_end(running: JobHandle) -> None:
+    """From what was observed, without counting tasks; the seconds that are still coming in are left out."""
+    found = read_timeline([running]).to_json()
+    assert found["state"] == "running"
+    assert found["limit"]["who"] == "storage", found["limit"]
+    assert "87% of busy slot time" in found["limit"]["verdict"]
+    assert "25% CPU" in found["limit"]["verdict"]
+    assert found["progress"] == 0.25
+    assert found["eta_s"] == pytest.approx(60, abs=10)
+    assert found["phases"] == [{"phase": "index", "start_s": pytest.approx(10, abs=1), "end_s": None}]
+    assert found["t"][-1] <= found["now_s"] - 1.5
+    assert series(found, "slots")["s"][-1] == pytest.approx(3.9)
+    assert series(found, "queue")["pending"][-1] == 7
+    assert series(found, "gb_per_hour")["raw_now"][-1] == pytest.approx(0.0036)
+    assert found["labels"] == []
+
+
+def test_a_job_that_nobody_has_claimed_is_an_empty_timeline(running: JobHandle) -> None:
+    """No time has passed yet."""
+    with running.database.transaction() as conn:
+        conn.exec_driver_sql("UPDATE job SET first_claim_at = NULL")
+    found = read_timeline([running]).to_json()
+    assert (found["t"], found["panels"], found["progress"]) == ([], [], None)
+
+
+def test_several_jobs_are_one_timeline(handle: JobHandle) -> None:
+    """Sums over jobs; percentiles are of all calls together, not of averages."""
+    one, two = read_timeline([handle]).to_json(), read_timeline([handle, handle]).to_json()
+    assert two["t"] == one["t"]
+    assert two["totals"]["calls"] == 2 * one["totals"]["calls"]
+    for op, values in series(one, "calls").items():
+        assert series(two, "calls")[op] == [2 * v for v in values if v is not None]
+    assert series(two, "latency_read") == series(one, "latency_read")
+    assert series(two, "worker_cpu") == series(one, "worker_cpu")

@@ -1,0 +1,30 @@
+"""The links through which published index shards are read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.shards import reader_views
+
+
+def test_links_are_removed_also_when_a_lock_file_comes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an engine's watcher leaves while the directory is emptied fails no search and stays nowhere."""
+    remove, late = os.rmdir, []
+
+    def rmdir(path: Any, **options: Any) -> None:
+        if not late:
+            late.append(next(tmp_path.glob("search-*")) / ".tantivy-meta.lock")
+            late[0].touch()
+        remove(path, **options)
+
+    monkeypatch.setattr(os, "rmdir", rmdir)
+    with reader_views(tmp_path) as views:
+        (views / "meta.json").touch()
+    assert late
+    assert not list(tmp_path.iterdir())

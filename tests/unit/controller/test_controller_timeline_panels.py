@@ -1,0 +1,144 @@
+"""controller.timeline: what becomes of counters of mounts, devices, arrays and stations, and the labels of a run."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from controller.timeline.axis import Axis
+from controller.timeline.filer_panels import (
+    array_panels,
+    block_panels,
+    emulated_panels,
+    read_share_panel,
+    wire_panels,
+)
+from controller.timeline.labels import labels_of
+from controller.timeline.model import Panel
+from controller.timeline.standing import Standing
+from core.records import FilerChoice, Job, JobOptions, JobState, Phase
+from sql.jobs import JobProgress
+
+AXIS = Axis(100.5, 106, 1)
+
+
+def readings(values: Any) -> list[tuple[int, dict[str, Any]]]:
+    return [(99 + n, values(n)) for n in range(8)]
+
+
+def lines(panel: Panel) -> dict[str, list[float | None]]:
+    return {series.id: list(series.values) for series in panel.series}
+
+
+def wire(n: int) -> dict[str, Any]:
+    read = {"ops": 10 * n, "queue_ms": 5 * n, "rtt_ms": 20 * n, "execute_ms": 30 * n}
+    ops = {"READ": read, "WRITE": read | {"ops": 0}, "NULL": dict.fromkeys(read, 1)}
+    return {"type": "nfs4", "version": "4.2", "storage": True, "ops": ops, "read_bytes": 250 * n}
+
+
+def test_wire_counters_become_rates_and_mean_times() -> None:
+    """Ops that were not sent meanwhile are left out; times are per op."""
+    rates, times = wire_panels(AXIS, {"boot:filer:0:52": readings(wire)})
+    assert (rates.id, rates.kind, rates.title) == ("wire_1", "stacked", "Wire ops/second, boot:filer:0:52 (nfs4 4.2)")
+    assert lines(rates) == {"READ": [10.0] * 6}
+    assert (times.id, times.unit) == ("wire_1_ms", "ms")
+    assert lines(times) == {"queue_ms": [1.0] * 6, "rtt_ms": [4.0] * 6, "execute_ms": [6.0] * 6}
+
+
+def test_wire_read_share_counts_only_mounts_under_the_storage_root() -> None:
+    """Far below one, a cache answered; without such a mount there is no panel."""
+    other = readings(lambda n: wire(n) | {"storage": False})
+    read: list[float | None] = [1000.0, 500.0, 0.0, None, 1000.0, 250.0]
+    panel = read_share_panel(AXIS, {"a": readings(wire), "b": other}, read)
+    assert panel is not None
+    assert lines(panel) == {"share": [0.25, 0.5, None, None, 0.25, 1.0]}
+    assert read_share_panel(AXIS, {"b": other}, read) is None
+
+
+def test_block_devices_arrays_and_stations() -> None:
+    """Counters as rates, gauges as means over what there is, nothing where nothing is."""
+    moved, queue = block_panels(
+        AXIS, {"boot:sda": readings(lambda n: {"read_bytes": 2_000_000 * n, "write_bytes": 0, "weighted_ms": 1500 * n})}
+    )
+    assert lines(moved) == {"read_bytes": [2.0] * 6, "write_bytes": [0.0] * 6}
+    assert lines(queue) == {"depth": [1.5] * 6}
+    (array,) = array_panels(AXIS, {"netapp": [(101, {"iops": 10}), (103, {"iops": 30, "note": "x"})]})
+    assert lines(array)["iops"] == [None, 10.0, None, 30.0, None, None]
+
+
+def test_stations_of_an_emulated_filer() -> None:
+    """How busy the servers of a station are together, and how long a call waits for one of them."""
+    station = {"servers": 2, "calls": 0, "busy_s": 0.0, "waited_s": 0.0}
+    busy, wait = emulated_panels(
+        AXIS,
+        {
+            "small": readings(
+                lambda n: {"station": {"data": station | {"calls": 50 * n, "busy_s": n, "waited_s": 0.1 * n}}}
+            )
+        },
+    )
+    assert lines(busy) == {"data": [0.5] * 6}
+    assert lines(wait)["data"] == pytest.approx([2.0] * 6)
+    assert (busy.id, wait.id, wait.unit) == ("emulated_1", "emulated_1_wait", "ms")
+
+
+def standing(**options: Any) -> Standing:
+    job = Job(
+        id=uuid.UUID(int=1),
+        name="j",
+        state=JobState.RUNNING,
+        phase=Phase.INDEX,
+        source=b"/s",
+        source_device=1,
+        source_inode=1,
+        options=JobOptions(**options),
+        reason=None,
+    )
+    return Standing(job=job, started=100.0, finished=None, now=200.0, phases=[], exceptions={}, calls={3: (5, 10**10)})
+
+
+def done(*, discovered: int = 1000, known: bool = True, elapsed_s: float = 100.0) -> JobProgress:
+    return JobProgress(
+        state=JobState.RUNNING,
+        phase=Phase.INDEX,
+        reason=None,
+        phases={},
+        items=0,
+        items_indexed=0,
+        containers=0,
+        exceptions=0,
+        raw_bytes=discovered,
+        extracted_bytes=0,
+        index_bytes=0,
+        elapsed_s=elapsed_s,
+        total_known=known,
+    )
+
+
+@pytest.mark.parametrize(
+    ("progress", "cpu_s", "run_queue_s", "labels"),
+    [
+        (done(), 10.0, 0.0, []),
+        (done(discovered=299), 10.0, 0.0, ["CACHED: not a storage result"]),
+        (done(discovered=299, known=False), 10.0, 0.0, []),
+        (done(), 170.0, 0.0, ["GENERATOR-LIMITED"]),
+        (done(), 10.0, 1.5, ["GENERATOR-LIMITED"]),
+        (done(elapsed_s=1.0), 170.0, 9.0, []),
+    ],
+)
+def test_labels_are_those_of_a_result_as_far_as_they_are_known(
+    progress: JobProgress, cpu_s: float, run_queue_s: float, labels: list[str]
+) -> None:
+    """Cached only once all data is known, generator-limited by the run so far, nothing in the first seconds."""
+    last = {"cpu_s": cpu_s + 7, "run_queue_s": run_queue_s, "host": "h", "processors": 2, "memory_bytes": 100}
+    assert labels_of([standing()], [progress], {"w": [(1, last)]}, {"w": {"cpu_s": 7.0}}) == labels
+
+
+def test_an_emulated_filer_is_said_first() -> None:
+    """Whatever else is to be said."""
+    filer = FilerChoice(source="small", name="small", scale=50.0, digest="abc")
+    last = {"host": "h", "processors": 2, "memory_bytes": 1000}
+    found = labels_of([standing(filer=filer)], [done(discovered=1)], {"w": [(1, last)]}, {})
+    assert found == ["EMULATED FILER small, scale 1/50", "CACHED: not a storage result"]
