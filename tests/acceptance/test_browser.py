@@ -1,0 +1,289 @@
+"""The pages in a real browser: create a job, watch it, look into its items, compare results."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from browsing import Complaints, launched, serving
+from installation import Bench, until
+from playwright.sync_api import Browser, Page, expect
+from report_results import point, result
+
+from experiments.report import write_report
+from experiments.report.palette import PAPER
+from experiments.result import write_result
+
+FIRST, OTHER, ALIEN = "20261121-034500-scale-up", "20261121-051500-scale-up", "20261120-120000-scale-up"
+FIRST_LOAD = 200_000  # bytes
+PLACES = ("/", "{job}", "{job}/items", "{job}/search?q=the", "{job}/exceptions", "/results", f"/results/{FIRST}")
+
+expect.set_options(timeout=30_000)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with launched() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def site(browser: Browser) -> Iterator[str]:
+    """A server over a tiny corpus and three results; where it is."""
+    home = Path(tempfile.mkdtemp(prefix="edbench browser "))
+    home.chmod(0o711)
+    bench = Bench(home=home, corpus=home / "storage root/corpora/tiny")
+    try:
+        bench.edbench("generate", str(bench.corpus), "--profile", "reference", "--scale", "0.0003", "--seed", "7")
+        for run, workers, corpus in ((FIRST, (1, 2), "503e2127"), (OTHER, (1, 2), "503e2127"), (ALIEN, (1,), "0")):
+            made = result(*(point(number) for number in workers), run_id=run)
+            made.conditions["corpus"]["hash"] = corpus
+            write_result(made, bench.storage / "results" / run)
+        write_report(result(), bench.storage / "results" / FIRST)
+        with serving(bench) as address:
+            yield address
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def complaints() -> Complaints:
+    return Complaints()
+
+
+@pytest.fixture
+def page(browser: Browser, complaints: Complaints) -> Iterator[Page]:
+    """A page of this test's own; nothing may have gone wrong in it that the test did not provoke."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme="light")
+    opened = context.new_page()
+    complaints.listen(opened)
+    yield opened
+    context.close()
+    assert not complaints.unexpected()
+
+
+@dataclass
+class Watched:
+    """What was seen of a job while it ran."""
+
+    path: str  # of its page
+    states: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)  # what the chart of calls said of itself
+    reloaded: bool = False
+    complaints: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def watched(site: str, browser: Browser) -> Watched:
+    """A job created with the form, and watched to its end without touching the page."""
+    noted = Complaints()
+    context = browser.new_context()
+    page = context.new_page()
+    noted.listen(page)
+    page.goto(site)
+    page.get_by_label("Name").fill("<b>seen</b> & \u202ewatched")
+    page.get_by_label("Workers").fill("2")
+    page.get_by_label("Slots of each worker").fill("2")
+    page.get_by_label("Filer").select_option("nas-10g")
+    page.get_by_role("button", name="Create and run").click()
+    page.wait_for_url("**/jobs/*-*")
+    page.evaluate("document.documentElement.dataset.same = 'page'")
+    seen = Watched(page.url.removeprefix(site))
+    chart = page.locator("[data-panel=calls] canvas")
+
+    def over() -> bool:
+        state = page.locator("#state").inner_text()
+        said = chart.get_attribute("aria-label") if chart.count() else None
+        if state not in seen.states:
+            seen.states.append(state)
+        if said and said not in seen.calls:
+            seen.calls.append(said)
+        return state.startswith("completed")
+
+    until(over, "the job completes")
+    seen.reloaded = page.evaluate("document.documentElement.dataset.same") != "page"
+    seen.complaints = noted.unexpected()
+    context.close()
+    return seen
+
+
+def test_a_job_is_created_and_its_charts_move_until_it_is_over(watched: Watched) -> None:
+    assert watched.states[0] == "running"
+    assert watched.states[-1] == "completed with exceptions"
+    assert len(watched.calls) >= 2, "the chart of calls never moved"
+    assert not watched.reloaded
+    assert not watched.complaints
+
+
+def test_the_run_page_has_every_panel_its_figures_and_what_to_know_before(
+    site: str, watched: Watched, page: Page
+) -> None:
+    page.goto(site + watched.path)
+    for panel in ("gb_per_hour", "calls", "items", "exceptions", "database_rows", "queue", "slots", "worker_cpu"):
+        expect(page.locator(f"[data-panel={panel}] canvas")).to_be_visible()
+    expect(page.locator("#labels")).to_contain_text("EMULATED FILER nas-10g")
+    expect(page.locator("[data-figure=items] .beside")).to_have_text("611 items")
+    expect(page.locator("#phases li")).to_have_text([re.compile(p) for p in ("walk", "expand", "index", "finalise")])
+    expect(page.get_by_role("button", name="Requeue exceptions")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text("<b>seen</b> & \\u202ewatched")
+
+
+def test_all_charts_zoom_together_and_come_back(site: str, watched: Watched, page: Page) -> None:
+    page.goto(site + watched.path)
+    shown = page.locator(".zoom")
+    box = page.locator("[data-panel=items] .u-over").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 50, steps=5)
+    page.mouse.up()
+    expect(shown).to_contain_text("since the first claim")
+    page.locator("[data-panel=queue] .u-over").dblclick()
+    expect(page.get_by_role("button", name="whole run")).to_have_attribute("aria-pressed", "true")
+
+
+def test_an_increment_replaces_the_end_of_what_is_there(site: str, page: Page) -> None:
+    """As the server sends them: overlapping by some seconds, with series that come and go."""
+    page.goto(site)
+    merged = page.evaluate(
+        """async () => {
+          const { Timeline } = await import("/static/js/timeline.js");
+          const part = (t, series, step_s = 1) => ({ t, step_s, panels: [{ id: "p", series:
+            Object.entries(series).map(([id, values]) => ({ id, values })) }] });
+          const timeline = new Timeline(part([0, 1, 2], { a: [1, 2, 3], gone: [7, 7, 7] }));
+          const fits = timeline.add(part([2, 3], { a: [4, 5], new: [8, 9] }));
+          const series = timeline.panel("p").series.map(({ id, values }) => [id, values]);
+          return { fits, t: timeline.data.t, series, other: timeline.add(part([4], { a: [6] }, 2)) };
+        }"""
+    )
+    assert merged["fits"]
+    assert merged["t"] == [0, 1, 2, 3]
+    assert dict(merged["series"]) == {"a": [1, 2, 4, 5], "gone": [7, 7, None, None], "new": [None, None, 8, 9]}
+    assert not merged["other"], "another step does not fit: the whole has to be fetched again"
+
+
+def test_what_was_read_over_the_wire_stands_by_phase(site: str, watched: Watched, page: Page) -> None:
+    """With figures of a run over NFS put in the place of this machine's, which has none."""
+    share = {"seconds": 9.0, "call_read_bytes": 2_000_000, "wire_read_bytes": 500_000, "ratio": 0.25}
+    short = share | {"ratio": None, "why": "shorter than 2 s"}
+    wire = {"phases": {"walk": short, "index": share}, "total": share, "sources": ["a:/mnt"], "other_jobs": 1}
+    panel = {"id": "wire_1", "title": "Wire ops/second, a:/mnt", "unit": "ops/s", "kind": "stacked", "series": []}
+
+    timeline = page.request.get(f"{site}/api/v1{watched.path}/timeline").json()
+    timeline["panels"].append(panel)
+    page.route(f"**{watched.path}/timeline?*", lambda route: route.fulfill(json=timeline))
+    page.route(f"**{watched.path}/result", lambda route: route.fulfill(json={"wire": wire}))
+    page.goto(site + watched.path)
+    expect(page.locator("#wire tbody tr")).to_have_text(
+        ["walk2 MB500 kB–shorter than 2 s", "index2 MB500 kB0.250", "whole run2 MB500 kB0.250"]
+    )
+
+
+def test_a_job_is_cancelled_and_deleted_once_asked_about(site: str, page: Page) -> None:
+    corpus = page.request.get(f"{site}/api/v1/corpora").json()["corpora"][0]["id"]
+    wish = {"corpus": corpus, "workers": 1, "slots": 1, "filer": "nas-1g"}
+    job = page.request.post(f"{site}/api/v1/jobs", data=wish).json()["id"]
+    page.goto(f"{site}/jobs/{job}")
+    page.get_by_role("button", name="Cancel job").click()
+    page.get_by_role("dialog").get_by_role("button", name="Keep it").click()
+    expect(page.locator("#state")).to_have_text("running")
+    page.get_by_role("button", name="Cancel job").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel job").click()
+    expect(page.locator("#state")).to_have_text("cancelled")
+    page.get_by_role("button", name="Delete job").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete job").click()
+    page.wait_for_url(f"{site}/")
+    expect(page.locator(f"#job-{job}")).to_have_count(0)
+
+
+def test_the_latency_chart_shows_the_chosen_op(site: str, watched: Watched, page: Page) -> None:
+    page.goto(site + watched.path)
+    page.get_by_label("latency of which op").select_option("write")
+    expect(page.locator("[data-panel=latency_write] canvas")).to_be_visible()
+
+
+def test_what_is_wrong_stands_at_the_field(site: str, page: Page, complaints: Complaints) -> None:
+    complaints.expected = ("422",)
+    page.goto(site)
+    page.locator("details.box").evaluate("box => box.open = true")
+    page.get_by_label("Workers").fill("513")
+    page.get_by_role("button", name="Create and run").click()
+    expect(page.locator("#error-workers")).to_contain_text("512")
+    expect(page.get_by_label("Workers")).to_be_focused()
+    page.get_by_label("Workers").fill("2")
+    page.get_by_label("or a directory").fill("/etc")
+    page.get_by_role("button", name="Create and run").click()
+    expect(page.locator("#error-source")).to_contain_text("does not lie below")
+    expect(page.locator("#error-workers")).to_be_empty()
+
+
+def test_from_a_count_of_exceptions_to_the_single_file_in_two_clicks(site: str, watched: Watched, page: Page) -> None:
+    page.goto(f"{site}{watched.path}/exceptions")
+    page.locator("#by-exception tr", has_text="zero_bytes").get_by_role("link").first.click()
+    page.locator("table.cards tbody tr").first.get_by_role("link").first.click()
+    expect(page.locator(".notice")).to_contain_text("zero_bytes")
+    expect(page.get_by_text("sha256")).to_be_visible()
+
+
+def test_a_search_shows_snippets_and_its_facets_narrow_it(site: str, watched: Watched, page: Page) -> None:
+    page.goto(f"{site}{watched.path}/search")
+    page.get_by_label("Search text and fields").fill("the")
+    page.keyboard.press("Enter")
+    expect(page.locator(".snippet mark").first).to_have_text(re.compile("the", re.IGNORECASE))
+    row = page.locator(".facet tr", has_text="application/pdf")
+    number = row.locator(".number").inner_text()
+    row.get_by_role("link").click()
+    expect(page.locator("main")).to_contain_text(f"{number} items match")
+    page.locator(".hits a").first.click()
+    expect(page.locator("pre.text")).to_be_visible()
+
+
+def test_two_results_stand_side_by_side(site: str, page: Page) -> None:
+    page.goto(f"{site}/results")
+    for run in (FIRST, OTHER):
+        page.get_by_label(f"compare {run}").check()
+    page.get_by_role("button", name="Compare the chosen").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Results side by side")
+    expect(page.locator("tbody tr")).to_have_count(2)
+    expect(page.locator("tbody tr").first).to_contain_text("no difference")
+
+
+def test_results_that_differ_are_refused_with_what_differs(site: str, page: Page, complaints: Complaints) -> None:
+    complaints.expected = ("409",)
+    page.goto(f"{site}/compare?run={FIRST}&run={ALIEN}")
+    expect(page.get_by_role("alert")).to_contain_text("corpus hash")
+    page.get_by_role("link", name="Show them all the same").click()
+    expect(page.get_by_role("alert")).to_contain_text("NOT COMPARABLE")
+
+
+def test_a_result_shows_its_report(site: str, page: Page) -> None:
+    page.goto(f"{site}/results/{FIRST}")
+    report = page.frame_locator("iframe.report")
+    expect(report.locator(".verdict")).to_contain_text("EMULATED FILER titan")
+    expect(page.get_by_role("link", name="Everything as ZIP")).to_be_visible()
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_page_is_dark_where_that_is_wanted_and_fits_a_phone(
+    site: str, watched: Watched, page: Page, place: str
+) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 420, "height": 800})
+    page.goto(site + place.format(job=watched.path))
+    red, green, blue = (int(PAPER.dark[n : n + 2], 16) for n in (1, 3, 5))
+    expect(page.locator("body")).to_have_css("background-color", f"rgb({red}, {green}, {blue})")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+
+
+@pytest.mark.parametrize("place", ["/", "{job}"])
+def test_the_first_load_is_small(site: str, watched: Watched, page: Page, place: str) -> None:
+    sizes: list[int] = []
+    page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
+    page.goto(site + place.format(job=watched.path), wait_until="load")
+    expect(page.locator("#jobs, canvas").first).to_be_visible()
+    assert 0 < sum(sizes) < FIRST_LOAD

@@ -1,0 +1,218 @@
+"""What the API says of a finished job."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+pytestmark = pytest.mark.services
+
+API = "/api/v1"
+
+
+def _get(site: Any, path: str, status: int = 200, **params: Any) -> Any:
+    answer = site.client.get(path, params=params)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+@pytest.fixture(scope="module")
+def truth(finished: Any) -> list[dict[str, Any]]:
+    """The corpus's manifest, a row an item."""
+    return pyarrow.parquet.read_table(finished.corpus / "manifest.parquet").to_pylist()
+
+
+def test_the_server_says_how_it_is(site: Any) -> None:
+    """Health by database, versions, and what may be chosen."""
+    health = _get(site, f"{API}/health")
+    assert (health["status"], set(health["databases"].values())) == ("ok", {"ok"})
+    assert _get(site, f"{API}/version")["api"] == "v1"
+    choices = _get(site, f"{API}/choices")
+    assert choices["index_engines"] == ["tantivy", "whoosh"]
+    assert "titan" in choices["filers"]
+
+
+def test_the_list_and_the_job_agree(site: Any, truth: list[dict[str, Any]]) -> None:
+    """Found by its id, by the beginning of it and as `last`; counts are those of the manifest."""
+    listed = _get(site, f"{API}/jobs")
+    row = listed["jobs"][0]
+    assert listed["total"] == 1
+    assert row["state"] == "completed_with_exceptions"
+    for reference in (row["id"], row["id"][:8], "last", "LAST"):
+        job = _get(site, f"{API}/jobs/{reference}")
+        assert {key: job[key] for key in row} == row
+    assert (row["items"], row["progress"], row["workers"], row["slots"]) == (len(truth), 1.0, 1, 2)
+    assert row["gb_per_hour_discovered"] > row["gb_per_hour_raw"] > 0
+    assert job["allowed"] == ["delete", "requeue"]
+    assert job["options"]["index_engine"] == "tantivy"
+    assert _get(site, f"{API}/jobs", state="running") == {"jobs": [], "total": 0}
+    assert _get(site, f"{API}/jobs", offset=1)["jobs"] == []
+
+
+def test_counts_and_result_add_up(site: Any, truth: list[dict[str, Any]]) -> None:
+    """Kinds, types and custodians sum to all items; the result is the one of the command line."""
+    counts = _get(site, f"{site.job}/counts")
+    (job,) = counts["jobs"]
+    for parts in (job["kinds"], job["media_types"], counts["custodians"]):
+        assert sum(part["items"] for part in parts) == len(truth)
+    assert job["violations"] == []
+    result = _get(site, f"{site.job}/result")
+    assert result["items"] == len(truth)
+    assert sum(result["exceptions"].values()) == sum(row["exceptions"] for row in job["exceptions"])
+
+
+def test_pages_of_items_are_all_items_once(site: Any, truth: list[dict[str, Any]]) -> None:
+    """However the pages are cut, in path order."""
+    seen: list[dict[str, Any]] = []
+    after = None
+    while True:
+        page = _get(site, f"{site.job}/items", limit=97, **({"after": after} if after else {}))
+        seen += page["items"]
+        after = page["next"]
+        if after is None:
+            break
+        assert len(page["items"]) == 97
+    assert len({item["id"] for item in seen}) == len(seen) == len(truth)
+    assert {item["sha256"] for item in seen if item["sha256"]} >= {
+        row["sha256"].hex() for row in truth if row["sha256"]
+    }
+
+
+def test_filters_narrow_to_what_they_say(site: Any) -> None:
+    """Each alone and all together; nothing is an empty page, not an error."""
+    counts = _get(site, f"{site.job}/counts")
+    for field, parts in (
+        ("kind", counts["jobs"][0]["kinds"]),
+        ("type", counts["jobs"][0]["media_types"][:3]),
+        ("custodian", counts["custodians"][:3]),
+    ):
+        for part in parts:
+            found = _get(site, f"{site.job}/items", limit=1_000, **{field: part["name"]})["items"]
+            assert len(found) == part["items"], (field, part)
+    by_code = _get(site, f"{site.job}/exceptions")["rows"]
+    for row in by_code:
+        found = _get(site, f"{site.job}/items", limit=1_000, exception=row["name"])["items"]
+        assert len(found) == row["items"]
+        assert all(row["name"] in item["exceptions"] for item in found)
+    some = _get(site, f"{site.job}/items", limit=1_000, exception="any")["items"]
+    assert len(some) == len({item["id"] for item in some}) <= sum(row["items"] for row in by_code)
+    assert _get(site, f"{site.job}/items", custodian="nobody") == {"items": [], "next": None}
+    assert "it can be any" in _get(site, f"{site.job}/items", 422, exception="weather")["errors"]["exception"]
+
+
+def test_one_item_with_its_family_and_text(site: Any) -> None:
+    """An attachment: its details, what it lies in, its siblings, and the text that a search finds."""
+    attachment = _get(site, f"{site.job}/items", kind="attachment", limit=1)["items"][0]
+    item = _get(site, f"{site.job}/items/{attachment['id']}")
+    assert {key: item[key] for key in attachment} == attachment
+    family = _get(site, f"{site.job}/items/{item['id']}/family")
+    assert family["family"] == item["family"]
+    assert family["ancestors"][-1]["id"] == item["parent"]
+    assert item["id"] in {member["id"] for member in family["members"]}
+    assert [member["depth"] for member in family["ancestors"]] == list(range(item["depth"]))
+    box = next(i for i in _get(site, f"{site.job}/items", kind="loose_file", limit=1_000)["items"] if i["container"])
+    inside = _get(site, f"{site.job}/items/{box['id']}/family")
+    assert (inside["family"], inside["ancestors"]) == (None, [])
+    assert {member["parent"] for member in inside["members"]} == {box["id"]}
+    assert len(inside["members"]) == _get(site, f"{site.job}/items/{box['id']}")["children"]["emitted"]
+
+
+def test_text_comes_in_pieces(site: Any) -> None:
+    """The pieces together are the characters that the item's row says."""
+    item = next(i for i in _get(site, f"{site.job}/items", limit=200)["items"] if (i["characters"] or 0) > 100)
+    path = f"{site.job}/items/{item['id']}/text"
+    whole = _get(site, path)["text"]
+    assert len(whole) == item["characters"]
+    first = _get(site, path, limit=60)
+    assert (first["text"], first["next"], first["characters"]) == (whole[:60], 60, len(whole))
+    assert _get(site, path, offset=60)["text"] == whole[60:]
+    word = max((w for w in whole.split() if w.isalpha()), key=len)
+    hits = _get(site, f"{site.job}/search", q=word, limit=1_000)["hits"]
+    assert item["id"] in {hit["item"] for hit in hits}
+
+
+def test_search_marks_matches_and_counts_what_it_found(site: Any) -> None:
+    """Facets sum to the items; narrowing by a facet finds as many as it says."""
+    found = _get(site, f"{site.job}/search", q="the", limit=5)
+    assert len(found["hits"]) == 5
+    assert found["complete"]
+    assert sum(row["items"] for row in found["types"]) == sum(row["items"] for row in found["custodians"])
+    assert sum(row["items"] for row in found["types"]) == found["items"] > 5
+    assert any(piece["match"] and piece["text"].lower() == "the" for hit in found["hits"] for piece in hit["snippet"])
+    custodian = found["custodians"][0]
+    narrowed = _get(site, f"{site.job}/search", q=f'(the) AND custodian:"{custodian["name"]}"')
+    assert narrowed["items"] == custodian["items"]
+    wrong = _get(site, f"{site.job}/search", 422, q='"open')
+    assert "\n" not in wrong["errors"]["q"]
+
+
+def test_exceptions_by_everything_and_as_csv(site: Any) -> None:
+    """Every way to count gives the same sum, which is the number of the CSV's rows."""
+    sums = {
+        by: sum(row["exceptions"] for row in _get(site, f"{site.job}/exceptions", by=by)["rows"])
+        for by in ("code", "type", "custodian")
+    }
+    assert len(set(sums.values())) == 1
+    answer = site.client.get(f"{site.job}/exceptions.csv")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert len(rows) == sums["code"]
+    code = rows[0]["code"]
+    some = list(csv.DictReader(io.StringIO(site.client.get(f"{site.job}/exceptions.csv", params={"code": code}).text)))
+    assert some == [row for row in rows if row["code"] == code]
+    assert _get(site, f"{site.job}/items/{rows[0]['item']}")["failures"][0]["detail"] == rows[0]["detail"]
+
+
+def test_the_timeline_of_a_finished_job_and_its_end_as_an_event(site: Any) -> None:
+    """One axis for all panels; the events of a job that is over are its timeline, its row and its end."""
+    timeline = _get(site, f"{site.job}/timeline", points=20)
+    assert timeline["state"] == "completed_with_exceptions"
+    assert len(timeline["t"]) <= 20
+    assert {"gb_per_hour", "calls"} <= {panel["id"] for panel in timeline["panels"]}
+    for panel in timeline["panels"]:
+        for series in panel["series"]:
+            assert len(series["values"]) == len(timeline["t"]), panel["id"]
+    text = site.client.get(f"{site.job}/events").text
+    events = [block.split("\n") for block in text.strip().split("\n\n")]
+    assert [lines[0] for lines in events] == ["event: timeline", "event: job", "event: end"]
+    assert json.loads(events[2][1].removeprefix("data: ")) == {"state": "completed_with_exceptions"}
+
+
+@pytest.mark.parametrize("path", ["zzzz", "0" * 32, "..%2F..%2Fetc%2Fpasswd", "%00"])
+def test_what_is_not_there_is_404_with_one_line(site: Any, path: str) -> None:
+    """Jobs, items and results alike."""
+    for route in (f"{API}/jobs/{path}", f"{API}/jobs/{path}/items", f"{API}/results/{path}", f"{API}/{path}"):
+        answer = site.client.get(route)
+        assert answer.status_code in (404, 422), (route, answer.text)
+        assert "\n" not in answer.json()["error"]
+    assert _get(site, f"{site.job}/items/{uuid.uuid4()}", 404)["error"].startswith("there is no item")
+
+
+def test_the_document_and_its_page_cover_every_route(site: Any) -> None:
+    """What is served under the API is documented, and the page needs nothing from elsewhere."""
+    spec = _get(site, f"{API}/openapi.json")
+    assert {"/api/v1/jobs", "/api/v1/jobs/{job}/events", "/api/v1/results/{run}.zip"} <= set(spec["paths"])
+    ids = [op["operationId"] for item in spec["paths"].values() for op in item.values()]
+    assert len(ids) == len(set(ids))
+    page = site.client.get(f"{API}/docs").text
+    for path in spec["paths"]:
+        assert path in page
+    assert "http://" not in page.replace("http://127.0.0.1", "")
+    assert site.client.get("/api/docs").headers["location"] == f"{API}/docs"
+
+
+def test_corpora_are_those_of_the_roots(site: Any, finished: Any) -> None:
+    """A corpus below EDBENCH_CORPORA or the storage root is listed with its id; the storage root's own folders not."""
+    listed = _get(site, f"{API}/corpora")
+    assert str(site.copy.settings.storage) in listed["roots"]
+    assert all(Path(corpus["path"]).is_dir() for corpus in listed["corpora"])
+    assert not any(
+        Path(corpus["path"]).name in ("jobs", "results") for corpus in listed["corpora"] if corpus["id"][0] == "0"
+    )

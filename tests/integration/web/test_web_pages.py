@@ -1,0 +1,128 @@
+"""The pages over a finished job: each is there, its links lead somewhere, and it says what the API says."""
+
+from __future__ import annotations
+
+import collections
+import html
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+pytestmark = pytest.mark.services
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+FEW = 3
+
+
+def _page(site: Any, path: str, status: int = 200) -> str:
+    answer = site.client.get(path)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    return str(answer.text)
+
+
+def _links(text: str) -> Iterator[str]:
+    """Addresses on this server."""
+    for found in re.findall(r"(?:href|src)=\"([^\"]*)\"", text):
+        address = html.unescape(found)
+        if not address.startswith("#"):
+            yield address.partition("#")[0]
+
+
+@pytest.fixture(scope="module")
+def base(site: Any) -> str:
+    """The path of the job's pages."""
+    return f"/jobs/{site.copy.handle.id}"
+
+
+def test_every_link_of_every_page_leads_somewhere(site: Any, base: str) -> None:
+    """Items, filters, facets, downloads and static files among them; of links of one shape the first few."""
+    found: dict[str, None] = {}
+    shapes: collections.Counter[str] = collections.Counter()
+    for path in ("/", base, f"{base}/items", f"{base}/search?q=the", f"{base}/exceptions", "/results", "/compare"):
+        for link in _links(_page(site, path)):
+            shape = re.sub(r"[0-9a-f-]{36}|=[^&]*", "*", link)
+            if link not in found and shapes[shape] < FEW:
+                shapes[shape] += 1
+                found[link] = None
+    for link in found:
+        assert site.client.get(link).status_code in (200, 303), link
+    assert len(found) > 30
+
+
+def test_pages_say_what_the_api_says(site: Any, base: str) -> None:
+    job = site.client.get(site.job).json()
+    listed = _page(site, "/")
+    assert f"{job['items']:,}" in listed
+    assert job["name"] in listed
+    counts = site.client.get(f"{site.job}/exceptions", params={"by": "code"}).json()["rows"]
+    page = _page(site, f"{base}/exceptions")
+    for row in counts:
+        assert re.search(rf"exception={row['name']}\">{row['exceptions']}</a>", page), row
+
+
+@pytest.mark.parametrize(("filters", "matches"), [
+    ({"exception": "any"}, lambda item: bool(item["exceptions"])),
+    ({"kind": "attachment"}, lambda item: item["kind"] == "attachment"),
+    ({"type": "application/pdf", "exception": "", "kind": "", "custodian": ""},
+     lambda item: item["media_type"] == "application/pdf"),
+])  # fmt: skip
+def test_items_are_narrowed_and_paged(
+    site: Any, base: str, filters: dict[str, str], matches: Callable[[Any], bool]
+) -> None:
+    """Following `next page` to the end gives exactly the items that match; empty fields of the form are no filter."""
+    every = site.client.get(f"{site.job}/items", params={"limit": 1000}).json()["items"]
+    wanted = [item["id"] for item in every if matches(item)]
+    shown: list[str] = []
+    path: str | None = f"{base}/items?{urlencode(filters)}"
+    while path is not None:
+        text = _page(site, path)
+        shown += re.findall(rf"<a href=\"{base}/items/([0-9a-f-]{{36}})\">", text)
+        following = re.search(r"href=\"([^\"]+)\" rel=\"next\"", text)
+        path = html.unescape(following[1]) if following else None
+    assert shown == wanted
+    assert wanted
+
+
+def test_an_item_shows_its_family_its_text_and_its_exceptions(site: Any, base: str) -> None:
+    items = site.client.get(f"{site.job}/items", params={"limit": 1000}).json()["items"]
+    child = next(item for item in items if item["parent"] and item["characters"])
+    text = _page(site, f"{base}/items/{child['id']}")
+    assert f"{base}/items/{child['parent']}" in text
+    assert child["sha256"] in text
+    assert '<pre class="text"' in text
+    failed = next(item for item in items if item["exceptions"])
+    assert f"exception={failed['exceptions'][0]}" in _page(site, f"{base}/items/{failed['id']}")
+
+
+def test_a_query_that_cannot_be_read_is_said_at_the_field(site: Any, base: str) -> None:
+    text = _page(site, f"{base}/search?q=nosuchfield:x", 422)
+    assert 'aria-invalid="true"' in text
+    assert "nosuchfield" in text
+
+
+def test_what_is_not_there_is_a_page_too(site: Any, base: str) -> None:
+    for path in ("/nothing", "/jobs/ffffffff", f"{base}/items/{'0' * 32}", "/results/none"):
+        assert "404 Not Found" in _page(site, path, 404)
+    assert "422" in _page(site, f"{base}/items?kind=nonsense", 422)
+
+
+def test_the_form_asks_for_the_token_and_leads_back(make_site: Any) -> None:
+    site = make_site(token=TOKEN)
+    asked = site.client.get("/results?x=1")
+    assert asked.status_code == 303
+    form = site.client.get(asked.headers["location"])
+    assert 'name="next" value="/results?x=1"' in form.text
+    wrong = site.client.post("/login", data={"token": "no", "next": "/results?x=1"})
+    assert "That is not the token." in site.client.get(wrong.headers["location"]).text
+    right = site.client.post("/login", data={"token": TOKEN, "next": "/results?x=1"})
+    assert right.headers["location"] == "/results?x=1"
+    assert "Sign out" in site.client.get("/results?x=1").text
+
+
+def test_without_a_token_there_is_nothing_to_ask(site: Any) -> None:
+    assert site.client.get("/login").headers["location"] == "/"

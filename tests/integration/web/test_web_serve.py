@@ -1,0 +1,94 @@
+"""`edbench serve` as a person uses it: a job from the page, Ctrl-C in the middle, and going on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from finished_job import Finished
+from installation import Bench, until
+
+pytestmark = pytest.mark.services
+
+TOKEN = "a token for the tests of serve"
+HEADERS = {"Authorization": f"Bearer {TOKEN}"}
+
+
+@pytest.fixture
+def bench(open_dir: Path, finished: Finished) -> Iterator[Bench]:
+    """An installation of this test's own that may read the corpus."""
+    home = open_dir / "served place"
+    home.mkdir()
+    home.chmod(0o711)
+    yield Bench(home, finished.corpus, {"EDBENCH_CORPORA": str(finished.corpus), "EDBENCH_TOKEN": TOKEN})
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def _served(bench: Bench) -> tuple[subprocess.Popen[str], httpx.Client]:
+    process = bench.start("serve", "--port", "0")
+    assert process.stdout is not None
+    address = process.stdout.readline().strip()
+    assert address.startswith("http://127.0.0.1:"), bench.end(process, None)
+    client = httpx.Client(base_url=f"{address}api/v1", headers=HEADERS, timeout=60)
+    until(lambda: client.get("/health").status_code == 200, "the page answers")
+    return process, client
+
+
+def _stop(bench: Bench, process: subprocess.Popen[str], number: int) -> str:
+    process.send_signal(number)
+    return bench.end(process)
+
+
+def _events(client: httpx.Client, job: str) -> Iterator[tuple[str, Any]]:
+    with client.stream("GET", f"/jobs/{job}/events", timeout=120) as answer:
+        name = ""
+        for line in answer.iter_lines():
+            if line.startswith("event: "):
+                name = line.removeprefix("event: ")
+            elif line.startswith("data: "):
+                yield name, json.loads(line.removeprefix("data: "))
+
+
+def test_a_job_from_the_page_survives_ctrl_c(bench: Bench, finished: Finished) -> None:
+    """It is paused, nothing is left running, and another server resumes it to the same end as any job."""
+    process, client = _served(bench)
+    (corpus,) = client.get("/corpora").json()["corpora"]
+    wish = {"corpus": corpus["id"], "workers": 1, "slots": 2, "name": "from the page"}
+    job = client.post("/jobs", json=wish).json()["id"]
+    assert client.post("/jobs", json=wish | {"slots": 3}).json()["errors"].keys() == {"slots"}
+    assert client.post("/jobs", json=wish | {"workers": 500}).json()["errors"].keys() == {"workers"}
+    next(row for name, row in _events(client, job) if name == "job" and row["items"])
+    assert "stopping" in _stop(bench, process, signal.SIGINT)
+    until(lambda: not bench.leftovers(), "everything is gone")
+    process, client = _served(bench)
+    paused = client.get(f"/jobs/{job}").json()
+    assert (paused["state"], paused["problem"]) == ("paused", None)
+    assert "resume" in paused["allowed"]
+    assert client.post("/jobs/last/resume").json() == {"id": job, "state": "running"}
+    seen = dict(_events(client, job))
+    assert seen["end"] == {"state": "completed_with_exceptions"}
+    ended = client.get(f"/jobs/{job}").json()
+    assert ended["name"] == "from the page"
+    truth = json.loads((finished.corpus / "dataset.json").read_text())
+    assert ended["items"] == truth["items"]
+    assert bench.edbench("verify", "last").returncode == 0
+    assert client.delete(f"/jobs/{job[:8]}").status_code == 204
+    assert client.get("/jobs").json()["total"] == 0
+    _stop(bench, process, signal.SIGTERM)
+    until(lambda: not bench.leftovers(), "everything is gone")
+
+
+def test_what_cannot_be_served_is_one_line(bench: Bench) -> None:
+    """Before anything is started."""
+    bench.env["EDBENCH_TOKEN"] = ""
+    done = bench.edbench("serve", "--host", "0.0.0.0", check=2)
+    assert "EDBENCH_TOKEN" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not bench.scratch.exists()

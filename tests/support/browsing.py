@@ -1,0 +1,80 @@
+"""A server that a real browser looks at, and what the browser complained about."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from installation import Bench
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+
+
+def chromium() -> str:
+    """The browser of this machine; skips without one on a laptop, fails in CI."""
+    for name in _NAMES:
+        if found := shutil.which(name):
+            return found
+    missing = "no Chromium here: apt-get install chromium fonts-dejavu-core"
+    if os.environ.get("CI") == "true":
+        pytest.fail(missing)
+    pytest.skip(missing)
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """A headless browser."""
+    program = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def serving(bench: Bench, *options: str) -> Iterator[str]:
+    """`edbench serve` on a free port; its address. Ended with Ctrl-C as its user would."""
+    process = bench.start("serve", "--port", "0", *options)
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        assert address.startswith("http://"), bench.end(process, None)
+        yield address.rstrip("/")
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+
+
+@dataclass
+class Complaints:
+    """Errors on the console, uncaught exceptions, and breaches of the content security policy (they are errors on
+    the console too)."""
+
+    lines: list[str] = field(default_factory=list)
+    expected: tuple[str, ...] = ()  # parts of lines that a test provokes
+
+    def listen(self, page: Page) -> None:
+        """Note what this page complains about."""
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.lines.append(f"uncaught: {error}"))
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.lines.append(f"{message.type}: {message.text}")
+
+    def unexpected(self) -> list[str]:
+        """What nobody provoked."""
+        return [line for line in self.lines if not any(part in line for part in self.expected)]

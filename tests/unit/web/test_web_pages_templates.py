@@ -1,0 +1,144 @@
+"""Whatever a collection holds, the pages show it as text on its place."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import uuid
+from typing import Any
+
+import pytest
+
+from core.errors import ExceptionCode
+from core.records import ExceptionLevel, JobState, Kind, Phase, TextState
+from web.api.models.items import (
+    ExceptionTally,
+    Failure,
+    Family,
+    FamilyMember,
+    ItemDetails,
+    ItemPage,
+    ItemRow,
+    ItemText,
+    SearchAnswer,
+)
+from web.api.models.jobs import JobDetails
+from web.pages.family import tree
+from web.pages.metadata import pairs_of
+from web.pages.render import TEMPLATES, environment
+
+HOSTILE = "a\"'><script>alert(1)</script>\u202egpj.exe\nsecond line&amp;"
+ITEM, JOB = uuid.UUID(int=1), uuid.UUID(int=2)
+FIELDS: dict[str, Any] = {
+    "id": ITEM,
+    "job": JOB,
+    "parent": None,
+    "family": ITEM,
+    "custodian": HOSTILE,
+    "container_path": [HOSTILE, HOSTILE],
+    "kind": Kind.LOOSE_FILE,
+    "container": False,
+    "media_type": HOSTILE,
+    "bytes": 1234,
+    "sha256": None,
+    "text_state": TextState.OK,
+    "characters": 3,
+    "pages": 1,
+    "shard": None,
+    "exceptions": [ExceptionCode.CORRUPT],
+    "name": HOSTILE,
+}
+
+
+def job() -> JobDetails:
+    """A job that is over."""
+    figures = dict.fromkeys(("items", "exceptions", "raw_bytes", "discovered_bytes", "workers", "slots"), 1)
+    rates = dict.fromkeys(("elapsed_s", "gb_per_hour_raw", "gb_per_hour_discovered"), 1.5)
+    return JobDetails(
+        id=JOB, name=HOSTILE, database="db1", group=None, client="", project="", state=JobState.COMPLETED,
+        phase=Phase.FINALISE, reason=HOSTILE, problem=None, source=HOSTILE, finished=None, progress=1.0,
+        created=datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC), labels=[HOSTILE], options={}, allowed=[],
+        **figures, **rates,
+    )  # fmt: skip
+
+
+def details() -> ItemDetails:
+    """An item whose every text is hostile."""
+    failure = Failure(
+        code=ExceptionCode.CORRUPT, level=ExceptionLevel.ITEM, phase=Phase.EXPAND, detail=HOSTILE, missing=2
+    )
+    return ItemDetails(
+        **FIELDS, depth=0, content_hash=None, message_id_hash=None, location=HOSTILE, path=HOSTILE, mtime_ns=0,
+        metadata={HOSTILE: [HOSTILE, HOSTILE], "nested": {"a": HOSTILE}}, children=None, failures=[failure],
+    )  # fmt: skip
+
+
+def family() -> Family:
+    """That item with a child."""
+    members = [
+        FamilyMember(
+            id=uuid.UUID(int=n), parent=parent, depth=n - 1, name=HOSTILE, kind=Kind.ATTACHMENT, container=False,
+            media_type="text/plain", bytes=1, failed=True,
+        )
+        for n, parent in ((1, None), (3, ITEM))
+    ]  # fmt: skip
+    return Family(item=ITEM, family=ITEM, ancestors=[], members=members, truncated=False)
+
+
+def pages() -> dict[str, dict[str, Any]]:
+    """Values for every template that shows what a collection holds."""
+    text = ItemText(item=ITEM, state=TextState.OK, text=HOSTILE, characters=3, offset=0, next=None)
+    hit = {key: FIELDS[key] for key in ("container_path", "custodian", "family", "kind", "media_type")}
+    snippet = [{"text": HOSTILE, "match": True}, {"text": HOSTILE, "match": False}]
+    tally = [{"name": HOSTILE, "items": 2}]
+    answer = SearchAnswer.model_validate(
+        {"hits": [hit | {"item": ITEM, "score": 1.0, "snippet": snippet}], "items": 2, "complete": False,
+         "types": tally, "custodians": tally}
+    )  # fmt: skip
+    listed = ItemPage(items=[ItemRow(**FIELDS)], next=None).items
+    chosen = dict.fromkeys(("custodian", "type", "exception", "kind"), HOSTILE)
+    counts = [ExceptionTally(name=HOSTILE, exceptions=1, items=1, missing=0)]
+    return {
+        "run.html": {},
+        "item.html": {"item": details(), "pairs": pairs_of(details()), "roots": tree(family()), "truncated": True,
+                      "text": text, "no_text": ""},
+        "items.html": {"rows": listed, "chosen": chosen, "narrowed": True, "kinds": [], "codes": [],
+                       "first_url": None, "next_url": None},
+        "search.html": {"q": HOSTILE, "answer": answer, "wrong": HOSTILE},
+        "exceptions.html": {"tables": [("custodian", "custodian", counts)], "total": 1},
+        "error.html": {"title": HOSTILE, "line": HOSTILE},
+        "login.html": {"next": HOSTILE, "failed": True},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(pages()))
+def test_hostile_text_stays_text(name: str) -> None:
+    out = environment().get_template(name).render(job=job(), signed_in=True, section="", **pages()[name])
+    assert "<script>alert" not in out
+    assert "&lt;script&gt;alert(1)" in out
+    assert not re.search(r"=\"[^\"<>]*<script", out)
+
+
+def test_names_show_overrides_of_direction_and_line_ends() -> None:
+    out = environment().get_template("item.html").render(job=job(), signed_in=True, section="", **pages()["item.html"])
+    heading = out.partition('<h2 class="title name">')[2].partition("</h2>")[0]
+    assert "\\u202egpj.exe\\nsecond line" in heading
+    assert "\u202e" not in heading
+
+
+def test_text_that_is_shown_keeps_its_lines() -> None:
+    out = environment().get_template("item.html").render(job=job(), signed_in=True, section="", **pages()["item.html"])
+    shown = out.partition('aria-label="text of the item">')[2].partition("</pre>")[0]
+    assert "gpj.exe\nsecond line&amp;amp;" in shown
+
+
+@pytest.mark.parametrize("path", sorted(TEMPLATES.glob("*.html")), ids=lambda path: path.name)
+def test_templates_bring_no_script_no_style_and_nothing_from_elsewhere(path: Any) -> None:
+    """The content security policy would refuse it, and there may be no network."""
+    text = path.read_text()
+    assert not re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:", text)
+    assert not re.search(r"<script(?![^>]*\ssrc=\"/static/)", text)
+    assert not re.search(r"(?:src|href)=\"(?:https?:)?//", text)
+    assert "| safe" not in text
+    assert "|safe" not in text
+    assert "autoescape" not in text

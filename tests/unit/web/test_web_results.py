@@ -1,0 +1,142 @@
+"""Results are found by listing; nothing that is not listed is read."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from report_results import result
+
+from core.settings import Settings
+from experiments.result import Result, write_result
+from web.app import create_app
+from web.context import WebContext
+from web.guests import BesideCommand
+
+API = "/api/v1"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A storage root."""
+    return tmp_path_factory.mktemp("root")
+
+
+@pytest.fixture(scope="module")
+def runs(root: Path) -> dict[str, Result]:
+    """Two results with reports, one that cannot be read, a link, and a secret beside."""
+    made = {}
+    for name in ("run-a", "run b é"):
+        directory = root / "results" / name
+        made[name] = result()
+        write_result(made[name], directory)
+    (root / "results" / "run-a" / "report.html").write_text("<!doctype html><title>report</title>")
+    (root / "results" / "run-a" / "figures").mkdir()
+    (root / "results" / "run-a" / "figures" / "a.png").write_bytes(b"\x89PNG")
+    (root / "results" / "broken").mkdir()
+    (root / "results" / "broken" / "result.json").write_text("{")
+    (root / "secret.txt").write_text("secret")
+    (root / "results" / "run-a" / "link.txt").symlink_to(root / "secret.txt")
+    (root / "results" / "linked").symlink_to(root / "results" / "run-a")
+    return made
+
+
+@pytest.fixture(scope="module")
+def client(root: Path, runs: dict[str, Result]) -> TestClient:
+    """An application without a database, as between two runs of an experiment."""
+    context = WebContext(settings=Settings(storage=root), databases=(), embedded=True, runner=BesideCommand())
+    return TestClient(create_app(context), base_url="http://localhost", raise_server_exceptions=False)
+
+
+def test_the_list_says_what_can_be_read_and_what_cannot(client: TestClient, runs: dict[str, Result]) -> None:
+    """Newest first; the unreadable one with its reason."""
+    listed = client.get(f"{API}/results").json()
+    assert {row["run"] for row in listed["results"]} == set(runs)
+    assert list(listed["unreadable"]) == ["broken"]
+    assert {row["run"]: row["report"] for row in listed["results"]} == {"run-a": True, "run b é": False}
+    assert client.get(f"{API}/results/broken").status_code == 409
+
+
+def test_one_result_with_its_files(client: TestClient, runs: dict[str, Result]) -> None:
+    """Every file that is named can be had; links are not named."""
+    details = client.get(f"{API}/results/run-a").json()
+    assert details["verdict"] == runs["run-a"].verdict
+    assert len(details["points_measured"]) == details["points"] == len(runs["run-a"].points)
+    names = [file["name"] for file in details["files"]]
+    assert {"result.json", "report.html"} < set(names)
+    assert "link.txt" not in names
+    for file in details["files"]:
+        answer = client.get(f"{API}/results/run-a/files/{file['name']}")
+        assert (answer.status_code, len(answer.content)) == (200, file["bytes"])
+
+
+def test_a_report_may_run_nothing(client: TestClient) -> None:
+    """Its own style sheet is allowed, no script, no form, and nothing of this server's data."""
+    answer = client.get(f"{API}/results/run-a/files/report.html")
+    policy = answer.headers["content-security-policy"]
+    assert answer.headers["content-type"].startswith("text/html")
+    assert policy.startswith("sandbox;")
+    assert "script-src" not in policy
+    assert "default-src 'none'" in policy
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "run-a/files/link.txt",
+        "run-a/files/../../../secret.txt",
+        "run-a/files/..%2F..%2F..%2Fsecret.txt",
+        "run-a/files//etc/passwd",
+        "run-a/files/%2Fetc%2Fpasswd",
+        "run-a/files/figures",
+        "run-a/files/.",
+        "run-a/files/result.json%00.html",
+        "..%2Fsecret.txt/files/secret.txt",
+        "..",
+        "%2e%2e",
+        ".",
+        "linked",
+        "linked/files/result.json",
+        "RUN-A",
+        "..%2fresults%2frun-a.zip",
+        "gone.zip",
+    ],
+)
+def test_nothing_else_is_read(client: TestClient, path: str) -> None:
+    """However the path is written."""
+    answer = client.get(f"{API}/results/{path}")
+    assert answer.status_code in (404, 422) or "results" in answer.json(), (path, answer.text)
+    assert "secret" not in answer.text.replace("secret.txt", "")
+
+
+def test_everything_as_one_archive(client: TestClient) -> None:
+    """The same files below a folder of the run's name, the odd name as it is."""
+    for run in ("run-a", "run b é"):
+        answer = client.get(f"{API}/results/{run}.zip")
+        assert answer.headers["content-type"] == "application/zip"
+        with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+            assert archive.testzip() is None
+            names = {file["name"] for file in client.get(f"{API}/results/{run}").json()["files"]}
+            assert set(archive.namelist()) == {f"{run}/{name}" for name in names}
+            assert json.loads(archive.read(f"{run}/result.json"))["kind"] == "scale-up"
+
+
+def test_side_by_side(client: TestClient, runs: dict[str, Result]) -> None:
+    """Two equal results have a cell each at every point; one alone and a strange one are refused."""
+    answer = client.get(f"{API}/compare", params={"run": ["run-a", "run b é"]}).json()
+    assert len(answer["points"]) == len(runs["run-a"].points)
+    assert all(len(point["cells"]) == 2 for point in answer["points"])
+    assert client.get(f"{API}/compare", params={"run": ["run-a"]}).status_code == 422
+    assert client.get(f"{API}/compare", params={"run": ["run-a", "../x"]}).status_code == 404
+
+
+def test_without_a_database_there_is_no_job(client: TestClient) -> None:
+    """And no error of ours either."""
+    assert client.get(f"{API}/jobs").json() == {"jobs": [], "total": 0}
+    assert client.get(f"{API}/jobs/last").status_code == 404
+    assert client.post(f"{API}/jobs", json={"source": "/"}).status_code in (409, 422)
+    assert client.get("/results").status_code == 200

@@ -1,0 +1,49 @@
+"""Static files: the house palette, nothing from elsewhere, small, and packaged."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from experiments.report.palette import variables
+from web.app import STATIC
+
+FILES = sorted(path for path in STATIC.rglob("*") if path.is_file())
+FIRST_LOAD = 200_000  # bytes, of everything together; a page needs only some of it
+
+
+def test_the_palette_is_that_of_the_reports() -> None:
+    text = re.sub(r"\s", "", (STATIC / "palette.css").read_text())
+    light, dark = text.split("@mediascreenand(prefers-color-scheme:dark)")
+    assert variables(dark=False) in light
+    assert variables(dark=True) in dark
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.suffix in (".css", ".js")], ids=lambda path: path.name)
+def test_nothing_is_asked_from_elsewhere(path: Path) -> None:
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
+    assert not re.search(r"https?://|@import|\beval\(|new Function\(", text)
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.parent.name == "js"], ids=lambda path: path.name)
+def test_scripts_never_make_markup_of_text(path: Path) -> None:
+    assert not re.search(r"innerHTML|insertAdjacentHTML|document\.write|outerHTML\s*=[^=]", path.read_text())
+
+
+def test_all_of_it_together_is_a_small_first_load() -> None:
+    assert sum(path.stat().st_size for path in FILES) < FIRST_LOAD
+
+
+def test_uplot_comes_with_its_licence() -> None:
+    assert "MIT" in (STATIC / "vendor/uPlot.LICENSE").read_text()
+
+
+def test_every_file_is_packaged() -> None:
+    root = STATIC.parents[1]
+    patterns = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["web"]
+    packaged = {path for pattern in patterns for path in (root / "web").glob(pattern)}
+    templates = set((root / "web/templates").rglob("*.html"))
+    assert {*FILES, *templates} <= packaged

@@ -1,0 +1,169 @@
+"""One reader for all who listen, that lives as long as they do and no longer."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import web.stream
+from core.errors import DatabaseFault, EdbenchError, UsageError
+from web.listener import QUEUED, Listener
+from web.stream import Look, Streams
+
+JOB = uuid.UUID(int=7)
+
+
+@pytest.fixture(autouse=True)
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks without pause."""
+    monkeypatch.setattr(web.stream, "LOOK_SECONDS", 0.001)
+
+
+class Job:
+    """A job that goes through what it is given, a step a look; the last one stays."""
+
+    def __init__(self, *steps: Any) -> None:
+        self.steps = list(steps)
+        self.asked: list[float | None] = []
+        self.heard = False  # the listener has had its first look: the steps begin
+
+    def look(self, since: float | None) -> Look:
+        """The next step: a state, with a clock that goes on by ten seconds a look, or an error."""
+        self.asked.append(since)
+        step = self.steps.pop(0) if self.heard and len(self.steps) > 1 else self.steps[0]
+        if isinstance(step, EdbenchError):
+            raise step
+        now = 10.0 * len(self.asked)
+        return Look({"state": step, "elapsed_s": now if step == "running" else 0.0}, {"now_s": now, "since": since})
+
+
+async def _names(
+    streams: Streams, job: Job, most: int = 100, told: Callable[[str], None] = lambda _: None
+) -> list[str]:
+    names = []
+    async for text in streams.events(JOB, job.look):
+        job.heard = True
+        for block in text.strip().split("\n\n"):
+            names.append(block.split("\n")[0].removeprefix("event: "))
+            told(block)
+        if len(names) >= most:
+            break
+    return names
+
+
+async def _quiet(streams: Streams) -> None:
+    for _ in range(2_000):
+        if not streams.reading:
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("a reader goes on without anybody listening")
+
+
+def _run(scene: Any) -> Any:
+    return asyncio.run(asyncio.wait_for(scene, 30))
+
+
+def test_increments_until_the_job_is_over() -> None:
+    """The whole first; then each from some seconds before the last, so that what was stored late comes too."""
+
+    async def scene() -> None:
+        job, streams = Job("running", "running", "running", "completed"), Streams()
+        names = await _names(streams, job)
+        assert names[0:2] == ["timeline", "job"]
+        assert names[-1] == "end"
+        assert job.asked[0] is None
+        given = [since for since in job.asked if since is not None]
+        assert given == sorted(given)
+        assert all(since % 10 == 5 for since in given)
+        await _quiet(streams)
+
+    _run(scene())
+
+
+def test_a_job_that_is_over_ends_at_once() -> None:
+    """One look is enough for the listener."""
+
+    async def scene() -> None:
+        streams = Streams()
+        assert await _names(streams, Job("cancelled")) == ["timeline", "job", "end"]
+        await _quiet(streams)
+
+    _run(scene())
+
+
+def test_all_listeners_share_a_reader() -> None:
+    """Twenty listeners cost as many first looks and one reader, which ends with the last of them."""
+
+    async def scene() -> None:
+        job, streams = Job("running"), Streams()
+        reading: list[int] = []
+        await asyncio.gather(*(_names(streams, job, 12, lambda _: reading.append(streams.reading)) for _ in range(20)))
+        assert set(reading) == {1}
+        assert job.asked.count(None) <= 22
+        await _quiet(streams)
+        asked = len(job.asked)
+        await asyncio.sleep(0.05)
+        assert len(job.asked) == asked
+
+    _run(scene())
+
+
+def test_a_database_that_goes_away_is_said_once_and_waited_for() -> None:
+    """The stream goes on when it is back."""
+
+    async def scene() -> None:
+        away = DatabaseFault("database db1 cannot be reached", transient=True)
+        names = await _names(Streams(), Job("running", "running", away, away, away, "completed"))
+        assert names.count("problem") == 1
+        assert names[-1] == "end"
+
+    _run(scene())
+
+
+def test_a_job_that_is_deleted_ends_the_stream() -> None:
+    """So does a server that ends, which takes no new listeners either."""
+
+    async def scene() -> None:
+        assert (await _names(Streams(), Job("running", "running", UsageError("there is no job"))))[-1] == "end"
+        streams = Streams()
+
+        def close(_: str) -> None:
+            streams.close()
+
+        names = await _names(streams, Job("running"), told=close)
+        assert "end" not in names
+        assert await _names(streams, Job("running")) == []
+
+    _run(scene())
+
+
+def test_a_job_at_rest_is_not_told_again_and_again() -> None:
+    """While nothing changes, nothing is sent."""
+
+    async def scene() -> None:
+        job, streams = Job("paused"), Streams()
+        told: list[str] = []
+        listening = asyncio.create_task(_names(streams, job, told=told.append))
+        while len(job.asked) < 20:
+            await asyncio.sleep(0.005)
+        listening.cancel()
+        assert sum(block.startswith("event: timeline") for block in told) <= 2
+        await _quiet(streams)
+
+    _run(scene())
+
+
+def test_a_listener_that_does_not_read_is_sent_away() -> None:
+    """Its events do not pile up; it connects again and gets the whole."""
+
+    async def scene() -> None:
+        listener = Listener()
+        for number in range(QUEUED + 1):
+            listener._put(f"event {number}")
+        assert [text async for text in listener.texts()] == []
+
+    _run(scene())

@@ -1,0 +1,1 @@
+"""The web application: pages and HTTP API over jobs, items, exceptions and results."""

@@ -1,0 +1,41 @@
+"""`python -m web`: a container's controller (`controller.__main__`) with the page and the API at port 8080.
+
+It listens at every address of its container, so it wants EDBENCH_TOKEN; which addresses of the host lead there is the
+Compose file's to say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+
+from controller.__main__ import main as control
+from core.clock import SystemClock
+from core.settings import Settings
+from web.app import create_app
+from web.auth import read_token
+from web.guests import OthersWork
+from web.installed import web_context
+from web.server import Stage, address, listening, served
+
+HOST = "0.0.0.0"
+PORT = 8080
+
+
+@contextlib.contextmanager
+def page(settings: Settings, env: Mapping[str, str], port: int = PORT) -> Iterator[str]:
+    """The page's address, good while the block lasts; workers are other containers'. Raises UsageError, DatabaseFault."""
+    token = read_token(env, HOST)
+    clock = SystemClock()
+    with (
+        listening(HOST, port) as sock,
+        web_context(settings, env, OthersWork(settings, clock), embedded=False, token=token, clock=clock) as context,
+        served(Stage(create_app(context)), sock),
+    ):
+        yield address(sock)
+
+
+if __name__ == "__main__":
+    sys.exit(control(os.environ, beside=lambda settings: page(settings, os.environ)))

@@ -1,0 +1,104 @@
+"""POST pause, resume, cancel, requeue; DELETE."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from fastapi import APIRouter
+
+from controller.databases import JobHandle
+from controller.groups import Group, clean_group, delete_group, jobs_of, refuse_member, resume_all
+from controller.jobs import cancel_job, delete_job, pause_job, settle_job
+from controller.lifecycle import ask_all
+from controller.requeue import requeue_exceptions
+from core.clock import Clock
+from core.errors import EdbenchError, ExceptionCode, UsageError
+from core.operations import NullRecorder
+from core.records import JobState
+from core.storage import Storage
+from sql.jobs import summary
+from web.api.models.common import responses
+from web.api.models.jobs import Requeued, StateNow
+from web.api.needs import Context, Found
+from web.api.system import DEFAULT_WORKERS
+from web.context import WebContext
+
+router = APIRouter(tags=["jobs"])
+
+
+@router.post("/jobs/{job}/pause", responses=responses(404, 409))
+def pause(context: Context, found: Found) -> StateNow:
+    """Pause: what runs is finished, nothing is begun."""
+    return _end(context, found, pause_job)
+
+
+@router.post("/jobs/{job}/cancel", responses=responses(404, 409))
+def cancel(context: Context, found: Found) -> StateNow:
+    """End for good; what was found so far stays until it is deleted."""
+    return _end(context, found, cancel_job)
+
+
+def _end(context: WebContext, found: JobHandle | Group, ask: Callable[[JobHandle], JobState]) -> StateNow:
+    state = ask_all(found, ask)
+    # Where a command was killed there is nobody else who does. In a thread of its own: it may take a lease's time.
+    threading.Thread(target=_settle, args=(found, context), name=f"settle {found.id}", daemon=True).start()
+    return StateNow(id=found.id, state=state)
+
+
+def _settle(found: JobHandle | Group, context: WebContext) -> None:
+    """Wait until the jobs have come to rest, and remove copies of a source that nobody needs any more."""
+    clock: Clock = context.clock
+    try:
+        for handle in jobs_of(found):
+            settle_job(handle, clock)
+        if isinstance(found, Group):
+            clean_group(found, Storage(NullRecorder()), context.settings.storage)
+    except EdbenchError:  # the job's row has its state; whoever asks next is told what is wrong
+        return
+
+
+@router.post("/jobs/{job}/resume", responses=responses(404, 409, 422))
+def resume(context: Context, found: Found) -> StateNow:
+    """Go on with a job that is paused or suspended, or whose command was killed."""
+    workers, slots = _planned(context, found)
+    return StateNow(id=found.id, state=_go_on(context, found, workers, slots))
+
+
+@router.post("/jobs/{job}/requeue", responses=responses(404, 409, 422))
+def requeue(context: Context, found: Found, code: ExceptionCode | None = None) -> Requeued:
+    """Process the loose files that have exceptions (of one code, if given), and everything inside them, again. The
+    job's result says so from then on."""
+    workers, slots = _planned(context, found)
+    files = requeue_exceptions(found, code.value if code else None)
+    return Requeued(id=found.id, state=_go_on(context, found, workers, slots), loose_files=files)
+
+
+def _planned(context: WebContext, found: JobHandle | Group) -> tuple[int, int]:
+    """Workers and slots of each that the job was created with; raises FieldErrors when they cannot be had now."""
+    handles = jobs_of(found)
+    if not handles:
+        raise UsageError(f"no job of group {found.id} is there any more; delete it")
+    with handles[0].database.transaction() as conn:
+        planned = summary(conn, handles[0].id)
+    workers = planned.workers_planned or DEFAULT_WORKERS
+    slots = planned.slots_planned or context.settings.slots
+    context.runner.refuse(workers, slots, handles[0].job.options.filer.source)
+    return workers, slots
+
+
+def _go_on(context: WebContext, found: JobHandle | Group, workers: int, slots: int) -> JobState:
+    state = resume_all(found, attach=context.embedded)
+    context.runner.start(context.find(str(found.id)), workers=workers, slots=slots)
+    return state
+
+
+@router.delete("/jobs/{job}", status_code=204, responses=responses(404, 409))
+def delete(context: Context, found: Found) -> None:
+    """Remove a job that does not run: its rows, and its files on the filer. The source is not touched."""
+    filer = Storage(NullRecorder())
+    if isinstance(found, Group):
+        delete_group(found, filer, context.settings.storage)
+        return
+    refuse_member(context.databases, found)
+    delete_job(found, filer, context.settings.storage)

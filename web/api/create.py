@@ -1,0 +1,104 @@
+"""POST /jobs: validated field by field, then made as `edbench discover` makes it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fastapi import APIRouter, Response
+
+from controller.filer import filer_choice, refuse_no_common_arbiter
+from controller.jobs import prepare_source, refuse_own_output
+from controller.orders import DiscoveryOrder, create_discovery, first_databases
+from controller.run import crew_of
+from core.errors import UsageError
+from core.filer.load import profile_names
+from core.operations import NullRecorder
+from core.records import JobOptions
+from core.settings import INDEX_ENGINES, Settings, filer_source
+from core.storage import Storage
+from web.api.models.common import responses
+from web.api.models.jobs import JobId, NewJob
+from web.api.needs import Context
+from web.api.shapes import field_of
+from web.api.system import DEFAULT_WORKERS
+from web.context import WebContext
+from web.corpora import chosen_source
+from web.errors import FieldErrors
+
+router = APIRouter(tags=["jobs"])
+
+
+@router.post("/jobs", status_code=201, responses=responses(409, 422))
+def create(context: Context, wish: NewJob, response: Response) -> JobId:
+    """Create a discovery job, or a group of simultaneous ones, and have it worked on."""
+    workers, slots = _crew(context, wish)
+    settings = _settings(context, wish)
+    with _at_field():
+        databases = first_databases(context.databases, wish.databases)
+        order = _order(settings, wish)
+        order.check()
+        filer = Storage(NullRecorder())
+        source = prepare_source(filer, chosen_source(context, wish.corpus, wish.source))
+        refuse_own_output(source, settings)
+        refuse_no_common_arbiter(databases, settings, ours=context.embedded)
+    context.runner.refuse(workers, slots, settings.filer)
+    found = create_discovery(databases, filer, settings, source, order, workers=workers, slots=slots)
+    context.runner.start(found, workers=workers, slots=slots)
+    response.headers["Location"] = f"/api/v1/jobs/{found.id}"
+    return JobId(id=found.id)
+
+
+def _crew(context: WebContext, wish: NewJob) -> tuple[int, int]:
+    """Workers and slots of each: as wished where they are ours, else those that live now."""
+    if context.embedded:
+        return wish.workers or DEFAULT_WORKERS, wish.slots or context.settings.slots
+    theirs = "the workers are run by others here (make scale N=…); leave it out"
+    wrong = {name: theirs for name in ("workers", "slots") if getattr(wish, name) is not None}
+    if wrong:
+        raise FieldErrors(wrong)
+    return crew_of(context.databases[0]) if context.databases else (0, 0)
+
+
+def _settings(context: WebContext, wish: NewJob) -> Settings:
+    """The server's settings with what was wished instead."""
+    engine = wish.index_engine or context.settings.index_engine
+    wrong: dict[str, str] = {}
+    if engine not in INDEX_ENGINES:
+        wrong["index_engine"] = f"it can be {' or '.join(INDEX_ENGINES)}"
+    profiles = {"none", *profile_names()}
+    if wish.filer is not None and wish.filer not in profiles:  # a file's path is for the command line only
+        wrong["filer"] = f"it can be {', '.join(sorted(profiles))}"
+    if wrong:
+        raise FieldErrors(wrong)
+    filer = context.settings.filer if wish.filer is None else filer_source(wish.filer)
+    return dataclasses.replace(context.settings, index_engine=engine, filer=filer)
+
+
+def _order(settings: Settings, wish: NewJob) -> DiscoveryOrder:
+    options = JobOptions(
+        single_pass=wish.single_pass,
+        index_engine=settings.index_engine,
+        fsync=wish.fsync,
+        layout=wish.layout,
+        filer=filer_choice(settings),
+    )
+    return DiscoveryOrder(
+        options=options,
+        name=wish.name,
+        client=wish.client,
+        project=wish.project,
+        databases=wish.databases,
+        shard=wish.shard,
+        source_copies=wish.source_copies,
+    )
+
+
+@contextmanager
+def _at_field() -> Iterator[None]:
+    """What a command says of an option stands at the field of that name."""
+    try:
+        yield
+    except UsageError as error:
+        raise FieldErrors({field_of(error): str(error)}) from error

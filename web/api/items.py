@@ -1,0 +1,121 @@
+"""Items: pages, one, its family, its text; search."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from controller.browse import ItemFilter, family_tree, find_item, item_details, items_page
+from controller.facets import count_facets
+from controller.groups import jobs_of
+from controller.search import HIGHLIGHT_START, HIGHLIGHT_STOP, search_all
+from controller.texts import item_text
+from core.errors import ExceptionCode, UsageError
+from core.records import Kind
+from web.api.models.common import TEXT, Filter, Tally, responses
+from web.api.models.items import Family, ItemDetails, ItemPage, ItemText, SearchAnswer
+from web.api.needs import Context, Found
+from web.api.shapes import pieces
+from web.errors import FieldErrors, NotFound
+
+TEXT_CHARACTERS = 200_000
+
+router = APIRouter(tags=["items"])
+
+
+@router.get("/jobs/{job}/items", responses=responses(404, 422))
+def items(
+    found: Found,
+    custodian: Filter = None,
+    type: Filter = None,
+    exception: Annotated[str | None, Query(max_length=50, pattern=TEXT, description="A code, or `any`.")] = None,
+    kind: Kind | None = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    after: Annotated[uuid.UUID | None, Query(description="The last page's `next`.")] = None,
+) -> ItemPage:
+    """Items in path order that pass every filter that is given."""
+    if exception not in (None, "any", *ExceptionCode):
+        raise FieldErrors({"exception": f"it can be any, {', '.join(ExceptionCode)}"})
+    wanted = ItemFilter(custodian=custodian, type=type, exception=exception, kind=kind.value if kind else None)
+    try:
+        rows = items_page(jobs_of(found), wanted, after=after, limit=limit + 1)
+    except UsageError as error:
+        raise NotFound(str(error)) from error
+    more = rows[limit - 1]["id"] if len(rows) > limit else None
+    return ItemPage.model_validate({"items": rows[:limit], "next": more})
+
+
+@router.get("/jobs/{job}/items/{item}", responses=responses(404, 422))
+def item(found: Found, item: uuid.UUID) -> ItemDetails:
+    """Everything that is known of one item."""
+    try:
+        handle, row = find_item(jobs_of(found), item)
+    except UsageError as error:
+        raise NotFound(str(error)) from error
+    return ItemDetails.model_validate(item_details(handle, row))
+
+
+@router.get("/jobs/{job}/items/{item}/family", responses=responses(404, 422))
+def family(found: Found, item: uuid.UUID) -> Family:
+    """The item's family as a tree, and what it lies in."""
+    try:
+        handle, row = find_item(jobs_of(found), item)
+    except UsageError as error:
+        raise NotFound(str(error)) from error
+    return Family.model_validate(family_tree(handle, row))
+
+
+@router.get("/jobs/{job}/items/{item}/text", responses=responses(404, 409, 422))
+def text(
+    context: Context,
+    found: Found,
+    item: uuid.UUID,
+    offset: Annotated[int, Query(ge=0, le=100_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=TEXT_CHARACTERS)] = TEXT_CHARACTERS,
+) -> ItemText:
+    """The text that was indexed of the item, so many characters of it from `offset` on."""
+    try:
+        handle, row = find_item(jobs_of(found), item)
+    except UsageError as error:
+        raise NotFound(str(error)) from error
+    whole = item_text(handle, context.settings, row)
+    size = len(whole or "")
+    return ItemText(
+        item=item,
+        state=row.text_state,
+        text=None if whole is None else whole[offset : offset + limit],
+        characters=size,
+        offset=offset,
+        next=offset + limit if offset + limit < size else None,
+    )
+
+
+@router.get("/jobs/{job}/search", tags=["search"], responses=responses(404, 409, 422))
+def search(
+    context: Context,
+    found: Found,
+    q: Annotated[str, Query(min_length=1, max_length=2_000, pattern=TEXT)],
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 20,
+) -> SearchAnswer:
+    """Search the text and fields of a job's items, best match first: words, "a phrase", wor*, AND OR NOT, field:word."""
+    handles = jobs_of(found)
+    try:
+        hits = search_all(handles, context.settings, q, limit)
+        facets = count_facets(handles, context.settings, q)
+    except UsageError as error:
+        raise FieldErrors({"q": str(error)}) from error
+    rows = [
+        hit.to_json() | {"snippet": [p.model_dump() for p in pieces(hit.snippet, HIGHLIGHT_START, HIGHLIGHT_STOP)]}
+        for hit in hits
+    ]
+    return SearchAnswer.model_validate(
+        {
+            "hits": rows,
+            "items": facets.items,
+            "complete": facets.complete,
+            "types": [Tally(name=name, items=count).model_dump() for name, count in facets.types],
+            "custodians": [Tally(name=name, items=count).model_dump() for name, count in facets.custodians],
+        }
+    )

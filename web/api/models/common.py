@@ -1,0 +1,66 @@
+"""Answers that every route may give, and small pieces that several share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+# PostgreSQL text holds no NUL.
+TEXT = r"^[^\x00]*$"
+
+JobReference = Annotated[
+    str, Path(max_length=64, description="Id of a job or group, an unambiguous beginning of one, or `last`.")
+]
+Filter = Annotated[str | None, Query(max_length=1_000, pattern=TEXT)]
+
+
+class Model(BaseModel):
+    """Base of all bodies."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(Model):
+    """Why a request was not carried out."""
+
+    error: str = Field(description="One line for people.")
+
+
+class FieldProblem(Problem):
+    """A request whose fields cannot be taken as given."""
+
+    errors: dict[str, str] = Field(description="A message for each field that is wrong, by its name.")
+
+
+class Counted(Model):
+    """Items that have something in common."""
+
+    name: str
+    items: int
+    bytes: int
+
+
+class Tally(Model):
+    """A count by name."""
+
+    name: str
+    items: int
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The errors that a route documents, by status; every route may also answer 401, 403 and 503."""
+    texts = {
+        401: "A token is needed (EDBENCH_TOKEN).",
+        403: "The request comes from another site.",
+        404: "There is no such thing.",
+        409: "It cannot be done as things stand.",
+        422: "Fields are wrong.",
+        503: "Something under the server is broken: a database, the filer.",
+    }
+    out: dict[int | str, dict[str, Any]] = {}
+    for status in (401, 403, *statuses, 503):
+        model = FieldProblem if status == 422 else Problem
+        out[status] = {"model": model, "description": texts[status]}
+    return out

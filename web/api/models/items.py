@@ -1,0 +1,158 @@
+"""Items, families, text, exceptions and what a search finds."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from pydantic import Field
+
+from core.errors import ExceptionCode
+from core.records import ExceptionLevel, Kind, Phase, TextState
+from web.api.models.common import Model, Tally
+
+
+class ItemRow(Model):
+    """One item."""
+
+    id: uuid.UUID
+    job: uuid.UUID
+    parent: uuid.UUID | None
+    family: uuid.UUID | None
+    custodian: str
+    container_path: list[str] = Field(description="From the loose file's relative path down to this item's name.")
+    kind: Kind
+    container: bool
+    media_type: str
+    bytes: int
+    sha256: str | None
+    text_state: TextState | None
+    characters: int | None
+    pages: int | None
+    shard: uuid.UUID | None
+    exceptions: list[ExceptionCode]
+    name: str
+    name_b64: str | None = Field(None, description="The name's bytes, where `name` does not show them faithfully.")
+
+
+class ItemPage(Model):
+    """Items in path order."""
+
+    items: list[ItemRow]
+    next: uuid.UUID | None = Field(description="Give it as `after` to get the page after this one; null: the last.")
+
+
+class ChildCounts(Model):
+    """What a container announced and what came of it."""
+
+    announced: int | None
+    emitted: int
+    failed: int
+    remainder_unknown: bool
+
+
+class Failure(Model):
+    """One exception of an item."""
+
+    code: ExceptionCode
+    level: ExceptionLevel
+    phase: Phase
+    detail: str
+    missing: int | None
+
+
+class ItemDetails(ItemRow):
+    """Everything that is known of one item."""
+
+    depth: int
+    content_hash: str | None
+    message_id_hash: str | None
+    location: str | None = Field(description="Where it was written, relative to the storage root.")
+    path: str | None = Field(description="Of a loose file, relative to the source.")
+    mtime_ns: int | None
+    metadata: dict[str, Any]
+    children: ChildCounts | None
+    failures: list[Failure]
+
+
+class FamilyMember(Model):
+    """One item of a tree; its place is given by `parent`."""
+
+    id: uuid.UUID
+    parent: uuid.UUID | None
+    depth: int
+    name: str
+    kind: Kind
+    container: bool
+    media_type: str
+    bytes: int
+    failed: bool = Field(description="It has exceptions.")
+
+
+class Family(Model):
+    """The family of an item; of a container outside any family its direct children."""
+
+    item: uuid.UUID
+    family: uuid.UUID | None
+    ancestors: list[FamilyMember] = Field(description="What the item lies in, outermost first.")
+    members: list[FamilyMember] = Field(description="In path order; each stands after its parent.")
+    truncated: bool = Field(description="There are more members than are given.")
+
+
+class ItemText(Model):
+    """The text that was indexed of an item."""
+
+    item: uuid.UUID
+    state: TextState | None
+    text: str | None = Field(description="Null while the item has no index document.")
+    characters: int = Field(description="Of the whole text.")
+    offset: int
+    next: int | None = Field(description="Give it as `offset` to get what follows; null: this is the end.")
+
+
+class Piece(Model):
+    """A piece of a snippet."""
+
+    text: str
+    match: bool
+
+
+class SearchHit(Model):
+    """One item that matches."""
+
+    item: uuid.UUID
+    score: float
+    container_path: list[str]
+    custodian: str
+    family: uuid.UUID | None
+    kind: Kind
+    media_type: str
+    database: str | None = Field(None, description="Of its job, where the jobs of a group were searched.")
+    job: uuid.UUID | None = Field(None, description="The same.")
+    snippet: list[Piece] = Field(description="Plain text around the match, in pieces; escape it before you show it.")
+
+
+class SearchAnswer(Model):
+    """The best hits, and all that match counted."""
+
+    hits: list[SearchHit]
+    items: int = Field(description="Items that match.")
+    complete: bool = Field(description="False: `items` and the counts are over the best 10,000 documents of a shard.")
+    types: list[Tally]
+    custodians: list[Tally]
+
+
+class ExceptionTally(Model):
+    """Exceptions that have a code, media type or custodian in common."""
+
+    name: str
+    exceptions: int
+    items: int
+    missing: int
+
+
+class ExceptionCounts(Model):
+    """Exceptions counted, most frequent first."""
+
+    by: str
+    rows: list[ExceptionTally]

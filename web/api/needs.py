@@ -1,0 +1,48 @@
+"""What routes need of a request: the context, and the job that is meant."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from controller.databases import JobHandle
+from controller.groups import Group
+from controller.overview import Overview
+from core.errors import UsageError
+from web.api.models.common import JobReference
+from web.context import WebContext
+from web.errors import NotFound
+
+
+def context_of(request: Request) -> WebContext:
+    """The context that the application was made with."""
+    context = request.app.state.context
+    if not isinstance(context, WebContext):
+        raise TypeError("applications are made by web.app.create_app")
+    return context
+
+
+def overview_of(request: Request) -> Overview:
+    """The application's rows of jobs."""
+    overview = request.app.state.overview
+    if not isinstance(overview, Overview):
+        raise TypeError("applications are made by web.app.create_app")
+    return overview
+
+
+def found_by(context: WebContext, reference: str) -> JobHandle | Group:
+    """The job or group that is meant; raises NotFound."""
+    try:
+        return context.find(reference)
+    except UsageError as error:
+        raise NotFound(str(error)) from error
+
+
+def _found(job: JobReference, request: Request) -> JobHandle | Group:
+    return found_by(context_of(request), job)
+
+
+Context = Annotated[WebContext, Depends(context_of)]
+Rows = Annotated[Overview, Depends(overview_of)]
+Found = Annotated[JobHandle | Group, Depends(_found)]

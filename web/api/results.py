@@ -1,0 +1,112 @@
+"""Results of experiments: list, one, its files, all of it, side by side."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import FileResponse, StreamingResponse
+
+from core.errors import UsageError
+from experiments.compare import compare as side_by_side
+from experiments.compare import comparison_json
+from experiments.report.page import FILE as REPORT
+from experiments.result import Point, Result
+from web.api.models.common import TEXT, responses
+from web.api.models.results import Comparison, Estimate, FileRow, PointRow, ResultDetails, ResultList, ResultRow
+from web.api.needs import Context
+from web.headers import REPORT_POLICY
+from web.results import file_in, files_in, result_in, run_directory, runs, zipped
+
+Run = Annotated[str, Path(max_length=255, pattern=TEXT, description="Name of a result.")]
+_BINARY: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+}
+_MOST_COMPARED = 8
+
+router = APIRouter(tags=["results"])
+
+
+@router.get("/results", responses=responses())
+def list_results(context: Context) -> ResultList:
+    """Results of experiments below the storage root, newest first."""
+    rows: list[ResultRow] = []
+    unreadable: dict[str, str] = {}
+    for name, directory in runs(context.results_root).items():
+        try:
+            rows.append(ResultRow(**_row(name, result_in(directory), (directory / REPORT).is_file())))
+        except UsageError as error:
+            unreadable[name] = str(error)
+    rows.sort(key=lambda row: row.created, reverse=True)
+    return ResultList(results=rows, unreadable=unreadable)
+
+
+@router.get("/results/{run}.zip", response_class=StreamingResponse, responses=_BINARY | responses(404, 422))
+def archive(context: Context, run: Run) -> StreamingResponse:
+    """Everything of a result as one zip archive."""
+    directory = run_directory(context.results_root, run)
+    named = re.sub(r"[^A-Za-z0-9._-]", "_", run)
+    disposition = {"Content-Disposition": f'attachment; filename="{named}.zip"'}
+    return StreamingResponse(zipped(directory), media_type="application/zip", headers=disposition)
+
+
+@router.get("/results/{run}", responses=responses(404, 409, 422))
+def one_result(context: Context, run: Run) -> ResultDetails:
+    """One result without its series; `files` says where those are."""
+    directory = run_directory(context.results_root, run)
+    result = result_in(directory)
+    files = files_in(directory)
+    return ResultDetails(
+        **_row(run, result, REPORT in files),
+        warnings=list(result.warnings),
+        conditions=result.conditions,
+        points_measured=[_point(point) for point in result.points],
+        files=[FileRow(name=f.name, bytes=f.bytes, media_type=f.media_type) for f in files.values()],
+    )
+
+
+@router.get("/results/{run}/files/{name:path}", response_class=FileResponse, responses=_BINARY | responses(404, 422))
+def one_file(context: Context, run: Run, name: Annotated[str, Path(max_length=1_000, pattern=TEXT)]) -> FileResponse:
+    """One file of a result: report.html, a figure, a series. Pages among them may run no script."""
+    file = file_in(run_directory(context.results_root, run), name)
+    return FileResponse(file.path, media_type=file.media_type, headers={"Content-Security-Policy": REPORT_POLICY})
+
+
+@router.get("/compare", responses=responses(404, 409, 422))
+def compare(
+    context: Context,
+    run: Annotated[list[str], Query(min_length=2, max_length=_MOST_COMPARED, description="Given at least twice.")],
+    force: Annotated[bool, Query(description="Show results that differ all the same, and say so.")] = False,
+) -> Comparison:
+    """Results side by side; 409 names what differs between those that may not be compared."""
+    results = [result_in(run_directory(context.results_root, name)) for name in run]
+    return Comparison.model_validate(comparison_json(side_by_side(results, force=force)))
+
+
+def _row(run: str, result: Result, report: bool) -> dict[str, Any]:
+    return {
+        "run": run,
+        "kind": result.kind,
+        "created": result.created,
+        "verdict": result.verdict,
+        "labels": list(result.labels),
+        "points": len(result.points),
+        "report": report,
+    }
+
+
+def _point(point: Point) -> PointRow:
+    null = point.null_elapsed_s
+    return PointRow(
+        databases=point.databases,
+        workers=point.workers,
+        slots=point.slots,
+        elapsed_s=Estimate(**dataclasses.asdict(point.elapsed_s)),
+        gb_per_hour_raw=Estimate(**dataclasses.asdict(point.gb_per_hour_raw)),
+        gb_per_hour_discovered=Estimate(**dataclasses.asdict(point.gb_per_hour_discovered)),
+        null_elapsed_s=None if null is None else Estimate(**dataclasses.asdict(null)),
+        limited=point.limited,
+        limits=list(point.limits),
+    )

@@ -1,0 +1,84 @@
+"""GET health, version, corpora and choices."""
+
+from __future__ import annotations
+
+import platform
+
+from fastapi import APIRouter, Response
+
+from controller.run import crew_of
+from controller.versions import own_version
+from core.errors import DatabaseFault, UsageError
+from core.filer.load import profile_names
+from core.records import FsyncPolicy, Layout
+from core.settings import INDEX_ENGINES
+from web.api.models.common import responses
+from web.api.models.system import Choices, Corpora, Corpus, Health, Version
+from web.api.needs import Context
+from web.context import WebContext
+from web.corpora import list_corpora, roots
+
+DEFAULT_WORKERS = 2
+
+router = APIRouter(tags=["server"])
+
+
+@router.get("/health", responses={503: {"model": Health, "description": "A database does not answer."}})
+def health(context: Context, response: Response) -> Health:
+    """Whether every database answers."""
+    found: dict[str, str] = {}
+    for database in context.databases:
+        try:
+            with database.transaction() as conn:
+                conn.exec_driver_sql("SELECT 1")
+            found[database.name] = "ok"
+        except DatabaseFault as fault:
+            found[database.name] = str(fault)
+            response.status_code = 503
+    return Health(status="ok" if response.status_code != 503 else "degraded", databases=found)
+
+
+@router.get("/version", responses=responses())
+def version() -> Version:
+    """Versions of edbench, Python and this API."""
+    return Version(edbench=own_version(), python=platform.python_version(), api="v1")
+
+
+@router.get("/corpora", responses=responses())
+def corpora(context: Context) -> Corpora:
+    """The corpora below the storage root, and the directories of EDBENCH_CORPORA with what lies in them."""
+    return Corpora(
+        corpora=[
+            Corpus(id=each.id, name=each.name, path=str(each.path), manifest=each.manifest)
+            for each in list_corpora(context)
+        ],
+        roots=[str(root) for root in roots(context)],
+    )
+
+
+@router.get("/choices", responses=responses())
+def choices(context: Context) -> Choices:
+    """What a new job may be created with, and what it is created with when nothing else is said."""
+    settings = context.settings
+    workers, slots = (DEFAULT_WORKERS, settings.slots) if context.embedded else _living(context)
+    return Choices(
+        embedded=context.embedded,
+        databases=[database.name for database in context.databases],
+        workers=workers,
+        slots=slots,
+        room=context.runner.room(),
+        creating=context.runner.creating,
+        index_engines=list(INDEX_ENGINES),
+        index_engine=settings.index_engine,
+        filers=["none", *(name for name in profile_names() if name != "none")],
+        filer=settings.filer,
+        fsync=[policy.value for policy in FsyncPolicy],
+        layouts=[layout.value for layout in Layout],
+    )
+
+
+def _living(context: WebContext) -> tuple[int, int]:
+    try:
+        return crew_of(context.databases[0])
+    except UsageError:  # workers of another version: creating a job says so
+        return 0, 0

@@ -1,0 +1,64 @@
+"""A job over time: at once, and as it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+
+from controller.databases import JobHandle
+from controller.groups import Group, jobs_of
+from controller.overview import Overview
+from controller.timeline.read import read_timeline
+from web.api.jobs import with_problem
+from web.api.models.common import responses
+from web.api.needs import Context, Found, Rows
+from web.context import WebContext
+from web.stream import Look, Looker, Streams
+
+POINTS = 600
+
+Since = Annotated[float | None, Query(ge=0, le=1e9, description="Seconds since the first claim.")]
+
+router = APIRouter(tags=["timeline"])
+
+
+@router.get("/jobs/{job}/timeline", responses=responses(404, 422))
+def timeline(
+    found: Found,
+    since: Since = None,
+    points: Annotated[int, Query(ge=10, le=5_000, description="At most so many on the axis.")] = POINTS,
+) -> dict[str, Any]:
+    """Rates, latencies, depths and counters over time on one axis, downsampled to `points`, with phases, progress
+    and what limits the run now."""
+    return read_timeline(jobs_of(found), since=since, points=points).to_json()
+
+
+@router.get(
+    "/jobs/{job}/events",
+    response_class=StreamingResponse,
+    responses=responses(404) | {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def events(
+    request: Request, context: Context, rows: Rows, found: Found, since: Since = None
+) -> StreamingResponse:
+    """Server-sent events: `timeline` (first the whole, or what ends after `since`, then increments of the same form,
+    each beginning some seconds before the last: its points replace those at and after its first), `job` (the job's
+    row), `problem` while the database does not answer, and `end` when the job is over."""
+    streams = request.app.state.streams
+    if not isinstance(streams, Streams):
+        raise TypeError("applications are made by web.app.create_app")
+    texts: AsyncIterator[str] = streams.events(found.id, looker(context, rows, found), since)
+    return StreamingResponse(texts, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+def looker(context: WebContext, rows: Overview, found: JobHandle | Group) -> Looker:
+    """Looks at this job or group."""
+
+    def look(since: float | None) -> Look:
+        row = with_problem(context, rows.found(found))
+        return Look(row, read_timeline(jobs_of(found), since=since, points=POINTS).to_json())
+
+    return look

@@ -1,0 +1,91 @@
+"""The page beside a command's own work, on loopback, gone with the command."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from core.settings import Settings
+from experiments.base import PointSpec
+from experiments.site import Ground, Machine, Site, Stand
+from web.app import create_app
+from web.auth import read_token
+from web.context import WebContext
+from web.guests import BesideCommand
+from web.installed import web_context
+from web.server import Stage, address, listening, served
+
+HOST = "127.0.0.1"
+
+
+@contextlib.contextmanager
+def job_page(settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]) -> Iterator[None]:
+    """Over an installation whose services are attached, for as long as the block lasts; its address is said.
+
+    Raises UsageError when the port is taken, DatabaseFault.
+    """
+    token = read_token(env, HOST)
+    with (
+        listening(HOST, port) as sock,
+        web_context(settings, env, BesideCommand(), embedded=True, token=token) as context,
+        served(Stage(create_app(context)), sock),
+    ):
+        say(f"page: {address(sock)}")
+        yield
+
+
+@contextlib.contextmanager
+def experiment_page(
+    site: Site, settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]
+) -> Iterator[Site]:
+    """Over the runs of an experiment, each with services of its own: gives the site to carry it out on. Between runs
+    there is no job to show, only results. Raises UsageError when the port is taken."""
+    token = read_token(env, HOST)
+    idle = create_app(
+        WebContext(settings=settings, databases=(), embedded=True, runner=BesideCommand(), env=env, token=token)
+    )
+    stage = Stage(idle)
+    with listening(HOST, port) as sock, served(stage, sock):
+        say(f"page: {address(sock)}")
+        yield _Shown(site, stage, settings.storage, token)
+
+
+class _Shown:
+    """A `Site` whose runs are on the page for as long as they stand."""
+
+    def __init__(self, site: Site, stage: Stage, results: Path, token: str | None) -> None:
+        self.cluster = site.cluster
+        self.fresh = site.fresh
+        self._site = site
+        self._stage = stage
+        self._idle = stage.app
+        self._results = results
+        self._token = token
+
+    def taken(self) -> contextlib.AbstractContextManager[Machine]:
+        """As the site does it."""
+        return self._site.taken()
+
+    @contextlib.contextmanager
+    def stand(self, spec: PointSpec, name: str, ground: Ground, env: Mapping[str, str]) -> Iterator[Stand]:
+        """The same, on the page."""
+        with (
+            self._site.stand(spec, name, ground, env) as stand,
+            web_context(
+                stand.settings, env, BesideCommand(), embedded=True, token=self._token, results=self._results
+            ) as context,
+        ):
+            self._stage.put(create_app(context))
+            try:
+                yield stand
+            finally:
+                self._stage.put(self._idle)
+
+    def no_null(self) -> str | None:
+        """As the site says."""
+        return self._site.no_null()
+
+    def hand_over(self, directory: Path) -> None:
+        """As the site does it."""
+        self._site.hand_over(directory)

@@ -1,0 +1,66 @@
+"""What the web application knows of the installation it serves; made once by whoever starts it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from controller.databases import JobHandle
+from controller.groups import Group, find
+from core.clock import Clock, SystemClock
+from core.errors import UsageError
+from core.settings import Settings
+from sql.session import Database
+
+
+class Runner(Protocol):
+    """Brings workers to jobs where they are ours to bring (`web.runs`)."""
+
+    @property
+    def creating(self) -> bool:
+        """Whether jobs may be created and resumed here."""
+
+    def room(self) -> int:
+        """Slots, over all workers, that can be started beside what runs."""
+
+    def refuse(self, workers: int, slots: int, filer: str) -> None:
+        """Raises FieldErrors when so many workers of so many slots cannot be started now beside what runs."""
+
+    def start(self, found: JobHandle | Group, *, workers: int, slots: int) -> None:
+        """Have a job or group worked on until it is at rest; returns at once."""
+
+    def tends(self, identity: uuid.UUID) -> bool:
+        """Whether somebody who lives is known to see to this job or group."""
+
+    def problem(self, identity: uuid.UUID) -> str | None:
+        """What went wrong with bringing workers to this job or group, in one line; None while nothing did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebContext:
+    """Services attached, databases open, and who may come in."""
+
+    settings: Settings
+    databases: Sequence[Database]
+    embedded: bool  # services and workers are ours to start
+    runner: Runner
+    env: Mapping[str, str] = field(default_factory=dict)
+    clock: Clock = field(default_factory=SystemClock)
+    token: str | None = None  # None: anybody on loopback
+    corpora: tuple[Path, ...] = ()  # directories beside the storage root below which sources may lie
+
+    results: Path | None = None  # storage root whose results are shown, where that is another than the jobs'
+
+    @property
+    def results_root(self) -> Path:
+        """The storage root below which results lie."""
+        return self.results or self.settings.storage
+
+    def find(self, reference: str) -> JobHandle | Group:
+        """The job or group meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
+        if not self.databases:
+            raise UsageError("there is no job: the databases come with the next run of the experiment")
+        return find(self.databases, reference)

@@ -1,0 +1,96 @@
+"""Errors as HTTP says them: a status and one line, JSON under /api and a page elsewhere."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.exceptions import HTTPException
+
+from core.errors import EdbenchError, RunFailed, SystemFault, UsageError
+
+API = "/api/"
+_REQUEST_PARTS = frozenset(("body", "query", "path", "header", "cookie"))
+
+log = logging.getLogger("web")
+
+
+class NotFound(EdbenchError):
+    """What was asked for is not there (404)."""
+
+
+class FieldErrors(EdbenchError):
+    """Fields that cannot be taken as given (422): a message for each."""
+
+    def __init__(self, errors: Mapping[str, str]) -> None:
+        super().__init__("; ".join(errors.values()))
+        self.errors = dict(errors)
+
+
+def one_line(text: object) -> str:
+    """Text without line breaks."""
+    return " ".join(str(text).split())
+
+
+def status_of(error: EdbenchError) -> int:
+    """404 not there, 422 fields, 409 not possible as things stand, 503 while something under it is broken."""
+    if isinstance(error, NotFound):
+        return 404
+    if isinstance(error, FieldErrors):
+        return 422
+    if isinstance(error, UsageError | RunFailed):
+        return 409
+    return 503 if isinstance(error, SystemFault) else 500
+
+
+def answer(request: Request, status: int, line: str, errors: Mapping[str, str] | None = None) -> Response:
+    """The error in the form the client reads."""
+    if request.url.path.startswith(API):
+        body: dict[str, object] = {"error": one_line(line)}
+        if errors is not None:
+            body["errors"] = dict(errors)
+        return JSONResponse(body, status)
+    page = getattr(request.app.state, "error_page", None)
+    if page is not None:
+        out = page(request, status, one_line(line))
+        if isinstance(out, Response):
+            return out
+    return PlainTextResponse(f"{one_line(line)}\n", status)
+
+
+def install(app: FastAPI) -> None:
+    """Have the application answer every error this way."""
+
+    @app.exception_handler(EdbenchError)
+    async def ours(request: Request, error: EdbenchError) -> Response:
+        fields = error.errors if isinstance(error, FieldErrors) else None
+        return answer(request, status_of(error), str(error), fields)
+
+    @app.exception_handler(HTTPException)
+    async def http(request: Request, error: HTTPException) -> Response:
+        out = answer(request, error.status_code, str(error.detail))
+        out.headers.update(error.headers or {})
+        return out
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        fields = field_messages(error)
+        line = "; ".join(f"{name}: {message}" for name, message in fields.items())
+        return answer(request, 422, line, fields)
+
+    @app.exception_handler(Exception)
+    async def bug(request: Request, error: Exception) -> Response:
+        log.exception("%s %s", request.method, request.url.path, exc_info=error)
+        return answer(request, 500, f"a bug: {type(error).__name__}; the server's log says where")
+
+
+def field_messages(error: RequestValidationError) -> dict[str, str]:
+    """One message for each field that is wrong; `body` where it is none of the fields."""
+    out: dict[str, str] = {}
+    for each in error.errors():
+        names = [str(part) for part in each["loc"] if part not in _REQUEST_PARTS]
+        out.setdefault(".".join(names) or "body", one_line(each["msg"]))
+    return out

@@ -1,0 +1,50 @@
+"""The context of an installation whose services are attached."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from controller.databases import open_databases
+from controller.metrics import metrics_served
+from core.clock import Clock, SystemClock
+from core.settings import Settings
+from monitoring.metrics.endpoint import read_endpoint
+from web.context import Runner, WebContext
+from web.corpora import read_corpora
+from web.results import runs
+from web.server import CONNECTIONS
+
+
+@contextlib.contextmanager
+def web_context(
+    settings: Settings,
+    env: Mapping[str, str],
+    runner: Runner,
+    *,
+    embedded: bool,
+    token: str | None,
+    clock: Clock | None = None,
+    results: Path | None = None,
+) -> Iterator[WebContext]:
+    """For as long as the block lasts; the page has database connections of its own. Raises UsageError, DatabaseFault."""
+    corpora = read_corpora(env)
+    databases = open_databases(settings, application="edbench web", connections=CONNECTIONS)
+    context = WebContext(
+        settings=settings,
+        databases=databases,
+        embedded=embedded,
+        runner=runner,
+        env=env,
+        clock=clock or SystemClock(),
+        token=token,
+        corpora=corpora,
+        results=results,
+    )
+    try:
+        with metrics_served(settings, read_endpoint(env), lambda: len(runs(context.results_root))):
+            yield context
+    finally:
+        for database in databases:
+            database.dispose()

@@ -1,0 +1,42 @@
+"""One open stream of events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+KEEP_SECONDS = 10.0  # without an event, a comment tells proxies and the browser that the stream is alive
+QUEUED = 64  # events that a slow listener may be behind before it is sent away (it connects again by itself)
+
+
+class Listener:
+    """One open stream."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[str | None] = asyncio.Queue(QUEUED)
+
+    def tell(self, text: str | None) -> None:
+        """Send it from any thread; None ends the stream."""
+        with contextlib.suppress(RuntimeError):  # its loop is gone, and it with it
+            self._loop.call_soon_threadsafe(self._put, text)
+
+    def _put(self, text: str | None) -> None:
+        if self._queue.full():
+            while not self._queue.empty():
+                self._queue.get_nowait()
+            text = None
+        self._queue.put_nowait(text)
+
+    async def texts(self) -> AsyncIterator[str]:
+        """What was told, with comments in between, until it ends."""
+        while True:
+            try:
+                text = await asyncio.wait_for(self._queue.get(), KEEP_SECONDS)
+            except TimeoutError:
+                yield ": nothing new\n\n"
+                continue
+            if text is None:
+                return
+            yield text

@@ -1,0 +1,124 @@
+"""Items: pages of them, one with its family and text, search, exceptions."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Annotated, Literal
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+
+from core.errors import ExceptionCode, RunFailed
+from core.records import Kind
+from web.api import exceptions as exceptions_api
+from web.api import items as api
+from web.api import jobs as jobs_api
+from web.api.exceptions import By
+from web.api.models.common import Filter
+from web.api.models.items import SearchAnswer
+from web.api.needs import Context, Found, Rows
+from web.errors import FieldErrors
+from web.pages.family import tree
+from web.pages.metadata import pairs_of
+from web.pages.render import page
+
+PAGE_ROWS = 100
+TEXT_SHOWN = 20_000  # characters of an item's text on its page; the API gives all of it
+HITS = 50
+
+router = APIRouter()
+
+
+@router.get("/jobs/{job}/items")
+def items(
+    request: Request,
+    context: Context,
+    rows: Rows,
+    found: Found,
+    custodian: Filter = None,
+    type: Filter = None,
+    exception: Annotated[str, Query(max_length=50)] = "",
+    kind: Kind | Literal[""] = "",
+    after: uuid.UUID | None = None,
+) -> Response:
+    """Items in path order that pass the filters; an empty filter is none."""
+    chosen = {"custodian": custodian or "", "type": type or "", "exception": exception, "kind": str(kind)}
+    given = {name: value for name, value in chosen.items() if value}
+    listed = api.items(
+        found,
+        custodian=custodian or None,
+        type=type or None,
+        exception=exception or None,
+        kind=kind or None,
+        limit=PAGE_ROWS,
+        after=after,
+    )
+    job = jobs_api.one_job(context, rows, found)
+    here = f"/jobs/{job.id}/items"
+    return page(
+        request,
+        "items.html",
+        job=job,
+        rows=listed.items,
+        chosen=chosen,
+        narrowed=bool(given),
+        kinds=list(Kind),
+        codes=list(ExceptionCode),
+        first_url=f"{here}?{urlencode(given)}" if after else None,
+        next_url=f"{here}?{urlencode(given | {'after': str(listed.next)})}" if listed.next else None,
+    )
+
+
+@router.get("/jobs/{job}/items/{item}")
+def one_item(request: Request, context: Context, rows: Rows, found: Found, item: uuid.UUID) -> Response:
+    """Everything about one item."""
+    details = api.item(found, item)
+    family = api.family(found, item)
+    try:
+        text, no_text = api.text(context, found, item, limit=TEXT_SHOWN), ""
+    except RunFailed as error:  # no index yet, say: the rest of the page is as good as ever
+        text, no_text = None, str(error)
+    return page(
+        request,
+        "item.html",
+        job=jobs_api.one_job(context, rows, found),
+        item=details,
+        pairs=pairs_of(details),
+        roots=tree(family),
+        truncated=family.truncated,
+        text=text,
+        no_text=no_text,
+    )
+
+
+@router.get("/jobs/{job}/search")
+def search(
+    request: Request, context: Context, rows: Rows, found: Found, q: Annotated[str, Query(max_length=2_000)] = ""
+) -> Response:
+    """The best hits with their snippets, and all that match counted."""
+    answer: SearchAnswer | None = None
+    wrong = ""
+    status = 200
+    if q.strip():
+        try:
+            answer = api.search(context, found, q=q.replace("\0", " "), limit=HITS)
+        except (FieldErrors, RunFailed) as error:
+            wrong, status = str(error), 422 if isinstance(error, FieldErrors) else 409
+    job = jobs_api.one_job(context, rows, found)
+    return page(request, "search.html", status=status, job=job, q=q, answer=answer, wrong=wrong)
+
+
+@router.get("/jobs/{job}/exceptions")
+def exceptions(request: Request, context: Context, rows: Rows, found: Found) -> Response:
+    """Exceptions counted in three ways; each number leads to its items."""
+    tables = [
+        (title, parameter, exceptions_api.counts(found, by=by).rows)
+        for by, title, parameter in (
+            (By.CODE, "code", "exception"),
+            (By.TYPE, "media type", "type"),
+            (By.CUSTODIAN, "custodian", "custodian"),
+        )
+    ]
+    job = jobs_api.one_job(context, rows, found)
+    total = sum(row.exceptions for row in tables[0][2])
+    return page(request, "exceptions.html", job=job, tables=tables, total=total)

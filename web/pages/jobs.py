@@ -1,0 +1,57 @@
+"""The list of jobs with the form that creates one, and the run page."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+
+from core.records import FsyncPolicy, JobState, Layout
+from web.api import jobs as api
+from web.api import system
+from web.api.needs import Context, Found, Rows
+from web.pages.render import page
+
+PAGE_ROWS = 50
+
+router = APIRouter()
+
+_FSYNC = {FsyncPolicy.NONE: "none", FsyncPolicy.TASK: "once a task", FsyncPolicy.FILE: "every file"}
+_LAYOUTS = {Layout.SHARED: "shared by all workers", Layout.PER_WORKER: "a folder for each worker"}
+
+
+@router.get("/")
+def jobs(
+    request: Request,
+    context: Context,
+    rows: Rows,
+    state: JobState | Literal[""] = "",
+    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+) -> Response:
+    """All jobs, newest first."""
+    found = api.list_jobs(context, rows, state=state or None, limit=PAGE_ROWS, offset=offset)
+    return page(
+        request,
+        "jobs.html",
+        jobs=found.jobs,
+        total=found.total,
+        state=str(state),
+        states=[state.value for state in JobState],
+        choices=system.choices(context),
+        corpora=system.corpora(context),
+        fsyncs=_FSYNC.items(),
+        layouts=_LAYOUTS.items(),
+        newer=_turned(state, offset - PAGE_ROWS) if offset else None,
+        older=_turned(state, offset + PAGE_ROWS) if offset + PAGE_ROWS < found.total else None,
+    )
+
+
+def _turned(state: str, offset: int) -> str:
+    return f"/?{urlencode({'state': state, 'offset': max(0, offset)})}"
+
+
+@router.get("/jobs/{job}")
+def run(request: Request, context: Context, rows: Rows, found: Found) -> Response:
+    """One job or group, while it runs and after."""
+    return page(request, "run.html", job=api.one_job(context, rows, found))

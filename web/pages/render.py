@@ -1,0 +1,48 @@
+"""Templates made into answers; everything that a template is given is escaped."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from pathlib import Path
+
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from core.records import JobState
+from web.pages.filters import FILTERS
+from web.pages.metadata import shown
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+
+
+def environment() -> Environment:
+    """Jinja as the pages use it: autoescape on for all, and no name that is not given."""
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= FILTERS | {"metadata": shown}
+    made.globals |= {
+        "finished": [state.value for state in JobState if state.over],
+        "resting": [s.value for s in JobState if s.over or s in (JobState.PAUSED, JobState.SUSPENDED)],
+    }
+    return made
+
+
+_ENVIRONMENT = environment()
+
+
+def page(request: Request, template: str, *, status: int = 200, **values: object) -> Response:
+    """The page of that template."""
+    known = {"signed_in": request.app.state.context.token is not None, "section": ""}
+    return HTMLResponse(_ENVIRONMENT.get_template(template).render(known | values), status)
+
+
+def error_page(request: Request, status: int, line: str) -> Response:
+    """What a person sees instead of a page that cannot be shown."""
+    title = f"{status} {HTTPStatus(status).phrase}"
+    return page(request, "error.html", status=status, title=title, line=line)

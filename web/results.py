@@ -1,0 +1,127 @@
+"""Results of experiments below the storage root: found by listing, never by joining what a client sends to a path."""
+
+from __future__ import annotations
+
+import functools
+import mimetypes
+import os
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import UsageError
+from experiments.conduct import RESULTS
+from experiments.result import FILE, Result, read_result
+from web.errors import NotFound
+
+_CHUNK = 1 << 18
+_READ_BEFORE = 64  # results that are remembered
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFile:
+    """One regular file of a result."""
+
+    name: str  # relative to the run's directory, with `/` between the parts
+    path: Path
+    bytes: int
+
+    @property
+    def media_type(self) -> str:
+        """By the name's end."""
+        return mimetypes.guess_type(self.name)[0] or "application/octet-stream"
+
+
+def runs(storage: Path) -> dict[str, Path]:
+    """The directories below this storage root that hold a result, by the run's name."""
+    out: dict[str, Path] = {}
+    try:
+        with os.scandir(storage / RESULTS) as entries:
+            found = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:  # no experiment yet
+        return out
+    for name in found:
+        directory = storage / RESULTS / name
+        if (directory / FILE).is_file():
+            out[name] = directory
+    return out
+
+
+def run_directory(storage: Path, run: str) -> Path:
+    """The directory of the run with exactly this name; raises NotFound."""
+    directory = runs(storage).get(run)
+    if directory is None:
+        raise NotFound("there is no such result; GET /api/v1/results lists them")
+    return directory
+
+
+def result_in(directory: Path) -> Result:
+    """The result of a run, read again only when its file has changed. Raises UsageError when it cannot be read."""
+    try:
+        found = os.stat(directory / FILE)
+    except OSError as error:
+        raise UsageError(f"{directory / FILE}: {error.strerror}") from error
+    return _read(directory, found.st_mtime_ns, found.st_size)
+
+
+@functools.lru_cache(maxsize=_READ_BEFORE)
+def _read(directory: Path, _changed: int, _size: int) -> Result:
+    return read_result(directory)
+
+
+def files_in(directory: Path) -> dict[str, ResultFile]:
+    """Every regular file of a run by its name; links are left out."""
+    out: dict[str, ResultFile] = {}
+    for folder, folders, names in os.walk(directory):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(folder) / name
+            if path.is_symlink() or not path.is_file():
+                continue
+            relative = path.relative_to(directory).as_posix()
+            out[relative] = ResultFile(relative, path, path.stat().st_size)
+    return out
+
+
+def file_in(directory: Path, name: str) -> ResultFile:
+    """The file of exactly this name; raises NotFound."""
+    found = files_in(directory).get(name)
+    if found is None:
+        raise NotFound("there is no such file in this result")
+    return found
+
+
+class _Sink:
+    """Takes what a zip archive writes until it is sent."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def write(self, data: bytes, /) -> int:
+        self._pieces.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def taken(self) -> bytes:
+        out = b"".join(self._pieces)
+        self._pieces.clear()
+        return out
+
+
+def zipped(directory: Path) -> Iterator[bytes]:
+    """All files of a run as one archive, a piece at a time, below a folder of the run's name."""
+    sink = _Sink()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in files_in(directory).values():
+            with file.path.open("rb") as source, archive.open(f"{directory.name}/{file.name}", "w") as member:
+                while chunk := source.read(_CHUNK):
+                    member.write(chunk)
+                    yield sink.taken()
+            yield sink.taken()
+    yield sink.taken()

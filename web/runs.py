@@ -1,0 +1,197 @@
+"""Jobs that the server brings workers to: one set of workers for all of them, a thread that follows each."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import threading
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from controller.cluster.embedded import EmbeddedCluster
+from controller.databases import JobHandle
+from controller.filer import watched_filer
+from controller.groups import Group, clean_group, jobs_of
+from controller.progress import Snapshot
+from controller.run import Crew, run_all_to_rest
+from core.clock import Clock
+from core.errors import EdbenchError
+from core.operations import NullRecorder
+from core.settings import Settings
+from core.storage import Storage
+from web.errors import FieldErrors, one_line
+from web.workers import SharedWorkers
+
+log = logging.getLogger("web.runs")
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """A job or group that is being worked on."""
+
+    found: JobHandle | Group
+    workers: int
+    again: bool = False  # it was resumed while it was coming to rest
+    stop: threading.Event = field(default_factory=threading.Event)
+    thread: threading.Thread | None = None
+
+
+class EmbeddedRunner:
+    """Starts workers for the jobs it is given and has them leave when none is left.
+
+    All jobs share the workers, as jobs of several commands do, so they have the same slots a worker and the same
+    filer; there are as many workers as all of them were given. `room` is how many slots there may be in all.
+    """
+
+    creating = True
+
+    def __init__(self, settings: Settings, env: Mapping[str, str], clock: Clock, *, room: int) -> None:
+        self._settings = settings
+        self._env = env
+        self._clock = clock
+        self._room = room
+        self._lock = threading.RLock()
+        self._runs: dict[uuid.UUID, _Run] = {}
+        self._cluster: EmbeddedCluster | None = None
+        self._slots = 0  # a worker, of the cluster that is up
+        self._filer = "none"
+        self._problems: dict[uuid.UUID, str] = {}
+
+    def room(self) -> int:
+        """Slots that can be started beside what runs."""
+        return max(0, self._room - self._workers() * self._slots)
+
+    def _workers(self) -> int:
+        return sum(run.workers for run in list(self._runs.values()))
+
+    def refuse(self, workers: int, slots: int, filer: str) -> None:
+        """Raises FieldErrors when these workers cannot be had now."""
+        if self._runs:
+            if slots != self._slots:
+                raise FieldErrors(
+                    {"slots": f"a job with {self._slots} slots a worker is running; give as many, or wait for it"}
+                )
+            if filer != self._filer:
+                raise FieldErrors({"filer": f"a job on filer {self._filer} is running; wait until it is over"})
+        if workers * slots > self.room():
+            raise FieldErrors(
+                {"workers": f"{workers} x {slots} slots are too many: {self.room()} of {self._room} are free here"}
+            )
+
+    def start(self, found: JobHandle | Group, *, workers: int, slots: int) -> None:
+        """Follow it in a thread of its own, or go on in the one it has."""
+        with self._lock:
+            if found.id in self._runs:
+                self._runs[found.id].again = True
+                return
+            self._problems.pop(found.id, None)
+            if not self._runs:
+                self._slots = slots
+                self._filer = jobs_of(found)[0].job.options.filer.source
+            run = self._runs[found.id] = _Run(found, workers)
+            run.thread = threading.Thread(target=self._follow, args=(run,), name=f"job {found.id}", daemon=True)
+            run.thread.start()
+
+    def problem(self, identity: uuid.UUID) -> str | None:
+        """What went wrong with bringing workers to this job."""
+        return self._problems.get(identity)
+
+    def tends(self, identity: uuid.UUID) -> bool:
+        """Whether this job or group is being worked on by this server."""
+        return identity in self._runs
+
+    def stop(self) -> None:
+        """Pause what runs, as Ctrl-C does in `discover`, and see the workers off."""
+        with self._lock:
+            runs = list(self._runs.values())
+        for run in runs:
+            run.stop.set()
+        for run in runs:
+            if run.thread is not None:
+                run.thread.join()
+
+    def _follow(self, run: _Run) -> None:
+        found = run.found
+        try:
+            self._work(run)
+            while self._goes_on(run):
+                self._work(run)
+            self._problems.pop(found.id, None)
+        except EdbenchError as error:
+            self._problems[found.id] = one_line(error)
+        except Exception as error:
+            log.exception("job %s", found.id)
+            self._problems[found.id] = f"a bug: {type(error).__name__}; the server's log says where"
+        finally:
+            self._leave(run)
+
+    def _goes_on(self, run: _Run) -> bool:
+        """Whether it was resumed meanwhile; if not, it is no run any more from here on."""
+        with self._lock:
+            goes_on, run.again = run.again and not run.stop.is_set(), False
+            if not goes_on:
+                self._leave(run)
+            return goes_on
+
+    def _work(self, run: _Run) -> None:
+        settings = dataclasses.replace(self._settings, filer=self._filer)
+        crew = Crew(
+            settings=settings,
+            ours=True,
+            workers=run.workers,
+            slots=self._slots,
+            env=self._env,
+            cluster=SharedWorkers(lambda: self._brought(settings), run.stop),
+        )
+        with watched_filer(settings):
+            run_all_to_rest(jobs_of(run.found), crew, self._clock, _unseen, self._noted(run))
+        if isinstance(run.found, Group):
+            clean_group(run.found, Storage(NullRecorder()), settings.storage)
+
+    def _noted(self, run: _Run) -> _Note:
+        return _Note(self._problems, run.found.id)
+
+    def _brought(self, settings: Settings) -> EmbeddedCluster:
+        """The workers, as many as all runs want. Raises SystemFault when they cannot be started."""
+        with self._lock:
+            if self._cluster is None:
+                cluster = EmbeddedCluster(settings, self._workers(), self._slots, env=self._env)
+                try:
+                    cluster.start()
+                except BaseException:
+                    cluster.stop(0.0)
+                    raise
+                self._cluster = cluster
+            else:
+                self._cluster.scale(self._workers())
+            return self._cluster
+
+    def _leave(self, run: _Run) -> None:
+        """See its workers off; a second time changes nothing."""
+        with self._lock:
+            if self._runs.get(run.found.id) is not run:
+                return
+            last = len(self._runs) == 1
+            if self._cluster is not None:
+                if last:
+                    self._cluster.stop()
+                    self._cluster = None
+                else:
+                    self._cluster.scale(self._workers() - run.workers)
+            del self._runs[run.found.id]
+
+
+def _unseen(snapshot: Snapshot, at: float) -> None:
+    """The page looks for itself."""
+
+
+class _Note:
+    """Takes the remarks of a run: the latest is what the page shows, until the run has ended well."""
+
+    def __init__(self, problems: dict[uuid.UUID, str], identity: uuid.UUID) -> None:
+        self._problems = problems
+        self._identity = identity
+
+    def __call__(self, line: str) -> None:
+        self._problems[self._identity] = one_line(line)

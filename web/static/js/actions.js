@@ -1,0 +1,54 @@
+// Buttons that change a job: data-method and data-path say what is called, data-confirm what is asked before.
+
+import { call, make } from "./api.js";
+
+/** Ask in the page; true when the answer is yes. */
+function confirmed(question, yes) {
+  const dialog = make("dialog", {}, make("p", {}, question));
+  const form = make("form", { method: "dialog" });
+  form.append(make("button", { value: "no" }, "Keep it"), make("button", { value: "yes", className: "main" }, yes));
+  dialog.append(form);
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    });
+  });
+}
+
+async function act(button, done, say) {
+  if (button.dataset.confirm && !(await confirmed(button.dataset.confirm, button.textContent))) return;
+  button.disabled = true;
+  try {
+    await call(button.dataset.method ?? "POST", button.dataset.path);
+    say("");
+    if (button.dataset.then) location.assign(button.dataset.then);
+    else await done();
+  } catch (error) {
+    say(error.message);
+    button.disabled = false;
+  }
+}
+
+/** Have every such button under `root` work; `done` is called after each success. */
+export function wireActions(root, done) {
+  const notice = root.querySelector("[data-say]");
+  const say = (line) => {
+    notice.textContent = line;
+    notice.hidden = !line;
+  };
+  for (const button of root.querySelectorAll("button[data-path]")) {
+    button.addEventListener("click", () => act(button, done, say));
+  }
+}
+
+/** Show those that are allowed now: data-allowed names what each does. */
+export function allowActions(root, allowed) {
+  for (const button of root.querySelectorAll("button[data-allowed]")) {
+    const may = allowed.includes(button.dataset.allowed);
+    button.hidden = !may;
+    button.disabled = !may;
+  }
+}

@@ -1,0 +1,114 @@
+// What the run page says beside its charts: state, labels, key figures, phases, exceptions.
+
+import { make } from "./api.js";
+import { clock, duration, scaled, short, whole } from "./format.js";
+
+const UNSAID = {
+  running: "What limits this run now cannot be said: the evidence is not enough.",
+  over: "This run is over: nothing limits it any more.",
+  paused: "This run is paused: nothing limits it now.",
+  suspended: "This run is suspended: something under it failed.",
+};
+
+/** Whether no command can change the job any more, except delete. */
+export function over(state) {
+  return ["cancelled", "completed", "completed_with_exceptions"].includes(state);
+}
+
+/** The jobs of a group, each in its row. */
+export function showMembers(members) {
+  for (const each of members) {
+    const row = document.querySelector(`[data-member="${each.id}"]`);
+    if (!row) continue;
+    const pill = row.querySelector(".state");
+    pill.className = `state ${each.state}`;
+    pill.textContent = each.state.replaceAll("_", " ");
+    const told = {
+      phase: each.phase,
+      rate: short(each.gb_per_hour_discovered),
+      items: whole(each.items),
+      exceptions: whole(each.exceptions),
+      elapsed: duration(each.elapsed_s),
+    };
+    for (const [name, text] of Object.entries(told)) row.querySelector(`[data-of=${name}]`).textContent = text;
+  }
+}
+
+function showVerdict({ verdict, evidence = [] }, state) {
+  const box = document.querySelector("#verdict");
+  box.className = `verdict${verdict ? "" : " none"}`;
+  const said = verdict ?? UNSAID[state] ?? (over(state) ? UNSAID.over : UNSAID.running);
+  const list = evidence.length ? [make("ul", {}, ...evidence.map((line) => make("li", {}, line)))] : [];
+  if (box.dataset.said === said + evidence.join()) return;
+  box.dataset.said = said + evidence.join();
+  box.replaceChildren(said, ...list);
+}
+
+function showLabels(labels) {
+  const list = document.querySelector("#labels");
+  list.hidden = !labels.length;
+  list.replaceChildren(...labels.map((text) => make("li", { className: "label" }, text)));
+}
+
+function put(name, value, beside = "") {
+  document.querySelector(`[data-figure=${name}] .value > span`).textContent = value;
+  document.querySelector(`[data-figure=${name}] .beside`).textContent = beside;
+}
+
+/** What a run has done so far, and what is to be known before reading a figure. */
+export function showFigures(timeline, job, state) {
+  const { data } = timeline;
+  showVerdict(data.limit ?? {}, state);
+  showLabels(data.labels);
+  showPhases(data.phases, data.now_s);
+  showProgress(data, state);
+  const elapsed = job.elapsed_s ?? data.now_s;
+  const now = (series) => {
+    const value = over(state) ? null : timeline.last("gb_per_hour", series);
+    return value == null ? "" : `now ${short(value)}`;
+  };
+  put("discovered", short(job.gb_per_hour_discovered), besides(now("discovered_now"), scaled(job.discovered_bytes, "B")));
+  put("raw", short(job.gb_per_hour_raw), besides(now("raw_now"), scaled(job.raw_bytes, "B")));
+  put("items", short(elapsed > 0 ? job.items / elapsed : null), `${whole(job.items)} items`);
+  put("calls", short(elapsed > 0 ? data.totals.calls / elapsed : null), `${whole(data.totals.calls)} calls`);
+  put("elapsed", duration(elapsed), "less pauses");
+}
+
+function showProgress(data, state) {
+  const running = !over(state);
+  const unknown = running && data.eta_s == null;
+  put("eta", running ? duration(data.eta_s) : "over", unknown ? "not known yet" : "");
+  const bar = document.querySelector("#progress");
+  const share = running ? data.progress : state.startsWith("completed") ? 1 : data.progress;
+  if (share == null) bar.removeAttribute("value");
+  else bar.value = share;
+  document.querySelector("#share").textContent = share == null ? "share not known yet" : `${Math.floor(share * 100)} %`;
+}
+
+function besides(...parts) {
+  return parts.filter((part) => part).join(" · ");
+}
+
+/** From when to when on the time axis, pauses and all. */
+function showPhases(phases, now) {
+  const at = (seconds) => clock(seconds, now < 60 ? 0.1 : 1);
+  const items = phases.map(({ phase, start_s, end_s }) => {
+    const item = make("li", {}, `${phase} ${at(start_s)} – ${end_s == null ? "" : at(end_s)}`);
+    if (end_s == null) item.setAttribute("aria-current", "step");
+    return item;
+  });
+  document.querySelector("#phases").replaceChildren(...items);
+}
+
+/** Exceptions by code, each with the way to its items. */
+export function showExceptions(byCode, base) {
+  const codes = Object.entries(byCode).sort(([a, m], [b, n]) => n - m || a.localeCompare(b));
+  const total = codes.reduce((sum, [, count]) => sum + count, 0);
+  put("exceptions", whole(total), codes.length ? `${codes.length} codes` : "");
+  const rows = codes.map(([code, count]) => {
+    const link = make("a", { href: `${base}/items?exception=${encodeURIComponent(code)}` }, code);
+    return make("tr", {}, make("td", {}, link), make("td", { className: "number" }, whole(count)));
+  });
+  document.querySelector("#exception-codes tbody").replaceChildren(...rows);
+  document.querySelector("#exception-codes").hidden = !rows.length;
+}

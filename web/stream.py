@@ -1,0 +1,171 @@
+"""Live events of jobs: one reader for each job that somebody watches, whose looks go to all who listen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import uuid
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi.encoders import jsonable_encoder
+
+from core.errors import DatabaseFault, EdbenchError, UsageError
+from core.records import JobState
+from web.errors import one_line
+from web.listener import Listener
+
+LOOK_SECONDS = 1.0
+OVERLAP_SECONDS = 5.0  # of increments: frames of a second may be stored some seconds later
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a reader sees at one moment."""
+
+    row: dict[str, Any]
+    timeline: dict[str, Any]
+
+
+Looker = Callable[[float | None], Look]  # `since`, in seconds since the first claim; None: from the beginning
+
+
+def event(name: str, data: Any) -> str:
+    """One event as it goes over the wire."""
+    return f"event: {name}\ndata: {json.dumps(jsonable_encoder(data), separators=(',', ':'))}\n\n"
+
+
+class _Reader:
+    """Looks at one job once a second for as long as somebody listens."""
+
+    def __init__(self, look: Looker, gone: Callable[[_Reader], None], since: float | None) -> None:
+        self._look = look
+        self._gone = gone
+        self._over = threading.Event()
+        self._last_row: Any = None
+        self._since = since
+        self._trouble: str | None = None
+        self.listeners: set[Listener] = set()
+        self.thread = threading.Thread(target=self._run, name="timeline", daemon=True)
+
+    def stop(self) -> None:
+        """End at the next turn."""
+        self._over.set()
+
+    def _run(self) -> None:
+        try:
+            while not self._over.wait(LOOK_SECONDS):
+                if self._turn():
+                    break
+        finally:
+            self._tell(None)
+            self._gone(self)
+
+    def _turn(self) -> bool:
+        """One look; whether it was the last."""
+        try:
+            seen = self._look(self._since)
+        except DatabaseFault as fault:  # it comes back, or somebody ends the stream
+            self._complain(str(fault))
+            return False
+        except UsageError:
+            self._tell(event("end", {"state": "deleted"}))
+            return True
+        except EdbenchError as error:
+            self._complain(str(error))
+            return False
+        self._trouble = None
+        changed = seen.row != self._last_row
+        self._last_row = seen.row
+        if changed:
+            self._tell(event("timeline", seen.timeline) + event("job", seen.row))
+            self._since = max(0.0, float(seen.timeline["now_s"]) - OVERLAP_SECONDS)
+        if JobState(seen.row["state"]).over:
+            self._tell(event("end", {"state": seen.row["state"]}))
+            return True
+        return False
+
+    def _complain(self, line: str) -> None:
+        if line != self._trouble:
+            self._trouble = line
+            self._tell(event("problem", {"error": one_line(line)}))
+
+    def _tell(self, text: str | None) -> None:
+        for listener in list(self.listeners):
+            listener.tell(text)
+
+
+class Streams:
+    """All readers of an application."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._readers: dict[uuid.UUID, _Reader] = {}
+        self._closed = False
+
+    @property
+    def reading(self) -> int:
+        """Jobs that are watched now."""
+        return len(self._readers)
+
+    def close(self) -> None:
+        """End all streams, and take no new ones."""
+        with self._lock:
+            self._closed = True
+            readers = list(self._readers.values())
+        for reader in readers:
+            reader.stop()
+            for listener in list(reader.listeners):
+                listener.tell(None)
+
+    async def events(self, job: uuid.UUID, look: Looker, since: float | None = None) -> AsyncIterator[str]:
+        """The timeline, whole or `since` a second of it, and the job's row at once; then increments, until the job is
+        over."""
+        listener = Listener()
+        reader = self._join(job, look, listener, since)
+        if reader is None:
+            return
+        try:
+            # Its reader is told about first, so that nothing is missed between this look and that one's.
+            try:
+                first = await asyncio.to_thread(look, since)
+            except EdbenchError as error:
+                yield event("problem", {"error": one_line(error)})
+            else:
+                yield event("timeline", first.timeline) + event("job", first.row)
+                if JobState(first.row["state"]).over:
+                    yield event("end", {"state": first.row["state"]})
+                    return
+            async for text in listener.texts():
+                yield text
+        finally:
+            self._leave(reader, listener)
+
+    def _join(self, job: uuid.UUID, look: Looker, listener: Listener, since: float | None) -> _Reader | None:
+        with self._lock:
+            if self._closed:
+                return None
+            reader = self._readers.get(job)
+            if reader is not None:
+                reader.listeners.add(listener)
+                return reader
+            reader = self._readers[job] = _Reader(look, self._forget, since)
+            reader.listeners.add(listener)
+            reader.thread.start()
+            return reader
+
+    def _leave(self, reader: _Reader, listener: Listener) -> None:
+        with self._lock:
+            reader.listeners.discard(listener)
+            if reader.listeners:
+                return
+            reader.stop()
+        self._forget(reader)
+
+    def _forget(self, reader: _Reader) -> None:
+        with self._lock:
+            for job, known in list(self._readers.items()):
+                if known is reader:
+                    del self._readers[job]
