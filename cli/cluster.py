@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from cli.context import CommandContext, Installation
-from controller.cluster.compose import ComposeCluster
-from controller.cluster.reach import COMPOSE, chosen_cluster
-from core.errors import UsageError
+from controller.cluster.base import COMPOSE, chosen_cluster
+
+if TYPE_CHECKING:
+    from controller.cluster.compose import ComposeCluster
 
 
 @contextmanager
@@ -23,6 +24,8 @@ def compose_cluster(
     if chosen_cluster(context.env, option) != COMPOSE:
         yield None
         return
+    from controller.cluster.compose import ComposeCluster  # brings the engine's client
+
     with ComposeCluster(
         installed.settings, installed.databases, workers=workers, slots=slots, env=context.env, say=context.say
     ) as cluster:
@@ -31,9 +34,9 @@ def compose_cluster(
 
 def refuse_out_of_sight(source: Path, installed: Installation) -> None:
     """Raises UsageError for a source that the containers do not see: they have the storage root and nothing else."""
-    root = os.path.realpath(installed.settings.storage)
-    if os.path.commonpath([root, os.path.realpath(source)]) != root:
-        raise UsageError(f"the containers see only {root}; put the source there, at {root}/corpora/NAME for instance")
+    from controller.cluster.sight import refuse_unseen
+
+    refuse_unseen(source, installed.settings.storage)
 
 
 def given(ctx: typer.Context, option: str) -> bool:

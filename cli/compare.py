@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from cli.options import AsJson
 from cli.output import print_json
 from cli.show_experiment import show_comparison
 from experiments.compare import compare as compare_results
+from experiments.compare import comparison_json
 from experiments.result import read_result
 
 
@@ -32,11 +32,4 @@ def compare(
     if not as_json:
         show_comparison(shared(ctx).out, comparison)
         return
-    print_json(
-        {
-            "results": [{"run_id": r.run_id, "verdict": r.verdict} for r in comparison.results],
-            "differences": comparison.differences,
-            "disclosed": comparison.disclosed,
-            "points": [dataclasses.asdict(row) for row in comparison.rows],
-        }
-    )
+    print_json(comparison_json(comparison))

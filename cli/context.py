@@ -13,9 +13,10 @@ from typing import TextIO
 import typer
 from rich.console import Console
 
-from controller.cluster.reach import COMPOSE, chosen_cluster, reach_compose
+from controller.cluster.base import COMPOSE, chosen_cluster
 from controller.databases import JobHandle, open_databases
-from controller.groups import Group, find
+from controller.groups import Group, find, jobs_of
+from controller.orders import first_databases
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
 from core.services import embedded_services
@@ -27,9 +28,20 @@ SLOTS_BESIDE = 16
 PIPE_WIDTH = 200
 
 
+__all__ = [
+    "CommandContext",
+    "Installation",
+    "installation",
+    "jobs_of",
+    "shared",
+    "with_options",
+    "writable_file",
+]
+
+
 @dataclass(frozen=True, slots=True)
 class CommandContext:
-    """Made once in `cli.main`; commands get it as `ctx.obj`."""
+    """What a command works with; `shared` makes it from the environment that `cli.main` was given."""
 
     env: Mapping[str, str]
     clock: Clock = field(default_factory=SystemClock)
@@ -40,7 +52,11 @@ class CommandContext:
         Where `cluster` (else EDBENCH_CLUSTER) is `compose`, with the databases, broker and storage root of that system.
         """
         settings = read_settings(self.env)
-        return reach_compose(settings, self.env) if chosen_cluster(self.env, cluster) == COMPOSE else settings
+        if chosen_cluster(self.env, cluster) != COMPOSE:
+            return settings
+        from controller.cluster.reach import reach_compose  # brings the engine's client
+
+        return reach_compose(settings, self.env)
 
     @property
     def out(self) -> Console:
@@ -64,10 +80,9 @@ def _console(file: TextIO) -> Console:
 
 def shared(ctx: typer.Context) -> CommandContext:
     """The context of the running command."""
-    context = ctx.obj
-    if not isinstance(context, CommandContext):
+    if not isinstance(ctx.obj, Mapping):
         raise TypeError("commands are started by cli.main")
-    return context
+    return CommandContext(ctx.obj)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +99,7 @@ class Installation:
 
     def first(self, databases: int) -> list[Database]:
         """So many databases; raises UsageError when there are fewer."""
-        if len(self.databases) < databases:
-            raise UsageError(
-                f"--databases is {databases}, and EDBENCH_DATABASES names {len(self.databases)}; add the others there"
-            )
-        return self.databases[:databases]
-
-
-def jobs_of(found: JobHandle | Group) -> list[JobHandle]:
-    """The jobs that are meant: of a group all."""
-    return list(found.jobs) if isinstance(found, Group) else [found]
+        return first_databases(self.databases, databases)
 
 
 @contextmanager

@@ -8,22 +8,18 @@ from pathlib import Path
 import typer
 
 from cli import options as opt
+from cli.beside import PORT, page_beside
 from cli.cluster import compose_cluster, given, refuse_out_of_sight
 from cli.context import CommandContext, installation, shared, with_options, writable_file
 from cli.running import follow
-from controller.databases import JobHandle
 from controller.filer import filer_choice, refuse_no_common_arbiter
-from controller.groups import Group, GroupPlan, check_plan, create_discovery_group
-from controller.jobs import create_discovery_job, prepare_source, refuse_own_output
+from controller.jobs import prepare_source, refuse_own_output
+from controller.orders import DiscoveryOrder, create_discovery
 from controller.run import crew_of
-from controller.source import PreparedSource
-from core.errors import UsageError
 from core.operations import NullRecorder
 from core.records import FsyncPolicy, JobOptions, Layout, Limits
 from core.settings import Settings
 from core.storage import Storage
-from sql.jobs import get_job
-from sql.session import Database
 
 DEFAULT_WORKERS = 2
 _LIMITS = Limits()
@@ -55,6 +51,8 @@ def discover(
     expansion_ratio: opt.ExpansionRatio = _LIMITS.expansion_ratio,
     lease_seconds: opt.LeaseSeconds = _OPTIONS.lease_seconds,
     dispatch_seconds: opt.DispatchSeconds = _OPTIONS.dispatch_seconds,
+    serve: opt.Serve = False,
+    serve_port: opt.ServePort = PORT,
 ) -> None:
     """Run a discovery job over DIR and wait for it.
 
@@ -83,97 +81,57 @@ def discover(
         filer=filer_choice(settings),
         limits=limits,
     )
-    order = Order(options, name, client, project, workers, json_file, databases, shard, source_copies)
+    order = DiscoveryOrder(
+        options=options,
+        name=name,
+        client=client,
+        project=project,
+        databases=databases,
+        shard=shard,
+        source_copies=source_copies,
+    )
     order.check()
-    scaling = Scaling(cluster, workers if given(ctx, "workers") else None, slots)
-    _discover(context, settings, source, order, scaling)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Order:
-    """What was asked for beside the source and the settings."""
-
-    options: JobOptions
-    name: str
-    client: str
-    project: str
-    workers: int
-    json_file: Path | None
-    databases: int
-    shard: bool
-    source_copies: int
-
-    def check(self) -> None:
-        """Raises UsageError for options that do not go together, before anything is started."""
-        if self.databases == 1:
-            if self.shard or self.source_copies != 1:
-                raise UsageError("--shard and --source-copies are for several databases; add --databases 2 or more")
-            return
-        check_plan(self.databases, shard=self.shard, source_copies=self.source_copies)
+    scaling = Scaling(cluster, workers, given(ctx, "workers"), slots)
+    _discover(context, settings, source, order, scaling, json_file, serve_port if serve else None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scaling:
-    """What was said of the workers; None: not said, so that a system that runs is left as it is."""
+    """What was said of the workers; what was not said leaves a system that runs as it is."""
 
     cluster: str | None
-    workers: int | None
+    workers: int
+    workers_said: bool
     slots: int | None
 
+    @property
+    def wanted(self) -> int | None:
+        """Workers that a Compose system is to have; None: as many as it has."""
+        return self.workers if self.workers_said else None
 
-def _discover(context: CommandContext, settings: Settings, path: Path, order: Order, scaling: Scaling) -> None:
+
+def _discover(
+    context: CommandContext,
+    settings: Settings,
+    path: Path,
+    order: DiscoveryOrder,
+    scaling: Scaling,
+    json_file: Path | None,
+    page: int | None,
+) -> None:
     filer = Storage(NullRecorder())
     source = prepare_source(filer, path)
     refuse_own_output(source, settings)
     with (
-        installation(settings, slots=order.workers * settings.slots, databases=order.databases) as installed,
-        compose_cluster(context, installed, scaling.cluster, workers=scaling.workers, slots=scaling.slots) as cluster,
+        installation(settings, slots=scaling.workers * settings.slots, databases=order.databases) as installed,
+        compose_cluster(context, installed, scaling.cluster, workers=scaling.wanted, slots=scaling.slots) as cluster,
+        page_beside(context, installed.settings, page),
     ):
         databases = installed.first(order.databases)
         refuse_no_common_arbiter(databases, installed.settings, ours=installed.embedded)
-        workers, slots = (order.workers, settings.slots) if installed.embedded else crew_of(databases[0])
+        workers, slots = (scaling.workers, settings.slots) if installed.embedded else crew_of(databases[0])
         if cluster is not None:
             refuse_out_of_sight(path, installed)
             workers, slots = cluster.workers, cluster.slots
-        found = _create(databases, filer, settings, source, order, workers, slots)
-        follow(context, installed, found, workers=workers, slots=slots, json_file=order.json_file, cluster=cluster)
-
-
-def _create(
-    databases: list[Database],
-    filer: Storage,
-    settings: Settings,
-    source: PreparedSource,
-    order: Order,
-    workers: int,
-    slots: int,
-) -> JobHandle | Group:
-    """The job, or the group of jobs over several databases."""
-    if len(databases) > 1:
-        plan = GroupPlan(databases=databases, shard=order.shard, source_copies=order.source_copies)
-        return create_discovery_group(
-            plan,
-            filer,
-            settings.storage,
-            source,
-            order.options,
-            name=order.name,
-            client=order.client,
-            project=order.project,
-            workers=workers,
-            slots=slots,
-        )
-    job = create_discovery_job(
-        databases[0],
-        filer,
-        settings.storage,
-        source,
-        order.options,
-        name=order.name,
-        client=order.client,
-        project=order.project,
-        workers=workers,
-        slots=slots,
-    )
-    with databases[0].transaction() as conn:
-        return JobHandle(databases[0], get_job(conn, job))
+        found = create_discovery(databases, filer, settings, source, order, workers=workers, slots=slots)
+        follow(context, installed, found, workers=workers, slots=slots, json_file=json_file, cluster=cluster)

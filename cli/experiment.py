@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +13,11 @@ from typing import Annotated
 import typer
 
 from cli import options as opt
+from cli.beside import PORT, site_shown
 from cli.context import CommandContext, shared, with_options
 from cli.live import progress_display
 from cli.show_experiment import show_experiment
+from controller.cluster.base import COMPOSE, chosen_cluster
 from controller.jobs import prepare_source
 from core.errors import UsageError
 from core.operations import NullRecorder
@@ -22,12 +26,14 @@ from core.settings import Settings
 from core.storage import Storage
 from experiments.base import Experiment
 from experiments.conduct import conduct
+from experiments.embedded_site import EmbeddedSite
 from experiments.knee import KneeSearch, parse_bounds
 from experiments.laboratory import Order
 from experiments.points import Workload
 from experiments.report import write_report
 from experiments.scale_out import ScaleOut
 from experiments.scale_up import ScaleUp
+from experiments.site import Site
 
 DEFAULT_REPEATS = 3
 DEFAULT_WORKERS = 2
@@ -51,6 +57,7 @@ def scale_up(
     corpus: Corpus,
     workers: Numbers = "1,2,4,8",
     slots: opt.Slots = None,
+    cluster: opt.Cluster = None,
     repeats: Repeats = DEFAULT_REPEATS,
     filer: opt.Filer = None,
     filer_cache: FilerCache = "0B",
@@ -61,6 +68,8 @@ def scale_up(
     layout: opt.FileLayout = Layout.SHARED,
     storage: opt.StorageRoot = None,
     index_engine: opt.IndexEngine = None,
+    serve: opt.Serve = False,
+    serve_port: opt.ServePort = PORT,
 ) -> None:
     """Discover a corpus with more and more workers, and compare.
 
@@ -68,11 +77,11 @@ def scale_up(
     report's path is the last line printed. 5 repeats and 10 minutes a point or more are recommended.
     """
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=slots, engine=index_engine, filer=filer)
+    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=index_engine, filer=filer)
     dice = _seed(seed)
     plan = ScaleUp(numbers(workers, "--workers"), slots=settings.slots, repeats=repeats, seed=dice)
     wish = Wish(_options(single_pass, fsync, layout), cold, _bytes(filer_cache), _shuffled(dice))
-    _carry_out(context, settings, corpus, plan, wish)
+    _carry_out(context, settings, corpus, plan, wish, cluster, serve_port if serve else None)
 
 
 def scale_out(
@@ -81,6 +90,7 @@ def scale_out(
     databases: Numbers = "1,2",
     workers: opt.Workers = DEFAULT_WORKERS,
     slots: opt.Slots = None,
+    cluster: opt.Cluster = None,
     shard: opt.Shard = False,
     source_copies: Copies = False,
     repeats: Repeats = DEFAULT_REPEATS,
@@ -93,6 +103,8 @@ def scale_out(
     layout: opt.FileLayout = Layout.SHARED,
     storage: opt.StorageRoot = None,
     index_engine: opt.IndexEngine = None,
+    serve: opt.Serve = False,
+    serve_port: opt.ServePort = PORT,
 ) -> None:
     """Discover a corpus with the same workers on more and more database servers, and compare.
 
@@ -102,13 +114,13 @@ def scale_out(
     if shard and source_copies:
         raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=slots, engine=index_engine, filer=filer)
+    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=index_engine, filer=filer)
     dice = _seed(seed)
     plan = ScaleOut(
         numbers(databases, "--databases"), workers=workers, slots=settings.slots, repeats=repeats, seed=dice
     )
     wish = Wish(_options(single_pass, fsync, layout), cold, _bytes(filer_cache), _shuffled(dice), shard, source_copies)
-    _carry_out(context, settings, corpus, plan, wish)
+    _carry_out(context, settings, corpus, plan, wish, cluster, serve_port if serve else None)
 
 
 def knee(
@@ -117,6 +129,7 @@ def knee(
     max_p99: Bounds,
     max_workers: MaxWorkers = DEFAULT_MOST,
     slots: opt.Slots = None,
+    cluster: opt.Cluster = None,
     repeats: Repeats = DEFAULT_REPEATS,
     filer: opt.Filer = None,
     filer_cache: FilerCache = "0B",
@@ -126,6 +139,8 @@ def knee(
     layout: opt.FileLayout = Layout.SHARED,
     storage: opt.StorageRoot = None,
     index_engine: opt.IndexEngine = None,
+    serve: opt.Serve = False,
+    serve_port: opt.ServePort = PORT,
 ) -> None:
     """Raise the number of workers until a bound on an op's p99 latency is broken and no more is gained.
 
@@ -133,12 +148,11 @@ def knee(
     Latencies are closed-loop. The report's path is the last line printed.
     """
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=slots, engine=index_engine, filer=filer)
+    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=index_engine, filer=filer)
     plan = KneeSearch(parse_bounds(max_p99), max_workers=max_workers, slots=settings.slots, repeats=repeats)
     order = "that of the search: doubling, then halving the gap at the knee; the repeats of a point follow each other"
-    _carry_out(
-        context, settings, corpus, plan, Wish(_options(single_pass, fsync, layout), cold, _bytes(filer_cache), order)
-    )
+    wish = Wish(_options(single_pass, fsync, layout), cold, _bytes(filer_cache), order)
+    _carry_out(context, settings, corpus, plan, wish, cluster, serve_port if serve else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +171,15 @@ def _options(single_pass: bool, fsync: FsyncPolicy, layout: Layout) -> JobOption
     return JobOptions(single_pass=single_pass, fsync=fsync, layout=layout)
 
 
-def _carry_out(context: CommandContext, settings: Settings, corpus: Path, plan: Experiment, wish: Wish) -> None:
+def _carry_out(
+    context: CommandContext,
+    settings: Settings,
+    corpus: Path,
+    plan: Experiment,
+    wish: Wish,
+    cluster: str | None,
+    page: int | None,
+) -> None:
     source = prepare_source(Storage(NullRecorder()), corpus)
     with progress_display(context.err) as display:
         load = Workload(
@@ -170,10 +192,26 @@ def _carry_out(context: CommandContext, settings: Settings, corpus: Path, plan: 
             show=display.show,
             say=lambda line: context.err.print(line, markup=False),
         )
-        order = Order(settings=settings, source=source, load=load, filer_cache=wish.filer_cache, order=wish.order)
-        result, directory = conduct(plan, order)
+        site, settings = _site(context, settings, corpus, load.say, cluster)
+        with site_shown(context, site, settings, page) as shown:
+            order = Order(
+                settings=settings, source=source, load=load, filer_cache=wish.filer_cache, order=wish.order, site=shown
+            )
+            result, directory = conduct(plan, order)
     show_experiment(context.out, result)
     print(write_report(result, directory))
+
+
+def _site(
+    context: CommandContext, settings: Settings, corpus: Path, say: Callable[[str], None], cluster: str | None
+) -> tuple[Site, Settings]:
+    """Where the runs take place, and settings without services: a run gets its own."""
+    if chosen_cluster(context.env, cluster) != COMPOSE or context.env.get("EDBENCH_DATABASES"):
+        return EmbeddedSite(), settings
+    from experiments.compose_site import ComposeSite  # brings the engine's client
+
+    alone = dataclasses.replace(settings, databases=(), broker=None)
+    return ComposeSite(settings, corpus, context.env, say), alone
 
 
 def numbers(text: str, option: str) -> list[int]:

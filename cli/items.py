@@ -6,7 +6,7 @@ import csv
 import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Annotated, Any
 
@@ -16,7 +16,8 @@ from cli.context import CommandContext, installation, jobs_of, shared
 from cli.options import JobArgument
 from cli.output import bytes_text
 from cli.show import table
-from controller.items import FIELDS, csv_row, stream_all
+from controller.databases import JobHandle
+from controller.items import csv_row, fields_of, stream_all
 from core.errors import UsageError
 
 ROWS_SHOWN = 50
@@ -30,31 +31,37 @@ def items(
 ) -> None:
     """Print every item of a job: what it is, where it was found, its hash, its text, its exceptions.
 
-    Without an option a table of the first items is shown. Of a group each job's items come, one job after the other.
+    Without an option a table of the first items is shown. Of a group each job's items come, one job after the other,
+    each with its database.
     """
     if as_jsonl and as_csv:
         raise UsageError("--jsonl and --csv exclude each other; give one")
     context = shared(ctx)
+    with installation(context.settings()) as installed:
+        handles = jobs_of(installed.find(job))
+        _print(context, handles, as_jsonl=as_jsonl, as_csv=as_csv)
+
+
+def _print(context: CommandContext, handles: Sequence[JobHandle], *, as_jsonl: bool, as_csv: bool) -> None:
     # Closed here and not by the collector: the reader may go away, and then the services do.
-    with (
-        installation(context.settings()) as installed,
-        closing(stream_all(jobs_of(installed.find(job)))) as rows,
-    ):
+    with closing(stream_all(handles)) as rows:
         if as_jsonl:
             for item in rows:
                 sys.stdout.write(json.dumps(item, ensure_ascii=False) + "\n")
         elif as_csv:
             writer = csv.writer(sys.stdout, lineterminator="\n")
-            writer.writerow(FIELDS)
-            writer.writerows(csv_row(item) for item in rows)
+            fields = fields_of(handles)
+            writer.writerow(fields)
+            writer.writerows(csv_row(item, fields) for item in rows)
         else:
-            _show(context, rows)
+            _show(context, rows, of_several=len(handles) > 1)
 
 
-def _show(context: CommandContext, rows: Iterator[dict[str, Any]]) -> None:
+def _show(context: CommandContext, rows: Iterator[dict[str, Any]], *, of_several: bool) -> None:
     shown = list(itertools.islice(rows, ROWS_SHOWN + 1))
     cells = [
         (
+            *((item["database"],) if of_several else ()),
             " / ".join(item["container_path"]),
             item["custodian"],
             item["kind"],
@@ -65,7 +72,8 @@ def _show(context: CommandContext, rows: Iterator[dict[str, Any]]) -> None:
         )
         for item in shown[:ROWS_SHOWN]
     ]
-    columns = ("container path", "custodian", "kind", "media type", "bytes", "text", "exceptions")
-    context.out.print(table(columns, cells, right=(4,)))
+    origin = ("database",) if of_several else ()
+    columns = (*origin, "container path", "custodian", "kind", "media type", "bytes", "text", "exceptions")
+    context.out.print(table(columns, cells, right=(4 + len(origin),)))
     if len(shown) > ROWS_SHOWN:
         context.say(f"only the first {ROWS_SHOWN} are shown; --jsonl or --csv gives all of them")

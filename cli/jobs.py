@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,9 +10,11 @@ from cli.context import CommandContext, installation, jobs_of, shared
 from cli.options import AsJson, JobArgument
 from cli.output import print_json
 from cli.show import group_line, jobs_table, show_counts
+from cli.show_wire import show_wire
 from controller.counts import JobCounts, count_job, counts_json, summary_json
 from controller.databases import newest_jobs
 from controller.groups import Group, group_json, list_groups
+from controller.wire import WireShares, wire_shares
 
 
 def jobs(
@@ -46,20 +48,33 @@ def job(
     with installation(context.settings()) as installed:
         found = installed.find(job)
         counts = [(handle.database.name, count_job(handle)) for handle in jobs_of(found)]
+        wire = wire_shares(jobs_of(found))
     if isinstance(found, Group):
-        _show_group(context, found, counts, as_json)
+        _show_group(context, found, counts, wire, as_json)
     elif as_json:
-        print_json(counts_json(counts[0][1]))
+        print_json(counts_json(counts[0][1]) | _wire_json(wire))
     else:
         show_counts(context.out, counts[0][1])
+        show_wire(context.out, wire)
 
 
-def _show_group(context: CommandContext, group: Group, counts: list[tuple[str, JobCounts]], as_json: bool) -> None:
+def _wire_json(wire: WireShares | None) -> dict[str, Any]:
+    return {"wire": None if wire is None else wire.to_json()}
+
+
+def _show_group(
+    context: CommandContext,
+    group: Group,
+    counts: list[tuple[str, JobCounts]],
+    wire: WireShares | None,
+    as_json: bool,
+) -> None:
     if as_json:
         jobs = [counts_json(count) | {"database": database} for database, count in counts]
-        print_json(group_json(group.row) | {"jobs": jobs})
+        print_json(group_json(group.row) | _wire_json(wire) | {"jobs": jobs})
         return
     context.out.print(group_line(group.row), markup=False)
     for _, count in counts:
         context.out.print()
         show_counts(context.out, count)
+    show_wire(context.out, wire)

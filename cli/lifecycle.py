@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from cli.context import CommandContext, installation, jobs_of, shared, with_options, writable_file
+from cli.cluster import compose_cluster
+from cli.context import CommandContext, Installation, installation, jobs_of, shared, with_options, writable_file
 from cli.discover import DEFAULT_WORKERS
+from cli.options import Cluster as ClusterOption
 from cli.options import JobArgument, JsonFile, PlannedSlots, PlannedWorkers, StorageRoot
 from cli.running import follow
 from controller.databases import JobHandle
 from controller.group_progress import group_state
 from controller.groups import Group, clean_group, delete_group, refuse_member, resume_all
 from controller.jobs import cancel_job, delete_job, pause_job, settle_job, wait_for_orphan
-from core.errors import RunFailed, UsageError
+from controller.lifecycle import ask_all
+from core.errors import RunFailed
 from core.operations import NullRecorder
 from core.records import JobState
 from core.settings import filer_source
 from core.storage import Storage
 from sql.jobs import summary
+
+if TYPE_CHECKING:
+    from controller.cluster.compose import ComposeCluster
 
 
 def pause(ctx: typer.Context, job: JobArgument) -> None:
@@ -46,18 +55,8 @@ def _end(
 ) -> None:
     """Ask the jobs to end, wait until they have, and print the state. Of a group, jobs that cannot be asked any more
     keep their state; UsageError when none can."""
-    refused: UsageError | None = None
-    handles = jobs_of(found)
-    asked = 0
-    for handle in handles:
-        try:
-            ask(handle)
-            asked += 1
-        except UsageError as error:
-            refused = error
-    if refused is not None and not asked:
-        raise refused
-    states = [settle_job(handle, context.clock) for handle in handles]
+    ask_all(found, ask)
+    states = [settle_job(handle, context.clock) for handle in jobs_of(found)]
     state = group_state(states)
     if state in (JobState.PAUSING, JobState.CANCELLING):
         raise RunFailed(f"job {found.id} is {state} still: a task is long at work; see `edbench job {found.id}`")
@@ -73,18 +72,24 @@ def resume(
     slots: PlannedSlots = None,
     json_file: JsonFile = None,
     storage: StorageRoot = None,
+    cluster: ClusterOption = None,
 ) -> None:
     """Go on with a job that is paused or suspended, or whose command was killed, and wait for it.
 
-    With EDBENCH_DATABASES set, the workers are others' to run: the job is set running and the command ends.
+    With EDBENCH_DATABASES set, the workers are others' to run: the job is set running and the command ends. With
+    --cluster compose they are containers, and a job that runs there already is waited for.
     """
     context = shared(ctx)
     writable_file(json_file, "--json")
-    settings = with_options(context.settings(), storage=storage, slots=slots, engine=None)
+    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=None)
     with installation(settings) as installed:
         found = installed.find(job)
         if not installed.embedded:
-            print(f"{found.id} {resume_all(found, attach=False)}")
+            with _containers(context, installed, found, cluster, workers, slots) as containers:
+                if containers is None:
+                    print(f"{found.id} {resume_all(found, attach=False)}")
+                else:
+                    _resume_in(containers, context, installed, found, json_file)
             return
         first = jobs_of(found)[0]
         with first.database.transaction() as conn:
@@ -99,6 +104,47 @@ def resume(
             wait_for_orphan(handle, context.clock)
         resume_all(found, attach=True)
         follow(context, installed, found, workers=workers, slots=slots, json_file=json_file)
+
+
+def _containers(
+    context: CommandContext,
+    installed: Installation,
+    found: JobHandle | Group,
+    cluster: str | None,
+    workers: int | None,
+    slots: int | None,
+) -> AbstractContextManager[ComposeCluster | None]:
+    """The Compose system's workers, as the job wants them; None where others run them."""
+    filer = filer_source(jobs_of(found)[0].job.options.filer.source)
+    attached = dataclasses.replace(installed, settings=dataclasses.replace(installed.settings, filer=filer))
+    return compose_cluster(context, attached, cluster, workers=workers, slots=slots)
+
+
+def _resume_in(
+    containers: ComposeCluster,
+    context: CommandContext,
+    installed: Installation,
+    found: JobHandle | Group,
+    json_file: Path | None,
+) -> None:
+    """What runs there already, because only its command was killed, is followed as it is."""
+    states = {handle.id: handle.job.state for handle in jobs_of(found)}
+    if JobState.RUNNING not in states.values():
+        resume_all(found, attach=False)
+    else:
+        context.say(f"job {found.id} is running: waiting for it")
+        for handle in jobs_of(found):
+            if not (states[handle.id].over or states[handle.id] is JobState.RUNNING):
+                resume_all(handle, attach=False)
+    follow(
+        context,
+        installed,
+        found,
+        workers=containers.workers,
+        slots=containers.slots,
+        json_file=json_file,
+        cluster=containers,
+    )
 
 
 def delete(

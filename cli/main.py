@@ -6,53 +6,26 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
+from collections.abc import Mapping, Sequence
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
+from typer.main import get_group
 
-from cli.compare import compare
-from cli.context import CommandContext
-from cli.deploy import deploy
-from cli.discover import discover
-from cli.doctor import doctor
-from cli.experiment import experiment_app
-from cli.generate import generate
-from cli.inspect import inspect
-from cli.items import items
-from cli.jobs import job, jobs
-from cli.lifecycle import cancel, delete, pause, resume
-from cli.search import search
-from cli.verify import verify
+from cli.commands import COMMANDS
+from cli.on_demand import CommandOnDemand
 from core.errors import EdbenchError, Interrupted, UsageError
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
-# Every command with an example of its use, in the order of a person's work.
-COMMANDS: tuple[tuple[Callable[..., Any], str], ...] = (
-    (generate, "edbench generate c --profile reference --scale 0.002 --seed 7"),
-    (discover, "edbench discover c --workers 2 --json r.json"),
-    (verify, "edbench verify last"),
-    (search, "edbench search last 'subject:budget AND \"third quarter\"'"),
-    (jobs, "edbench jobs"),
-    (job, "edbench job last"),
-    (items, "edbench items last --jsonl > items.jsonl"),
-    (inspect, "edbench inspect mail.mbox report.docx --jsonl"),
-    (pause, "edbench pause 3f2a"),
-    (resume, "edbench resume last --workers 2"),
-    (cancel, "edbench cancel 3f2a"),
-    (delete, "edbench delete 3f2a"),
-    (compare, "edbench compare results/a results/b"),
-    (doctor, "edbench doctor"),
-    (deploy, "edbench deploy swarm --workers 8 --place db1=host7"),
-)
-
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # it imports a parser of mail, which no command needs
+
         print(f"edbench {version('edbench')}")
         raise typer.Exit
 
@@ -65,27 +38,26 @@ def _root(
     """A distributed e-discovery processing pipeline that doubles as a benchmark of the storage under it."""
 
 
-def make_app() -> typer.Typer:
-    """The application with all commands."""
+def make_app() -> TyperGroup:
+    """The application with all commands; none is imported before it is used."""
     app = typer.Typer(
         name="edbench",
         add_completion=False,
         rich_markup_mode=None,
-        pretty_exceptions_enable=False,
         epilog="Settings come from EDBENCH_* variables; `edbench COMMAND --help` has an example of each command.",
     )
     app.callback()(_root)
-    for function, example in COMMANDS:
-        app.command(function.__name__, epilog=f"Example: {example}")(function)
-    app.add_typer(experiment_app(), name="experiment")
-    return app
+    group = get_group(app)
+    for entry in COMMANDS:
+        group.add_command(CommandOnDemand(entry))
+    return group
 
 
 def main(argv: Sequence[str], env: Mapping[str, str]) -> int:
     """Run one command; its exit status: 0, 1 failed run, 2 usage, 130 interrupted. Errors are one line on stderr."""
     debug = env.get("EDBENCH_DEBUG", "") not in ("", "0")
     try:
-        status = make_app()(args=list(argv) or ["--help"], obj=CommandContext(env), standalone_mode=False)
+        status = make_app()(args=list(argv) or ["--help"], obj=env, standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         _forget_stdout()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cli.context import CommandContext, Installation, jobs_of
 from cli.live import progress_display
 from cli.output import flush, write_json
 from cli.show import show_result
-from controller.cluster.compose import ComposeCluster
 from controller.databases import JobHandle
 from controller.filer import watched_filer
 from controller.group_progress import group_state
@@ -21,6 +20,9 @@ from controller.run import Crew, judge, run_all_to_rest
 from core.errors import Interrupted, SystemFault
 from core.operations import NullRecorder
 from core.storage import Storage
+
+if TYPE_CHECKING:
+    from controller.cluster.compose import ComposeCluster
 
 
 def follow(
@@ -47,7 +49,8 @@ def follow(
         cluster=cluster,
     )
     try:
-        with watched_filer(installed.settings) as filer, progress_display(context.err) as display:
+        watching = watched_filer(installed.settings) if cluster is None else cluster.watched_filer()
+        with watching as filer, progress_display(context.err) as display:
             outcomes = run_all_to_rest(jobs_of(found), crew, context.clock, display.show, context.say)
             beside = filer.figures()
             if cluster is not None:

@@ -38,10 +38,12 @@ def search(
 
 
 def _show(context: CommandContext, found: list[Found]) -> None:
-    columns = ("item", "family", "custodian", "container path", "type", "snippet")
-    out = table(columns, [])
+    of_several = any(hit.database for hit in found)
+    origin = ("database",) if of_several else ()
+    out = table((*origin, "item", "family", "custodian", "container path", "type", "snippet"), [])
     for hit in found:
         out.add_row(
+            *((Text(hit.database or ""),) if of_several else ()),
             Text(str(hit.item)[:8]),
             Text(str(hit.family)[:8] if hit.family else ""),
             Text(hit.custodian),

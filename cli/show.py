@@ -40,7 +40,7 @@ def table(
 def show_result(console: Console, result: dict[str, Any]) -> None:
     """The summary that `discover` prints."""
     grid = Table.grid(padding=(0, 2))
-    for name, value in [*_filer_rows(result), *_result_rows(result)]:
+    for name, value in [*_filer_rows(result), *_result_rows(result), *_wire_rows(result)]:
         grid.add_row(name, escape(value))
     console.print(grid)
     if result["exceptions"]:
@@ -65,6 +65,16 @@ def _filer_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
     )
     rows = [("EMULATED FILER", f"{filer['name']}, scale 1/{filer['scale']:g}")]
     return [*rows, ("stations", stations)] if stations else rows
+
+
+def _wire_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Wire-read ÷ call-read, where NFS was read."""
+    wire = result.get("wire")
+    if not wire or wire["total"]["ratio"] is None:
+        return []
+    phases = {phase: share["ratio"] for phase, share in wire["phases"].items() if share["ratio"] is not None}
+    parts = ", ".join(f"{phase} {ratio:.2f}" for phase, ratio in phases.items())
+    return [("wire", f"wire-read ÷ call-read {wire['total']['ratio']:.2f}" + (f" ({parts})" if parts else ""))]
 
 
 def _result_rows(result: dict[str, Any]) -> list[tuple[str, str]]:

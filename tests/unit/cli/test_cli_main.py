@@ -4,41 +4,72 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from cli.main import COMMANDS, FAILED, INTERRUPTED, OK, USAGE, _meaning, main
+from cli.commands import COMMANDS
+from cli.main import FAILED, INTERRUPTED, OK, USAGE, _meaning, main
+from cli.on_demand import Entry, load
 from core.errors import BrokerFault, Interrupted, RunFailed, UsageError
 
 REPOSITORY = Path(__file__).parents[3]
-NAMES = [function.__name__ for function, _ in COMMANDS]
-GROUPS = ["experiment"]  # commands with commands below them
-_MENTION = re.compile(r"\bedbench (?!COMMAND)([a-z]+)\b")
+NAMES = [entry.name for entry in COMMANDS]
+# Packages that take long to import and that listing and following jobs can do without.
+HEAVY = ("alembic", "docker", "matplotlib", "mimesis", "numpy", "pyarrow", "reportlab", "tantivy", "whoosh")
+_MENTION = re.compile(r"\bedbench (?!COMMAND)([a-z]+(?:-[a-z]+)*)\b")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_help_has_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("entry", [entry for entry in COMMANDS if not entry.group], ids=lambda entry: entry.name)
+def test_help_has_an_example(entry: Entry, capsys: pytest.CaptureFixture[str]) -> None:
     """Every command shows how it is used, and the example is a command line of that very command."""
-    assert main([name, "--help"], {}) == OK
-    shown = capsys.readouterr().out
-    example = next(example for function, example in COMMANDS if function.__name__ == name)
-    assert "Example:" in shown
-    assert shlex.split(example)[:2] == ["edbench", name]
+    assert main([entry.name, "--help"], {}) == OK
+    assert "Example:" in capsys.readouterr().out
+    assert shlex.split(entry.example)[:2] == ["edbench", entry.name]
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+def test_the_list_says_what_the_command_says(entry: Entry) -> None:
+    """The help that stands in the table, so that nothing need be imported, is the command's own."""
+    own = str(load(entry).help).partition("\n\n")[0]
+    assert " ".join(own.split()) == entry.help
+
+
+def _imported_by(code: str) -> set[str]:
+    """Top-level packages that a fresh interpreter has after this code."""
+    show = "import sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    ended = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{show}"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    return set(ended.stdout.splitlines()[-1].split())
+
+
+def test_the_list_of_commands_imports_none_of_them() -> None:
+    """`edbench --help` and `--version` come at once: neither the database's nor any heavy package is loaded."""
+    loaded = _imported_by("from cli.main import main; main(['--help'], {}); main(['--version'], {})")
+    assert loaded.isdisjoint({*HEAVY, "sqlalchemy", "psycopg2", "redis", "celery", "rich", "controller"})
+
+
+@pytest.mark.parametrize("module", ["cli.jobs", "cli.lifecycle", "cli.items", "cli.discover"])
+def test_a_cheap_command_stays_cheap(module: str) -> None:
+    """Commands that only ask the database do not load what draws, packs, generates or indexes."""
+    assert _imported_by(f"import {module}").isdisjoint(HEAVY)
 
 
 def test_the_readme_and_the_commands_agree() -> None:
     """Every command is in the README, and the README names none that does not exist."""
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
-    assert set(_MENTION.findall(code)) == {*NAMES, *GROUPS}
+    assert set(_MENTION.findall(code)) == set(NAMES)
 
 
 def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     """`edbench` alone lists what it can do."""
     assert main([], {}) == OK
     shown = capsys.readouterr().out
-    assert all(name in shown for name in (*NAMES, *GROUPS))
+    assert all(name in shown for name in NAMES)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

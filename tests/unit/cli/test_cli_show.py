@@ -64,6 +64,15 @@ def test_the_summary_names_both_rates_and_what_they_were_measured_on() -> None:
     assert "DOES NOT" not in text
 
 
+def test_wire_read_over_call_read_stands_in_the_summary() -> None:
+    """By phase where it can be told; not at all without NFS."""
+    phases = {"walk": {"ratio": None}, "expand": {"ratio": 0.94}}
+    assert "wire-read ÷ call-read 0.66 (expand 0.94)" in shown(
+        result(wire={"total": {"ratio": 0.66}, "phases": phases})
+    )
+    assert "wire" not in shown(result(wire=None))
+
+
 def test_counts_that_do_not_add_up_are_shouted() -> None:
     """A broken promise is not hidden in a table."""
     assert "DOES NOT ADD UP" in shown(result(children={"expected": 11, "emitted": 8, "failed": 2}))

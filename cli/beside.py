@@ -1,0 +1,40 @@
+"""The page that commands show beside their work. The web application is imported only when it is asked for."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from cli.context import CommandContext
+from core.settings import Settings
+from experiments.site import Site
+
+PORT = 8080
+
+
+@contextlib.contextmanager
+def page_beside(context: CommandContext, settings: Settings, port: int | None) -> Iterator[None]:
+    """The page over `settings` with services attached, while the block lasts; nothing where `port` is None.
+
+    Raises UsageError when the port is taken, DatabaseFault.
+    """
+    if port is None:
+        yield
+        return
+    from web.beside import job_page
+
+    with job_page(settings, context.env, port, context.say):
+        yield
+
+
+@contextlib.contextmanager
+def site_shown(context: CommandContext, site: Site, settings: Settings, port: int | None) -> Iterator[Site]:
+    """The site of an experiment with its runs on the page, while the block lasts; the site itself where `port` is
+    None. Raises UsageError when the port is taken."""
+    if port is None:
+        yield site
+        return
+    from web.beside import experiment_page
+
+    with experiment_page(site, settings, context.env, port, context.say) as shown:
+        yield shown

@@ -1,0 +1,127 @@
+"""The table of commands: each is known by its line here, and its module is imported when it is used.
+
+A new command is one entry in `COMMANDS`. A test holds the help here against the command's own.
+"""
+
+from __future__ import annotations
+
+from cli.on_demand import Entry
+
+# In the order of a person's work.
+COMMANDS: tuple[Entry, ...] = (
+    Entry(
+        "generate",
+        "cli.generate:generate",
+        "Write a corpus, its manifest and dataset.json.",
+        "edbench generate c --profile reference --scale 0.002 --seed 7",
+    ),
+    Entry(
+        "discover",
+        "cli.discover:discover",
+        "Run a discovery job over DIR and wait for it.",
+        "edbench discover c --workers 2 --json r.json",
+    ),
+    Entry(
+        "serve",
+        "cli.serve:serve",
+        "Serve the web page and the HTTP API until Ctrl-C, which pauses the jobs created there.",
+        "edbench serve --port 8080",
+    ),
+    Entry(
+        "verify",
+        "cli.verify:verify",
+        "Compare a completed job with its manifest: database, index and filer.",
+        "edbench verify last",
+    ),
+    Entry(
+        "search",
+        "cli.search:search",
+        "Search the text and fields of a job's items, best match first.",
+        "edbench search last 'subject:budget AND \"third quarter\"'",
+    ),
+    Entry(
+        "jobs",
+        "cli.jobs:jobs",
+        "List the jobs, newest first.",
+        "edbench jobs",
+    ),
+    Entry(
+        "job",
+        "cli.jobs:job",
+        "Show one job: counts by phase, kind, media type and text state, exceptions by code, and children.",
+        "edbench job last",
+    ),
+    Entry(
+        "items",
+        "cli.items:items",
+        "Print every item of a job: what it is, where it was found, its hash, its text, its exceptions.",
+        "edbench items last --jsonl > items.jsonl",
+    ),
+    Entry(
+        "inspect",
+        "cli.inspect:inspect",
+        "Unpack files without any database and show every item: the tool to look at one odd file.",
+        "edbench inspect mail.mbox report.docx --jsonl",
+    ),
+    Entry(
+        "pause",
+        "cli.lifecycle:pause",
+        "Pause a running job: what runs is finished, nothing is begun, and `resume` goes on.",
+        "edbench pause 3f2a",
+    ),
+    Entry(
+        "resume",
+        "cli.lifecycle:resume",
+        "Go on with a job that is paused or suspended, or whose command was killed, and wait for it.",
+        "edbench resume last --workers 2",
+    ),
+    Entry(
+        "requeue",
+        "cli.requeue:requeue",
+        "Process the exceptions of a completed job again, once their cause is mended, and wait for it.",
+        "edbench requeue last --code unreadable",
+    ),
+    Entry(
+        "cancel",
+        "cli.lifecycle:cancel",
+        "End a job for good; what it found so far stays until `delete`.",
+        "edbench cancel 3f2a",
+    ),
+    Entry(
+        "delete",
+        "cli.lifecycle:delete",
+        "Remove a job that does not run: its rows, and its files on the filer. The source is not touched.",
+        "edbench delete 3f2a",
+    ),
+    Entry(
+        "import-counters",
+        "cli.import_counters:import_counters",
+        "Put the array's own counters on a job's time axis, from a CSV file or from Prometheus.",
+        "edbench import-counters last array.csv --map array.toml --offset 1.5",
+    ),
+    Entry(
+        "compare",
+        "cli.compare:compare",
+        "Put results of experiments side by side, with their intervals; the first is what the others are held against.",
+        "edbench compare results/a results/b",
+    ),
+    Entry(
+        "doctor",
+        "cli.doctor:doctor",
+        "Check this machine, scratch, the storage root and the services; exit status 1 when something is bad.",
+        "edbench doctor",
+    ),
+    Entry(
+        "deploy",
+        "cli.deploy:deploy",
+        "Write a stack file for several hosts, from the definition and the .env that `make up` uses.",
+        "edbench deploy swarm --workers 8 --place db1=host7",
+    ),
+    Entry(
+        "experiment",
+        "cli.experiment:experiment_app",
+        "Measure at several points, in random order, with a report.",
+        "edbench experiment scale-up --corpus c",
+        group=True,
+    ),
+)

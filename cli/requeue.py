@@ -1,0 +1,35 @@
+"""`edbench requeue`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.context import installation, shared, with_options
+from cli.lifecycle import resume
+from cli.options import JobArgument, JsonFile, PlannedSlots, PlannedWorkers, StorageRoot
+from controller.requeue import requeue_exceptions
+from core.errors import ExceptionCode
+
+
+def requeue(
+    ctx: typer.Context,
+    job: JobArgument,
+    code: Annotated[ExceptionCode | None, typer.Option(help="only exceptions of this code")] = None,
+    workers: PlannedWorkers = None,
+    slots: PlannedSlots = None,
+    json_file: JsonFile = None,
+    storage: StorageRoot = None,
+) -> None:
+    """Process the exceptions of a completed job again, once their cause is mended, and wait for it.
+
+    Every loose file that has an exception, or holds something that has one, is unpacked and indexed anew with
+    everything inside it. The job's result says from then on that this was done.
+    """
+    context = shared(ctx)
+    with installation(with_options(context.settings(), storage=storage, slots=None, engine=None)) as installed:
+        found = installed.find(job)
+        files = requeue_exceptions(found, code.value if code else None)
+    context.say(f"{files} loose files are processed again")
+    resume(ctx, str(found.id), workers, slots, json_file, storage)

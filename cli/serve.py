@@ -1,0 +1,59 @@
+"""`edbench serve`."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from cli import options as opt
+from cli.beside import PORT
+from cli.context import SLOTS_BESIDE, installation, shared, with_options
+from web.app import create_app
+from web.auth import read_token
+from web.beside import HOST
+from web.guests import OthersWork
+from web.installed import web_context
+from web.runs import EmbeddedRunner
+from web.server import Stage, address, listening
+from web.server import serve as serve_until_stopped
+
+
+def serve(
+    ctx: typer.Context,
+    host: Annotated[str, typer.Option(help="address to listen on; any but loopback needs EDBENCH_TOKEN")] = HOST,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any that is free")] = PORT,
+    cluster: opt.Cluster = None,
+    databases: opt.Databases = 1,
+    max_slots: Annotated[
+        int | None,
+        typer.Option(min=1, max=32_768, help="slots that jobs created here have together  [default: 4 a processor]"),
+    ] = None,
+    storage: opt.StorageRoot = None,
+) -> None:
+    """Serve the web page and the HTTP API until Ctrl-C, which pauses the jobs created there.
+
+    PostgreSQL, the broker and the workers are started here if EDBENCH_DATABASES is not set and --cluster is embedded.
+    Sources may lie below the storage root and the directories of EDBENCH_CORPORA.
+    """
+    context = shared(ctx)
+    settings = with_options(context.settings(cluster), storage=storage, slots=None, engine=None)
+    token = read_token(context.env, host)
+    room = max_slots or max(SLOTS_BESIDE, 4 * (os.cpu_count() or 1))
+    with listening(host, port) as sock, installation(settings, slots=room, databases=databases) as installed:
+        runner = (
+            EmbeddedRunner(installed.settings, context.env, context.clock, room=room)
+            if installed.embedded
+            else OthersWork(installed.settings, context.clock)
+        )
+        with web_context(
+            installed.settings, context.env, runner, embedded=installed.embedded, token=token, clock=context.clock
+        ) as served_context:
+            print(address(sock), flush=True)
+            try:
+                serve_until_stopped(Stage(create_app(served_context)), sock)
+            finally:
+                if isinstance(runner, EmbeddedRunner):
+                    context.say("stopping; jobs that run are paused")
+                    runner.stop()
