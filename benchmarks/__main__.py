@@ -8,7 +8,20 @@ import statistics
 import time
 from pathlib import Path
 
-from benchmarks import dispatcher, filer, floor, index_engines, mbox, noop, record_cost
+from benchmarks import (
+    dispatcher,
+    filer,
+    floor,
+    index_engines,
+    ledger_share,
+    live_cost,
+    mbox,
+    noop,
+    record_cost,
+    reporting,
+    stragglers,
+    timeline,
+)
 from benchmarks.bench_home import BenchHome, bench_home
 from benchmarks.figures import Figure, Figures
 
@@ -22,6 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make bench BENCH_ARGS=…", description=__doc__)
     parser.add_argument("--scale", default="0.01", help="of the reference corpus (0.01 is about 450 MB raw)")
     parser.add_argument("--repeats", type=int, default=3, help="of each pipeline and floor run; the median counts")
+    parser.add_argument("--pairs", type=int, default=5, help="of one and two single-slot workers; the median counts")
     parser.add_argument("--mbox-gb", type=float, default=2.0, help="size of the mail store for the slot's memory")
     parser.add_argument("--output", type=Path, default=Path("bench.json"))
     arguments = parser.parse_args()
@@ -34,6 +48,13 @@ def main() -> None:
     with bench_home() as home:
         corpus = _generator(figures, home, arguments.scale)
         _pipeline(figures, home, corpus, arguments.repeats)
+        _second_worker(figures, home, corpus, arguments.pairs)
+        _ledger(figures, home, corpus)
+        _live_cost(figures, home, corpus, arguments.repeats)
+    with bench_home() as home:
+        _timeline(figures, home)
+    with bench_home() as home:
+        _reporting(figures, home)
     with bench_home() as home:
         rate = noop.measure(home.directory)
         figures.add("noop_tasks", Figure(value=rate, unit="tasks/s", target=300, note="2 workers × 4 slots"))
@@ -41,6 +62,8 @@ def main() -> None:
         _dispatcher(figures, home)
     with bench_home() as home:
         _slot_memory(figures, home, arguments.mbox_gb)
+    with bench_home() as home:
+        _stragglers(figures, home)
     print()
     figures.show()
 
@@ -58,9 +81,31 @@ def _record_cost(figures: Figures) -> None:
 
 def _filer(figures: Figures, home: BenchHome) -> None:
     corpus = home.directory / "small"
-    home.run("generate", str(corpus), "--profile", "reference", "--scale", "0.0003", "--seed", "1")
+    home.run("generate", str(corpus), "--profile", "reference", "--scale", "0.001", "--seed", "1")
     for name, found in filer.measure(home, corpus).items():
         figures.add(name, Figure(**found))
+
+
+def _live_cost(figures: Figures, home: BenchHome, corpus: Path, repeats: int) -> None:
+    found = live_cost.measure(home, corpus, repeats)
+    pairs = ", ".join(f"{on:.1f} : {off:.1f}" for on, off in found.pairs)
+    note = f"processor seconds of a run on : off {pairs}; on: recording, observing, and a page looking each second"
+    figures.add("live_cost", Figure(value=found.percent, unit="% of CPU seconds", target=3, at_most=True, note=note))
+
+
+def _timeline(figures: Figures, home: BenchHome) -> None:
+    found = timeline.measure(home.directory)
+    what = f"an hour, {timeline.WORKERS} workers, {timeline.OPS} ops, {found.bytes / 1000:.0f} kB of JSON"
+    figures.add("timeline_hour", Figure(value=found.whole_ms, unit="ms", target=200, at_most=True, note=what))
+    figures.add("timeline_increment", Figure(value=found.increment_ms, unit="ms", note="once a second after that"))
+
+
+def _reporting(figures: Figures, home: BenchHome) -> None:
+    found = reporting.measure(home.directory)
+    shares = f"broker {found.broker:.1%}, queue manager {found.collector:.1%}, PostgreSQL beside {found.databases:.1%}"
+    note = f"{reporting.WORKERS} workers reporting once a second: {shares}; {found.waiting} frames waited at the end"
+    value = (found.broker + found.collector) * 100
+    figures.add("reporting", Figure(value=value, unit="% of one core", target=10, at_most=True, note=note))
 
 
 def _index_engines(figures: Figures, home: BenchHome) -> None:
@@ -118,6 +163,38 @@ def _job_figures(figures: Figures, name: str, runs: list[dict[str, float]], *, t
     figures.add(f"{name}_discovered", discovered)
     target = 220 if two_pass_of_two else None
     figures.add(f"{name}_items", Figure(value=median("items_per_second"), unit="items/s", target=target, note=LABEL))
+
+
+def _second_worker(figures: Figures, home: BenchHome, corpus: Path, pairs: int) -> None:
+    ratios, elapsed = [], []
+    for _ in range(pairs):
+        seconds = {}
+        for workers in (1, 2):
+            found = home.discover(corpus, "--workers", str(workers), "--slots", "1")
+            home.run("delete", str(found["job_id"]))
+            seconds[workers] = float(found["elapsed_s"])
+        ratios.append(seconds[1] / seconds[2])
+        elapsed.append(f"{seconds[1]:.1f} s : {seconds[2]:.1f} s")
+    note = f"one slot a worker, no emulated filer, median of {pairs} pairs; {', '.join(elapsed)}; {LABEL}"
+    value = statistics.median(ratios)
+    figures.add("second_worker", Figure(value=value, unit="x of 1 worker", target=1.5, note=note))
+
+
+def _ledger(figures: Figures, home: BenchHome, corpus: Path) -> None:
+    found = ledger_share.measure(home, corpus)
+    note = f"{found.tasks} tasks x {found.task_cpu_ms:.2f} ms of a no-op task, over {found.job_cpu_s:.1f} CPU seconds"
+    figure = Figure(value=found.share * 100, unit="% of CPU seconds", target=3, at_most=True, note=note)
+    figures.add("ledger_share", figure)
+
+
+def _stragglers(figures: Figures, home: BenchHome) -> None:
+    tail = stragglers.measure(home)
+    note = (
+        f"{tail.between_s:.1f} s from the first of {tail.slots} slots to the last, of {tail.elapsed_s:.1f} s elapsed;"
+    )
+    note += " 1 GB mbox in 1.5 GB raw"
+    figure = Figure(value=tail.share * 100, unit="% of elapsed", target=10, at_most=True, note=note)
+    figures.add("straggler_tail", figure)
 
 
 def _dispatcher(figures: Figures, home: BenchHome) -> None:

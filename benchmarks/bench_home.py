@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,11 +35,11 @@ class BenchHome:
             "EDBENCH_SCRATCH": str(self.directory / "scratch"),
         }
 
-    def run(self, *arguments: str) -> None:
-        """One command to its end; RuntimeError with what it printed when it fails."""
+    def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> None:
+        """One command to its end, with more in its environment; RuntimeError with what it printed when it fails."""
         done = subprocess.run(
             [str(EDBENCH), *arguments],
-            env=self.environment(),
+            env=self.environment() | dict(env or {}),
             cwd=self.directory,
             capture_output=True,
             text=True,
@@ -48,10 +48,10 @@ class BenchHome:
         if done.returncode:
             raise RuntimeError(f"edbench {' '.join(arguments)} gave {done.returncode}: {done.stdout}{done.stderr}")
 
-    def discover(self, corpus: Path, *options: str) -> dict[str, Any]:
+    def discover(self, corpus: Path, *options: str, env: Mapping[str, str] | None = None) -> dict[str, Any]:
         """A discovery job; its result."""
         target = self.directory / "r.json"
-        self.run("discover", str(corpus), "--json", str(target), *options)
+        self.run("discover", str(corpus), "--json", str(target), *options, env=env)
         return dict(json.loads(target.read_text()))
 
     def peak_slot(self, corpus: Path, *options: str) -> tuple[dict[str, Any], int]:

@@ -17,11 +17,11 @@ from pathlib import Path
 import psutil
 import redis
 
+from benchmarks.bare_job import bare_job
 from core.celery_app import queue_name
-from core.records import JobOptions
 from core.services import embedded_services
 from core.settings import Settings
-from sql import jobs, workers
+from sql import workers
 from sql.migrate import migrate
 from sql.session import Database
 
@@ -97,23 +97,8 @@ def _measure(
 
 
 def _job(database: Database, tasks: int) -> uuid.UUID:
-    job = uuid.uuid4()
     with database.transaction(durable=True) as conn:
-        jobs.create_job(
-            conn,
-            id=job,
-            name="dispatching",
-            client="",
-            project="",
-            source=b"/",
-            device=0,
-            inode=0,
-            options=JobOptions(),
-            custodians=[],
-            tasks=[],
-            workers=0,
-            slots=0,
-        )
+        job = bare_job(conn, "dispatching")
         conn.exec_driver_sql(_INSERT, {"job": job, "tasks": tasks})
     return job
 
