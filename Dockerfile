@@ -19,6 +19,7 @@ COPY queue_manager queue_manager
 COPY worker worker
 COPY controller controller
 COPY experiments experiments
+COPY web web
 COPY cli cli
 # What only tests and checks need goes again, and so does pip: nothing is installed in a running container.
 RUN /opt/edbench/bin/pip install --quiet --no-deps --no-build-isolation . \

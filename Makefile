@@ -8,7 +8,7 @@ EDBENCH := .venv/bin/edbench
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core sql monitoring dataset_gen queue_manager worker controller experiments web cli benchmarks tests)
 
-.PHONY: help setup demo test test-containers lint types bench up down scale clean
+.PHONY: help setup demo test test-browser test-containers test-nfs lint types bench up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -35,8 +35,14 @@ demo: setup ## generate a corpus, run a discovery job, verify it, then a scale-u
 test: setup ## run all tests (PYTEST_ARGS="-k name" for some)
 	@$(PYTHON) -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
+test-browser: setup ## drive the page in a real browser (needs chromium, else skips and says so); part of `make test` too
+	@$(PYTHON) -m pytest -rs tests/acceptance/test_browser.py $(PYTEST_ARGS)
+
 test-containers: setup ## run the system in containers, kill some, compare; needs a Docker engine, else skips and says so
 	@$(PYTHON) -m pytest -rs tests/acceptance/test_containers.py $(PYTEST_ARGS)
+
+test-nfs: setup ## run a job on a real NFS mount in an emulated guest and hold the counts together; long; else skips
+	@$(PYTHON) tests/nfs $(NFS_ARGS)
 
 lint: setup ## check style and formatting with ruff
 	@$(PYTHON) -m ruff check $(LINTED)
@@ -52,6 +58,7 @@ up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes 
 	@DATABASES="$(DATABASES)" sh scripts/compose-env.sh
 	@docker compose build --quiet controller
 	@docker compose up --detach --wait --remove-orphans --scale worker=$(or $(N),2)
+	@printf 'The page: http://%s/ (its token is EDBENCH_TOKEN in .env)\n' "$$(docker compose port controller 8080)"
 
 scale: ## have N=8 workers in containers from now on
 	@case "$(N)" in ''|*[!0-9]*) echo "make scale: say how many workers, as in: make scale N=8" >&2; exit 2;; esac

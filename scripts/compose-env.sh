@@ -1,7 +1,8 @@
 #!/bin/sh
 # Writes .env for docker-compose.yml if it is not there: passwords made up on the spot, the shared directory, and the
 # user that the containers work as. Settings in the environment are written as they are. Of an .env that is there it
-# changes nothing but, where DATABASES is 1 or 2, the two lines that say how many database servers are to run.
+# changes nothing but, where DATABASES is 1 or 2, the two lines that say how many database servers are to run, and adds
+# the page's token where an earlier version wrote none.
 # $1 names another file than .env.
 set -eu
 umask 077
@@ -36,6 +37,7 @@ set_databases() {
 }
 
 if [ -e "$file" ]; then
+    grep -q '^EDBENCH_TOKEN=.' "$file" || printf 'EDBENCH_TOKEN=%s\n' "${EDBENCH_TOKEN:-$(password)}" >>"$file"
     set_databases
     exit 0
 fi
@@ -73,6 +75,7 @@ fi
     printf 'EDBENCH_DB_PASSWORD=%s\n' "${EDBENCH_DB_PASSWORD:-$(password)}"
     printf 'EDBENCH_BROKER_PASSWORD=%s\n' "${EDBENCH_BROKER_PASSWORD:-$(password)}"
     printf 'EDBENCH_GRAFANA_PASSWORD=%s\n' "${EDBENCH_GRAFANA_PASSWORD:-$(password)}"
+    printf 'EDBENCH_TOKEN=%s\n' "${EDBENCH_TOKEN:-$(password)}"
 } >"$file.new"
 mv "$file.new" "$file"
 set_databases

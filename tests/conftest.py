@@ -12,6 +12,7 @@ from pathlib import Path
 import psycopg2
 import pytest
 import redis
+from finished_job import finished
 from taskbench import TaskBench
 
 from core.errors import EdbenchError
@@ -19,6 +20,8 @@ from core.services import embedded_services
 from core.settings import Settings
 from sql.migrate import migrate
 from sql.session import Database
+
+__all__ = ["finished"]  # a fixture of tests/support
 
 REPOSITORY = Path(__file__).parents[1]
 _TEMPLATE = "edbench_template"

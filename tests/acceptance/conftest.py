@@ -14,17 +14,23 @@ import pytest
 from installation import EDBENCH, Bench, until
 
 
+def _generated(tmp_path_factory: pytest.TempPathFactory, scale: str) -> Path:
+    directory = tmp_path_factory.mktemp("corpus") / "c"
+    line = [str(EDBENCH), "generate", str(directory), "--profile", "reference", "--scale", scale, "--seed", "7"]
+    subprocess.run(line, check=True, capture_output=True, timeout=300)
+    return directory
+
+
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A reference corpus with every kind of fault in it."""
-    directory = tmp_path_factory.mktemp("corpus") / "c"
-    subprocess.run(
-        [str(EDBENCH), "generate", str(directory), "--profile", "reference", "--scale", "0.001", "--seed", "7"],
-        check=True,
-        capture_output=True,
-        timeout=300,
-    )
-    return directory
+    """A reference corpus with every kind of fault in it, large enough to do something in the middle of a job."""
+    return _generated(tmp_path_factory, "0.001")
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with an eighth of the bytes, for jobs that nobody disturbs."""
+    return _generated(tmp_path_factory, "0.0001")
 
 
 @pytest.fixture

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import urllib.request
 import uuid
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,14 @@ import docker
 import pytest
 from docker.errors import DockerException
 from installation import EDBENCH, until
+from prometheus_binary import as_asked, ask, query
 
 from controller.cluster.containers import Project, address_of
 from controller.cluster.reach import reach_compose
+from controller.cluster.run_containers import run_containers
 from core.settings import read_settings
+from experiments.result import read_result
+from monitoring.grafana.dashboards import DASHBOARDS
 from sql.session import Database
 
 REPOSITORY = Path(__file__).parents[2]
@@ -46,7 +52,7 @@ class System:
         self.shared = home / "shared dir"
         self.env_file = home / "env"
         kept = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_") or k.endswith("_IMAGE")}
-        self.env = kept | {"COMPOSE_PROJECT_NAME": name, "EDBENCH_IMAGE": "edbench:test"}
+        self.env = kept | {"COMPOSE_PROJECT_NAME": name, "EDBENCH_IMAGE": "edbench:test", "EDBENCH_WEB_PORT": ""}
 
     def run(self, *command: str, check: bool = True, seconds: float = 300.0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
@@ -109,6 +115,22 @@ class System:
             project.close()
         os.kill(pid, signal.SIGKILL)
         return pid
+
+    def standing(self) -> dict[str, str]:
+        """The containers of the system and of runs, by name, with their states."""
+        project = Project(self.env)
+        try:
+            return {str(c.name): c.status for c in project.containers()}
+        finally:
+            project.close()
+
+    def in_a_run(self) -> int:
+        """How many containers of an experiment's run there are."""
+        project = Project(self.env)
+        try:
+            return len(run_containers(project))
+        finally:
+            project.close()
 
     def tasks_done(self, phase: str) -> int:
         """Tasks of a phase that are done in the newest jobs of all databases."""
@@ -190,6 +212,58 @@ def test_scaling_makes_replicas_that_compose_knows(system: System) -> None:
     assert system.compose("ps", "--quiet", "worker").stdout.split() == before
 
 
+def test_a_job_whose_command_was_killed_is_followed_to_its_end(system: System) -> None:
+    """The containers go on without it; `resume --cluster compose` waits for the job, and nothing is missing."""
+    process, _ = system.discover("--workers", "2", "--slots", "1")
+    until(lambda: system.tasks_done("expand") >= 1, "a task of expand is done")
+    process.kill()
+    process.communicate()
+    result = system.home / "resumed.json"
+    done = system.edbench("resume", "last", "--cluster", "compose", "--json", str(result))
+    found = json.loads(result.read_text())
+    assert done.stdout.splitlines()[-1] == found["job_id"]
+    assert found["state"] == "completed_with_exceptions"
+    assert system.verify("last")["differences"] == 0
+
+
+def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System, small: Path) -> None:
+    """A scale-out over an emulated filer: servers, broker and workers of its own for each run, what they used in the
+    result; afterwards nothing of them is left and the system works on. Neither is after Ctrl-C."""
+    part = Path(shutil.copytree(small, system.shared / "corpora" / "small"))
+    before = system.standing()
+    arguments = ("scale-out", "--corpus", str(part), "--workers", "2", "--slots", "2", "--repeats", "1")
+    done = system.edbench("experiment", *arguments, "--databases", "1,2", "--filer", "nas-1g", "--cluster", "compose")
+    result = read_result(Path(done.stdout.splitlines()[-1]).parent)
+    assert [point.databases for point in result.points] == [1, 2]
+    assert result.verdict.startswith("EMULATED FILER nas-1g")
+    for point in result.points:
+        (run,) = point.repeats
+        used = [use.service.removeprefix("run-") for use in run.containers]
+        assert used.count("worker") == 2
+        assert {f"db{n + 1}" for n in range(point.databases)} <= set(used)
+        assert all(use.cpu_s > 0 for use in run.containers if use.service == "run-worker")
+        assert 0 < run.worker_cpu <= 1
+        assert run.null_elapsed_s is not None
+        assert run.result["filer"]["stations"]["metadata"]["calls"] > 0
+        assert run.series.filer
+        assert {name for _, by in run.series.database_activity for name in by} == {
+            f"db{n + 1}" for n in range(point.databases)
+        }
+    assert result.conditions["configuration"]["cluster"] == "compose"
+    assert system.standing() == before
+    assert not (system.shared / "experiments").exists()
+
+    line = [str(EDBENCH), "experiment", *arguments, "--databases", "1"]
+    process = subprocess.Popen(line, env=system.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until(lambda: system.in_a_run() >= 2, "a run has containers")
+    assert "an experiment has this system" in system.edbench("discover", str(part), check=False).stderr
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, f"{out}\n{err}"
+    assert system.standing() == before
+    assert not (system.shared / "experiments").exists()
+
+
 def test_commands_run_in_the_controller_too(system: System) -> None:
     """Where the host does not have the filer, the controller's container has everything a command needs."""
     line = ("exec", "-T", "controller", "edbench", "discover", str(system.corpus))
@@ -213,14 +287,15 @@ def test_containers_hold_no_more_than_they_need(system: System) -> None:
     assert password not in history
 
 
-def test_prometheus_finds_every_worker(system: System) -> None:
-    """The scrape configuration that stands already reaches each worker container by the name of the service."""
+def test_prometheus_finds_every_process_and_every_query_finds_something(system: System) -> None:
+    """Each container of each role is reached by the name of its service; after a job no chart is empty, no rule fails."""
     project = Project(system.env)
     try:
         host, port = address_of(project.one("prometheus"), 9090)
         wanted = {
             f"http://{network['IPAddress']}:9464/metrics"
-            for container in project.containers("worker")
+            for service in ("worker", "queue_manager", "controller")
+            for container in project.containers(service)
             for network in container.attrs["NetworkSettings"]["Networks"].values()
         }
     finally:
@@ -231,7 +306,18 @@ def test_prometheus_finds_every_worker(system: System) -> None:
             targets = json.load(answer)["data"]["activeTargets"]
         return {t["scrapeUrl"] for t in targets if t["health"] == "up"}
 
-    until(lambda: wanted and wanted <= scraped(), f"{wanted} are scraped", 30)
+    until(lambda: len(wanted) > 3 and wanted <= scraped(), f"{wanted} are scraped", 30)
+    system.end(*system.discover())
+    url = f"http://{host}:{port}"
+    for asked in (asked for dashboard in DASHBOARDS for asked in dashboard.queries):
+        look = partial(query, url, as_asked(asked.expr))
+        if asked.only is None:
+            until(look, f"{asked.expr} finds something", 30)
+        else:
+            look()
+    rules = [rule for group in ask(url, "rules")["groups"] for rule in group["rules"]]
+    assert rules
+    assert {rule["health"] for rule in rules} == {"ok"}
 
 
 def test_swarm(system: System) -> None:
@@ -253,7 +339,8 @@ def test_swarm(system: System) -> None:
         system.run("docker", "stack", "deploy", "--resolve-image", "never", "--compose-file", str(file), stack)
         names = {"label": f"com.docker.swarm.service.name={stack}_controller"}
         (controller,) = until(lambda: client.containers.list(filters=names), "the controller's container runs")
-        counting = "from cli.context import *; import os\nfrom controller.run import crew_of\n"
+        counting = "import os\nfrom cli.context import installation\nfrom controller.run import crew_of\n"
+        counting += "from core.settings import read_settings\n"
         counting += "with installation(read_settings(os.environ)) as i: print(crew_of(i.databases[0]))"
         until(lambda: controller.exec_run(["python", "-c", counting]).output.strip() == b"(2, 4)", "workers register")
         status, said = controller.exec_run(["edbench", "discover", str(system.corpus)])

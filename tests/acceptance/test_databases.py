@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections import Counter
+from pathlib import Path
 
+import pyarrow.parquet as pq
 from installation import Bench, until
 
 
-def test_simultaneous_jobs_are_reported_as_one(bench: Bench) -> None:
+def test_simultaneous_jobs_are_reported_as_one(bench: Bench, small: Path) -> None:
     """Two jobs over one data set at once: each is whole, and the rate is their sum over the longer one's time."""
-    out = bench.end(bench.discover("--databases", "2", "--workers", "2", "--slots", "2"))
+    out = bench.end(bench.discover("--databases", "2", "--workers", "2", "--slots", "2", corpus=small))
     found = bench.result()
     group = found["job_id"]
     assert out.splitlines()[-1].strip() == group
@@ -31,7 +34,12 @@ def test_simultaneous_jobs_are_reported_as_one(bench: Bench) -> None:
     assert [part["manifest_items"] for part in checked["jobs"]] == [first["items"]] * 2
     shown = bench.edbench("jobs").stdout
     assert all(text in shown for text in (group, first["job_id"], second["job_id"], "group of 2"))
-    assert len(bench.edbench("items", group, "--jsonl").stdout.splitlines()) == found["items"]
+    items = [json.loads(line) for line in bench.edbench("items", group, "--jsonl").stdout.splitlines()]
+    assert Counter((item["database"], item["job"]) for item in items) == {
+        (job["database"], job["job_id"]): job["items"] for job in found["jobs"]
+    }
+    hits = json.loads(bench.edbench("search", group, _a_term(small), "--json").stdout)
+    assert {(hit["database"], hit["job"]) for hit in hits} == {(j["database"], j["job_id"]) for j in found["jobs"]}
     assert len(json.loads(bench.edbench("job", group, "--json").stdout)["jobs"]) == 2
     refused = bench.edbench("delete", first["job_id"], check=2)
     assert f"edbench delete {group}" in refused.stderr
@@ -62,7 +70,7 @@ def test_a_sharded_corpus_survives_the_death_of_one_server(bench: Bench) -> None
     checked = bench.verify()
     assert (checked["differences"], checked["doubled"], checked["missing"]) == (0, 0, 0)
     assert checked["items"] == checked["manifest_items"] == found["items"]
-    term = _a_term(bench)
+    term = _a_term(bench.corpus)
     assert json.loads(bench.edbench("search", "last", term, "--json").stdout)
 
 
@@ -85,8 +93,6 @@ def test_a_group_with_copies_is_paused_and_resumed_as_one(bench: Bench) -> None:
     assert bench.verify()["differences"] == 0
 
 
-def _a_term(bench: Bench) -> str:
-    import pyarrow.parquet as pq
-
-    rows = pq.read_table(bench.corpus / "manifest.parquet")["terms"].to_pylist()
+def _a_term(corpus: Path) -> str:
+    rows = pq.read_table(corpus / "manifest.parquet")["terms"].to_pylist()
     return f'"{next(term for row in rows for term in row or [])}"'

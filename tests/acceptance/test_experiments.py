@@ -8,8 +8,10 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pytest
 from installation import Bench, until
 
+from cli.main import USAGE, main
 from experiments.result import read_result
 
 
@@ -21,15 +23,13 @@ def _measured(bench: Bench, *arguments: str) -> Path:
     return report.parent
 
 
-def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench) -> None:
+def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Path) -> None:
     """Two points, paired with null storage, disclosed and labelled; the storage root holds nothing but the result."""
-    at = _measured(
-        bench, "scale-up", "--corpus", str(bench.corpus), "--workers", "1,2", "--slots", "2", "--repeats", "1"
-    )
+    at = _measured(bench, "scale-up", "--corpus", str(small), "--workers", "1,2", "--slots", "2", "--repeats", "1")
     result = read_result(at)
     assert [(p.databases, p.workers, p.slots) for p in result.points] == [(1, 1, 2), (1, 2, 2)]
     assert sorted(run.order for p in result.points for run in p.repeats) == [0, 1]
-    dataset: dict[str, Any] = json.loads((bench.corpus / "dataset.json").read_text())
+    dataset: dict[str, Any] = json.loads((small / "dataset.json").read_text())
     for point in result.points:
         (run,) = point.repeats
         assert run.result["items"] == dataset["items"]
@@ -67,11 +67,11 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench) -> None:
     assert "NOT COMPARABLE" in bench.edbench("compare", str(at), str(bench.home / "other.json"), "--force").stdout
 
 
-def test_a_scale_out_counts_every_database(bench: Bench) -> None:
+def test_a_scale_out_counts_every_database(bench: Bench, small: Path) -> None:
     """With two databases two jobs run at once over the same data: twice the bytes over the longest, both in the series;
     --cold drops twice a run and says what stayed."""
     part = bench.home / "part of it"
-    for custodian in sorted((bench.corpus / "data").iterdir())[:2]:
+    for custodian in sorted((small / "data").iterdir())[:2]:
         shutil.copytree(custodian, part / custodian.name)
     at = _measured(
         bench, "scale-out", "--corpus", str(part), "--databases", "2", "--workers", "2", "--slots", "1",
@@ -104,16 +104,24 @@ def test_an_interrupted_experiment_leaves_nothing(bench: Bench) -> None:
     assert not list(Path("/dev/shm").glob(f"edbench-null-{process.pid}-*"))
 
 
-def test_what_cannot_be_measured_is_refused(bench: Bench) -> None:
+def test_what_cannot_be_measured_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Usage errors come before anything is started, with what to do."""
-    corpus = ("--corpus", str(bench.corpus))
-    for arguments, said in (
-        (("scale-up", *corpus, "--workers", "1,x"), "--workers is '1,x'"),
-        (("knee", *corpus, "--max-p99", "reed=1ms"), "there is no op 'reed'"),
-        (("scale-out", *corpus, "--shard", "--source-copies"), "exclude each other"),
-        (("scale-up", *corpus, "--filer-cache", "lots"), "--filer-cache is 'lots'"),
-        (("scale-up", "--corpus", str(bench.home / "none")), "does not exist"),
-    ):
-        assert said in bench.edbench("experiment", *arguments, check=2).stderr
-    bench.env |= {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u@h/d", "EDBENCH_BROKER": "redis://h"}
-    assert "unset EDBENCH_DATABASES" in bench.edbench("experiment", "scale-up", *corpus, check=2).stderr
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c" / "custodian").mkdir(parents=True)
+    (tmp_path / "c" / "custodian" / "a.txt").write_text("sesame")
+    corpus = ("--corpus", "c")
+    elsewhere = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u@h/d", "EDBENCH_BROKER": "redis://h"}
+    cases: tuple[tuple[tuple[str, ...], dict[str, str], str], ...] = (
+        (("scale-up", *corpus, "--workers", "1,x"), {}, "--workers is '1,x'"),
+        (("knee", *corpus, "--max-p99", "reed=1ms"), {}, "there is no op 'reed'"),
+        (("scale-out", *corpus, "--shard", "--source-copies"), {}, "exclude each other"),
+        (("scale-up", *corpus, "--filer-cache", "lots"), {}, "--filer-cache is 'lots'"),
+        (("scale-up", "--corpus", "none"), {}, "does not exist"),
+        (("scale-up", *corpus), elsewhere, "unset EDBENCH_DATABASES"),
+    )
+    for arguments, env, said in cases:
+        assert main(["experiment", *arguments], env) == USAGE
+        assert said in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]

@@ -22,9 +22,9 @@ service_us.default = 1000.0
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A few megabytes: both jobs are slow on purpose."""
+    """The least there is: both jobs are slow on purpose."""
     directory = tmp_path_factory.mktemp("tiny") / "c"
-    line = [str(EDBENCH), "generate", str(directory), "--profile", "reference", "--scale", "0.0001", "--seed", "3"]
+    line = [str(EDBENCH), "generate", str(directory), "--profile", "reference", "--scale", "0.00006", "--seed", "3"]
     subprocess.run(line, check=True, capture_output=True, timeout=120)
     return directory
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -125,6 +126,19 @@ def test_scratch_of_somebody_else(ordinary: pwd.struct_passwd, open_dir: Path) -
     said = run_as(ordinary, scratch)
     assert said.startswith("UsageError scratch ")
     assert "EDBENCH_SCRATCH" in said
+
+
+def test_a_root_without_its_rights_is_told_at_once(open_dir: Path) -> None:
+    """In a container without capabilities root cannot use the socket of PostgreSQL's user: one line, and not two
+    minutes of waiting for it."""
+    if shutil.which("setpriv") is None:
+        pytest.skip("there is no setpriv to drop capabilities with")
+    line = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", sys.executable, "-c", COMMAND]
+    scratch = open_dir / "weak root"
+    env = {**os.environ, "PYTHONPATH": str(Path(core.__file__).parents[1])}
+    done = subprocess.run([*line, str(scratch)], check=True, capture_output=True, text=True, env=env, timeout=60)
+    assert done.stdout.startswith("UsageError this root has not the rights of one")
+    assert not (scratch / "services/postgres/data").exists()
 
 
 def test_closed_place(closed: Path) -> None:
