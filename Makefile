@@ -8,7 +8,7 @@ EDBENCH := .venv/bin/edbench
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core sql monitoring dataset_gen queue_manager worker controller experiments web cli benchmarks tests)
 
-.PHONY: help setup demo test test-browser test-containers test-nfs lint types bench up down scale clean
+.PHONY: help setup demo test test-browser test-containers test-corpus test-nfs test-search lint types bench up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -41,8 +41,14 @@ test-browser: setup ## drive the page in a real browser (needs chromium, else sk
 test-containers: setup ## run the system in containers, kill some, compare; needs a Docker engine, else skips and says so
 	@$(PYTHON) -m pytest -rs tests/acceptance/test_containers.py $(PYTEST_ARGS)
 
+test-corpus: setup ## the reference corpus at scale 0.01: totals, shares, hash, a discovery job that finds all of it; long
+	@$(PYTHON) -m pytest -rs tests/corpus/reference_corpus.py $(PYTEST_ARGS)
+
 test-nfs: setup ## run a job on a real NFS mount in an emulated guest and hold the counts together; long; else skips
 	@$(PYTHON) tests/nfs $(NFS_ARGS)
+
+test-search: setup ## the tests over generated inputs, with new inputs each time and more of them; long
+	@HYPOTHESIS_PROFILE=search $(PYTHON) -m pytest -n 2 --dist loadfile tests/unit $(PYTEST_ARGS)
 
 lint: setup ## check style and formatting with ruff
 	@$(PYTHON) -m ruff check $(LINTED)

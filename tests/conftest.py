@@ -13,6 +13,7 @@ import psycopg2
 import pytest
 import redis
 from finished_job import finished
+from hypothesis import settings as hypothesis_settings
 from taskbench import TaskBench
 
 from core.errors import EdbenchError
@@ -22,6 +23,13 @@ from sql.migrate import migrate
 from sql.session import Database
 
 __all__ = ["finished"]  # a fixture of tests/support
+
+# The same tree gives the same answer everywhere; `make test-search` looks for examples that nobody has seen yet.
+hypothesis_settings.register_profile("steady", derandomize=True)
+hypothesis_settings.register_profile("search", max_examples=1000, print_blob=True)
+hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the commands under test would be compiled at every start
 
 REPOSITORY = Path(__file__).parents[1]
 _TEMPLATE = "edbench_template"
