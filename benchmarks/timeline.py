@@ -109,6 +109,8 @@ def _second(n: int) -> Iterator[tuple[str, str, bool, dict[str, Any]]]:
         yield "worker", f"w{worker}", False, worker_values(n)
     yield "wire", "0123abcd:filer:0:52", False, wire_values(n)
     yield "block", "0123abcd:sda", False, block_values(n)
+    free = {"bytes_free": 10**13 - 10**7 * n, "inodes_free": 10**8 - 9 * n}
+    yield "space", "0123abcd:filer:0:52", False, {"bytes": 10**13, "inodes": 10**8} | free
     yield "database", "db1", False, {"commits": 40 * n, "rows": 900 * n, "rolled_back": 0, "active": 3, "waiting": 0}
     yield "queue", "db1", True, {"phase": "index", "pending": 900 - n % 900, "dispatched": 32, "running": 32}
     done = {"items": 250 * n, "items_indexed": 125 * n, "raw_bytes": 12_000_000 * n, "discovered_bytes": 20_000_000 * n}

@@ -23,7 +23,8 @@ from sql.queries import QUERIES
 from sql.session import Database
 
 EVERY_SECONDS = 1.0
-SHARE = 1 / 30  # of a processor that a kind of look may take: with a million tasks to count there is one less often
+COUNTED_A_SECOND = 60_000  # rows, at 0.3 to 0.5 µs each: a kind of look may take a thirtieth of a processor
+WAITS = 3  # times as long as the last look took, at least: where the server itself is slow
 _SIZE_SECONDS = 30.0  # how often the database is asked for its size
 _TIMEOUT_MS = 20_000
 _LAST_SECONDS = 3.0  # that the end waits for the last look
@@ -32,20 +33,30 @@ log = logging.getLogger(__name__)
 
 
 class Paced:
-    """Something that is done once a second, or less often when it takes long."""
+    """Something that is done once a second, or less often when it has much to count.
 
-    def __init__(self, look: Callable[[Connection, Sequence[uuid.UUID]], None]) -> None:
+    It goes by rows and not by time: on a machine whose processors are all busy a look that costs nothing takes long.
+    """
+
+    def __init__(
+        self,
+        look: Callable[[Connection, Sequence[uuid.UUID]], int],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`look` gives the number of rows that it counted."""
         self._look = look
+        self._monotonic = monotonic
         self._due = 0.0
 
     def look(self, conn: Connection, jobs: Sequence[uuid.UUID], *, anyway: bool) -> None:
         """Do it if it is due, or `anyway`."""
-        began = time.monotonic()
+        began = self._monotonic()
         if began < self._due and not anyway:
             return
-        self._look(conn, jobs)
-        took = time.monotonic() - began
-        self._due = began + took / SHARE if took > SHARE * EVERY_SECONDS else 0.0
+        counted = self._look(conn, jobs)
+        took = self._monotonic() - began
+        wait = max(counted / COUNTED_A_SECOND, WAITS * took)
+        self._due = began + wait if wait > EVERY_SECONDS else 0.0
 
 
 class Observer:
@@ -95,8 +106,9 @@ class Observer:
         )
         self._numbers.server = row
 
-    def _observe_queue(self, conn: Connection, jobs: Sequence[uuid.UUID]) -> None:
-        rows = QUERIES["observe_queue"].run(conn, database=self._database.name, jobs=[str(j) for j in jobs]).scalars()
+    def _observe_queue(self, conn: Connection, jobs: Sequence[uuid.UUID]) -> int:
+        names = [str(job) for job in jobs]
+        rows = QUERIES["observe_queue"].run(conn, database=self._database.name, jobs=names).scalars().all()
         self._numbers.queue = [
             QueueSample(
                 phase=Phase(row["phase"]),
@@ -105,9 +117,11 @@ class Observer:
             )
             for row in rows
         ]
+        return sum(sum(sample.tasks.values()) for sample in self._numbers.queue)
 
-    def _observe_progress(self, conn: Connection, jobs: Sequence[uuid.UUID]) -> None:
-        QUERIES["observe_progress"].run(conn, database=self._database.name, jobs=[str(j) for j in jobs])
+    def _observe_progress(self, conn: Connection, jobs: Sequence[uuid.UUID]) -> int:
+        rows = QUERIES["observe_progress"].run(conn, database=self._database.name, jobs=[str(j) for j in jobs])
+        return sum(row.counted for row in rows)
 
 
 @contextmanager

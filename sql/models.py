@@ -113,6 +113,19 @@ job_phase = Table(
     _one_of("phase", Phase),
 )
 
+# When a job stood still after its first claim, and as what: paused, suspended, or over until it was requeued.
+job_pause = Table(
+    "job_pause",
+    metadata,
+    _job(),
+    Column("state", Text, nullable=False),
+    Column("reason", Text),  # why it was suspended
+    _time("started_at", nullable=False),
+    _time("finished_at"),  # NULL while it lasts
+    PrimaryKeyConstraint("job", "started_at"),
+    _one_of("state", JobState),
+)
+
 custodian = Table(
     "custodian",
     metadata,

@@ -33,7 +33,9 @@ class Listener:
         """What was told, with comments in between, until it ends."""
         while True:
             try:
-                text = await asyncio.wait_for(self._queue.get(), KEEP_SECONDS)
+                # Not wait_for: that forgets a cancellation which comes together with an event (Python 3.11).
+                async with asyncio.timeout(KEEP_SECONDS):
+                    text = await self._queue.get()
             except TimeoutError:
                 yield ": nothing new\n\n"
                 continue

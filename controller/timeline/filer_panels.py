@@ -1,4 +1,4 @@
-"""Panels of what the filer and the hosts' kernels say: wire ops, block devices, array counters, emulated stations."""
+"""Panels of what the filer and the hosts' kernels say: wire ops, block devices, space, array counters, emulated stations."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from controller.timeline.axis import Axis
 from controller.timeline.counters import added, ratio
+from controller.timeline.gauges import gauge
 from controller.timeline.model import Panel, Series
 from controller.timeline.readings import Readings, Values, counter, number
 
 _MB = 1_000_000
+_SPACE_HOLDS = 5.0  # seconds that free space is taken to be what it was last
 _TIMES = (("queue_ms", "waiting for a slot"), ("rtt_ms", "round trip"), ("execute_ms", "whole"))
 
 
@@ -63,23 +65,41 @@ def block_panels(axis: Axis, devices: Mapping[str, Readings]) -> Iterator[Panel]
         yield Panel(f"block_{place}_queue", f"Queue of block device {source}", "requests", "line", [queue])
 
 
+def space_panels(axis: Axis, filesystems: Mapping[str, Readings]) -> Iterator[Panel]:
+    """For each file system `space_<n>`, its bytes, and `space_<n>_inodes` where it has a table of them."""
+    for place, (source, readings) in enumerate(filesystems.items(), 1):
+        for key, suffix, title, unit in (("bytes", "", "Space", "B"), ("inodes", "_inodes", "Inodes", "inodes")):
+            if not any(values.get(key) for _, values in readings):
+                continue
+            series = [
+                Series("used", "used or reserved", gauge(axis, _known(readings, _used(key)), holds=_SPACE_HOLDS)),
+                Series("free", "free", gauge(axis, _known(readings, number(f"{key}_free")), holds=_SPACE_HOLDS)),
+            ]
+            yield Panel(f"space_{place}{suffix}", f"{title} of {source}", unit, "stacked", series)
+
+
+def _used(key: str) -> Callable[[Values], float | None]:
+    """What ordinary users cannot have any more."""
+
+    def value(values: Values) -> float | None:
+        whole, free = values.get(key), values.get(f"{key}_free")
+        return None if whole is None or free is None else float(whole - free)
+
+    return value
+
+
 def array_panels(axis: Axis, arrays: Mapping[str, Readings]) -> Iterator[Panel]:
     """For each import `array_<n>`: its columns as they were imported, means over a bucket."""
     for place, (source, readings) in enumerate(arrays.items(), 1):
         columns = sorted({column for _, values in readings for column in values})
-        series = [Series(column, column, _means(axis, readings, column)) for column in columns]
+        series = [Series(column, column, gauge(axis, _known(readings, number(column)))) for column in columns]
         yield Panel(f"array_{place}", f"Array counters, {source}", "", "line", series)
 
 
-def _means(axis: Axis, readings: Readings, column: str) -> list[float | None]:
-    found: list[list[float]] = [[] for _ in axis.t]
+def _known(readings: Readings, value: Callable[[Values], float | None]) -> Iterator[tuple[int, float]]:
     for second, values in readings:
-        value = values.get(column)
-        if not isinstance(value, int | float) or not axis.edges[0] <= second < axis.end:
-            continue
-        if (bucket := axis.bucket(second)) >= 0:
-            found[bucket].append(float(value))
-    return [sum(values) / len(values) if values else None for values in found]
+        if (known := value(values)) is not None:
+            yield second, known
 
 
 def emulated_panels(axis: Axis, filers: Mapping[str, Readings]) -> Iterator[Panel]:

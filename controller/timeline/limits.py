@@ -48,7 +48,7 @@ def _candidates(recent: Recent) -> Iterator[tuple[str, str]]:
     if busy is None or cpu is None:
         return
     waits = _share(recent.run_queue_s, recent.call_s)
-    waiting = "" if waits is None else f", {_waited(waits)} spent waiting for a core"
+    waiting = "" if waits is None else f", {_waited(recent, waits)} spent waiting for a core"
     if busy < BUSY_SLOTS:
         if recent.least_pending:
             yield "queue", f"{1 - busy:.0%} of slot time idle while {recent.pending:,.0f} tasks are pending"
@@ -68,15 +68,19 @@ def _core_wait(recent: Recent) -> float:
     return _share(recent.run_queue_s, recent.busy_s) or 0.0
 
 
-def _waited(share: float) -> str:
-    return f"{share:.0%} of call time" if share <= 1 else f"{share:.1f} times the call time"
+def _waited(recent: Recent, of_calls: float) -> str:
+    """Of call time, as design §4 has it; where hardly any time goes into calls, that says nothing: of busy slot time."""
+    if of_calls <= 1 or not recent.busy_s:
+        return f"{of_calls:.0%} of call time"
+    share = _core_wait(recent)  # the workers' other threads wait too
+    return f"{share:.0%} of busy slot time" if share <= 1 else f"{share:.1f} times the busy slot time"
 
 
 def _evidence(recent: Recent) -> Iterator[str]:
     if recent.cpu_share is not None:
         yield f"the workers use {recent.cpu_share:.0%} of their host's processors"
     if (waits := _share(recent.run_queue_s, recent.call_s)) is not None:
-        yield f"{_waited(waits)} is spent waiting for a core"
+        yield f"{_waited(recent, waits)} is spent waiting for a core"
     if (busy := _busy(recent)) is not None:
         yield f"slots are busy {busy:.0%} of the time"
     if (calls := _share(recent.call_s, recent.busy_s)) is not None:

@@ -7,10 +7,12 @@ from typing import Any
 
 from controller.timeline.axis import Axis
 from controller.timeline.counters import added
+from controller.timeline.gauges import gauge
 from controller.timeline.model import Panel, Series
 from controller.timeline.readings import Readings, Values, counter, number
 
 _STATES = ("pending", "dispatched", "running")
+QUEUE_HOLDS = 60  # seconds: with a million tasks to count they are counted less often than once a second
 
 
 def database_panels(axis: Axis, databases: Mapping[str, Readings]) -> Iterator[Panel]:
@@ -22,18 +24,15 @@ def database_panels(axis: Axis, databases: Mapping[str, Readings]) -> Iterator[P
         yield Panel(f"database_{key}", title, f"{key}/s", "line", series)
 
 
-def queue_panel(axis: Axis, jobs: Sequence[Sequence[Any]]) -> Panel:
-    """`queue`: tasks that are not done, all jobs together."""
-    size = len(axis.t)
+def queue_panel(axis: Axis, jobs: Sequence[Sequence[Any]], stops: Sequence[Sequence[tuple[float, float]]]) -> Panel:
+    """`queue`: tasks that are not done, all jobs together; `stops`: when each of them stood still."""
+    holds = QUEUE_HOLDS + axis.step
     series = []
     for state in _STATES:
-        by_job: list[list[float | None]] = []
-        for rows in jobs:
-            values: list[float | None] = [None] * size
-            for row in rows:
-                if row.second < axis.end and 0 <= (bucket := axis.bucket(row.second)) < size:
-                    values[bucket] = float(getattr(row, state))
-            by_job.append(values)
+        by_job = [
+            gauge(axis, ((row.second, float(getattr(row, state))) for row in rows), holds=holds, stops=stood)
+            for rows, stood in zip(jobs, stops, strict=True)
+        ]
         series.append(Series(state, state, added(by_job)))
     return Panel("queue", "Tasks not done", "tasks", "line", series)
 

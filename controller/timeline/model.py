@@ -37,6 +37,17 @@ class PhaseSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class PauseSpan:
+    """When nothing ran, on the same axis: `state` is what the job was meanwhile (paused, suspended, or how it had
+    ended before it was requeued), `reason` why it was suspended; `end_s` is None while it lasts."""
+
+    state: str
+    reason: str | None
+    start_s: float
+    end_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Limit:
     """What limits the run now: a sentence, who is meant, and the evidence; no verdict where that is not enough."""
 
@@ -55,6 +66,7 @@ class Timeline:
     now_s: float  # seconds since the first claim
     step_s: float
     phases: Sequence[PhaseSpan] = ()
+    pauses: Sequence[PauseSpan] = ()
     t: Sequence[float] = ()
     panels: Sequence[Panel] = ()
     exceptions: Mapping[str, int] = field(default_factory=dict)  # code → count, so far
@@ -72,6 +84,7 @@ class Timeline:
             "now_s": round(self.now_s, 3),
             "step_s": self.step_s,
             "phases": [asdict(span) for span in self.phases],
+            "pauses": [asdict(span) for span in self.pauses],
             "t": list(self.t),
             "panels": [_panel(panel) for panel in self.panels],
             "exceptions": {"by_code": dict(self.exceptions)},

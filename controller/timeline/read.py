@@ -19,17 +19,19 @@ from controller.timeline.filer_panels import (
     block_panels,
     emulated_panels,
     read_share_panel,
+    space_panels,
     wire_panels,
 )
 from controller.timeline.labels import BEGIN_SECONDS, labels_of
 from controller.timeline.limits import limit_of
 from controller.timeline.machine_panels import database_panels, queue_panel, worker_panels
 from controller.timeline.model import Limit, Panel, Timeline
+from controller.timeline.pauses import pauses_of
 from controller.timeline.readings import Found, JobAt, read_all
 from controller.timeline.recent import read_recent
 from controller.timeline.standing import Standing, progress_of, read_standing, spans_of
 from controller.timeline.work_panels import Work, work_panels
-from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, WIRE, WORKER
+from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
 from sql import jobs as ledger_jobs
 from sql.jobs import JobProgress
 from sql.queries import QUERIES
@@ -72,6 +74,7 @@ def _read(jobs: Sequence[JobAt], since: float | None, points: int) -> Timeline:
         now_s=now - started,
         step_s=float(axis.step),
         phases=spans_of(standings, started),
+        pauses=pauses_of(standings, started),
         t=axis.t,
         panels=list(_panels(found, standings)),
         exceptions=_added(s.exceptions for s in standings),
@@ -115,10 +118,11 @@ def _panels(found: Found, standings: Sequence[Standing]) -> Iterator[Panel]:
     yield from call_panels(axis, found.calls, ops)
     yield items
     yield from database_panels(axis, found.of(DATABASE))
-    yield queue_panel(axis, found.queue)
+    yield queue_panel(axis, found.queue, [standing.stops for standing in standings])
     yield from worker_panels(axis, found.of(WORKER))
     yield from wire_panels(axis, found.of(WIRE))
     yield from block_panels(axis, found.of(BLOCK))
+    yield from space_panels(axis, found.of(SPACE))
     yield from array_panels(axis, found.of(ARRAY))
     yield from emulated_panels(axis, found.of(EMULATED))
     share = read_share_panel(axis, found.of(WIRE), read_bytes(axis, found.calls))

@@ -12,12 +12,13 @@ from sqlalchemy import Connection
 from controller.timeline.axis import Axis
 from controller.timeline.counters import Counter
 from monitoring.aggregate import CallSum
-from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, WIRE, WORKER
+from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
 from sql.queries import QUERIES
 
-_OF_HOSTS = (WORKER, WIRE, BLOCK)  # every database has them: one is asked
+_OF_HOSTS = (WORKER, WIRE, BLOCK, SPACE)  # every database has them: one is asked
 _GAUGES = (EMULATED,)  # no counters: every reading is needed
 _BEFORE_SECONDS = 15  # before the first bucket: readings to grow from, and what "now" looks back over
+_QUEUE_BEFORE_SECONDS = 60  # the same for the queue, which may be looked at seldom
 _AFTER_SECONDS = 3  # after the end of a job: its last state is observed within that
 
 Values = Mapping[str, Any]
@@ -65,7 +66,8 @@ def read_all(jobs: Sequence[JobAt], axis: Axis, witness: int = 0) -> Found:
     for place, (conn, job) in enumerate(jobs):
         parts.append(_calls(conn, job, axis, merge=len(jobs) > 1))
         where = {"job": job, "step": axis.step}
-        found.queue.append(list(QUERIES["timeline_queue"].run(conn, **where, low=low - low % axis.step)))
+        queue_low = low - low % axis.step - _QUEUE_BEFORE_SECONDS
+        found.queue.append(list(QUERIES["timeline_queue"].run(conn, **where, low=queue_low)))
         progress = QUERIES["timeline_progress"].run(conn, **where, low=low - _BEFORE_SECONDS)
         found.progress.append([(row.second, row.values) for row in progress])
         _arrays(conn, job, found)

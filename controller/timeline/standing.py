@@ -30,6 +30,12 @@ class Standing:
     phases: Sequence[Any]  # phase, started, finished
     exceptions: Mapping[str, int]  # by code
     calls: Mapping[int, tuple[int, int]]  # op → calls, nanoseconds in them
+    pauses: Sequence[Any] = ()  # state, reason, started, finished
+
+    @property
+    def stops(self) -> list[tuple[float, float]]:
+        """When it stood still, from and to."""
+        return [(row.started, self.now if row.finished is None else row.finished) for row in self.pauses]
 
     @property
     def running(self) -> bool:
@@ -53,6 +59,7 @@ def read_standing(conn: Connection, identity: uuid.UUID) -> Standing:
         phases=QUERIES["timeline_phases"].run(conn, job=identity).all(),
         exceptions=codes,
         calls={row.op: (row.calls, row.total_ns) for row in totals},
+        pauses=QUERIES["timeline_pauses"].run(conn, job=identity).all(),
     )
 
 

@@ -123,4 +123,10 @@ RECORDS = (
         unit="bytes",
         queries=(Query("min by (host, device) (edbench_space_free_bytes)", "{{host}} {{device}}"),),
     ),
+    Panel(
+        title="Inodes free",
+        unit="short",
+        note="0 where the file system has no table of them.",
+        queries=(Query("min by (host, device) (edbench_space_free_inodes)", "{{host}} {{device}}"),),
+    ),
 )

@@ -11,9 +11,14 @@ UPDATE job SET state = %(state)s, reason = NULL WHERE id = %(job)s;
 
 -- name: stop_job
 -- Paused or suspended: the clocks stand still from now on.
-UPDATE job
-SET state = %(state)s, reason = %(reason)s, stopped_at = coalesce(stopped_at, clock_timestamp())
-WHERE id = %(job)s;
+WITH stopped AS (
+    UPDATE job
+    SET state = %(state)s, reason = %(reason)s, stopped_at = coalesce(stopped_at, clock_timestamp())
+    WHERE id = %(job)s
+    RETURNING id, state, reason, stopped_at, first_claim_at
+)
+INSERT INTO job_pause (job, state, reason, started_at)
+SELECT id, state, reason, stopped_at FROM stopped WHERE first_claim_at IS NOT NULL;
 
 -- name: resume_job
 -- Running again; the time it stood still is taken off its elapsed and that of the phase it stood in. Time before
@@ -25,6 +30,8 @@ WITH pause AS (
 ), of_phase AS (
     UPDATE job_phase p SET stopped_seconds = p.stopped_seconds + pause.seconds
     FROM pause WHERE p.job = pause.id AND p.phase = pause.phase AND p.finished_at IS NULL
+), noted AS (
+    UPDATE job_pause p SET finished_at = pause.now FROM pause WHERE p.job = pause.id AND p.finished_at IS NULL
 )
 UPDATE job
 SET state = 'running', reason = NULL, stopped_at = NULL,
@@ -33,6 +40,9 @@ FROM pause WHERE job.id = pause.id;
 
 -- name: end_job
 -- A final state; the clocks end here, and a pause that lasted until now is taken off.
+WITH noted AS (
+    UPDATE job_pause SET finished_at = clock_timestamp() WHERE job = %(job)s AND finished_at IS NULL
+)
 UPDATE job
 SET state = %(state)s, reason = NULL, finished_at = clock_timestamp(), stopped_at = NULL,
     stopped_seconds = stopped_seconds + CASE WHEN first_claim_at IS NULL THEN 0

@@ -53,18 +53,19 @@ WITH seen (second, kind, source, job, "values") AS (
 SELECT "values" FROM seen;
 
 -- name: observe_progress
--- What these jobs have done so far: sums over their tasks, and of the present phase what is known of its end.
-WITH seen (second, kind, source, job, "values") AS (
+-- What these jobs have done so far: sums over their tasks, and of the present phase what is known of its end; with the
+-- number of rows that were counted for it.
+WITH seen (second, kind, source, job, "values", counted) AS (
     SELECT floor(extract(epoch FROM clock_timestamp()))::bigint, 'progress', %(database)s, j.id, jsonb_build_object(
         'phase', j.phase, 'items', t.items, 'items_indexed', t.items_indexed, 'raw_bytes', t.raw_bytes,
         'discovered_bytes', t.discovered_bytes, 'indexed_bytes', t.indexed_bytes, 'index_bytes', t.index_bytes,
         'open', t.open, 'done', t.done, 'weight_open', t.weight_open, 'weight_done', t.weight_done,
-        'containers', (SELECT count(*) FROM container_count c WHERE c.job = j.id),
-        'exceptions', (SELECT count(*) FROM exception e WHERE e.job = j.id),
+        'containers', n.containers, 'exceptions', n.exceptions,
         'elapsed_s', coalesce(round(greatest(0, extract(epoch FROM
             coalesce(j.finished_at, j.stopped_at, clock_timestamp()) - j.first_claim_at) - j.stopped_seconds::numeric), 3), 0),
         'phase_s', coalesce(round(greatest(0, extract(epoch FROM
-            coalesce(h.finished_at, j.stopped_at, clock_timestamp()) - h.started_at) - h.stopped_seconds::numeric), 3), 0))
+            coalesce(h.finished_at, j.stopped_at, clock_timestamp()) - h.started_at) - h.stopped_seconds::numeric), 3), 0)),
+        t.tasks + n.containers + n.exceptions
     FROM job j
     LEFT JOIN job_phase h ON h.job = j.id AND h.phase = j.phase
     CROSS JOIN LATERAL (
@@ -78,16 +79,21 @@ WITH seen (second, kind, source, job, "values") AS (
             count(*) FILTER (WHERE phase = j.phase AND state <> 'done') AS open,
             count(*) FILTER (WHERE phase = j.phase AND state = 'done') AS done,
             coalesce(sum(weight) FILTER (WHERE phase = j.phase AND state <> 'done'), 0)::bigint AS weight_open,
-            coalesce(sum(weight) FILTER (WHERE phase = j.phase AND state = 'done'), 0)::bigint AS weight_done
+            coalesce(sum(weight) FILTER (WHERE phase = j.phase AND state = 'done'), 0)::bigint AS weight_done,
+            count(*) AS tasks
         FROM task WHERE job = j.id
     ) AS t
+    CROSS JOIN LATERAL (
+        SELECT (SELECT count(*) FROM container_count c WHERE c.job = j.id) AS containers,
+            (SELECT count(*) FROM exception e WHERE e.job = j.id) AS exceptions
+    ) AS n
     WHERE j.id = ANY(%(jobs)s::uuid[])
 ), stored AS (
     INSERT INTO observation (second, kind, source, job, "values")
-    SELECT * FROM seen
+    SELECT second, kind, source, job, "values" FROM seen
     ON CONFLICT DO NOTHING
 )
-SELECT "values" FROM seen;
+SELECT counted FROM seen;
 
 -- name: observe_database
 -- This database's own counters, its slots' sessions that are in a statement and those of them that wait, and every

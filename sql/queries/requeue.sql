@@ -45,7 +45,9 @@ VALUES (%(job)s, %(phase)s, 'done', 0, jsonb_build_object('requeued', %(requeued
 -- name: requeue_job
 -- Paused since it ended, in the phase that it is to go on with; the time in between is taken off when it is resumed.
 WITH ended AS (
-    SELECT id, finished_at FROM job WHERE id = %(job)s
+    SELECT id, state, finished_at FROM job WHERE id = %(job)s
+), noted AS (
+    INSERT INTO job_pause (job, state, started_at) SELECT id, state, finished_at FROM ended
 ), of_phase AS (
     UPDATE job_phase p
     SET stopped_seconds = p.stopped_seconds + extract(epoch FROM ended.finished_at - p.finished_at)::float8,

@@ -11,6 +11,11 @@ FROM job WHERE id = %(job)s;
 SELECT phase, extract(epoch FROM started_at)::float8 AS started, extract(epoch FROM finished_at)::float8 AS finished
 FROM job_phase WHERE job = %(job)s ORDER BY started_at;
 
+-- name: timeline_pauses
+-- When it stood still since its first claim, as what and why.
+SELECT state, reason, extract(epoch FROM started_at)::float8 AS started, extract(epoch FROM finished_at)::float8 AS finished
+FROM job_pause WHERE job = %(job)s ORDER BY started_at;
+
 -- name: timeline_calls
 -- Its calls by steps of one length, without histograms.
 SELECT second, op, calls, bytes, errors, total_ns, max_ns, p50_ns, p95_ns, p99_ns

@@ -124,7 +124,10 @@ def test_the_run_page_has_every_panel_its_figures_and_what_to_know_before(
     site: str, watched: Watched, page: Page
 ) -> None:
     page.goto(site + watched.path)
-    for panel in ("gb_per_hour", "calls", "items", "exceptions", "database_rows", "queue", "slots", "worker_cpu"):
+    for panel in (
+        *("gb_per_hour", "calls", "latency_read", "items", "exceptions", "database_rows", "database_commits", "queue"),
+        *("slots", "worker_cpu", "run_queue", "space_1", "emulated_1"),
+    ):
         expect(page.locator(f"[data-panel={panel}] canvas")).to_be_visible()
     expect(page.locator("#labels")).to_contain_text("EMULATED FILER nas-10g")
     expect(page.locator("[data-figure=items] .beside")).to_have_text("611 items")
@@ -184,14 +187,25 @@ def test_what_was_read_over_the_wire_stands_by_phase(site: str, watched: Watched
     )
 
 
-def test_a_job_is_cancelled_and_deleted_once_asked_about(site: str, page: Page) -> None:
+def test_a_job_is_paused_resumed_cancelled_and_deleted(site: str, page: Page) -> None:
+    """Its pauses are on the time axis, after a reload too; what cannot be undone is asked about."""
     corpus = page.request.get(f"{site}/api/v1/corpora").json()["corpora"][0]["id"]
     wish = {"corpus": corpus, "workers": 1, "slots": 1, "filer": "nas-1g"}
     job = page.request.post(f"{site}/api/v1/jobs", data=wish).json()["id"]
     page.goto(f"{site}/jobs/{job}")
+    expect(page.locator("#phases li").first).to_contain_text("walk")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#state")).to_have_text("paused")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#state")).to_have_text("running")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#state")).to_have_text("paused")
+    page.reload()
+    ended, lasting = r"^paused \d+:[\d.]+ – \d+:[\d.]+$", r"^paused \d+:[\d.]+ – $"
+    expect(page.locator("#pauses li")).to_have_text([re.compile(ended), re.compile(lasting)])
     page.get_by_role("button", name="Cancel job").click()
     page.get_by_role("dialog").get_by_role("button", name="Keep it").click()
-    expect(page.locator("#state")).to_have_text("running")
+    expect(page.locator("#state")).to_have_text("paused")
     page.get_by_role("button", name="Cancel job").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel job").click()
     expect(page.locator("#state")).to_have_text("cancelled")

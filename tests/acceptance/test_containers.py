@@ -7,6 +7,8 @@ import os
 import shutil
 import signal
 import subprocess
+import urllib.error
+import urllib.parse
 import urllib.request
 import uuid
 from collections.abc import Iterator
@@ -270,6 +272,48 @@ def test_commands_run_in_the_controller_too(system: System) -> None:
     out = system.compose(*line).stdout
     assert "adds up" in out
     assert "differences" not in system.compose("exec", "-T", "controller", "edbench", "verify", "last").stdout
+
+
+def test_the_controller_serves_the_page_to_whoever_has_the_token(system: System) -> None:
+    """Without it the form and nothing else; with it a job is created, runs on the worker containers, and is shown."""
+    project = Project(system.env)
+    try:
+        host, port = address_of(project.one("controller"), 8080)
+    finally:
+        project.close()
+    token = next(
+        line.partition("=")[2].strip("'")
+        for line in system.env_file.read_text().splitlines()
+        if line.startswith("EDBENCH_TOKEN=")
+    )
+
+    def ask(path: str, body: dict[str, Any] | None = None, *, bearer: str = token) -> tuple[int, str, str]:
+        """Status, address in the end, and what came."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
+        request = urllib.request.Request(f"http://{host}:{port}{path}", data, headers)
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, answer.url, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, str(error.url), error.read().decode()
+
+    for wrong in ("", token[:-1] + ("a" if token[-1] != "a" else "b")):
+        assert ask("/api/v1/jobs", bearer=wrong)[0] == 401
+        status, address, form = ask("/jobs/last", bearer=wrong)
+        assert (status, urllib.parse.urlsplit(address).path) == (200, "/login")
+        assert 'name="token"' in form
+    corpus = next(c["id"] for c in json.loads(ask("/api/v1/corpora")[2])["corpora"] if c["name"] == "c")
+    assert ask("/api/v1/jobs", {"corpus": corpus, "workers": 2})[0] == 422, "workers are the containers' here"
+    assert ask("/api/v1/jobs", {"corpus": corpus, "filer": "titan"})[0] == 422, "and emulate no filer"
+    status, _, created = ask("/api/v1/jobs", {"corpus": corpus, "name": "over the page"})
+    assert status == 201, created
+    job = json.loads(created)["id"]
+    until(lambda: json.loads(ask(f"/api/v1/jobs/{job}")[2])["state"] == "completed_with_exceptions", "it is done")
+    assert "over the page" in ask(f"/jobs/{job}")[2]
+    panels = {panel["id"]: panel for panel in json.loads(ask(f"/api/v1/jobs/{job}/timeline")[2])["panels"]}
+    assert {"calls", "queue", "database_rows", "space_1"} <= panels.keys()
+    assert any(any(series["values"]) for series in panels["slots"]["series"])
 
 
 def test_containers_hold_no_more_than_they_need(system: System) -> None:

@@ -6,9 +6,12 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import IO
 
 import pytest
 from installation import Bench
@@ -42,20 +45,33 @@ def launched() -> Iterator[Browser]:
 
 @contextmanager
 def serving(bench: Bench, *options: str) -> Iterator[str]:
-    """`edbench serve` on a free port; its address. Ended with Ctrl-C as its user would."""
+    """`edbench serve` on a free port; its address. Ended with Ctrl-C as its user would.
+
+    What it logs stands under "Captured stderr" of the test that it was logged in, should that fail.
+    """
     process = bench.start("serve", "--port", "0", *options)
     try:
         assert process.stdout is not None
+        assert process.stderr is not None
         address = process.stdout.readline().strip()
         assert address.startswith("http://"), bench.end(process, None)
+        log = threading.Thread(target=_pass_on, args=(process.stderr,), daemon=True)
+        log.start()
         yield address.rstrip("/")
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.communicate(timeout=60)
+            process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
+    log.join()
+
+
+def _pass_on(log: IO[str]) -> None:
+    """Line by line to the standard error of the moment, which pytest exchanges for each test."""
+    for line in log:
+        print(f"server: {line}", end="", file=sys.stderr, flush=True)
 
 
 @dataclass

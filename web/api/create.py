@@ -70,6 +70,11 @@ def _settings(context: WebContext, wish: NewJob) -> Settings:
     profiles = {"none", *profile_names()}
     if wish.filer is not None and wish.filer not in profiles:  # a file's path is for the command line only
         wrong["filer"] = f"it can be {', '.join(sorted(profiles))}"
+    elif not context.embedded and wish.filer not in (None, context.settings.filer):
+        wrong["filer"] = (
+            f"the workers are run by others here, with {context.settings.filer}; start them with another EDBENCH_FILER,"
+            " or the job with edbench discover --filer"
+        )
     if wrong:
         raise FieldErrors(wrong)
     filer = context.settings.filer if wish.filer is None else filer_source(wish.filer)

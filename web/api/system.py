@@ -70,11 +70,15 @@ def choices(context: Context) -> Choices:
         creating=context.runner.creating,
         index_engines=list(INDEX_ENGINES),
         index_engine=settings.index_engine,
-        filers=["none", *(name for name in profile_names() if name != "none")],
+        filers=_filers() if context.embedded else [settings.filer],
         filer=settings.filer,
         fsync=[policy.value for policy in FsyncPolicy],
         layouts=[layout.value for layout in Layout],
     )
+
+
+def _filers() -> list[str]:
+    return ["none", *(name for name in profile_names() if name != "none")]
 
 
 def _living(context: WebContext) -> tuple[int, int]:

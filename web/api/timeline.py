@@ -31,8 +31,8 @@ def timeline(
     since: Since = None,
     points: Annotated[int, Query(ge=10, le=5_000, description="At most so many on the axis.")] = POINTS,
 ) -> dict[str, Any]:
-    """Rates, latencies, depths and counters over time on one axis, downsampled to `points`, with phases, progress
-    and what limits the run now."""
+    """Rates, latencies, depths and counters over time on one axis, downsampled to `points`, with phases, pauses,
+    progress and what limits the run now."""
     return read_timeline(jobs_of(found), since=since, points=points).to_json()
 
 

@@ -17,7 +17,7 @@ from controller.databases import JobHandle, find_job, open_databases
 from controller.timeline.read import read_timeline
 from core.records import JobOptions, Phase
 from monitoring.steps import STEPS
-from sql import jobs, models
+from sql import jobs, models, states
 from sql.session import Database
 
 pytestmark = pytest.mark.services
@@ -70,6 +70,7 @@ def test_the_timeline_adds_up_to_the_job(handle: JobHandle) -> None:
     json.dumps(found, allow_nan=False)
     assert found["job"] == str(handle.id)
     assert [span["phase"] for span in found["phases"]] == [phase.value for phase in Phase]
+    assert found["pauses"] == []
     assert found["totals"]["items"] == counts.items
     assert found["totals"]["calls"] == value(handle, "SELECT sum(calls) FROM call_second WHERE job = %(job)s")
     assert sum(found["exceptions"]["by_code"].values()) == sum(row.exceptions for row in counts.exceptions)
@@ -79,7 +80,7 @@ def test_the_timeline_adds_up_to_the_job(handle: JobHandle) -> None:
     calls = series(found, "calls")
     assert sum(sum(v or 0 for v in values) for values in calls.values()) == pytest.approx(found["totals"]["calls"])
     assert sum(v or 0 for v in series(found, "items")["items"]) == pytest.approx(counts.items, abs=0.01)
-    assert {f"latency_{op}" for op in calls} <= {panel["id"] for panel in found["panels"]}
+    assert {f"latency_{op}" for op in calls} | {"space_1"} <= {panel["id"] for panel in found["panels"]}
     since = series(found, "gb_per_hour")["discovered_since_start"]
     assert since[-1] is not None
     assert since[-1] > 0
@@ -171,6 +172,28 @@ def test_a_running_job_says_what_limits_it_and_when_it_may_end(running: JobHandl
     assert series(found, "queue")["pending"][-1] == 7
     assert series(found, "gb_per_hour")["raw_now"][-1] == pytest.approx(0.0036)
     assert found["labels"] == []
+
+
+def test_pauses_stand_on_the_axis_and_survive_a_reload(running: JobHandle) -> None:
+    """Each with what the job was meanwhile; the one that lasts has no end, and the axis ends where it begins."""
+    job = running.id
+    with running.database.transaction() as conn:
+        jobs.request_pause(conn, job)
+        conn.exec_driver_sql(
+            "UPDATE job_pause SET started_at = started_at - interval '12 seconds'; "
+            "UPDATE job SET stopped_at = stopped_at - interval '12 seconds'"
+        )
+        jobs.request_resume(conn, job)
+    ended = {"state": "paused", "reason": None, "start_s": pytest.approx(18, abs=1), "end_s": pytest.approx(30, abs=1)}
+    assert read_timeline([running]).to_json()["pauses"] == [ended]
+    with running.database.transaction() as conn:
+        states.suspend(conn, job, "no space left")
+    found = read_timeline([running]).to_json()
+    assert found["pauses"][0] == ended
+    last = found["pauses"][1]
+    assert (last["state"], last["reason"], last["end_s"]) == ("suspended", "no space left", None)
+    assert last["start_s"] == pytest.approx(found["now_s"], abs=0.01)
+    assert read_timeline([running], since=last["start_s"]).to_json()["pauses"] == found["pauses"]
 
 
 def test_a_job_that_nobody_has_claimed_is_an_empty_timeline(running: JobHandle) -> None:

@@ -86,24 +86,40 @@ def test_a_fault_is_told_once_and_raises_nothing(database: Database, caplog: pyt
     assert len(caplog.records) == 2
 
 
-def test_what_takes_long_is_done_less_often(
-    database: Database, create_job: Callable[..., uuid.UUID], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("counted", "takes", "most", "least"),
+    [
+        (600_000, 0.2, 5, 4),  # a bounded share of a processor
+        (100, 0.3, 40, 40),  # few rows, on a machine that is busy: every second all the same
+        (100, 5.0, 3, 2),  # few rows, but the server is slow: it is left alone meanwhile
+    ],
+)
+def test_what_has_much_to_count_is_done_less_often(
+    database: Database, counted: int, takes: float, most: int, least: int
 ) -> None:
-    """Counting a million tasks takes a bounded share of a processor, and the end of a job is seen all the same."""
-    create_job(1)
+    """And the end of a job is seen all the same."""
     now = [100.0]
     looks: list[float] = []
 
-    def slow(_conn: object, _jobs: object) -> None:
+    def look(_conn: object, _jobs: object) -> int:
         looks.append(now[0])
-        now[0] += 0.5
+        now[0] += takes
+        return counted
 
-    monkeypatch.setattr("queue_manager.observer.time.monotonic", lambda: now[0])
-    paced = Paced(slow)
+    paced = Paced(look, lambda: now[0])
     with database.transaction() as conn:
-        for _ in range(40):
+        for second in range(40):
+            now[0] = max(now[0], 100.0 + second)
             paced.look(conn, [], anyway=False)
-            now[0] += 1.0
-        assert len(looks) <= 3
+        assert least <= len(looks) <= most
         paced.look(conn, [], anyway=True)
-    assert looks[-1] == now[0] - 0.5
+    assert looks[-1] == now[0] - takes
+
+
+def test_a_look_tells_how_many_rows_it_counted(database: Database, create_job: Callable[..., uuid.UUID]) -> None:
+    """Its pace goes by that."""
+    job = create_job(7)
+    observer = Observer(database, DatabaseNumbers())
+    with database.transaction() as conn:
+        assert observer._observe_queue(conn, [job]) == 7
+        assert observer._observe_progress(conn, [job]) == 7

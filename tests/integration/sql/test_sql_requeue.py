@@ -74,6 +74,8 @@ def test_mended_files_leave_no_trace_of_their_failure(task_bench: TaskBench, sin
     before = bench.value("SELECT stopped_at < clock_timestamp() FROM job")
     assert before
     assert _resume(bench) == "completed"
+    (gap,) = bench.rows("SELECT state, finished_at > started_at FROM job_pause")
+    assert tuple(gap) == ("completed_with_exceptions", True)
     sums = _sums(bench)
     assert sums["exceptions"] == 0
     assert (sums["items"], sums["items_indexed"], sums["containers"]) == (8, 8, 3)

@@ -22,6 +22,7 @@ def _age(hands: Any, seconds: float) -> None:
     for table, columns in {
         "job": ("created_at", "first_claim_at", "finished_at", "stopped_at"),
         "job_phase": ("started_at", "finished_at"),
+        "job_pause": ("started_at", "finished_at"),
     }.items():
         moved = ", ".join(f"{c} = {c} - make_interval(secs => {seconds})" for c in columns)
         hands.run(f"UPDATE {table} SET {moved}")
@@ -127,6 +128,32 @@ def test_elapsed_leaves_out_pauses(hands: Any) -> None:
     _age(hands, 500)
     assert _do(hands, jobs.elapsed, job) == pytest.approx(18, abs=2)
     assert _do(hands, jobs.phase_elapsed, job)[Phase.WALK] == pytest.approx(15, abs=2)
+
+
+def test_every_pause_is_known_afterwards(hands: Any) -> None:
+    """Promise: when it stood still since its first claim, as what and why, and that adds up to what is taken off its
+    elapsed; a pause that lasts is known too, and one that a cancellation ends has an end."""
+    job = hands.create(2)
+    _do(hands, states.request_pause, job)  # before the first claim: not on its axis
+    _do(hands, states.request_resume, job)
+    hands.finish(hands.take(job))
+    _do(hands, states.request_pause, job)
+    _age(hands, 100)
+    _do(hands, states.request_resume, job)
+    _age(hands, 10)
+    _do(hands, states.suspend, job, "filer gone")
+    pauses = (
+        "SELECT state, reason, extract(epoch FROM finished_at - started_at)::float8 FROM job_pause ORDER BY started_at"
+    )
+    assert [tuple(row) for row in hands.rows(pauses)] == [
+        ("paused", None, pytest.approx(100, abs=2)),
+        ("suspended", "filer gone", None),
+    ]
+    _age(hands, 7)
+    _do(hands, states.request_cancel, job)
+    seconds = [row[2] for row in hands.rows(pauses)]
+    assert seconds[1] == pytest.approx(7, abs=2)
+    assert sum(seconds) == pytest.approx(hands.value("SELECT stopped_seconds FROM job"), abs=0.1)
 
 
 def test_a_pause_before_the_first_claim_is_not_taken_off(hands: Any) -> None:

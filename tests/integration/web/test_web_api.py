@@ -36,7 +36,7 @@ def test_the_server_says_how_it_is(site: Any) -> None:
     assert _get(site, f"{API}/version")["api"] == "v1"
     choices = _get(site, f"{API}/choices")
     assert choices["index_engines"] == ["tantivy", "whoosh"]
-    assert "titan" in choices["filers"]
+    assert choices["filers"] == ["none"], "the workers are others' here, and emulate none"
 
 
 def test_the_list_and_the_job_agree(site: Any, truth: list[dict[str, Any]]) -> None:
@@ -183,6 +183,15 @@ def test_the_timeline_of_a_finished_job_and_its_end_as_an_event(site: Any) -> No
     events = [block.split("\n") for block in text.strip().split("\n\n")]
     assert [lines[0] for lines in events] == ["event: timeline", "event: job", "event: end"]
     assert json.loads(events[2][1].removeprefix("data: ")) == {"state": "completed_with_exceptions"}
+
+
+def test_a_filer_that_others_workers_do_not_emulate_is_refused_at_its_field(site: Any, make_site: Any) -> None:
+    """They would suspend the job; where workers are started here, any profile can be chosen."""
+    corpus = _get(site, f"{API}/corpora")["corpora"][0]["id"]
+    refused = site.client.post(f"{API}/jobs", json={"corpus": corpus, "filer": "titan"})
+    assert refused.status_code == 422
+    assert "EDBENCH_FILER" in refused.json()["errors"]["filer"]
+    assert "titan" in _get(make_site(embedded=True), f"{API}/choices")["filers"]
 
 
 @pytest.mark.parametrize("path", ["zzzz", "0" * 32, "..%2F..%2Fetc%2Fpasswd", "%00"])

@@ -33,6 +33,8 @@ def verdict(phase_s: float | None = 30.0, *, running: bool = True, **figures: fl
         ({"cpu_share": 0.97, "run_queue_s": 4.4}, "workers", "97% CPU, 22% of call time spent waiting for a core"),
         ({"cpu_share": 0.8, "run_queue_s": 6.0}, "workers", "80% CPU"),
         ({"cpu_share": 0.5, "run_queue_s": 30.0, "call_s": 40.0}, "workers", "50% CPU, 75% of call time"),
+        # Hardly a call is made: of their time nothing can be said.
+        ({"cpu_share": 0.3, "run_queue_s": 39.0, "call_s": 1.0}, "workers", "30% CPU, 50% of busy slot time"),
         ({"cpu_share": 0.3, "call_s": 60.0}, "storage", "77% of busy slot time is spent in storage calls, at 30% CPU"),
         ({"cpu_share": 0.3, "database_s": 60.0}, "databases", "77% of busy slot time is spent in transactions"),
         ({"busy_s": 30.0}, "queue", "62% of slot time idle while 40 tasks are pending"),

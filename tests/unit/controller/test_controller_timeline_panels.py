@@ -13,6 +13,7 @@ from controller.timeline.filer_panels import (
     block_panels,
     emulated_panels,
     read_share_panel,
+    space_panels,
     wire_panels,
 )
 from controller.timeline.labels import labels_of
@@ -66,6 +67,20 @@ def test_block_devices_arrays_and_stations() -> None:
     assert lines(queue) == {"depth": [1.5] * 6}
     (array,) = array_panels(AXIS, {"netapp": [(101, {"iops": 10}), (103, {"iops": 30, "note": "x"})]})
     assert lines(array)["iops"] == [None, 10.0, None, 30.0, None, None]
+
+
+def test_space_and_inodes_of_a_file_system() -> None:
+    """What is free and what is not, in one stack; no inodes where the file system has no table of them."""
+    ext4 = {"bytes": 100, "bytes_free": 40, "inodes": 9, "inodes_free": 8}
+    whole = [("boot:sda", [(101, ext4), (103, ext4 | {"bytes_free": 30})]), ("boot:nas", [(101, ext4 | {"inodes": 0})])]
+    space, inodes, other = space_panels(AXIS, dict(whole))
+    assert (space.id, space.kind, space.unit) == ("space_1", "stacked", "B")
+    assert lines(space) == {
+        "used": [None, 60.0, 60.0, 70.0, 70.0, 70.0],  # a second that was missed is no hole
+        "free": [None, 40.0, 40.0, 30.0, 30.0, 30.0],
+    }
+    assert (inodes.id, lines(inodes)["used"][1]) == ("space_1_inodes", 1.0)
+    assert (other.id, other.title) == ("space_2", "Space of boot:nas")
 
 
 def test_stations_of_an_emulated_filer() -> None:

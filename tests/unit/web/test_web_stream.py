@@ -157,6 +157,23 @@ def test_a_job_at_rest_is_not_told_again_and_again() -> None:
     _run(scene())
 
 
+def test_a_listener_that_leaves_as_an_event_comes_has_left() -> None:
+    """Its end is not lost over the event, or its reader would go on for nobody."""
+
+    async def scene() -> None:
+        for turns in range(5):  # of the loop, that the event has been on its way to the reader
+            listener = Listener()
+            reading = asyncio.create_task(anext(listener.texts()))
+            await asyncio.sleep(0.01)
+            listener._put("event")
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            if reading.cancel():
+                assert isinstance((await asyncio.gather(reading, return_exceptions=True))[0], asyncio.CancelledError)
+
+    _run(scene())
+
+
 def test_a_listener_that_does_not_read_is_sent_away() -> None:
     """Its events do not pile up; it connects again and gets the whole."""
 

@@ -86,7 +86,10 @@ class NewJob(Model):
     layout: Layout = Layout.SHARED
     index_engine: str | None = Field(None, max_length=20, description="tantivy or whoosh; default: the server's.")
     filer: str | None = Field(
-        None, max_length=50, description="An emulated filer's profile, or none; default: the server's."
+        None,
+        max_length=50,
+        description="An emulated filer's profile, or none; default and, where it does not start the workers, the"
+        " only one: the server's.",
     )
 
 

@@ -49,7 +49,7 @@ class Choices(Model):
     room: int = Field(description="Slots, over all workers, that can be started beside what runs.")
     index_engines: list[str]
     index_engine: str
-    filers: list[str]
+    filers: list[str] = Field(description="Where the server does not start the workers, what those emulate.")
     filer: str
     fsync: list[str]
     layouts: list[str]

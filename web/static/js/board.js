@@ -2,14 +2,16 @@
 
 import { make } from "./api.js";
 import { Chart } from "./chart.js";
+import { over } from "./figures.js";
 import { clock } from "./format.js";
+import { stretches } from "./pauses.js";
 
 const SECTIONS = [
   ["Throughput", /^(gb_per_hour|items|exceptions)$/],
   ["Storage calls", /^(calls|latency_.*)$/],
   ["Databases and queue", /^(database_.*|queue)$/],
   ["Workers", /^(slots|worker_.*|run_queue)$/],
-  ["Wire, block devices, array", /^(wire|block|space|array|emulated)_/],
+  ["Wire, block devices, space, array", /^(wire|block|space|array|emulated)_/],
   ["Other", /./],
 ];
 const LATENCY = "latency_";
@@ -103,8 +105,10 @@ export class Board {
     return this.window ? [Math.max(0, end - this.window), end] : [0, end];
   }
 
-  phases() {
-    return { phases: this.timeline?.data.phases ?? [], now: this.timeline?.data.now_s ?? 0 };
+  /** Phases and pauses as they are known now. */
+  spans() {
+    const { phases = [], pauses = [], now_s: now = 0, state = "" } = this.timeline?.data ?? {};
+    return { phases, pauses, now, over: over(state) };
   }
 
   /** A chart was zoomed: all follow. Nulls show everything again. */
@@ -123,25 +127,33 @@ export class Board {
     const end = this.timeline.data.now_s;
     const fitting = WINDOWS.filter(([seconds]) => seconds < end);
     const choices = [[null, "whole run"], ...fitting];
+    const between = stretches(this.spans());
     const said = this.zoom ? `${clock(this.zoom[0], 0.1)} to ${clock(this.zoom[1], 0.1)} since the first claim` : "";
-    const state = JSON.stringify([choices, said, this.window]);
+    const state = JSON.stringify([choices, between, said, this.window]);
     if (this.buttons.dataset.state === state) return;
     this.buttons.dataset.state = state;
     this.buttons.replaceChildren(
       make("span", { className: "faint" }, "Time shown:"),
-      ...choices.map(([seconds, label]) => this.button(seconds, label)),
+      ...choices.map(([seconds, label]) => this.button(label, !this.zoom && this.window === seconds, () => this.showLast(seconds))),
+      ...between.map(([from, to]) => {
+        const shown = this.zoom?.[0] === from && this.zoom[1] === to;
+        return this.button(`${clock(from)} – ${clock(to)}`, shown, () => this.zoomed(from, to));
+      }),
       make("span", { className: "faint" }, said || "drag in a chart to zoom all of them, double click for the whole run"),
     );
   }
 
-  button(seconds, label) {
+  /** So many seconds up to now; null is the whole run. */
+  showLast(seconds) {
+    this.zoom = null;
+    this.window = seconds;
+    this.redraw();
+  }
+
+  button(label, pressed, act) {
     const button = make("button", { type: "button" }, label);
-    button.setAttribute("aria-pressed", String(!this.zoom && this.window === seconds));
-    button.addEventListener("click", () => {
-      this.zoom = null;
-      this.window = seconds;
-      this.redraw();
-    });
+    button.setAttribute("aria-pressed", String(pressed));
+    button.addEventListener("click", act);
     return button;
   }
 }

@@ -4,6 +4,7 @@ import { make } from "./api.js";
 import { areaFill, css, lookOf } from "./colours.js";
 import { clock, trimmed, writer } from "./format.js";
 import { Keys, lastOf } from "./keys.js";
+import { pausesPlugin } from "./pauses.js";
 import { ROOM, phasesPlugin } from "./phases.js";
 
 const HEIGHT = 200;
@@ -12,7 +13,7 @@ const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800,
 const SYNC = "run";
 
 export class Chart {
-  /** `run` has {range(), zoomed(min, max), phases()}: what all charts of the page share. */
+  /** `run` has {range(), zoomed(min, max), spans()}: what all charts of the page share. */
   constructor(panel, run) {
     this.run = run;
     this.plot = make("div", { className: "plot" });
@@ -119,7 +120,7 @@ export class Chart {
         this.axis({ values: (_u, splits) => splits.map((v) => (v == null ? "" : this.ticks(v))), size: 52 })],
       series: [{}, ...series.map((_one, index) => this.seriesOptions(index, stacked))],
       bands: stacked ? series.slice(1).map((_one, index) => ({ series: [index + 2, index + 1] })) : [],
-      plugins: [phasesPlugin(() => this.run.phases())],
+      plugins: [phasesPlugin(() => this.run.spans()), pausesPlugin(() => this.run.spans())],
       hooks: {
         setCursor: [(u) => this.keys.values(this.panel, this.write, u.cursor.idx)],
         setSelect: [(u) => this.selected(u)],

@@ -19,6 +19,7 @@ export function lookOf(panel, index) {
     const now = panel.series.findIndex((series) => series.id === `${since[1]}_now`);
     return look(now < 0 ? index : now, 1);
   }
+  if (id === "free") return look(PALETTE - 1, 0); // beside what is used: empty, not another thing
   const op = panel.kind === "stacked" ? OPS.indexOf(id) : -1;
   if (op < 0 && panel.series.length > CROWD) return look(index % 2 ? PALETTE - 1 : 0, 0);
   const number = op >= 0 ? op : index;

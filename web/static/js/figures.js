@@ -2,6 +2,7 @@
 
 import { make } from "./api.js";
 import { clock, duration, scaled, short, whole } from "./format.js";
+import { pauseName } from "./pauses.js";
 
 const UNSAID = {
   running: "What limits this run now cannot be said: the evidence is not enough.",
@@ -60,7 +61,7 @@ export function showFigures(timeline, job, state) {
   const { data } = timeline;
   showVerdict(data.limit ?? {}, state);
   showLabels(data.labels);
-  showPhases(data.phases, data.now_s);
+  showSpans(data);
   showProgress(data, state);
   const elapsed = job.elapsed_s ?? data.now_s;
   const now = (series) => {
@@ -89,15 +90,24 @@ function besides(...parts) {
   return parts.filter((part) => part).join(" · ");
 }
 
-/** From when to when on the time axis, pauses and all. */
-function showPhases(phases, now) {
+/** Phases, and when nothing ran: from when to when on the time axis, pauses and all. */
+function showSpans({ phases, pauses, now_s: now }) {
   const at = (seconds) => clock(seconds, now < 60 ? 0.1 : 1);
-  const items = phases.map(({ phase, start_s, end_s }) => {
-    const item = make("li", {}, `${phase} ${at(start_s)} – ${end_s == null ? "" : at(end_s)}`);
+  const span = (name, { start_s, end_s }) => {
+    const item = make("li", {}, `${name} ${at(start_s)} – ${end_s == null ? "" : at(end_s)}`);
     if (end_s == null) item.setAttribute("aria-current", "step");
     return item;
+  };
+  document.querySelector("#phases").replaceChildren(...phases.map((each) => span(each.phase, each)));
+  const stops = pauses.map((each) => {
+    const item = span(pauseName(each.state), each);
+    item.prepend(make("span", { className: "swatch hatched" }));
+    if (each.reason) item.append(`: ${each.reason}`);
+    return item;
   });
-  document.querySelector("#phases").replaceChildren(...items);
+  const list = document.querySelector("#pauses");
+  list.hidden = !stops.length;
+  list.replaceChildren(...stops);
 }
 
 /** Exceptions by code, each with the way to its items. */

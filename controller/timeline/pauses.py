@@ -1,0 +1,55 @@
+"""When the jobs of a timeline stood still: paused, suspended, or over until they were requeued."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from controller.timeline.model import PauseSpan
+from controller.timeline.standing import Standing
+from core.records import JobState
+
+_Still = tuple[float, float, Any]  # from, to, and the row that says why; no row before the first claim and at the end
+
+
+def pauses_of(standings: Sequence[Standing], start: float) -> list[PauseSpan]:
+    """Pauses in seconds since `start`: of several jobs the time in which none of them ran, though not all were over."""
+    found: list[_Still] = [(-math.inf, math.inf, None)]
+    for standing in standings:
+        found = list(_both(found, list(_still(standing))))
+    return [
+        PauseSpan(
+            row.state,
+            row.reason,
+            round(max(0.0, begin - start), 3),
+            None if end == math.inf else round(end - start, 3),
+        )
+        for begin, end, row in found
+        if row is not None
+    ]
+
+
+def _still(standing: Standing) -> Iterator[_Still]:
+    if standing.started is None:
+        yield -math.inf, math.inf, None
+        return
+    yield -math.inf, standing.started, None
+    for row in standing.pauses:
+        yield row.started, math.inf if row.finished is None else row.finished, row
+    if standing.finished is not None:
+        yield standing.finished, math.inf, None
+
+
+def _both(some: Sequence[_Still], others: Sequence[_Still]) -> Iterator[_Still]:
+    """What lies in both, in order of time."""
+    for begin, end, row in some:
+        for start, stop, other in others:
+            if max(begin, start) < min(end, stop):
+                yield max(begin, start), min(end, stop), _graver(row, other)
+
+
+def _graver(row: Any, other: Any) -> Any:
+    """Of two reasons to stand still the one to name: a suspension, else whichever there is."""
+    known = [each for each in (row, other) if each is not None]
+    return next((each for each in known if each.state == JobState.SUSPENDED.value), known[0] if known else None)

@@ -1,0 +1,52 @@
+"""What the API says of a group of jobs: everything it says of a job, the wire included."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+
+from core.records import GroupKind
+from sql.groups import GroupMember, create_group
+
+pytestmark = pytest.mark.services
+
+_OVER_NFS = """INSERT INTO observation (second, kind, source, "values")
+SELECT second, 'wire', 'abcd1234:filer:0:52', %(fixed)s::jsonb || jsonb_build_object('read_bytes', second %% 1000000 * 1000,
+    'ops', jsonb_build_object('READ', jsonb_build_object('ops', second %% 1000000, 'queue_ms', 0, 'rtt_ms', 0, 'execute_ms', 0)))
+FROM generate_series((SELECT floor(extract(epoch FROM first_claim_at))::bigint - 2 FROM job),
+    (SELECT ceil(extract(epoch FROM finished_at))::bigint + 2 FROM job)) AS second"""
+
+
+@pytest.fixture
+def group(site: Any) -> str:
+    """The finished job as a group of one, its storage root on NFS; the API's path of it."""
+    identity, handle = uuid.uuid4(), site.copy.handle
+    with handle.database.transaction() as conn:
+        create_group(
+            conn,
+            id=identity,
+            name="group",
+            kind=GroupKind.SIMULTANEOUS,
+            source=handle.job.source,
+            source_copies=1,
+            members=[GroupMember(database=handle.database.name, job=handle.id)],
+        )
+    site.copy.run("UPDATE job SET group_id = %(group)s", group=identity)
+    site.copy.run(_OVER_NFS, fixed=json.dumps({"type": "nfs4", "version": "4.2", "storage": True, "points": ["/"]}))
+    return f"/api/v1/jobs/{identity}"
+
+
+def test_a_group_has_wire_panels_and_wire_read_by_phase(site: Any, group: str) -> None:
+    """The page draws the panels, and takes the table from the group's result once the run is over."""
+    panels = {panel["id"] for panel in site.client.get(f"{group}/timeline").json()["panels"]}
+    assert {"wire_1", "wire_1_ms", "wire_read_share", "space_1"} <= panels
+    result = site.client.get(f"{group}/result").json()
+    assert result["wire"]["sources"] == ["abcd1234:filer:0:52"]
+    assert list(result["wire"]["phases"]) == ["walk", "expand", "index", "finalise"]
+    assert result["wire"]["total"]["wire_read_bytes"] > 0
+    page = site.client.get(group.removeprefix("/api/v1"))
+    assert f'data-job="{group.rpartition("/")[2]}"' in page.text
+    assert 'id="members"' in page.text
