@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from worker import libmagic
 from worker.formats.base import Source
 from worker.formats.tar_header import is_tar_header
+from worker.identify_cms import content_type
 from worker.identify_ole import ole_type
 from worker.identify_text import as_text, mail_type, text_type
 from worker.identify_zip import zip_type
@@ -71,6 +72,7 @@ _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
         },
     ),
 )
+_DISC_AT = 16 * 2048
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08", b"PK00PK\x03\x04")
 _RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/x-wav", b"AVI ": "video/x-msvideo"}
@@ -80,8 +82,15 @@ _FTYP = {
     b"M4B ": "audio/mp4",
     b"heic": "image/heic",
     b"heix": "image/heic",
+    b"heim": "image/heic",
+    b"heis": "image/heic",
+    b"hevc": "image/heic",
     b"mif1": "image/heif",
+    b"msf1": "image/heif",
     b"avif": "image/avif",
+    b"M4P ": "audio/mp4",
+    b"3gp4": "video/3gpp",
+    b"3gp5": "video/3gpp",
 }
 
 
@@ -122,13 +131,29 @@ def _by_magic(source: Source, head: bytes, extension: bytes) -> str | None:
         return ole_type(source, extension)
     if head.startswith(b"RIFF"):
         return _RIFF.get(head[8:12])
+    if head[:1] == b"0" and content_type(head) is not None:
+        return "application/pkcs7-signature" if extension == b"p7s" else "application/pkcs7-mime"
     if head[4:8] == b"ftyp":
         return _FTYP.get(head[8:12], "video/mp4")
     if head.startswith(b"BM") and _is_bitmap(head):
         return "image/bmp"
+    if head.startswith(b"MZ") and head[60:64] and head.startswith(b"PE\0\0", int.from_bytes(head[60:64], "little")):
+        return _PROGRAM
     if len(head) >= 512 and is_tar_header(head[:512]):
         return "application/x-tar"
+    if _is_disc(source, head, extension):
+        return "application/x-iso9660-image"
     return None
+
+
+def _is_disc(source: Source, head: bytes, extension: bytes) -> bool:
+    """A volume descriptor in sector 16 (ISO 9660, 6.2.1), looked for where the sectors before it are empty, or hold
+    something to start a computer with and the name says what it is."""
+    if source.size < _DISC_AT + 2048 or (extension != b"iso" and head.strip(b"\0")):
+        return False
+    with source.open() as file:
+        file.seek(_DISC_AT)
+        return file.read(6)[1:] == b"CD001"
 
 
 def _is_bitmap(head: bytes) -> bool:

@@ -29,6 +29,8 @@ _COMMON = _STRONG | frozenset(b"from to cc bcc subject date status importance pr
 _HEADER = re.compile(rb"([!-9;-~]{1,76})[ \t]*:")
 _NOT_MAIL_NAMES = frozenset((b"txt", b"csv", b"tsv", b"html", b"htm", b"log", b"md", b"json", b"xml"))
 
+MHTML = "multipart/related"  # a page that a browser saved with all it shows (RFC 2557)
+
 _HTML_START = re.compile(
     rb"<(?:!doctype\s+html|html|head|body|title|script|style|meta|link|table|h[1-6]|p|div|span|font|br|center|a|b|ul|pre"
     rb"|form|img|base)[\s>/]",
@@ -98,7 +100,7 @@ def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
     if start[:1].isdigit() and _is_emlx(head):
         return "message/x-emlx"
     if is_mail(head, extension):
-        return "message/rfc822"
+        return MHTML if extension in (b"mht", b"mhtml") or start.startswith(b"from: <saved by ") else "message/rfc822"
     return _by_tie(head, extension, declared)
 
 

@@ -28,10 +28,11 @@ def take_text(
 ) -> tuple[str, ItemText]:
     """The item's text and its row; what goes wrong is booked as an item-level exception.
 
-    Containers have no text of their own: their content is their children's.
+    Containers have no text of their own: their content is their children's. They may have metadata.
     """
     if item.container:
-        return "", ItemText(item=item.id, state=TextState.EMPTY, characters=0, pages=0)
+        about = _about(source, handler, limits)
+        return "", ItemText(item=item.id, state=TextState.EMPTY, characters=0, pages=0, metadata=about)
     if source is None:
         return "", ItemText(item=item.id, state=TextState.FAILED, characters=0, pages=0)
     if item.size == 0:
@@ -46,6 +47,17 @@ def take_text(
     if found.error is not None:
         out.item_failed(item.id, found.error)
     return _booked(item, found, limits.text_characters, out)
+
+
+def _about(source: Source | None, handler: Handler, limits: Limits) -> dict[str, Any]:
+    """What a container says of itself; nothing when it is damaged, which its children say."""
+    if source is None or source.size == 0:
+        return {}
+    try:
+        with guarded:
+            return handler.text(source, limits).metadata
+    except DocumentError:
+        return {}
 
 
 def _booked(item: Item, found: Text, limit: int, out: Findings) -> tuple[str, ItemText]:

@@ -15,6 +15,7 @@ from worker.formats.mail_headers import (
     header_metadata,
     message_id_hash,
     message_ids,
+    parameters,
     utc_date,
 )
 from worker.formats.mail_parts import MailPart, Message
@@ -49,7 +50,8 @@ class EmlHandler(LeafHandler):
             raise DocumentError(ExceptionCode.TRUNCATED, "the message ends before its closing boundary")
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Body text; header fields as metadata."""
+        """Body text; header fields as metadata. One part of a message sent in several is `unsupported`: what it holds is
+        its child, as it stands."""
         message = _open(source, limits)
         out = _body(message, limits).result("\n")
         fields = message.root.fields
@@ -60,6 +62,7 @@ class EmlHandler(LeafHandler):
         names = [value(name) for name in _names(message.child_parts())]
         if names:
             out.metadata["attachments"] = names
+        out.error = _partial(message) or _encrypted(message)
         return out
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
@@ -79,6 +82,22 @@ def _open(source: Source, limits: Limits) -> Message:
     if not len(message.root.fields) and message.root.start == 0 and source.size:
         raise DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
     return message
+
+
+def _partial(message: Message) -> DocumentError | None:
+    """Why a message/partial (RFC 2046, 5.2.2) is not a whole message; None for every other one."""
+    if message.root.media_type != "message/partial":
+        return None
+    given = parameters(decode_text(message.root.fields.raw(b"content-type")))
+    place = f"part {given.get('number', '?')[:9]} of {given.get('total', '?')[:9]} of a message"
+    return DocumentError(ExceptionCode.UNSUPPORTED, f"{place}; join the parts first")
+
+
+def _encrypted(message: Message) -> DocumentError | None:
+    """PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own."""
+    if message.root.media_type != "multipart/encrypted":
+        return None
+    return DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
 
 
 def child_name(leaf: MailPart, position: int) -> bytes:

@@ -31,6 +31,11 @@ _TAG = re.compile(r"<[^<>]{0,10000}>")
 _DEEP = 15_000
 
 
+# The parser's time grows with the square of a tag's attributes too (measured: 20,000 of them 2 s).
+_LONG_TAG = re.compile(r"(<[a-zA-Z][a-zA-Z0-9]*)[^<>]{15000,}")
+_ATTRIBUTES = 2000
+
+
 def declared_charset(head: bytes) -> str:
     """The charset that <meta> or an XML declaration in the first bytes names; "" when none does."""
     if by_mark(head)[0]:
@@ -51,7 +56,9 @@ def html_text(markup: str) -> str:
 
 def _read(markup: str) -> tuple[str, dict[str, str]]:
     """Text and metadata."""
-    if markup.count("<") - 2 * markup.count("</") > _DEEP and _depth(markup) > _DEEP:
+    if _LONG_TAG.search(markup):
+        markup = _LONG_TAG.sub(_shortened, markup)
+    if markup.count("<") - markup.count("</") > _DEEP and _depth(markup) > _DEEP:
         return fold(_TAG.sub(" ", _BLOCK.sub("\n<", markup))), {}
     try:
         tree = LexborHTMLParser(_BLOCK.sub("\n<", markup))
@@ -61,6 +68,12 @@ def _read(markup: str) -> tuple[str, dict[str, str]]:
     tree.strip_tags(["script", "style", "head", "template"])
     root = tree.body or tree.root
     return (fold(root.text()) if root is not None else ""), metadata
+
+
+def _shortened(tag: re.Match[str]) -> str:
+    """A long tag as it is (a picture may stand in an attribute), but its name alone when it has attributes without
+    end."""
+    return tag[1] if max(tag[0].count("="), len(tag[0].split(None, _ATTRIBUTES))) > _ATTRIBUTES else tag[0]
 
 
 _ANY_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")

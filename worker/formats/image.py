@@ -1,9 +1,9 @@
-"""Common images: no text (that would take OCR), their size, and the frames of a TIFF as pages."""
+"""Common images: no text (that would take OCR), their size, what Exif says, and the frames of a TIFF as pages."""
 
 from __future__ import annotations
 
 from core.records import Limits, TextState
-from worker.formats import image_size
+from worker.formats import exif, image_size
 from worker.formats.base import Handler, LeafHandler, Source, Text
 
 _READERS = (
@@ -21,24 +21,51 @@ class ImageHandler(LeafHandler):
     """Raster images of any size; only headers and a few bytes at the end are read."""
 
     name = "image"
-    media_types: tuple[str, ...] = ("image/jpeg", "image/png", "image/gif", "image/tiff", "image/bmp", "image/webp")
+    media_types: tuple[str, ...] = (
+        "image/jpeg",
+        "image/png",
+        "image/gif",
+        "image/tiff",
+        "image/bmp",
+        "image/webp",
+        "image/heic",
+        "image/heif",
+        "image/avif",
+    )
     whole = False
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """No text: `width`, `height` (pixels) and `format` as metadata. DocumentError `truncated` or `corrupt` when
+        """No text: `width`, `height` (pixels), `format`, and camera, dates and place where Exif has them, as metadata. DocumentError `truncated` or `corrupt` when
         not even the header is there; in `error` when the picture breaks off."""
         head = source.head
+        if head[4:8] == b"ftyp":
+            return _still(head)
         for magic, label, reader in _READERS:
             if head.startswith(magic):
                 with source.open() as file:
                     found = reader(file, source.size)
+                    told = exif.metadata(file, source.size, label)
                 return Text(
                     state=TextState.NO_TEXT_LAYER,
                     pages=found.frames,
-                    metadata={"format": label, "width": found.width, "height": found.height},
+                    metadata={"format": label, "width": found.width, "height": found.height, **told},
                     error=found.error,
                 )
         return Text(state=TextState.NO_TEXT_LAYER)
+
+
+def _still(head: bytes) -> Text:
+    """HEIC and AVIF (ISO/IEC 23008-12): the size is that of the largest image the file's properties (`ispe`) name."""
+    sizes = []
+    at = head.find(b"ispe")
+    while at >= 0 and at + 16 <= len(head):
+        sizes.append((int.from_bytes(head[at + 8 : at + 12], "big"), int.from_bytes(head[at + 12 : at + 16], "big")))
+        at = head.find(b"ispe", at + 4)
+    width, height = max(sizes, key=lambda size: size[0] * size[1], default=(0, 0))
+    metadata = {"format": "avif" if head[8:12] == b"avif" else "heic"}
+    return Text(
+        state=TextState.NO_TEXT_LAYER, metadata={**metadata, "width": width, "height": height} if width else metadata
+    )
 
 
 HANDLERS: tuple[Handler, ...] = (ImageHandler(),)

@@ -9,10 +9,22 @@ from typing import Any, cast
 
 from isal import isal_zlib
 
-STORED, DEFLATED, BZIP2, LZMA = 0, 8, 12, 14  # the method numbers of zip
-METHODS = frozenset((STORED, DEFLATED, BZIP2, LZMA))
+from core.zstandard import zstd
+from worker.formats.deflate64 import Deflate64
+
+STORED, DEFLATED, DEFLATED64, BZIP2, LZMA, ZSTD, XZ = 0, 8, 9, 12, 14, 93, 95  # the method numbers of zip
+METHODS = frozenset((STORED, DEFLATED, DEFLATED64, BZIP2, LZMA, ZSTD, XZ))
+_MEMORY = 1 << 28  # bytes a decompressor may take
+_WINDOW_LOG = 27
 ISAL_ERROR = cast("type[Exception]", isal_zlib.error)  # isal's stubs declare an instance
-DECODE_ERRORS: tuple[type[Exception], ...] = (ISAL_ERROR, OSError, ValueError, EOFError, lzma.LZMAError, struct.error)
+DECODE_ERRORS: tuple[type[Exception], ...] = (
+    *(ISAL_ERROR, zstd.ZstdError, lzma.LZMAError, OSError, ValueError, EOFError, struct.error),
+)
+
+
+def zstd_decompressor() -> zstd.ZstdDecompressor:
+    """For one frame, with a window of 128 MB at the most (what `zstd --long` makes without being told to)."""
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG})
 
 
 class Inflater:
@@ -26,6 +38,12 @@ class Inflater:
             self._codec = isal_zlib.decompressobj(-15)
         elif method == BZIP2:
             self._codec = bz2.BZ2Decompressor()
+        elif method == DEFLATED64:
+            self._codec = Deflate64()
+        elif method == ZSTD:
+            self._codec = zstd_decompressor()
+        elif method == XZ:
+            self._codec = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)
 
     @property
     def ended(self) -> bool:

@@ -187,14 +187,21 @@ def file_name(disposition: dict[str, str], content_type: dict[str, str]) -> str:
     return decode_words(disposition.get("filename") or content_type.get("name") or "").strip()
 
 
-def utc_date(value: str) -> str:
-    """A Date field as ISO 8601 in UTC to the second; "" when it cannot be read."""
+def utc_time(value: str) -> int | None:
+    """A Date field in seconds UTC since the epoch; None when it cannot be read."""
     try:
         parsed = parsedate_tz(value)
-        if parsed is None:
-            return ""
-        return datetime.fromtimestamp(mktime_tz(parsed), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, IndexError, TypeError, OSError):  # what parsedate_tz makes of nonsense
+        return None if parsed is None else int(mktime_tz(parsed))
+    except (ValueError, OverflowError, IndexError, TypeError):  # what parsedate_tz makes of nonsense
+        return None
+
+
+def utc_date(value: str) -> str:
+    """A Date field as ISO 8601 in UTC to the second; "" when it cannot be read."""
+    when = utc_time(value)
+    try:
+        return "" if when is None else datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):  # years beyond 9999
         return ""
 
 

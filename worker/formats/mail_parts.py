@@ -12,6 +12,7 @@ import binascii
 import re
 from collections.abc import Iterator
 
+from worker.formats.charset import decode
 from worker.formats.mail_headers import (
     BASE64_ALPHABET,
     Fields,
@@ -22,10 +23,14 @@ from worker.formats.mail_headers import (
     parse_fields,
     raw_text,
 )
+from worker.formats.mail_inline import YENC, decode_yenc, inline_files
 
 MAX_DEPTH = 64  # multiparts inside one another; a deeper one is a leaf, so nothing of it is lost
 _DELIMITER_REST = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
 _SPACE = b"\r\n \t"
+_BASE64_LINE = re.compile(rb"^[A-Za-z0-9+/]{40,}={0,2}\r?$", re.MULTILINE)
+_PADDED_BLOCKS = re.compile(rb"(?:(?:[^=]{4})*+(?:[^=]{2}==|[^=]{3}=))*+(?:[^=]{4})*+(?:[^=]{2,3}=*)?")
+_PADDED_WITHIN = re.compile(rb"^(?=.{76}\r?$)[A-Za-z0-9+/]+=+[A-Za-z0-9+/]", re.MULTILINE)
 _BODY_TYPES = ("text/plain", "text/html")
 
 
@@ -84,6 +89,8 @@ class MailPart:
             return binascii.a2b_qp(raw)
         if encoding in (b"x-uuencode", b"uuencode", b"x-uue", b"uue"):
             return decode_uu(raw)
+        if encoding == YENC:
+            return decode_yenc(raw)
         return raw
 
     def damage(self) -> str | None:
@@ -124,6 +131,7 @@ class Message:
         part = MailPart(data, fields, body, end, default)
         boundary = part.boundary
         if not boundary or depth >= MAX_DEPTH:
+            _take_out_files(part)
             return part
         if part.encoding.startswith((b"base64", b"quoted")) and data.find(b"--" + boundary, body, end) < 0:
             part.data = part.content()  # an encoded multipart: forbidden by RFC 2045 section 6.4, and done
@@ -142,6 +150,30 @@ class Message:
             part.start = part.end  # only a closing boundary: a multipart without parts
         if last and not closed:
             self.truncated = True
+
+
+def _take_out_files(part: MailPart) -> None:
+    """Files that lie in a plain text become parts between the pieces of the text."""
+    if part.media_type != "text/plain" or not part.is_body or part.encoding not in (b"", b"7bit", b"8bit", b"binary"):
+        return
+    at = part.start
+    for file in inline_files(part.data, part.start, part.end):
+        if at < file.start:
+            part.children.append(_piece(part, at, file.start))
+        taken = _piece(part, file.start, file.end)
+        taken.encoding = file.encoding
+        taken.media_type = "application/octet-stream"
+        taken.file_name = decode(file.name, part.charset)[0]
+        part.children.append(taken)
+        at = file.end
+    if part.children and at < part.end:
+        part.children.append(_piece(part, at, part.end))
+
+
+def _piece(part: MailPart, start: int, end: int) -> MailPart:
+    piece = MailPart(part.data, Fields(), start, end, "text/plain")
+    piece.charset = part.charset
+    return piece
 
 
 def _ranges(data: bytes, start: int, end: int, boundary: bytes) -> tuple[list[tuple[int, int]], bool, bool]:
@@ -184,30 +216,42 @@ def decode_base64(raw: bytes) -> bytes:
             return binascii.a2b_base64(raw)  # skips junk by itself, twice as fast
         except binascii.Error:
             pass  # padding is missing
-    head, pad, rest = raw.partition(b"=")
-    out = from_base64(head)
-    while pad:
-        rest = rest.lstrip(b"=\r\n \t")
-        if not rest or rest.translate(None, BASE64_ALPHABET + b"=\r\n"):
-            break
-        head, pad, rest = rest.partition(b"=")
-        out += from_base64(head)
-    return out
+    head, _, rest = raw.partition(b"=")
+    rest = rest.translate(None, _SPACE)
+    if rest.translate(None, BASE64_ALPHABET + b"="):
+        return from_base64(head)
+    return b"".join(from_base64(block) for block in (head, *rest.split(b"=")) if block)
 
 
 def base64_damage(raw: bytes) -> str | None:
     """What is wrong with base64 so that the decoded bytes are not what was encoded; None when it is sound.
 
-    Missing padding loses nothing, and what follows the padding is a mailing list's as a rule.
+    Missing padding loses nothing. What follows the padding is a mailing list's as a rule, but no list puts whole lines
+    of base64 there, nor anything into the line that was padded.
     """
-    head, pad, _ = raw.partition(b"=")
+    head, pad, rest = raw.partition(b"=")
     foreign = head.translate(None, BASE64_ALPHABET + _SPACE)
     if foreign:
         return f"{len(foreign)} characters in it are not base64"
     digits = len(head) - sum(head.count(c) for c in _SPACE)
     if digits % 4 == 1:
         return "its base64 ends in the middle of a byte"
-    return "its base64 is padded where no padding can be" if pad and digits % 4 == 0 else None
+    if pad and digits % 4 == 0:
+        return "its base64 is padded where no padding can be"
+    return _late_damage(raw, rest.lstrip(b"=")) if rest.strip(b"=" + _SPACE) else None
+
+
+def _late_damage(raw: bytes, rest: bytes) -> str | None:
+    """What is wrong with bytes behind the first padding. Blocks that are padded each are sound (some encoders write
+    them), but not in the middle of a line of the usual length."""
+    packed = raw.translate(None, _SPACE)
+    if not packed.translate(None, BASE64_ALPHABET + b"="):
+        if _PADDED_BLOCKS.fullmatch(packed) is None or _PADDED_WITHIN.search(raw):
+            return "its base64 is padded where no padding can be"
+        return None
+    if not rest.startswith((b"\r", b"\n", b" ", b"\t")) or _BASE64_LINE.search(rest):
+        return "its base64 goes on behind its padding"
+    return None
 
 
 def decode_uu(raw: bytes) -> bytes:

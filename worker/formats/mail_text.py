@@ -27,7 +27,7 @@ def _best(alternative: MailPart) -> list[str]:
     rich: list[str] = []
     for child in alternative.children:
         if child.children:
-            rich.extend(body_texts(child))
+            (plain if child.media_type == "text/plain" else rich).extend(body_texts(child))
         elif child.is_body:
             (rich if child.media_type == "text/html" else plain).append(_text_of(child))
     return plain if any(piece.strip() for piece in plain) else rich

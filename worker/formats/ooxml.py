@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits, TextState
-from worker.formats import clean
+from core.records import Kind, Limits
+from worker.formats import clean, ole_objects
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from worker.formats.ooxml_package import Package, part_reader
 from worker.formats.ooxml_text import Reader
@@ -71,8 +71,8 @@ class OoxmlHandler(LeafHandler):
     whole = False
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded files and media in the archive's order. Of a damaged archive, those that can be had: `text` says
-        what is wrong with it."""
+        """Embedded files and media in the archive's order; an OLE package as the file in it. Of a damaged archive,
+        those that can be had: `text` says what is wrong with it."""
         if source.head.startswith(_OLE):
             return
         with source.open() as file:
@@ -80,6 +80,8 @@ class OoxmlHandler(LeafHandler):
                 for position, child in enumerate(_carried(file, source.size, limits)):
                     child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
                     child.name = child.name.rsplit(b"/", 1)[-1]
+                    if child.data and (found := ole_objects.unwrapped(child.data)):
+                        child.name, child.data = found[0] or child.name, found[1]
                     yield child
             except DocumentError:
                 return
@@ -116,14 +118,14 @@ def _carried(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
     for entry in iter_entries(file, directory):
         if _CARRIED.search(entry.name) and not entry.directory:
             try:
-                yield _member(file, size, entry)
+                yield _member(file, size, entry, limits)
             except DocumentError as error:
                 yield failed_member(entry.name, entry.index, error)
 
 
-def _member(file: BinaryIO, size: int, entry: Entry) -> Child:
+def _member(file: BinaryIO, size: int, entry: Entry, limits: Limits) -> Child:
     reader = part_reader(file, size, entry)
-    small = entry.size <= SMALL_MEMBER
+    small = entry.size <= (limits.parse_bytes if entry.name.lower().endswith(b".bin") else SMALL_MEMBER)
     return Child(
         name=entry.name,
         kind=Kind.EMBEDDED_OBJECT,
@@ -159,18 +161,4 @@ def _metadata(package: Package) -> dict[str, object]:
     return dict(clean.values(pairs))
 
 
-class CompoundHandler(LeafHandler):
-    """Compound files not otherwise known: told apart is only what needs a password."""
-
-    name = "compound"
-    media_types: tuple[str, ...] = ("application/x-ole-storage",)
-    whole = False
-
-    def text(self, source: Source, limits: Limits) -> Text:
-        """No text; DocumentError `encrypted` for an encrypted Office document."""
-        if error := encrypted(source):
-            raise error
-        return Text(state=TextState.UNSUPPORTED)
-
-
-HANDLERS: tuple[Handler, ...] = (OoxmlHandler(), CompoundHandler())
+HANDLERS: tuple[Handler, ...] = (OoxmlHandler(),)

@@ -57,10 +57,11 @@ class Workbook:
         for formats in elements(self._package.pieces(name), "cellXfs"):
             for cell in formats:
                 number = cell.get("numFmtId", "")
-                self.styles.append(_style(number, custom.get(number, "")))
+                self.styles.append(style_of(number, custom.get(number, "")))
 
 
-def _style(number: str, code: str) -> str:
+def style_of(number: str, code: str) -> str:
+    """How a cell format shows numbers: "date", "percent" or ""."""
     if code:
         plain = _LITERAL.sub("", code.split(";", 1)[0])
         if plain.lower() != "general" and _DATE_LETTERS.search(plain):
@@ -115,13 +116,13 @@ def _number(value: str, style: str, book: Workbook) -> str:
     except ValueError:
         return value
     if shown == "date" and 0 <= number < 2_958_466:  # the year 9999
-        return _date(number, book.start)
+        return date_text(number, book.start)
     if shown == "percent":
         return f"{number * 100:.10g}%"
     return f"{number:.15g}" if abs(number) < 1e15 else value
 
 
-def _date(number: float, start: datetime) -> str:
+def date_text(number: float, start: datetime) -> str:
     """A serial date: days since the start, the time of day as a fraction."""
     seconds = round((number % 1) * 86400)
     moment = start + timedelta(days=int(number), seconds=seconds)

@@ -55,6 +55,7 @@ class PdfHandler(LeafHandler):
         data = source.whole(limits.parse_bytes)
         with pdf_document.opened(data) as document:
             collector = clean.Collector(limits.text_characters)
+            pdf_document.with_forms(document)
             unreadable = _collect(document, collector)
             out = collector.result()
             out.pages = len(document)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -21,6 +21,7 @@ _CODES = {
     raw.FPDF_ERR_SECURITY: (ExceptionCode.ENCRYPTED, "its encryption scheme is not known"),
 }
 Attachment = Any  # raw.FPDF_ATTACHMENT, a ctypes pointer made at import
+_FILLED_IN = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
 _NOT_TEXT = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP)
 
 
@@ -89,14 +90,38 @@ def _annotation_string(annotation: raw.FPDF_ANNOTATION, key: bytes) -> str:
     return _utf16(length, buffer)
 
 
+def with_forms(document: pdfium.PdfDocument) -> None:
+    """Have the values of form fields read with the pages that are opened from now on; needs to be called before any is."""
+    with suppress(pdfium.PdfiumError):
+        document.init_forms()
+
+
+def _field_value(form: raw.FPDF_FORMHANDLE, annotation: raw.FPDF_ANNOTATION) -> str:
+    """What was filled in or chosen, wherever in the field's ancestors it stands (ISO 32000-1, 12.7.3.1); "" for buttons."""
+    if raw.FPDFAnnot_GetFormFieldType(form, annotation) not in _FILLED_IN:
+        return ""
+    length = raw.FPDFAnnot_GetFormFieldValue(form, annotation, None, 0)
+    if length <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDFAnnot_GetFormFieldValue(form, annotation, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    return _utf16(length, buffer)
+
+
 def annotation_texts(page: pdfium.PdfPage) -> Iterator[str]:
-    """Comments, and the values of form fields."""
+    """Comments, and the values of form fields (see `with_forms`)."""
+    form = page.formenv
     for index in range(raw.FPDFPage_GetAnnotCount(page)):
         with _annotation(page, index) as annotation:
             subtype = raw.FPDFAnnot_GetSubtype(annotation) if annotation else raw.FPDF_ANNOT_LINK
             if subtype in _NOT_TEXT:
                 continue
-            text = _annotation_string(annotation, b"V" if subtype == raw.FPDF_ANNOT_WIDGET else b"Contents")
+            if subtype != raw.FPDF_ANNOT_WIDGET:
+                text = _annotation_string(annotation, b"Contents")
+            elif form is not None:
+                text = _field_value(form.raw, annotation)
+            else:
+                text = _annotation_string(annotation, b"V")
         if text.strip():
             yield text.replace("\r\n", "\n").replace("\r", "\n")
 

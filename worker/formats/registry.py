@@ -5,10 +5,68 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from worker.formats import csv, eml, gzip, html, image, mbox, ooxml, pdf, tar, text, zip
+from worker.formats import (
+    compressed,
+    contacts,
+    csv,
+    doc,
+    eml,
+    emlx,
+    gzip,
+    html,
+    image,
+    iso,
+    mbox,
+    mhtml,
+    msg,
+    odf,
+    ole_storage,
+    ooxml,
+    pdf,
+    ppt,
+    pst,
+    rar,
+    rtf,
+    sevenz,
+    smime,
+    tar,
+    text,
+    tnef,
+    xls,
+    zip,
+)
 from worker.formats.base import Handler, LeafHandler
 
-_MODULES = (eml, mbox, zip, tar, gzip, ooxml, pdf, html, text, csv, image)
+_MODULES = (
+    eml,
+    mbox,
+    emlx,
+    msg,
+    pst,
+    smime,
+    tnef,
+    zip,
+    tar,
+    gzip,
+    compressed,
+    sevenz,
+    rar,
+    iso,
+    ooxml,
+    doc,
+    xls,
+    ppt,
+    ole_storage,
+    pdf,
+    html,
+    text,
+    csv,
+    image,
+    rtf,
+    odf,
+    contacts,
+    mhtml,
+)
 
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+_-]{0,126}")
 _ATTRIBUTES = (("name", str), ("media_types", tuple), ("container", bool), ("splits", bool), ("whole", bool))

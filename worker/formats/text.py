@@ -10,7 +10,7 @@ from worker.formats.base import Handler, LeafHandler, Source, Text
 from worker.formats.charset import Decoder, decode
 
 # Unknown subtypes of text come here too (RFC 2046, 4.1.4): the registry sees to it.
-_TEXT = ("plain", "markdown", "vcard", "calendar", "css", "javascript", "troff", "x-script", "x-log", "x-python", "x-c")
+_TEXT = ("plain", "markdown", "css", "javascript", "troff", "x-script", "x-log", "x-python", "x-c")
 _APPLICATION = ("application/json", "application/x-ndjson", "application/javascript", "application/sql")
 
 

@@ -14,6 +14,7 @@ from worker.formats.streams import SMALL_MEMBER
 from worker.formats.zip_directory import (
     LOCAL,
     LOCAL_SIGNATURE,
+    SPLIT,
     Directory,
     Entry,
     find_directory,
@@ -22,6 +23,8 @@ from worker.formats.zip_directory import (
 )
 from worker.formats.zip_member import MemberReader
 from worker.formats.zip_salvage import salvage
+
+_FIRST_VOLUME = b"PK\x07\x08" + LOCAL_SIGNATURE  # of a split archive (APPNOTE 8.5.3)
 
 
 class ZipHandler(LeafHandler):
@@ -77,6 +80,8 @@ class ZipHandler(LeafHandler):
                 if error.code is not ExceptionCode.TRUNCATED or (part and part.start > 0):
                     raise
                 yield from salvage(file, source.size, limits)
+                if source.head.startswith(_FIRST_VOLUME):
+                    raise DocumentError(ExceptionCode.UNSUPPORTED, SPLIT) from error
                 raise
             yield from _members(file, source.size, directory, part)
 
@@ -94,6 +99,9 @@ def _members(file: BinaryIO, size: int, directory: Directory, part: Part | None)
             if entry.index >= part.stop:
                 return
         if entry.directory:
+            continue
+        if entry.link:
+            yield link_member(entry.name, entry.index)
             continue
         try:
             if entry.index in overlaps:
@@ -114,6 +122,12 @@ def failed_member(name: bytes, ordinal: int, error: DocumentError) -> Child:
         error=DocumentError(error.code, detail, missing=1),
         emit=False,
     )
+
+
+def link_member(name: bytes, ordinal: int) -> Child:
+    """A symbolic link: a row without bytes."""
+    error = DocumentError(ExceptionCode.SYMLINK, "a link in the archive; not followed")
+    return Child(name=name, kind=Kind.ARCHIVE_MEMBER, ordinal=ordinal, error=error, media_type="inode/symlink")
 
 
 def _member(file: BinaryIO, archive_size: int, entry: Entry) -> Child:

@@ -24,6 +24,7 @@ _END_SIGNATURE = b"PK\x05\x06"
 _MASK32, _MASK16 = 0xFFFFFFFF, 0xFFFF
 _CHUNK = 1 << 18
 _MOST_DISKS = 4096
+SPLIT = "one part of a split zip archive; join the parts first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Entry:
     size: int  # bytes announced after inflating
     offset: int  # absolute position of the local header
     directory: bool
+    link: bool = False  # a symbolic link, as Unix programs store it; its data is where it leads
 
     @property
     def encrypted(self) -> bool:
@@ -83,7 +85,7 @@ def _check_end(file: BinaryIO, tail: bytes, tail_at: int, at: int) -> Directory 
     if disk or first_disk:
         if at + _END.size + comment != len(tail) or not first_disk <= disk <= _MOST_DISKS:
             return None  # bytes of a member that look like it
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "one part of a split zip archive; join the parts first")
+        raise DocumentError(ExceptionCode.UNSUPPORTED, SPLIT)
     shift = end - length - offset
     position = end - length
     if shift < 0 or position < 0:
@@ -106,7 +108,7 @@ def _end64(
     right before the locator when something was put in front of the archive."""
     _, _, offset, disks = locator
     if disks > 1:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, "one part of a split zip archive; join the parts first")
+        raise DocumentError(ExceptionCode.UNSUPPORTED, SPLIT)
     for position in (offset, before - _END64.size):
         if position < 0 or position > before:
             continue
@@ -166,7 +168,8 @@ def _entry(buffer: bytes, at: int, index: int, directory: Directory) -> tuple[En
         extra = buffer[name_at + name_length : name_at + name_length + extra_length]
         size, compressed, offset = _zip64(extra, size, compressed, offset)
     is_directory = name.endswith(b"/") or (size == 0 and made_by >> 8 == 0 and bool(external & 0x10))
-    entry = Entry(index, name, flags, method, crc, compressed, size, offset + directory.shift, is_directory)
+    link = made_by >> 8 == 3 and external >> 28 == 0o12
+    entry = Entry(index, name, flags, method, crc, compressed, size, offset + directory.shift, is_directory, link)
     return entry, end
 
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import random
 import tarfile
 import time
 import zipfile
 from email.message import EmailMessage
 
+import py7zr
 import pytest
 
 from core.errors import DocumentError
 from core.records import Limits
+from core.zstandard import zstd
 from worker.formats.base import Handler, MemorySource
 from worker.formats.registry import handler_for
 from worker.identify import identify
 
 LIMITS = Limits(expansion_floor=1_000_000, parse_bytes=2_000_000)
-OWN = ("message/rfc822", "application/mbox", "application/zip", "application/x-tar", "application/gzip")
+OWN = (
+    *("message/rfc822", "application/mbox", "application/zip", "application/x-tar", "application/gzip"),
+    *("application/x-bzip2", "application/x-xz", "application/zstd", "application/x-7z-compressed"),
+)
 
 
 def message(files: int = 2) -> bytes:
@@ -35,6 +42,18 @@ def message(files: int = 2) -> bytes:
     inner.set_content("x")
     out.add_attachment(inner)
     return out.as_bytes()
+
+
+def sevenz() -> bytes:
+    """Two folders, with a plain header."""
+    out = io.BytesIO()
+    for filters in ([{"id": py7zr.FILTER_LZMA2, "preset": 0}], [{"id": py7zr.FILTER_COPY}]):
+        mode = "a" if out.tell() else "w"
+        with py7zr.SevenZipFile(out, mode, filters=filters) as archive:
+            archive.set_encoded_header_mode(False)
+            for name in ("a", "b"):
+                archive.writef(io.BytesIO(name.encode() * 400), mode + name)
+    return out.getvalue()
 
 
 def samples() -> dict[str, bytes]:
@@ -54,6 +73,10 @@ def samples() -> dict[str, bytes]:
         "application/zip": zipped.getvalue(),
         "application/x-tar": tar.getvalue()[:6144],
         "application/gzip": gzip.compress(tar.getvalue()) + gzip.compress(b"more"),
+        "application/x-bzip2": bz2.compress(tar.getvalue(), 1) + bz2.compress(b"more"),
+        "application/x-xz": lzma.compress(tar.getvalue(), preset=0),
+        "application/zstd": zstd.compress(tar.getvalue()) + zstd.compress(b"more"),
+        "application/x-7z-compressed": sevenz(),
     }
 
 

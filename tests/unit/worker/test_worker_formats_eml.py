@@ -20,7 +20,7 @@ from core.records import Limits, TextState
 from worker.formats.base import Child, MemorySource
 from worker.formats.eml import EmlHandler
 from worker.formats.mail_headers import decode_words, message_ids, parameters, utc_date
-from worker.formats.mail_parts import decode_base64, decode_uu
+from worker.formats.mail_parts import base64_damage, decode_base64, decode_uu
 
 HANDLER = EmlHandler()
 LIMITS = Limits()
@@ -230,6 +230,17 @@ def test_base64_with_junk(raw: bytes, decoded: bytes) -> None:
     assert decode_base64(raw) == decoded
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(60, 3000), st.data())
+def test_a_changed_character_of_base64_is_seen(size: int, data: st.DataObject) -> None:
+    """Whatever a character inside a line becomes that is not base64 (padding too), the attachment says so."""
+    coded = base64.encodebytes(bytes(i * 7 & 0xFF for i in range(size)))
+    at = data.draw(st.integers(0, len(coded) // 77 * 77 - 1).filter(lambda n: n % 77 < 75))
+    changed = coded[:at] + data.draw(st.sampled_from((b"=", b"!", b"\xff"))) + coded[at + 1 :]
+    assert base64_damage(coded) is None
+    assert base64_damage(changed) is not None
+
+
 @pytest.mark.parametrize(
     ("coded", "said"),
     [
@@ -241,6 +252,17 @@ def test_base64_with_junk(raw: bytes, decoded: bytes) -> None:
         (b"QUJD\x00\xff!!REVG", "4 characters in it are not base64"),
         (b"QUJDR", "ends in the middle"),
         (b"QUJD=REVG", "no padding can be"),
+        (b"QUI=QUJDRA==QUI", None),
+        (b"QUI=QUJDR", "no padding can be"),
+        (b"QUI=,QUJD", "goes on behind"),
+        (b"QUI=\n" + b"QUJD" * 19 + b"\n!!\n", "goes on behind"),
+        (b"QUJD" * 9 + b"QUI=" + b"QUJD" * 9 + b"\nQUJD\n", "no padding can be"),
+        (
+            b"QUI=\n-- \n"
+            + b"_" * 47
+            + b"\nhttps://lists.example/mailman/listinfo/a-list-with-a-name-of-some-length\n",
+            None,
+        ),
     ],
 )
 def test_a_damaged_attachment_is_named_and_keeps_what_can_be_read(coded: bytes, said: str | None) -> None:
@@ -357,3 +379,13 @@ def test_an_ordinary_message_takes_under_a_millisecond() -> None:
         HANDLER.text(source, LIMITS)
         HANDLER.message_hashes(source, LIMITS)
     assert (time.process_time() - start) / 100 < 3e-3
+
+
+def test_one_part_of_a_message_sent_in_several() -> None:
+    """RFC 2046, 5.2.2: the others are needed, and it says which one this is; what it holds stays as a child."""
+    data = b'From: a@b.example\nContent-Type: message/partial; id="x"; number=2; total=3\n\nmiddle of something\n'
+    error = HANDLER.text(MemorySource(b"", data), LIMITS).error
+    assert error is not None
+    assert error.code is ExceptionCode.UNSUPPORTED
+    assert "part 2 of 3" in error.detail
+    assert [child.data for child in children(data)] == [b"middle of something\n"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 
 import pytest
 from PIL import Image
@@ -11,6 +12,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, TextState
 from worker.formats.base import MemorySource, Text
 from worker.formats.image import ImageHandler
+from worker.identify import identify
 
 
 def make(form: str, *, frames: int = 1, size: tuple[int, int] = (123, 45)) -> bytes:
@@ -69,3 +71,15 @@ def test_header_alone_is_an_error(form: str) -> None:
 def test_appended_bytes_are_no_damage(form: str) -> None:
     """Cameras and phones append data behind the picture."""
     assert read(make(form) + b"appended" * 2000).error is None
+
+
+def test_heic_is_a_picture_with_a_size() -> None:
+    """The largest of the sizes among its properties: the others are tiles and thumbnails."""
+    sizes = b"".join(
+        b"\0\0\0\x14ispe" + bytes(4) + struct.pack(">II", *size) for size in ((160, 120), (4032, 3024), (512, 512))
+    )
+    data = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + b"\0\0\0\x50meta" + sizes
+    assert identify(MemorySource(b"a", data)) == "image/heic"
+    out = read(data)
+    assert out.state is TextState.NO_TEXT_LAYER
+    assert out.metadata == {"format": "heic", "width": 4032, "height": 3024}

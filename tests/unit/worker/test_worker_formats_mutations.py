@@ -15,7 +15,7 @@ from reportlab.pdfgen import canvas
 
 from core.errors import DocumentError
 from core.records import Limits
-from worker.formats import csv, html, image, ooxml, pdf, text
+from worker.formats import contacts, csv, html, image, mhtml, odf, ooxml, pdf, rtf, text
 from worker.formats.base import Handler, MemorySource
 
 LIMITS = Limits(parse_bytes=2_000_000, text_characters=1_000_000)
@@ -64,6 +64,26 @@ def _pdf() -> bytes:
     return out.getvalue()
 
 
+RTF = (
+    rb"{\rtf1\ansi\ansicpg1252\uc1{\fonttbl{\f0 A;}{\f1\fcharset128 B;}}{\info{\title T}{\creatim\yr2020}}"
+    rb"\f1\'93\'fa{\*\shppict{\pict\pngblip 8950}}\u8364?{\object{\*\objdata 0105000002000000080000005061636b61676500"
+    rb"000000000000000010000000020061000000030000000000010000ff}{\result x}}\par text}"
+)
+MHTML = (
+    b"From: <Saved by Blink>\r\nMIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=B\r\n\r\n--B\r\n"
+    b"Content-Type: text/html\r\n\r\n<p>text</p>\r\n--B\r\nContent-Type: image/png\r\nContent-Transfer-Encoding: base64\r\n"
+    b"Content-Location: http://a/b.png\r\n\r\nAAEC\r\n--B--\r\n"
+)
+
+
+def _odt() -> bytes:
+    names = 'xmlns:t="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:b="urn:oasis:names:tc:opendocument:xmlns:table:1.0"'
+    rows = "".join(
+        f"<b:table-row><b:table-cell><t:p>{i}<t:s t:c='3'/>x</t:p></b:table-cell></b:table-row>" for i in range(20)
+    )
+    return _zip(**{"content.xml": f"<d {names}><b:table b:name='n'>{rows}</b:table></d>", "Pictures/a.png": "x" * 99})
+
+
 def _image(form: str) -> bytes:
     out = io.BytesIO()
     Image.new("RGB", (33, 22), "red").save(out, form)
@@ -84,6 +104,14 @@ def samples() -> dict[str, tuple[Handler, bytes]]:
         "xml": (xml, b"<?xml version='1.0'?><a b='c'>text<d>more &amp; more</d></a>"),
         "csv": (csv.HANDLERS[0], b'a,b,"c d"\n1,2,"three\nlines"\n' * 10),
     }
+    out["rtf"] = (rtf.HANDLERS[0], RTF)
+    out["odt"] = (odf.HANDLERS[0], _odt())
+    out["vcard"] = (
+        contacts.HANDLERS[0],
+        b"BEGIN:VCARD\r\nFN:Ann\r\n Lee\r\nPHOTO;ENCODING=b:AAEC\r\nEND:VCARD\r\n" * 5,
+    )
+    out["calendar"] = (contacts.HANDLERS[1], b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:a\nATTENDEE;CN=x:mailto:b\n" * 5)
+    out["mhtml"] = (mhtml.HANDLERS[0], MHTML)
     for form in ("PNG", "JPEG", "GIF", "TIFF", "BMP", "WEBP"):
         out[form] = (image.HANDLERS[0], _image(form))
     return out

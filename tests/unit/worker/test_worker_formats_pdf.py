@@ -58,6 +58,20 @@ def test_form_fields_are_text() -> None:
     assert "filled in" in read(buffer.getvalue()).text
 
 
+def test_form_values_of_parent_fields() -> None:
+    """A value may stand in a field above the widget; what a button is set to is no text."""
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[4 0 R 6 0 R]>>>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Annots[5 0 R 6 0 R]>>",
+        b"<</FT/Tx/T(above)/V(inherited value)/Kids[5 0 R]>>",
+        b"<</Type/Annot/Subtype/Widget/Parent 4 0 R/Rect[10 10 100 30]>>",
+        b"<</Type/Annot/Subtype/Widget/FT/Btn/T(button)/V/Pressed/Rect[10 50 100 80]>>",
+    )
+    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+    assert read(data + b"trailer<</Size 7/Root 1 0 R>>\n%%EOF\n").text == "inherited value\n"
+
+
 def test_attachments_are_children() -> None:
     """Embedded files come out byte for byte with their names."""
     document = pdfium.PdfDocument(make("x"))

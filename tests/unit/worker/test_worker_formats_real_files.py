@@ -39,6 +39,9 @@ def read(path: Path) -> Text:
         ("example_2.json", '"quiz"', None),
         ("john-doe.vcf", "BEGIN:VCARD", None),
         ("image.svg", "TEST", None),
+        ("Plan.odt", "act of vandalism", None),
+        ("rom.ods", "Penetenciarul 11 Bălţi", None),
+        ("meetup.ics", "Agenda: • 19:00 - Welcome to PyBerlin!", None),
     ],
 )
 def test_known_fragments(name: str, fragment: str, pages: int | None) -> None:
@@ -49,7 +52,7 @@ def test_known_fragments(name: str, fragment: str, pages: int | None) -> None:
     assert out.error is None
 
 
-@pytest.mark.parametrize("name", ["password_protected.xlsx", "password-hunter2.pdf"])
+@pytest.mark.parametrize("name", ["password_protected.xlsx", "password-hunter2.pdf", "encypted_by_libreoffice.odt"])
 def test_passwords(name: str) -> None:
     """Files with a password say so."""
     with pytest.raises(DocumentError) as caught:
@@ -71,6 +74,43 @@ def test_images(name: str, size: tuple[int, int], pages: int | None) -> None:
     out = read(INGEST / name)
     assert (out.metadata["width"], out.metadata["height"]) == size
     assert (out.pages, out.state, out.error) == (pages, TextState.NO_TEXT_LAYER, None)
+
+
+def members(name: str) -> tuple[list[tuple[bytes, int]], ExceptionCode | None]:
+    """Names and lengths of an archive's members, links and failed ones as -1, and how it ended."""
+    source = MemorySource(name.encode(), (INGEST / name).read_bytes())
+    found: list[tuple[bytes, int]] = []
+    try:
+        for child in handler_for(identify(source)).children(source, Limits()):
+            found.append((child.name, -1 if child.error else len(child.data or b"")))
+    except DocumentError as error:
+        return found, error.code
+    return found, None
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "code"),
+    [
+        ("500_pages.7z", [(b"tests/fixtures/500 pages.pdf", 302_661)], None),
+        ("500_pages.7z.001", [], ExceptionCode.UNSUPPORTED),
+        ("7z_password.7z", [(b"secret.txt", -1)], None),
+        ("bad7zip.7z", [(b"secret.txt", -1)], None),  # a link
+        ("badzip.zip", [(b"secret.txt", -1)], None),
+        ("badtar.tar", [(b"./secret.txt", -1)], None),
+        ("badrar.rar", [], ExceptionCode.UNSUPPORTED),
+        ("test-documents.rar", [], ExceptionCode.UNSUPPORTED),
+    ],
+)
+def test_archives(name: str, found: list[tuple[bytes, int]], code: ExceptionCode | None) -> None:
+    """Members of real archives, split and encrypted ones, and links that are not followed."""
+    assert members(name) == (found, code)
+
+
+def test_one_tree_in_two_archives() -> None:
+    """The same documents as zip and as tar."""
+    zipped, tarred = members("test-documents.zip")[0], members("test-documents.tar")[0]
+    assert sorted(zipped) == sorted((name.removeprefix(b"test-documents/"), length) for name, length in tarred)
+    assert len(zipped) == 9
 
 
 def test_one_page_in_five_encodings_is_one_text() -> None:

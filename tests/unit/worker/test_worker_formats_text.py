@@ -140,4 +140,13 @@ def test_html_deep_nesting_takes_bounded_time() -> None:
     """Elements nested 200,000 deep give their text in seconds (the parser alone takes minutes)."""
     start = time.monotonic()
     assert html_text("<div>" * 200_000 + "deep" + "<b>") == "deep"
+    assert html_text("<div>" * 60_000 + "deep" + "</div>" * 60_000) == "deep"
     assert time.monotonic() - start < 10
+
+
+def test_html_tags_without_end_lose_their_attributes() -> None:
+    """A tag with 100,000 attributes would take minutes; a picture in an attribute is no reason to change anything."""
+    attributes = " ".join(f"a{n}=1" for n in range(100_000))
+    assert html_text(f"<p {attributes}>one <b>word</b></p>") == "one word"
+    markup = f'<title>t</title><img alt=x src="data:image/png;base64,{"QUJD" * 50_000}"><p>seen'
+    assert html_text(markup) == "seen"

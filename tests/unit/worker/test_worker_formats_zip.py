@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import io
+import lzma
 import random
 import struct
 import zipfile
+import zlib
+from collections.abc import Callable
 
+import inflate64
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, TextState
+from core.zstandard import zstd
 from worker.formats.base import MemorySource, Part
 from worker.formats.zip import ZipHandler
 from worker.formats.zip_directory import LOCAL
@@ -139,10 +144,48 @@ def test_damaged_members_fail_and_the_others_go_on() -> None:
 
 
 def test_unknown_methods_are_unsupported() -> None:
-    """Deflate64, zstd and the like are told from damage."""
+    """PPMd and the like are told from damage."""
     data = bytearray(archive({"a": b"one"}))
-    struct.pack_into("<H", data, data.index(b"PK\x01\x02") + 10, 9)
+    struct.pack_into("<H", data, data.index(b"PK\x01\x02") + 10, 98)
     assert Found(bytes(data)).failed == [(0, ExceptionCode.UNSUPPORTED)]
+
+
+def deflate64(data: bytes) -> bytes:
+    deflater = inflate64.Deflater()
+    return bytes(deflater.deflate(data) + deflater.flush())
+
+
+@pytest.mark.parametrize(("method", "pack"), [(9, deflate64), (93, zstd.compress), (95, lzma.compress)])
+def test_methods_that_pythons_writer_does_not_know(method: int, pack: Callable[[bytes], bytes]) -> None:
+    """Deflate64 (Windows), Zstandard and xz (WinZip, 7-Zip); damage in them is damage."""
+    body = NOISE * 40 + b"text " * 5000
+    packed = pack(body)
+    data = bytearray(archive({"a": packed}, zipfile.ZIP_STORED))
+    for at in (data.index(b"PK\x03\x04") + 8, data.rindex(b"PK\x01\x02") + 10):
+        struct.pack_into("<H4xLLL", data, at, method, zlib.crc32(body), len(packed), len(body))
+    assert Found(bytes(data)).members == [(0, b"a", body)]
+    data[len(packed) // 2] ^= 0x55
+    assert Found(bytes(data)).failed == [(0, ExceptionCode.CORRUPT)]
+
+
+def test_links_have_no_bytes_and_an_exception() -> None:
+    """A symbolic link from a Unix zip is not taken for a text file that holds a path."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        info = zipfile.ZipInfo("link")
+        info.create_system, info.external_attr = 3, 0o120777 << 16
+        file.writestr(info, "/etc/passwd")
+        file.writestr("a", b"one")
+    link, _ = HANDLER.children(MemorySource(b"", out.getvalue()), LIMITS)
+    assert (link.name, link.data, link.stream, link.emit, link.media_type) == (
+        b"link",
+        None,
+        None,
+        True,
+        "inode/symlink",
+    )
+    assert link.error is not None
+    assert link.error.code is ExceptionCode.SYMLINK
 
 
 def test_split_archives_are_unsupported() -> None:
@@ -150,6 +193,15 @@ def test_split_archives_are_unsupported() -> None:
     data = bytearray(archive({"a": b"one"}))
     struct.pack_into("<HH", data, data.index(b"PK\x05\x06") + 4, 3, 3)
     found = Found(bytes(data))
+    assert found.error is not None
+    assert found.error.code is ExceptionCode.UNSUPPORTED
+
+
+def test_the_first_volume_of_a_split_archive_gives_its_members() -> None:
+    """It has its mark and no directory: the members that are whole come out, then that the others are needed."""
+    data = b"PK\x07\x08" + archive({"a": b"one" * 50, "b": NOISE})[:1500]
+    found = Found(data)
+    assert found.members == [(0, b"a", b"one" * 50)]
     assert found.error is not None
     assert found.error.code is ExceptionCode.UNSUPPORTED
 

@@ -221,3 +221,10 @@ FROM_LINE = b"From a@example.org Thu Jan  1 00:00:00 2026\n"
 def test_mail_with_binary_bytes_near_its_start_is_mail(data: bytes, name: bytes, expected: str) -> None:
     """A NUL in its first 4 KiB must not make a message, or a whole mail store, a file without text."""
     assert what(data, name) == expected
+
+
+def test_programs_are_known_by_both_their_headers() -> None:
+    """MZ and, where it points to, PE: whatever version of libmagic is there."""
+    program = b"MZ" + bytes(58) + b"\x80\0\0\0" + bytes(64) + b"PE\0\0" + bytes(200)
+    assert identify(MemorySource(b"report.doc", program)) == "application/x-dosexec"
+    assert identify(MemorySource(b"report.doc", program.replace(b"PE\0\0", b"text"))) != "application/msword"

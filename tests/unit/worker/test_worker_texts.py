@@ -115,12 +115,22 @@ def test_states_and_pages_without_errors(found: Text, state: TextState, pages: i
 
 
 def test_containers_and_unreadable_items_are_not_read() -> None:
-    """A container has no text of its own; an item without bytes has failed text. Neither asks the handler."""
-    handler = _Says(AssertionError("asked"))
-    _, container = take_text(_item(container=True), SOURCE, handler, Limits(), Findings())
-    _, unread = take_text(_item(), None, handler, Limits(), Findings())
-    assert (container.state, container.pages) == (TextState.EMPTY, 0)
+    """A container has no text of its own, whatever its handler says; of an item without bytes nobody is asked."""
+    text, container = take_text(_item(container=True), SOURCE, _Says(Text(text="words")), Limits(), Findings())
+    _, unread = take_text(_item(), None, _Says(StorageFault("asked")), Limits(), Findings())
+    assert (text, container.state, container.pages) == ("", TextState.EMPTY, 0)
     assert unread.state is TextState.FAILED
+
+
+def test_a_containers_metadata_is_kept() -> None:
+    """What a container says of itself is in its row; that it cannot say it is no second exception."""
+    out = Findings()
+    about = _Says(Text(state=TextState.EMPTY, metadata={"password": True}))
+    text, row = take_text(_item(container=True), SOURCE, about, Limits(), out)
+    assert (text, row.state, row.metadata) == ("", TextState.EMPTY, {"password": True})
+    broken = _Says(DocumentError(ExceptionCode.CORRUPT, "no header"))
+    assert take_text(_item(container=True), SOURCE, broken, Limits(), out)[1].metadata == {}
+    assert not out.exceptions
 
 
 def test_the_same_code_is_booked_once() -> None:

@@ -1,0 +1,110 @@
+"""Records of a workbook stream ([MS-XLS] 2.1.4) of BIFF5 to BIFF8, and the strings in them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from core.errors import DocumentError, ExceptionCode
+
+BOF, EOF, CONTINUE = 0x0809, 0x000A, 0x003C
+_HEADER = struct.Struct("<HH")
+_CONTINUED = CONTINUE.to_bytes(2, "little")
+_WIDE, _PHONETIC, _RICH = 0x01, 0x04, 0x08  # flags of a string (2.5.293)
+
+
+def records(stream: bytes) -> Iterator[tuple[int, int, list[bytes]]]:
+    """(offset, type, data) of each record; the data in pieces, those of its Continue records after its own.
+    DocumentError `truncated`, after what could be had, when the stream breaks off."""
+    at, size = 0, len(stream)
+    while at + 4 <= size:
+        start = at
+        kind, length = _HEADER.unpack_from(stream, at)
+        pieces = [stream[at + 4 : at + 4 + length]]
+        at += 4 + length
+        while stream.startswith(_CONTINUED, at) and at + 4 <= size:
+            length = _HEADER.unpack_from(stream, at)[1]
+            pieces.append(stream[at + 4 : at + 4 + length])
+            at += 4 + length
+        if kind or len(pieces[0]):  # zeros fill the stream up to its sector
+            yield start, kind, pieces
+    if at > size:
+        raise DocumentError(ExceptionCode.TRUNCATED, "the workbook breaks off in the middle of a record")
+
+
+class Strings:
+    """Reads strings that run on over Continue records, each of which begins their characters with a byte of flags
+    (2.5.293). What lies beyond the last piece reads as nothing."""
+
+    def __init__(self, pieces: list[bytes], at: int = 0) -> None:
+        self._pieces, self._piece, self._at = pieces, 0, at
+
+    @property
+    def more(self) -> bool:
+        """Whether there is anything left."""
+        self._advance()
+        return self._piece < len(self._pieces)
+
+    def _advance(self) -> None:
+        while self._piece < len(self._pieces) and self._at >= len(self._pieces[self._piece]):
+            self._at -= len(self._pieces[self._piece])
+            self._piece += 1
+
+    def number(self, size: int) -> int:
+        """An unsigned number of that many bytes."""
+        self._advance()
+        if self._piece >= len(self._pieces):
+            return 0
+        data = self._pieces[self._piece][self._at : self._at + size]
+        self._at += size
+        return int.from_bytes(data, "little")
+
+    def string(self, count_bytes: int = 2) -> str:
+        """One string with its length (of so many bytes) and flags in front; formatting runs and readings are
+        passed over."""
+        if (simple := self._simple(count_bytes)) is not None:
+            return simple
+        count, flags = self.number(count_bytes), self.number(1)
+        runs = self.number(2) if flags & _RICH else 0
+        reading = self.number(4) if flags & _PHONETIC else 0
+        text = self.characters(count, flags)
+        self._at += 4 * runs + reading
+        return text
+
+    def _simple(self, count_bytes: int) -> str | None:
+        """A string without runs and readings that lies whole in one piece, as nearly all do."""
+        piece = self._pieces[self._piece] if self._piece < len(self._pieces) else b""
+        begin = self._at + count_bytes + 1
+        if begin > len(piece) or piece[begin - 1] > _WIDE:
+            return None
+        wide = piece[begin - 1]
+        end = begin + (int.from_bytes(piece[self._at : begin - 1], "little") << wide)
+        if end > len(piece):
+            return None
+        self._at = end
+        return piece[begin:end].decode("utf-16-le" if wide else "latin-1", "replace")
+
+    def characters(self, count: int, flags: int) -> str:
+        """So many characters, those after a piece's end behind flags of their own."""
+        out: list[str] = []
+        while count > 0 and self._piece < len(self._pieces):
+            piece = self._pieces[self._piece]
+            width = 2 if flags & _WIDE else 1
+            data = piece[self._at : self._at + count * width]
+            out.append(data.decode("utf-16-le" if width == 2 else "latin-1", "replace"))
+            got = len(data) // width
+            count -= got
+            self._at += len(data)
+            if count > 0:
+                self._piece, self._at = self._piece + 1, 0
+                flags = self.number(1) if self._piece < len(self._pieces) else 0
+        return "".join(out)
+
+
+def rk(word: int) -> float:
+    """An RkNumber (2.5.218): the upper bits of a double or a whole number, in hundredths or not."""
+    if word & 2:
+        value = float(word - 0x1_0000_0000 >> 2 if word & 0x8000_0000 else word >> 2)
+    else:
+        value = float(struct.unpack("<d", struct.pack("<Q", (word & 0xFFFFFFFC) << 32))[0])
+    return value / 100 if word & 1 else value

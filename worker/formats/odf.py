@@ -1,0 +1,162 @@
+"""OpenDocument (OASIS OpenDocument 1.3): text documents, spreadsheets, presentations and drawings; pictures and objects
+as children."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits
+from worker.formats import clean, ole_objects
+from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.odf_text import read_text
+from worker.formats.ooxml_package import Package, part_reader
+from worker.formats.ooxml_xml import elements, local
+from worker.formats.streams import SMALL_MEMBER
+from worker.formats.zip import failed_member
+from worker.formats.zip_directory import find_directory, iter_entries
+from worker.formats.zip_salvage import salvage
+
+_PREFIX = "application/vnd.oasis.opendocument."
+_KINDS = ("text", "spreadsheet", "presentation", "graphics", "chart", "formula", "text-master", "text-web")
+# Pictures and media of the document or of an object in it, and objects that are one file. Thumbnails and
+# ObjectReplacements are renderings of what is there already.
+_CARRIED = re.compile(rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$", re.IGNORECASE)
+_OBJECT_TEXT = re.compile(r"(?:^|/)object \d+/content\.xml$")
+_KEYS = {
+    "title": "title",
+    "initial-creator": "author",
+    "creator": "last_author",
+    "subject": "doc_subject",
+    "description": "description",
+    "keyword": "keywords",
+    "creation-date": "created",
+    "date": "modified",
+    "generator": "application",
+}
+
+
+class _OdfPackage(Package):
+    """The same archive without content types."""
+
+    def _roles(self) -> dict[str, str]:
+        return {}
+
+    def encrypted(self) -> bool:
+        """Whether the manifest says that parts are encrypted (part 2, 4.8): the archive itself does not know."""
+        if "meta-inf/manifest.xml" not in self.names:
+            return False
+        try:
+            return next(elements(self.pieces("meta-inf/manifest.xml"), "encryption-data"), None) is not None
+        except DocumentError:
+            return False
+
+
+class OdfHandler(LeafHandler):
+    """odt, ods, odp, odg and their templates."""
+
+    name = "odf"
+    media_types: tuple[str, ...] = (
+        *(_PREFIX + kind for kind in _KINDS),
+        *(f"{_PREFIX}{kind}-template" for kind in _KINDS[:4]),
+    )
+    whole = False
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Pictures, media and objects in the archive's order, under their own names; an OLE package as the file in it.
+        None of a document that needs a password; of a damaged archive those that can be had: `text` says what is wrong."""
+        with source.open() as file:
+            try:
+                if _OdfPackage(file, source.size, limits).encrypted():
+                    return
+                for position, child in enumerate(_carried(file, source.size, limits)):
+                    child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
+                    child.name = child.name.rsplit(b"/", 1)[-1]
+                    if child.data and (found := ole_objects.unwrapped(child.data)):
+                        child.name, child.data = found[0] or child.name, found[1]
+                    yield child
+            except DocumentError:
+                return
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text with notes, comments, hidden sheets and deleted passages, then headers, footers and the text of
+        objects; slides as pages; metadata. With a damaged package, what can be had and `error`; DocumentError when
+        that is nothing, `encrypted` when a password is needed."""
+        collector = clean.Collector(limits.text_characters)
+        with source.open() as file:
+            package = _OdfPackage(file, source.size, limits)
+            if package.encrypted():
+                raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
+            slides = _read(package, collector, source.head)
+            metadata = _metadata(package)
+        out = collector.result()
+        out.error = package.error
+        if out.error is not None and not out.text:
+            raise out.error
+        out.pages, out.metadata = slides, metadata
+        return out
+
+
+def _read(package: _OdfPackage, collector: clean.Collector, head: bytes) -> int | None:
+    """All parts with text; how many slides there are. Damage is noted in the package."""
+    sheets = b"opendocument.spreadsheet" in head[:200]
+    slides: list[int] = []
+    _guard(package, lambda: slides.append(read_text(package.pieces("content.xml"), collector, sheets=sheets)))
+    if "styles.xml" in package.names:
+        _guard(package, lambda: read_text(package.pieces("styles.xml"), collector, headers_only=True))
+    for name in package.names:
+        if _OBJECT_TEXT.search(name) and not collector.cut:
+            _guard(package, lambda name=name: read_text(package.pieces(name), collector, sheets=True))  # type: ignore[misc]
+    return slides[0] if slides and b"opendocument.presentation" in head[:200] else None
+
+
+def _guard(package: _OdfPackage, action: Callable[[], object]) -> None:
+    try:
+        action()
+    except DocumentError as error:
+        package.error = package.error or error
+
+
+def _metadata(package: _OdfPackage) -> dict[str, object]:
+    pairs: list[tuple[str, str | None]] = []
+
+    def collect() -> None:
+        for element in elements(package.pieces("meta.xml"), "*"):
+            if key := _KEYS.get(local(element)):
+                pairs.append((key, element.text))
+
+    if "meta.xml" in package.names:
+        _guard(package, collect)
+    metadata = clean.values(pairs)
+    if "author" not in metadata and "last_author" in metadata:
+        metadata["author"] = metadata["last_author"]
+    return dict(metadata)
+
+
+def _carried(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
+    """Members that are pictures, media or objects; nothing else is inflated unless the archive has no directory."""
+    try:
+        directory = find_directory(file, size)
+    except DocumentError:
+        yield from (child for child in salvage(file, size, limits) if _CARRIED.search(child.name))
+        return
+    for entry in iter_entries(file, directory):
+        if _CARRIED.search(entry.name) and not entry.directory:
+            try:
+                reader = part_reader(file, size, entry)
+                small = entry.size <= SMALL_MEMBER
+                yield Child(
+                    name=entry.name,
+                    kind=Kind.EMBEDDED_OBJECT,
+                    ordinal=entry.index,
+                    data=reader.whole() if small else None,
+                    stream=None if small else reader.stream(),
+                    size_hint=None if small else entry.size,
+                )
+            except DocumentError as error:
+                yield failed_member(entry.name, entry.index, error)
+
+
+HANDLERS: tuple[Handler, ...] = (OdfHandler(),)

@@ -1,0 +1,47 @@
+"""Compound files whose contents are not read: what their properties say, and the file in an OLE package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.errors import DocumentError
+from core.records import Kind, Limits, TextState
+from worker.formats import ole_objects, ooxml, property_set
+from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.compound import CompoundFile
+
+
+class StorageHandler(LeafHandler):
+    """Visio drawings, Publisher documents, installers, and compound files that are not otherwise known."""
+
+    name = "compound"
+    media_types: tuple[str, ...] = (
+        "application/x-ole-storage",
+        "application/vnd.visio",
+        "application/x-mspublisher",
+        "application/x-msi",
+    )
+    whole = False
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The file in an OLE package; nothing of everything else."""
+        if source.size <= limits.parse_bytes and (found := ole_objects.unwrapped(source.whole(limits.parse_bytes))):
+            yield Child(name=found[0] or b"object-0", kind=Kind.EMBEDDED_OBJECT, ordinal=0, data=found[1])
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """No text, the properties as metadata; DocumentError `encrypted` for an encrypted Office document."""
+        if error := ooxml.encrypted(source):
+            raise error
+        out = Text(state=TextState.UNSUPPORTED)
+        if source.size <= limits.parse_bytes:
+            try:
+                compound = CompoundFile(source.whole(limits.parse_bytes))
+                out.metadata = property_set.metadata(compound)
+                if ole_objects.carried(compound, compound.root) is not None:  # DocumentError when it is cut short
+                    out.state = TextState.EMPTY
+            except DocumentError as failed:
+                out.error = failed
+        return out
+
+
+HANDLERS: tuple[Handler, ...] = (StorageHandler(),)

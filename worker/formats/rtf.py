@@ -1,0 +1,91 @@
+"""RTF (Rich Text Format Specification 1.9.1): text, information group; embedded objects and pictures as children."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits
+from worker.formats import clean, ole_native, ole_objects
+from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.rtf_reader import Carried, RtfReader, payload
+
+
+def rtf_text(data: bytes, limit: int = Limits().text_characters) -> str:
+    """The text of an RTF document, `\\n` between paragraphs; what can be read of a damaged one. Of HTML or plain text
+    that was wrapped into RTF ([MS-OXRTFEX]) the text without markup. Raises nothing."""
+    collector = clean.Collector(limit)
+    RtfReader(data, collector).read()
+    return collector.text().replace("\0", "")
+
+
+class RtfHandler(LeafHandler):
+    """Rich Text Format."""
+
+    name = "rtf"
+    media_types: tuple[str, ...] = ("application/rtf", "text/rtf")
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Objects and pictures in order. A packaged file is itself the child, under its own name. Links carry nothing;
+        renderings of objects and second forms of pictures are left out."""
+        data = source.whole(limits.parse_bytes)
+        if b"\\objdata" not in data and b"\\pict" not in data:
+            return
+        reader = RtfReader(data, clean.Collector(limits.text_characters))
+        reader.read()
+        position = 0
+        for carried in reader.carried:
+            child = _child(data, carried, position)
+            if child is not None:
+                yield child
+                position += 1
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text with headers, footers, notes and comments where they stand; the information group as metadata."""
+        data = source.whole(limits.parse_bytes)
+        if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
+            raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as RTF does")
+        collector = clean.Collector(limits.text_characters)
+        reader = RtfReader(data, collector)
+        reader.read()
+        out = collector.result()
+        out.text = out.text.replace("\0", "").strip("\n")
+        out.metadata = dict(clean.values(reader.metadata.items()))
+        out.error = reader.error
+        return out
+
+
+def _child(data: bytes, carried: Carried, position: int) -> Child | None:
+    """The child, or None where nothing is carried: a link, a picture without bytes."""
+    kind, content = payload(data, carried)
+    name, error = b"", None
+    if carried.kind == b"picture":
+        if not kind or not content:  # Macintosh pictures and device-dependent bitmaps are no files
+            return None
+        name = b"picture-%d.%b" % (position, kind)
+    else:
+        try:
+            name, content = _object(content)
+        except DocumentError as failed:
+            if failed.code is ExceptionCode.UNSUPPORTED:
+                return None
+            error = failed
+    return Child(
+        name=name or b"object-%d" % position,
+        kind=Kind.EMBEDDED_OBJECT,
+        ordinal=position,
+        data=None if error else content,
+        error=error,
+        emit=error is None,
+    )
+
+
+def _object(data: bytes) -> tuple[bytes, bytes]:
+    """(name, bytes) of what an embedded object carries."""
+    class_name, native = ole_native.embedded(data)
+    if class_name == b"Package":
+        return ole_objects.packaged(len(native).to_bytes(4, "little") + native)
+    return ole_objects.unwrapped(native) or (b"", native)
+
+
+HANDLERS: tuple[Handler, ...] = (RtfHandler(),)

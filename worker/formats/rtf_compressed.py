@@ -1,0 +1,71 @@
+"""Decompression of RTF bodies as Outlook stores them ([MS-OXRTFCP])."""
+
+from __future__ import annotations
+
+import struct
+
+from core.errors import DocumentError, ExceptionCode
+
+_HEADER = struct.Struct("<IIII")  # compressed size, size, type, CRC
+_COMPRESSED, _UNCOMPRESSED = 0x75465A4C, 0x414C454D
+_DICTIONARY = (
+    b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript \\fdecor "
+    b"MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par "
+    b"\\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
+)
+_WINDOW = 4096
+
+
+def decompress(data: bytes, limit: int) -> bytes:
+    """The RTF, as far as it can be read and up to `limit` bytes; the CRC is not checked (many writers leave it out).
+    DocumentError `corrupt` when this is no compressed RTF."""
+    if len(data) < _HEADER.size:
+        raise DocumentError(ExceptionCode.CORRUPT, "the compressed RTF ends inside its header")
+    _, size, kind, _ = _HEADER.unpack_from(data)
+    size = min(size, limit)
+    if kind == _UNCOMPRESSED:
+        return data[_HEADER.size : _HEADER.size + size]
+    if kind != _COMPRESSED:
+        raise DocumentError(ExceptionCode.CORRUPT, "neither compressed nor plain RTF")
+    return _inflate(data, _HEADER.size, size)
+
+
+def _inflate(data: bytes, at: int, size: int) -> bytes:
+    """Runs of eight tokens, each a byte or a reference into the last 4,096 bytes (section 2.1.3)."""
+    out = bytearray(_DICTIONARY)
+    base = len(_DICTIONARY)
+    end, wanted = len(data), base + size
+    while at < end and len(out) < wanted:
+        control = data[at]
+        at += 1
+        for bit in range(8):
+            if at >= end or len(out) >= wanted:
+                break
+            if not control >> bit & 1:
+                out.append(data[at])
+                at += 1
+                continue
+            if at + 1 >= end:
+                at = end
+                break
+            word = data[at] << 8 | data[at + 1]
+            at += 2
+            start = _position(len(out), word >> 4)
+            if start is None:
+                return bytes(out[base:wanted])  # a reference to the write position ends it
+            _copy(out, start, (word & 15) + 2)
+    return bytes(out[base:wanted])
+
+
+def _position(written: int, offset: int) -> int | None:
+    """Where in the output a place in the ring lies; None when it is the one to be written next."""
+    distance = (written - offset) % _WINDOW
+    return None if distance == 0 else max(0, written - distance)
+
+
+def _copy(out: bytearray, start: int, length: int) -> None:
+    """Copies may overlap what they write."""
+    piece = out[start : start + length]
+    while len(piece) < length:
+        piece += piece[: length - len(piece)]
+    out += piece

@@ -1,0 +1,90 @@
+"""Control words of RTF (Rich Text Format Specification 1.9.1) that matter for text, and what they mean."""
+
+from __future__ import annotations
+
+# Put into the text.
+CHARACTERS = {
+    b"par": "\n",
+    b"line": "\n",
+    b"sect": "\n",
+    b"page": "\n",
+    b"column": "\n",
+    b"row": "\n",
+    b"nestrow": "\n",
+    b"cell": "\t",
+    b"nestcell": "\t",
+    b"tab": "\t",
+    b"emdash": "\u2014",
+    b"endash": "\u2013",
+    b"emspace": " ",
+    b"enspace": " ",
+    b"qmspace": " ",
+    b"bullet": "\u2022",
+    b"lquote": "\u2018",
+    b"rquote": "\u2019",
+    b"ldblquote": "\u201c",
+    b"rdblquote": "\u201d",
+}
+SYMBOLS = {b"~": "\u00a0", b"_": "-", b"\n": "\n", b"\r": "\n", b"{": "{", b"}": "}", b"\\": "\\"}
+
+# Destinations whose text nobody sees, or sees a second time elsewhere; skipped with everything in them.
+SKIPPED = frozenset(
+    b"colortbl stylesheet listtable listoverridetable revtbl rsidtbl nonshppict shprslt themedata "
+    b"colorschememapping latentstyles datastore xmlnstbl filetbl template private1 xe rxe txe tc tcn bkmkstart "
+    b"bkmkend fldinst objclass objname objalias objsect pgdsctbl mmathPict ftnsep ftnsepc aftnsep aftnsepc aftncn "
+    b"ftncn pnseclvl falt panose fontemb picprop blipuid blipcompr generator passwordhash htmltag".split()
+)
+# Destinations marked as ignorable (\*) that hold text, pictures or objects all the same.
+ENTERED = frozenset(b"shppict shpinst do annotation ud moMath moMathPara company".split())
+# Groups with text of their own among what is no text.
+MUTE = frozenset(b"object shp do shpgrp sp".split())
+LOUD = frozenset(b"result shptxt dptxbxtext".split())
+# Text that stands in the middle of other text.
+APART = frozenset(b"header headerl headerr headerf footer footerl footerr footerf footnote annotation".split())
+
+# {\info …}: destination → metadata key
+INFO = {
+    b"title": "title",
+    b"author": "author",
+    b"subject": "doc_subject",
+    b"keywords": "keywords",
+    b"doccomm": "description",
+    b"operator": "last_author",
+    b"company": "company",
+    b"creatim": "created",
+    b"revtim": "modified",
+}
+TIME = {b"yr": 0, b"mo": 1, b"dy": 2, b"hr": 3, b"min": 4, b"sec": 5}
+
+PICTURES = {b"pngblip": b"png", b"jpegblip": b"jpg", b"emfblip": b"emf", b"wmetafile": b"wmf", b"dibitmap": b""}
+
+# \fcharset → codec. 0 (ANSI) and 1 (default) mean the document's own code page.
+FONT_CODECS = {
+    2: "cp1252",
+    77: "mac_roman",
+    78: "shift_jis",
+    128: "cp932",
+    129: "cp949",
+    130: "johab",
+    134: "gb18030",
+    136: "cp950",
+    161: "cp1253",
+    162: "cp1254",
+    163: "cp1258",
+    177: "cp1255",
+    178: "cp1256",
+    186: "cp1257",
+    204: "cp1251",
+    222: "cp874",
+    238: "cp1250",
+    254: "cp437",
+    255: "cp850",
+}
+DOCUMENT_CODECS = {b"mac": "mac_roman", b"pc": "cp437", b"pca": "cp850"}
+_PAGES = {932: "cp932", 936: "gb18030", 949: "cp949", 950: "cp950", 10000: "mac_roman", 10007: "mac_cyrillic", 65001: "utf-8", 54936: "gb18030", 1361: "johab", 708: "cp1256"}  # fmt: skip
+_KNOWN = frozenset((437, 720, 737, 775, 850, 852, 855, 857, 858, 860, 861, 862, 863, 864, 865, 866, 869, 874, *range(1250, 1259)))  # fmt: skip
+
+
+def codec_of_page(page: int) -> str:
+    """The codec of a Windows code page; windows-1252 for one that is not known."""
+    return _PAGES.get(page) or (f"cp{page}" if page in _KNOWN else "cp1252")
