@@ -113,7 +113,8 @@ job_phase = Table(
     _one_of("phase", Phase),
 )
 
-# When a job stood still after its first claim, and as what: paused, suspended, or over until it was requeued.
+# When a job stood still after its first claim, and as what: paused, suspended, or over until it was requeued. A row is
+# added when the job goes on (a requeued one's before that): while it stands still, the job's own row says so.
 job_pause = Table(
     "job_pause",
     metadata,
@@ -121,7 +122,7 @@ job_pause = Table(
     Column("state", Text, nullable=False),
     Column("reason", Text),  # why it was suspended
     _time("started_at", nullable=False),
-    _time("finished_at"),  # NULL while it lasts
+    _time("finished_at"),  # NULL until a requeued job goes on
     PrimaryKeyConstraint("job", "started_at"),
     _one_of("state", JobState),
 )

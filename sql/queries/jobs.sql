@@ -6,32 +6,30 @@
 SELECT id, state, phase FROM job WHERE id = %(job)s FOR NO KEY UPDATE;
 
 -- name: set_state
--- A new state without any effect on the clocks.
-UPDATE job SET state = %(state)s, reason = NULL WHERE id = %(job)s;
+-- A new state without any effect on the clocks; what stands still keeps its reason.
+UPDATE job SET state = %(state)s, reason = CASE WHEN stopped_at IS NULL THEN NULL ELSE reason END WHERE id = %(job)s;
 
 -- name: stop_job
--- Paused or suspended: the clocks stand still from now on.
-WITH stopped AS (
-    UPDATE job
-    SET state = %(state)s, reason = %(reason)s, stopped_at = coalesce(stopped_at, clock_timestamp())
-    WHERE id = %(job)s
-    RETURNING id, state, reason, stopped_at, first_claim_at
-)
-INSERT INTO job_pause (job, state, reason, started_at)
-SELECT id, state, reason, stopped_at FROM stopped WHERE first_claim_at IS NOT NULL;
+-- Paused or suspended: the clocks stand still from now on. The job's own row says so until it goes on: on a full disk
+-- no other row could be added.
+UPDATE job SET state = %(state)s, reason = %(reason)s, stopped_at = coalesce(stopped_at, clock_timestamp())
+WHERE id = %(job)s;
 
 -- name: resume_job
 -- Running again; the time it stood still is taken off its elapsed and that of the phase it stood in. Time before
 -- the first claim never counted, so it is not taken off.
 WITH pause AS (
-    SELECT id, phase, first_claim_at, clock_timestamp() AS now,
+    SELECT id, phase, reason, first_claim_at, stopped_at, clock_timestamp() AS now,
         coalesce(extract(epoch FROM clock_timestamp() - stopped_at), 0)::float8 AS seconds
     FROM job WHERE id = %(job)s
 ), of_phase AS (
     UPDATE job_phase p SET stopped_seconds = p.stopped_seconds + pause.seconds
     FROM pause WHERE p.job = pause.id AND p.phase = pause.phase AND p.finished_at IS NULL
 ), noted AS (
-    UPDATE job_pause p SET finished_at = pause.now FROM pause WHERE p.job = pause.id AND p.finished_at IS NULL
+    INSERT INTO job_pause (job, state, reason, started_at, finished_at)
+    SELECT id, CASE WHEN reason IS NULL THEN 'paused' ELSE 'suspended' END, reason, stopped_at, now
+    FROM pause WHERE stopped_at IS NOT NULL AND first_claim_at IS NOT NULL
+    ON CONFLICT (job, started_at) DO UPDATE SET finished_at = excluded.finished_at
 )
 UPDATE job
 SET state = 'running', reason = NULL, stopped_at = NULL,
@@ -41,7 +39,10 @@ FROM pause WHERE job.id = pause.id;
 -- name: end_job
 -- A final state; the clocks end here, and a pause that lasted until now is taken off.
 WITH noted AS (
-    UPDATE job_pause SET finished_at = clock_timestamp() WHERE job = %(job)s AND finished_at IS NULL
+    INSERT INTO job_pause (job, state, reason, started_at, finished_at)
+    SELECT id, CASE WHEN reason IS NULL THEN 'paused' ELSE 'suspended' END, reason, stopped_at, clock_timestamp()
+    FROM job WHERE id = %(job)s AND stopped_at IS NOT NULL AND first_claim_at IS NOT NULL
+    ON CONFLICT (job, started_at) DO UPDATE SET finished_at = excluded.finished_at
 )
 UPDATE job
 SET state = %(state)s, reason = NULL, finished_at = clock_timestamp(), stopped_at = NULL,

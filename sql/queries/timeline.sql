@@ -12,9 +12,14 @@ SELECT phase, extract(epoch FROM started_at)::float8 AS started, extract(epoch F
 FROM job_phase WHERE job = %(job)s ORDER BY started_at;
 
 -- name: timeline_pauses
--- When it stood still since its first claim, as what and why.
+-- When it stood still since its first claim, as what and why; one that lasts is known by the job's own row.
 SELECT state, reason, extract(epoch FROM started_at)::float8 AS started, extract(epoch FROM finished_at)::float8 AS finished
-FROM job_pause WHERE job = %(job)s ORDER BY started_at;
+FROM job_pause WHERE job = %(job)s
+UNION ALL
+SELECT CASE WHEN reason IS NULL THEN 'paused' ELSE 'suspended' END, reason, extract(epoch FROM stopped_at)::float8, NULL
+FROM job WHERE id = %(job)s AND stopped_at IS NOT NULL AND first_claim_at IS NOT NULL
+  AND NOT EXISTS (SELECT FROM job_pause p WHERE p.job = job.id AND p.started_at = job.stopped_at)
+ORDER BY started;
 
 -- name: timeline_calls
 -- Its calls by steps of one length, without histograms.

@@ -28,7 +28,3 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["job"], ["job.id"], name=op.f("fk_job_pause_job"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("job", "started_at", name=op.f("pk_job_pause")),
     )
-    op.execute(
-        "INSERT INTO job_pause (job, state, reason, started_at) SELECT id, state, reason, stopped_at FROM job"
-        " WHERE stopped_at IS NOT NULL AND first_claim_at IS NOT NULL"
-    )

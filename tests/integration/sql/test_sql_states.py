@@ -132,7 +132,7 @@ def test_elapsed_leaves_out_pauses(hands: Any) -> None:
 
 def test_every_pause_is_known_afterwards(hands: Any) -> None:
     """Promise: when it stood still since its first claim, as what and why, and that adds up to what is taken off its
-    elapsed; a pause that lasts is known too, and one that a cancellation ends has an end."""
+    elapsed; one that a cancellation ends has an end. No row is added to stop a job: on a full disk none could be."""
     job = hands.create(2)
     _do(hands, states.request_pause, job)  # before the first claim: not on its axis
     _do(hands, states.request_resume, job)
@@ -145,14 +145,14 @@ def test_every_pause_is_known_afterwards(hands: Any) -> None:
     pauses = (
         "SELECT state, reason, extract(epoch FROM finished_at - started_at)::float8 FROM job_pause ORDER BY started_at"
     )
-    assert [tuple(row) for row in hands.rows(pauses)] == [
-        ("paused", None, pytest.approx(100, abs=2)),
-        ("suspended", "filer gone", None),
-    ]
+    assert [tuple(row) for row in hands.rows(pauses)] == [("paused", None, pytest.approx(100, abs=2))]
     _age(hands, 7)
     _do(hands, states.request_cancel, job)
+    assert [tuple(row) for row in hands.rows(pauses)] == [
+        ("paused", None, pytest.approx(100, abs=2)),
+        ("suspended", "filer gone", pytest.approx(7, abs=2)),
+    ]
     seconds = [row[2] for row in hands.rows(pauses)]
-    assert seconds[1] == pytest.approx(7, abs=2)
     assert sum(seconds) == pytest.approx(hands.value("SELECT stopped_seconds FROM job"), abs=0.1)
 
 
