@@ -1,8 +1,10 @@
-"""A small zip writer (PKWARE APPNOTE 6.3): deflate and stored members, directories, traditional encryption."""
+"""A small zip writer (PKWARE APPNOTE 6.3): deflate and stored members, directories, traditional encryption, zip64 for
+archives over 4 GB or 65,534 members (a member itself stays below 4 GB)."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dataset_gen.compress import crc32, deflated
@@ -11,6 +13,9 @@ from dataset_gen.rng import Dice
 _LOCAL = struct.Struct("<IHHHHHIIIHH")
 _CENTRAL = struct.Struct("<IHHHHHHIIIHHHHHII")
 _END = struct.Struct("<IHHHHIIH")
+_END64 = struct.Struct("<IQHHIIQQQQ")
+_LOCATOR64 = struct.Struct("<IIQI")
+_MASK16, _MASK32 = 0xFFFF, 0xFFFFFFFF  # where these stand, the zip64 fields hold the number
 _UTF8, _ENCRYPTED = 0x800, 0x1
 _STORED, _DEFLATED = 0, 8
 
@@ -49,13 +54,15 @@ def encrypt(data: bytes, password: bytes, crc: int, dice: Dice) -> bytes:
 
 @dataclass(slots=True)
 class ZipWriter:
-    """Puts members one after the other; `finish` adds the directory."""
+    """Puts members one after the other; `finish` adds the directory. With a `sink`, bytes go there as they come, so
+    that an archive may be larger than memory."""
 
     dos_time: int = 0x6000
     dos_date: int = 0x5021  # 2020-01-01
     pieces: list[bytes] = field(default_factory=list)
     central: list[bytes] = field(default_factory=list)
     size: int = 0  # bytes put so far
+    sink: Callable[[bytes], object] | None = None
 
     def add(
         self,
@@ -98,7 +105,9 @@ class ZipWriter:
         self._write(_LOCAL.pack(0x04034B50, 20, *common))
         self._write(name)
         self._write(packed)
-        self.central.append(_CENTRAL.pack(0x02014B50, 20, 20, *common, 0, 0, 0, directory, offset) + name)
+        wide = struct.pack("<HHQ", 1, 8, offset) if offset >= _MASK32 else b""
+        fields = (*common[:-1], len(wide), 0, 0, 0, directory, min(offset, _MASK32))
+        self.central.append(_CENTRAL.pack(0x02014B50, 20, 45 if wide else 20, *fields) + name + wide)
         return len(packed)
 
     def add_directory(self, name: bytes) -> None:
@@ -106,12 +115,20 @@ class ZipWriter:
         self.add(name, b"", store=True)
 
     def finish(self) -> bytes:
-        """All bytes of the archive."""
-        directory = b"".join(self.central)
-        count = len(self.central)
-        end = _END.pack(0x06054B50, 0, 0, count, count, len(directory), self.size, 0)
-        return b"".join((*self.pieces, directory, end))
+        """All bytes of the archive; with a sink none, they are there."""
+        start, count = self.size, len(self.central)
+        self._write(b"".join(self.central))
+        length, end = self.size - start, self.size
+        if count >= _MASK16 or length >= _MASK32 or start >= _MASK32:
+            self._write(_END64.pack(0x06064B50, 44, 45, 45, 0, 0, count, count, length, start))
+            self._write(_LOCATOR64.pack(0x07064B50, 0, end, 1))
+        shown = min(count, _MASK16)
+        self._write(_END.pack(0x06054B50, 0, 0, shown, shown, min(length, _MASK32), min(start, _MASK32), 0))
+        return b"".join(self.pieces)
 
     def _write(self, data: bytes) -> None:
-        self.pieces.append(data)
+        if self.sink is None:
+            self.pieces.append(data)
+        else:
+            self.sink(data)
         self.size += len(data)

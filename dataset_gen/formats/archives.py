@@ -13,8 +13,8 @@ from dataset_gen.made import Made, Placed, branch
 from dataset_gen.people import file_stem, folder
 from dataset_gen.zipwriter import ZipWriter
 
-EXTENSIONS = {"tgz": "tar.gz"}
-_SKIP_COMPRESSION = (b"\xff\xd8", b"GIF8", b"\x89PNG", b"PK\x03\x04", b"\x1f\x8b")
+EXTENSIONS = {"tgz": "tar.gz", "zip_mail": "zip", "tnef": "dat"}
+_SKIP_COMPRESSION = (b"\xff\xd8", b"GIF8", b"\x89PNG", b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf")
 
 
 def stored_already(data: bytes) -> bool:

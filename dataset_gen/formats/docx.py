@@ -1,8 +1,8 @@
-"""Word documents: text, pictures, embedded spreadsheets (ECMA-376 part 1, §11 and §17)."""
+"""Word documents: text, pictures, embedded documents and OLE packages (ECMA-376 part 1, §11 and §17)."""
 
 from __future__ import annotations
 
-from dataset_gen.formats.ooxml import MAIN, OFFICE, Package, split_size
+from dataset_gen.formats.ooxml import MAIN, OFFICE, Package, add_object, split_size
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made
 from dataset_gen.text import prose
@@ -27,6 +27,11 @@ _DRAWING = (
     '<a:prstGeom prst="rect"><a:avLst/></a:prstGeom></pic:spPr></pic:pic></a:graphicData></a:graphic>'
     "</wp:inline></w:drawing></w:r></w:p>"
 )
+_OBJECT = (
+    '<w:p><w:r><w:object><o:OLEObject xmlns:o="urn:schemas-microsoft-com:office:office" Type="Embed" '
+    'ProgID="Package" ShapeID="object1" DrawAspect="Icon" ObjectID="_1" r:id="rIdO1"/></w:object></w:r></w:p>'
+)
+_EMBEDDING_SHARE = 0.08  # of the documents that are big enough
 
 
 def _paragraph(text: str, style: str = "") -> str:
@@ -35,20 +40,21 @@ def _paragraph(text: str, style: str = "") -> str:
 
 
 def build(order: Order) -> Made:
-    """Headings and paragraphs; big ones have pictures, a few an embedded spreadsheet."""
+    """Headings and paragraphs; big ones have pictures, a few an embedded document or file."""
     dice = order.dice
     package = Package(MEDIA_TYPE, "word")
     packed, pictures = split_size(order, text_most=30_000, picture=80_000)
-    if packed > 9000 and dice.chance(0.06):
+    relations = [("rId1", "styles", "styles.xml")]
+    if packed > 9000 and dice.chance(_EMBEDDING_SHARE):
         packed -= 5000
-        package.embed("embeddings/Microsoft_Excel_Sheet1.xlsx", order.child("xlsx", 900, 5000))
+        relations.append(("rIdO1", *add_object(order, package, 5000)))
     title = prose().title(dice)
     body = [_paragraph(title, "Heading1")]
     body += [_paragraph(f"{term}.") for term in order.terms]
     characters = max(200, int((packed - 1700) * _TEXT_RATIO))
     body += [_paragraph(text) for text in prose().paragraphs(dice, characters, accented=True)]
-    relations = [("rId1", "styles", "styles.xml")]
-    relations += [(f"rIdO{i}", "package", name.partition("/")[2]) for i, (name, _) in enumerate(package.objects)]
+    if package.objects:
+        body.append(_OBJECT)
     for number, size in enumerate(pictures, start=1):
         ext = "png" if dice.chance(0.2) else "jpg"
         name = package.embed(f"media/image{number}.{ext}", order.child(ext, number, size))

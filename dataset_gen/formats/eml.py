@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from core.records import Kind
 from dataset_gen.formats.order import Order
-from dataset_gen.made import Made, Placed, branch
+from dataset_gen.made import Made, Placed, branch, leaf
 from dataset_gen.people import Someone, everyone, file_stem
 from dataset_gen.text import prose
 
@@ -36,6 +36,8 @@ class Letter:
     terms: tuple[str, ...]  # planted in the body, quotations included
     html: bool
     encoding: str  # 7bit, quoted-printable, base64 or 8bit
+    charset: str = "utf-8"
+    receipt: bool = False  # a disposition notification (RFC 8098) goes with it
     attachments: tuple[tuple[str, Made], ...] = ()
     picture: Made | None = None  # inline, shown by the HTML body
     forwarded: Letter | None = None  # a whole message
@@ -97,11 +99,14 @@ def base64_lines(data: bytes) -> bytes:
 
 def _text_part(letter: Letter, text: str, subtype: str) -> bytes:
     """Content headers, an empty line and the encoded text, ended by a newline."""
-    encoding, charset = letter.encoding, "utf-8"
-    raw = text.encode("utf-8")
-    if encoding == "7bit" and not text.isascii():
-        encoding, charset, raw = "quoted-printable", "iso-8859-1", text.encode("latin-1", "replace")
-    if encoding == "7bit":
+    encoding, charset = letter.encoding, letter.charset
+    try:
+        raw = text.encode(charset)
+    except UnicodeEncodeError:  # a name in another script
+        charset, raw = "utf-8", text.encode()
+    if encoding == "7bit" and not raw.isascii():
+        encoding = "quoted-printable"
+    elif encoding == "7bit" and text.isascii():
         charset = "us-ascii"
     if encoding == "quoted-printable":
         raw = quopri.encodestring(raw)
@@ -133,7 +138,8 @@ def _multipart(kind: str, boundary: str, parts: list[bytes]) -> bytes:
     return head + b"".join(line + b"\n" + part + b"\n" for part in parts) + line + b"--\n"
 
 
-def _html(letter: Letter) -> str:
+def html_of(letter: Letter) -> str:
+    """The text as HTML, with the inline picture."""
     paragraphs = "".join(f"<p>{part.replace('>', '&gt;')}</p>\n" for part in letter.body.split("\n\n"))
     picture = f'<img src="cid:picture@{letter.message_id}" alt="">\n' if letter.picture else ""
     return f"<html><head><title>{letter.subject}</title></head><body>\n{paragraphs}{picture}</body></html>\n"
@@ -144,11 +150,22 @@ def _body(letter: Letter, tag: str) -> bytes:
     plain = _text_part(letter, letter.body, "plain")
     if not letter.html:
         return plain
-    both = _multipart("alternative", f"=_a{tag}", [plain, _text_part(letter, _html(letter), "html")])
+    both = _multipart("alternative", f"=_a{tag}", [plain, _text_part(letter, html_of(letter), "html")])
     if letter.picture is None:
         return both
     inline = _file_part("image001.jpg", letter.picture, "inline", f"picture@{letter.message_id}")
     return _multipart("related", f"=_r{tag}", [both, inline])
+
+
+def _notification(letter: Letter, *, crlf: bool) -> Made:
+    """The part of a read receipt that programs read (RFC 8098, 3.1)."""
+    text = (
+        f"Reporting-UA: mail.example; Example Mail 9.2\nFinal-Recipient: rfc822;{letter.sender.address}\n"
+        f"Original-Message-ID: <{letter.references[-1]}>\n"
+        "Disposition: manual-action/MDN-sent-manually; displayed\n"
+    )
+    data = text.replace("\n", "\r\n" if crlf else "\n").encode()
+    return leaf(data, "text/plain", characters=len(text))
 
 
 def write(letter: Letter, *, crlf: bool = False) -> Made:
@@ -168,6 +185,11 @@ def write(letter: Letter, *, crlf: bool = False) -> Made:
         parts.append(head.encode() + inner.data)
         placed.append((name, inner))
     body = _body(letter, tag)
+    if letter.receipt and letter.references:
+        read = _notification(letter, crlf=crlf)
+        notice = b'Content-Type: message/disposition-notification; name="notification.txt"\n\n' + read.data
+        body = _multipart('report; report-type="disposition-notification"', f"=_d{tag}", [body, notice])
+        placed.append(("notification.txt", read))
     own = ["\n".join(_headers(letter)).encode(), body if letter.picture is None else letter.body.encode()]
     if parts:
         body = _multipart("mixed", f"=_m{tag}", [body, *parts])
@@ -178,7 +200,7 @@ def write(letter: Letter, *, crlf: bool = False) -> Made:
         Placed(name=name.encode(), ordinal=i, kind=Kind.ATTACHMENT, truth=made.truth)
         for i, (name, made) in enumerate(placed)
     )
-    return branch(data, "message/rfc822", own=own, children=children, terms=letter.terms)
+    return branch(data, "message/rfc822", own=own, children=children, characters=len(letter.body), terms=letter.terms)
 
 
 def build(order: Order) -> Made:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import functools
 import struct
 
+from dataset_gen.formats import exif
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, leaf
 from dataset_gen.rng import Dice
 
 _POOL_SEED = 20_250_103
 _ROWS = 192
-_UNITS = 80  # 8 × 8 blocks a row in each component: 640 pixels
+_UNITS = 80  # 8 × 8 blocks a row in each component
+WIDTH = _UNITS * 8  # pixels
+_RESTARTS = tuple(bytes((0xFF, 0xD0 + n)) for n in range(8))
 _DC_COUNTS = bytes((0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0))
 _DC_VALUES = bytes(range(12))
 # A short table for the few (run, size) pairs that are drawn; the last code of all ones stays unused.
@@ -87,36 +90,55 @@ def _segment(marker: int, data: bytes) -> bytes:
     return struct.pack(">BBH", 0xFF, marker, len(data) + 2) + data
 
 
-def _headers(height: int, comment: bytes) -> bytes:
-    components = b"".join(bytes((i, 0x11, 0)) for i in (1, 2, 3))
-    return b"".join(
-        (
-            b"\xff\xd8",
-            _segment(0xE0, b"JFIF\0\x01\x01\0\0\x48\0\x48\0\0"),
-            _segment(0xFE, comment),
-            _segment(0xDB, b"\0" + bytes([3] + [8] * 63)),
-            _segment(0xC0, struct.pack(">BHHB", 8, height, _UNITS * 8, 3) + components),
-            _segment(0xC4, b"\0" + _DC_COUNTS + _DC_VALUES),
-            _segment(0xC4, b"\x10" + _AC_COUNTS + _AC_VALUES),
-            _segment(0xDD, struct.pack(">H", _UNITS)),
-            _segment(0xDA, b"\x03\x01\0\x02\0\x03\0\0\x3f\0"),
-        )
+@functools.cache
+def _tables() -> tuple[bytes, bytes]:
+    """The segments before and behind the frame header, which is the only one that differs."""
+    return (
+        _segment(0xDB, b"\0" + bytes([3] + [8] * 63)),
+        b"".join(
+            (
+                _segment(0xC4, b"\0" + _DC_COUNTS + _DC_VALUES),
+                _segment(0xC4, b"\x10" + _AC_COUNTS + _AC_VALUES),
+                _segment(0xDD, struct.pack(">H", _UNITS)),
+                _segment(0xDA, b"\x03\x01\0\x02\0\x03\0\0\x3f\0"),
+            )
+        ),
     )
 
 
-def build(order: Order) -> Made:
-    """A picture 640 pixels wide and as high as the bytes wanted need."""
-    dice, pool = order.dice, _pool()
+def _headers(height: int, marks: bytes) -> bytes:
+    """Everything before the rows; `marks` are application and comment segments."""
+    before, behind = _tables()
+    frame = struct.pack(">BHHB", 8, height, WIDTH, 3) + b"\1\x11\0\2\x11\0\3\x11\0"
+    return b"".join((b"\xff\xd8", marks, before, _segment(0xC0, frame), behind))
+
+
+def picture(dice: Dice, size: int, marks: bytes = b"") -> tuple[bytes, int]:
+    """A picture `WIDTH` pixels wide of about that many bytes, and its height; `marks` are segments of its head."""
+    pool = _pool()
+    top = len(pool)
     parts: list[bytes] = []
-    left = order.size - 320
+    left = size - 300 - len(marks)
+    draw = dice.random
     while (left > 0 or not parts) and len(parts) < 8000:
-        row = dice.pick(pool)
+        row = pool[int(draw() * top)]
         parts.append(row)
         left -= len(row) + 2
     marked = [parts[0]]
     for number, row in enumerate(parts[1:]):
-        marked.append(bytes((0xFF, 0xD0 + number % 8)))
+        marked.append(_RESTARTS[number % 8])
         marked.append(row)
-    comment = b"edbench %016x" % dice.below(1 << 62)
-    data = b"".join((_headers(len(parts) * 8, comment), *marked, b"\xff\xd9"))
-    return leaf(data, "image/jpeg")
+    height = len(parts) * 8
+    return b"".join((_headers(height, marks), *marked, b"\xff\xd9")), height
+
+
+def build(order: Order) -> Made:
+    """A picture 640 pixels wide and as high as the bytes wanted need; half of them as a camera leaves them, with Exif."""
+    dice = order.dice
+    comment = _segment(0xFE, b"edbench %016x" % dice.below(1 << 62))
+    if order.size > 3000 and dice.chance(0.5):
+        # The standard wants Exif right behind the start of the image; its height is that of the sensor.
+        head = _segment(0xE1, b"Exif\0\0" + exif.block(dice, WIDTH, dice.pick((4000, 3024, 5304))))
+    else:
+        head = _segment(0xE0, b"JFIF\0\x01\x01\0\0\x48\0\x48\0\0")
+    return leaf(picture(dice, order.size, head + comment)[0], "image/jpeg")

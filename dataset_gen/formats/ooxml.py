@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.records import Kind
+from dataset_gen.formats import ole_package
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, branch
+from dataset_gen.text import prose
 from dataset_gen.zipwriter import ZipWriter
 
 XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -22,17 +24,31 @@ _DEFAULTS = {
     "docx": f"{MAIN}.wordprocessingml.document",
     "xlsx": f"{MAIN}.spreadsheetml.sheet",
     "pdf": "application/pdf",
+    "bin": f"{MAIN}.oleObject",
 }
+_EMBEDDED = (("xlsx", "Microsoft_Excel_Sheet1.xlsx"), ("docx", "Microsoft_Word_Document1.docx"))
+_PACKED = ("pdf", "txt", "jpg", "csv", "docx", "xlsx")
+_PACKAGE_SHARE = 0.4  # of the embedded objects
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A part that is a child: what lies in the archive, and what is found in it."""
+
+    part: str
+    data: bytes
+    name: str
+    made: Made
 
 
 @dataclass(slots=True)
 class Package:
-    """Parts in order; pictures and embedded documents become children."""
+    """Parts in order; pictures, embedded documents and the files in OLE packages become children."""
 
     media_type: str  # of the whole file
     folder: str  # word, xl, ppt
     parts: list[tuple[str, bytes, str | None]] = field(default_factory=list)  # name, bytes, content type
-    objects: list[tuple[str, Made]] = field(default_factory=list)
+    objects: list[Carried] = field(default_factory=list)
 
     def part(self, name: str, text: str, content_type: str | None = None) -> None:
         """An XML part; `name` is from the package's root, `content_type` where it is not plain XML."""
@@ -50,7 +66,13 @@ class Package:
 
     def embed(self, name: str, made: Made) -> str:
         """A picture (`media/…`) or document (`embeddings/…`); returns its name relative to `folder`."""
-        self.objects.append((f"{self.folder}/{name}", made))
+        self.objects.append(Carried(f"{self.folder}/{name}", made.data, name.rpartition("/")[2], made))
+        return name
+
+    def embed_package(self, name: str, file_name: str, made: Made) -> str:
+        """A file of any kind with its name in an OLE package (`embeddings/oleObject1.bin`); returns `name`."""
+        data = ole_package.compound_file(file_name, made.data)
+        self.objects.append(Carried(f"{self.folder}/{name}", data, file_name, made))
         return name
 
     def finish(self, order: Order, *, main: str, title: str, pages: int | None = None) -> Made:
@@ -66,10 +88,10 @@ class Package:
         for name, data, _ in self.parts:
             out.add(name.encode(), data)
         children = []
-        for position, (name, made) in enumerate(self.objects):
-            out.add(name.encode(), made.data, store=True)
-            own = name.rpartition("/")[2].encode()
-            children.append(Placed(name=own, ordinal=position, kind=Kind.EMBEDDED_OBJECT, truth=made.truth))
+        for position, one in enumerate(self.objects):
+            out.add(one.part.encode(), one.data, store=True)
+            own = one.name.encode()
+            children.append(Placed(name=own, ordinal=position, kind=Kind.EMBEDDED_OBJECT, truth=one.made.truth))
         return branch(
             out.finish(),
             self.media_type,
@@ -111,3 +133,15 @@ def split_size(order: Order, *, text_most: int, picture: int) -> tuple[int, list
         return order.size, []
     count = min(1 + rest // (picture * 3), 1 + dice.below(1 + rest // picture), 60)
     return text, [rest // count] * count
+
+
+def add_object(order: Order, package: Package, size: int) -> tuple[str, str]:
+    """Embed a document, or any file in an OLE package, of about so many bytes: (relationship type, part name relative
+    to the package's folder)."""
+    dice = order.dice
+    if dice.chance(_PACKAGE_SHARE):
+        fmt = dice.pick(_PACKED)
+        name = f"{prose().title(dice, 2)}.{fmt}"
+        return "oleObject", package.embed_package("embeddings/oleObject1.bin", name, order.child(fmt, 900, size))
+    fmt, name = dice.pick(_EMBEDDED)
+    return "package", package.embed(f"embeddings/{name}", order.child(fmt, 900, size))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dataset_gen.made import Made
-from dataset_gen.profile import Profile
+from dataset_gen.mix import Profile
 from dataset_gen.rng import Dice
 
 

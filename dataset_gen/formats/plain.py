@@ -1,4 +1,4 @@
-"""Plain text, CSV and HTML: text/plain, text/csv, text/html."""
+"""Plain text and HTML: text/plain, text/html."""
 
 from __future__ import annotations
 
@@ -22,21 +22,6 @@ def build_txt(order: Order) -> Made:
     lines = prose().lines(order.dice, max(order.size - 60, 40), accented=True)
     lines[1:1] = [f"{term}." for term in order.terms]
     return leaf(_encoded(order, "\n".join(lines) + "\n"), "text/plain", terms=order.terms)
-
-
-def build_csv(order: Order) -> Made:
-    """A table with a header line, numbers and a few words a row."""
-    dice, words = order.dice, prose().plain
-    rows = ["number,date,customer,amount,remark"]
-    rows += [f"0,2019-01-01,{term},0.00,planted" for term in order.terms]
-    left = order.size - 40
-    while left > 0 or len(rows) < 3:
-        n = dice.below(100_000_000)
-        remark = dice.pick(words).rstrip(".")
-        row = f"{n},20{10 + n % 13}-{1 + n % 12:02d}-{1 + n % 28:02d},C{n % 9973:05d},{n % 100_000 / 100:.2f},{remark}"
-        rows.append(row)
-        left -= len(row) + 1
-    return leaf(("\n".join(rows) + "\n").encode(), "text/csv", terms=order.terms)
 
 
 def build_html(order: Order) -> Made:

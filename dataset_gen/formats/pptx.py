@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataset_gen.formats.ooxml import MAIN, OFFICE, Package
+from dataset_gen.formats.ooxml import MAIN, OFFICE, Package, add_object
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made
 from dataset_gen.text import prose
@@ -58,18 +58,27 @@ _PICTURE = (
     '<a:off x="3000000" y="2500000"/><a:ext cx="4000000" cy="3000000"/></a:xfrm><a:prstGeom prst="rect">'
     "<a:avLst/></a:prstGeom></p:spPr></p:pic>"
 )
+_OBJECT = (
+    '<p:graphicFrame><p:nvGraphicFramePr><p:cNvPr id="10" name="Object 10"/><p:cNvGraphicFramePr/><p:nvPr/>'
+    '</p:nvGraphicFramePr><p:xfrm><a:off x="6000000" y="5500000"/><a:ext cx="900000" cy="700000"/></p:xfrm><a:graphic>'
+    '<a:graphicData uri="http://schemas.openxmlformats.org/presentationml/2006/ole"><p:oleObj showAsIcon="1" '
+    'r:id="rId3" imgW="900000" imgH="700000" progId="Package"><p:embed/></p:oleObj></a:graphicData></a:graphic>'
+    "</p:graphicFrame>"
+)
+_EMBEDDING_SHARE = 0.12  # of the presentations that are big enough
 
 
 def build(order: Order) -> Made:
-    """A slide for each 60 kB or so, most with a picture, now and then an embedded spreadsheet."""
+    """A slide for each 60 kB or so, most with a picture, now and then an embedded document or file."""
     dice = order.dice
     package = Package(MEDIA_TYPE, "ppt")
     slides = max(2, min(60, order.size // dice.between(30_000, 90_000)))
     room = max(0, order.size - 5000 - slides * 1300)
     pictured = [n for n in range(slides) if dice.chance(0.6)] or [0]
     title = prose().title(dice)
-    if room > 30_000 and dice.chance(0.1):
-        package.embed("embeddings/Microsoft_Excel_Sheet1.xlsx", order.child("xlsx", 900, 8000))
+    embedded = None
+    if room > 30_000 and dice.chance(_EMBEDDING_SHARE):
+        embedded = add_object(order, package, 8000)
         room -= 8000
     for number in range(slides):
         lines = prose().paragraphs(dice, 500)
@@ -81,6 +90,9 @@ def build(order: Order) -> Made:
             made = order.child("jpg", number, room // len(pictured))
             relations.append(("rId2", "image", "../" + package.embed(f"media/image{number + 1}.jpg", made)))
             picture = _PICTURE
+        if number == 0 and embedded is not None:
+            relations.append(("rId3", embedded[0], f"../{embedded[1]}"))
+            picture += _OBJECT
         shapes = _shape(2, [title if number == 0 else prose().title(dice)]) + _shape(3, lines) + picture
         name = f"ppt/slides/slide{number + 1}.xml"
         package.part(
@@ -88,8 +100,6 @@ def build(order: Order) -> Made:
             f"<p:sld {_NAMES}><p:cSld><p:spTree>{_TREE}{shapes}</p:spTree></p:cSld></p:sld>",
             f"{MAIN}.presentationml.slide+xml",
         )
-        if number == 0 and package.objects and "embeddings" in package.objects[0][0]:
-            relations.append(("rId3", "package", "../embeddings/Microsoft_Excel_Sheet1.xlsx"))
         package.relations(name, relations)
     _frame(package, slides)
     return package.finish(order, main="ppt/presentation.xml", title=title, pages=slides)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataset_gen.formats.ooxml import MAIN, OFFICE, Package
+from dataset_gen.formats.ooxml import MAIN, OFFICE, Package, add_object
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made
 from dataset_gen.rng import Dice
@@ -12,6 +12,8 @@ MEDIA_TYPE = f"{MAIN}.spreadsheetml.sheet"
 _S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _ROW_BYTES = 70  # packed bytes of one row, about
 _ROWS_A_SHEET = 3000
+_EMBEDDING_SHARE = 0.04  # of the workbooks that are big enough
+_OBJECT = '<oleObjects><oleObject progId="Package" dvAspect="DVASPECT_ICON" shapeId="1" r:id="rId2"/></oleObjects>'
 
 
 def _string(cell: str, text: str) -> str:
@@ -30,6 +32,7 @@ def _rows(dice: Dice, count: int, terms: tuple[str, ...]) -> str:
             f'<row r="{r}"><c r="A{r}"><v>{n}</v></c><c r="B{r}"><v>{n % 9_999_991 / 100}</v></c>'
             f'<c r="C{r}"><v>{n % 997 / 1000}</v></c>{_string(f"D{r}", remark)}</row>'
         )
+        dice.characters += len(remark) + 25  # with the numbers
     return "".join(out)
 
 
@@ -39,7 +42,8 @@ def build(order: Order) -> Made:
     package = Package(MEDIA_TYPE, "xl")
     packed = order.size - 2600
     picture = packed // 2 if packed > 60_000 and dice.chance(0.25) else 0
-    rows = max(3, (packed - picture) // _ROW_BYTES)
+    embedded = 6_000 if packed > 20_000 and dice.chance(_EMBEDDING_SHARE) else 0
+    rows = max(3, (packed - picture - embedded) // _ROW_BYTES)
     sheets = [min(_ROWS_A_SHEET, rows - start) for start in range(0, rows, _ROWS_A_SHEET)]
     names = "".join(f'<sheet name="Sheet{i}" sheetId="{i}" r:id="rId{i}"/>' for i in range(1, len(sheets) + 1))
     package.part(
@@ -55,18 +59,26 @@ def build(order: Order) -> Made:
         last = number == len(sheets)
         data = _rows(dice, count, order.terms if last else ())
         drawing = '<drawing r:id="rId1"/>' if picture and last else ""
+        if embedded and last:
+            drawing += _OBJECT
         package.part(
             f"xl/worksheets/sheet{number}.xml",
             f'<worksheet xmlns="{_S}" xmlns:r="{OFFICE}"><sheetData>{data}</sheetData>{drawing}</worksheet>',
             f"{MAIN}.spreadsheetml.worksheet+xml",
         )
+    relations = []
     if picture:
-        _add_picture(order, package, len(sheets), picture)
+        relations.append(_add_picture(order, package, picture))
+    if embedded:
+        kind, name = add_object(order, package, embedded)
+        relations.append(("rId2", kind, f"../{name}"))
+    if relations:
+        package.relations(f"xl/worksheets/sheet{len(sheets)}.xml", relations)
     return package.finish(order, main="xl/workbook.xml", title=prose().title(dice))
 
 
-def _add_picture(order: Order, package: Package, sheet: int, size: int) -> None:
-    package.relations(f"xl/worksheets/sheet{sheet}.xml", [("rId1", "drawing", "../drawings/drawing1.xml")])
+def _add_picture(order: Order, package: Package, size: int) -> tuple[str, str, str]:
+    """A drawing with one picture; what the sheet says of it in its relationships."""
     anchor = (
         "<xdr:from><xdr:col>6</xdr:col><xdr:colOff>0</xdr:colOff><xdr:row>1</xdr:row><xdr:rowOff>0</xdr:rowOff>"
         "</xdr:from>"
@@ -84,3 +96,4 @@ def _add_picture(order: Order, package: Package, sheet: int, size: int) -> None:
     )
     package.relations("xl/drawings/drawing1.xml", [("rId1", "image", "../media/image1.jpg")])
     package.embed("media/image1.jpg", order.child("jpg", 1, size))
+    return "rId1", "drawing", "../drawings/drawing1.xml"

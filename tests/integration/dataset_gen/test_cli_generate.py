@@ -29,7 +29,7 @@ def test_generate_writes_a_corpus_and_says_what(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "items per raw GB" in done.stdout
     assert "hash " in done.stdout
-    assert sorted(f.name for f in directory.iterdir()) == ["data", "dataset.json", "manifest.parquet"]
+    assert {f.name for f in directory.iterdir()} == {"data", "dataset.json", "manifest.parquet", "system-files.csv"}
 
 
 def test_an_interrupted_command_can_be_given_again(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,3 +45,27 @@ def test_compression_is_pinned() -> None:
 
 
 PINNED = (11178, "559d49ae2db96e45")
+
+
+def test_more_members_than_the_old_directory_can_count() -> None:
+    """70,000 members: zip64 records, and every member is found."""
+    out = ZipWriter()
+    for number in range(70_000):
+        out.put(b"%d" % number, b"", 0, 0, store=True)
+    with zipfile.ZipFile(io.BytesIO(out.finish())) as archive:
+        assert len(archive.infolist()) == 70_000
+        assert archive.read("69999") == b""
+
+
+def test_more_bytes_than_the_old_directory_can_count(tmp_path: Path) -> None:
+    """A member that begins behind 5 GB (of nothing, which takes no disk space) of others, written through a sink."""
+    before = 5_000_000_000
+    with open(tmp_path / "x.zip", "wb") as file:
+        file.truncate(before)
+        file.seek(before)
+        out = ZipWriter(sink=file.write, size=before)
+        out.add(b"late.txt", b"late " * 100)
+        assert out.finish() == b""
+    with zipfile.ZipFile(tmp_path / "x.zip") as archive:
+        assert archive.infolist()[0].header_offset == before
+        assert archive.read("late.txt") == b"late " * 100

@@ -1,0 +1,102 @@
+"""Every kind of fault, each with the exceptions it has to cause: builders, names and sizes.
+
+A builder states in its truth what is expected of a reader that gives way nowhere: a code, or none where the limits of
+the reader make the file harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dataset_gen.faults import archives, bombs, documents, killers, mail
+from dataset_gen.faults.archives import HOSTILE_NAMES
+from dataset_gen.formats import encrypted_office, pdf
+from dataset_gen.formats.order import Order
+from dataset_gen.made import Made, leaf
+
+__all__ = ["ATTACHABLE", "BUILDERS", "FILES", "HOSTILE_NAMES"]
+
+
+def zero_bytes(_order: Order) -> Made:
+    """Nothing at all; its exception follows from its size."""
+    return leaf(b"", "inode/x-empty").spoiled("zero_bytes")
+
+
+# kind → builder, extension of its file name, and its bytes, about
+_KINDS: dict[str, tuple[Callable[[Order], Made], str, int]] = {
+    "truncated_zip": (archives.truncated_zip, "zip", 27_000),
+    "corrupt_docx": (documents.corrupt_docx, "docx", 5_000),
+    "encrypted_zip": (archives.encrypted_zip, "zip", 2_500),
+    "encrypted_pdf": (pdf.build_encrypted, "pdf", 9_000),
+    "zip_bomb": (bombs.zip_bomb, "zip", 203_000),
+    "deep_nesting": (bombs.deep_nesting, "zip", 10_000),
+    "hostile_names": (archives.hostile_names, "zip", 4_500),
+    "zero_bytes": (zero_bytes, "txt", 0),
+    # cut
+    "truncated_docx": (documents.truncated_docx, "docx", 2_500),
+    "truncated_pdf": (documents.truncated_pdf, "pdf", 4_600),
+    "truncated_jpg": (documents.truncated_jpg, "jpg", 12_000),
+    "truncated_eml": (mail.truncated_eml, "eml", 10_000),
+    # bits flipped
+    "flipped_zip": (archives.flipped_zip, "zip", 8_000),
+    "flipped_pdf": (documents.flipped_pdf, "pdf", 4_600),
+    "flipped_xlsx": (documents.flipped_xlsx, "xlsx", 6_000),
+    # under a password
+    "encrypted_7z": (archives.encrypted_7z, "7z", 1_500),
+    "encrypted_docx": (encrypted_office.encrypted_docx, "docx", 9_000),
+    "encrypted_xlsx": (encrypted_office.encrypted_xlsx, "xlsx", 9_000),
+    "encrypted_doc": (encrypted_office.encrypted_doc, "doc", 9_000),
+    # under another format's name
+    "docx_as_pdf": (documents.docx_as_pdf, "pdf", 6_000),
+    "jpg_as_txt": (documents.jpg_as_txt, "txt", 30_000),
+    "exe_as_doc": (documents.exe_as_doc, "doc", 20_000),
+    # bombs
+    "gzip_bomb": (bombs.gzip_bomb, "gz", 200_000),
+    "nested_bomb": (bombs.nested_bomb, "zip", 2_500),
+    # broken mail
+    "open_multipart": (mail.open_multipart, "eml", 4_500),
+    "broken_base64": (mail.broken_base64, "eml", 5_500),
+    "late_damage": (mail.late_damage, "eml", 5_500),
+    "headless_eml": (mail.headless_eml, "eml", 2_000),
+    # missing parts
+    "docx_without_text": (documents.docx_without_text, "docx", 1_800),
+    "partial_message": (mail.partial_message, "eml", 3_500),
+    "split_zip": (archives.split_zip, "zip", 2_500),
+    "split_7z": (archives.split_7z, "7z.001", 4_400),
+    # parser-killers
+    "deep_html": (killers.deep_html, "html", 276_000),
+    "wide_html": (killers.wide_html, "html", 195_000),
+    "deep_xml": (killers.deep_xml, "xml", 175_000),
+    "entity_xml": (killers.entity_xml, "xml", 800),
+    "entity_xlsx": (killers.entity_xlsx, "xlsx", 2_500),
+    "looped_pdf": (killers.looped_pdf, "pdf", 1_300),
+    "nested_multiparts": (killers.nested_multiparts, "eml", 26_000),
+    "padded_base64": (mail.padded_base64, "eml", 140_000),
+}
+BUILDERS: dict[str, Callable[[Order], Made]] = {kind: builder for kind, (builder, _, _) in _KINDS.items()}
+FILES = {kind: (extension, size) for kind, (_, extension, size) in _KINDS.items()}
+# Those whose exceptions do not depend on what lies around them, and that people attach.
+ATTACHABLE = (
+    "corrupt_docx",
+    "encrypted_zip",
+    "encrypted_pdf",
+    "truncated_zip",
+    "zero_bytes",
+    "truncated_docx",
+    "truncated_pdf",
+    "truncated_jpg",
+    "flipped_zip",
+    "flipped_pdf",
+    "flipped_xlsx",
+    "encrypted_7z",
+    "encrypted_docx",
+    "encrypted_xlsx",
+    "docx_as_pdf",
+    "jpg_as_txt",
+    "docx_without_text",
+    "split_zip",
+    "split_7z",
+    "entity_xml",
+    "entity_xlsx",
+    "looped_pdf",
+)

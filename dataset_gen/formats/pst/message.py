@@ -1,0 +1,146 @@
+"""Messages: properties, recipients, attachments, messages inside them ([MS-PST] 2.4.5, 2.4.6)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from core.mail_form import MailAttachment, MailForm
+from dataset_gen.formats.pst import people, tags
+from dataset_gen.formats.pst.attachments import Attached, attach
+from dataset_gen.formats.pst.blocks import Blocks, SubNode
+from dataset_gen.formats.pst.properties import Properties, Value, write_properties
+
+RECIPIENT_TABLE = 0x692  # its number inside a message, and of its template in the store
+UNDATED = 130_645_440_000_000_000  # 2015-01-01: when a message without a date was "created"
+_READ, _WITH_ATTACHMENTS = 1, 0x10  # PidTagMessageFlags
+_PREFIX = re.compile(r"[^\W\d_]{1,3}: ?")  # of a subject: up to three letters and a colon ([MS-OXCMSG] 3.2.4.3)
+_UTF8, _ENGLISH = 65001, 0x409
+_PLAIN, _HTML = 1, 3  # PidTagNativeBody
+_FILE_TIME_EPOCH = 11_644_473_600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extras:
+    """What a message has beside its form."""
+
+    message_class: str = "IPM.Note"
+    importance: int = 1  # 0 low, 1 normal, 2 high
+    read: bool = True
+    headers: str | None = None  # as they came over the wire
+    properties: Properties = field(default_factory=dict)  # more of them, named ones included; they win
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A message that is in the file."""
+
+    data: int  # block ids
+    sub: int
+    size: int  # bytes, about, as PidTagMessageSize says
+    shown: Properties  # what its row in a table of contents says
+
+
+def file_time(seconds: int) -> int:
+    """Seconds since 1970 as 100 ns since 1601; raises ValueError for times before that."""
+    if seconds < -_FILE_TIME_EPOCH:
+        raise ValueError(f"{seconds} s is before 1601: a store cannot say so")
+    return (seconds + _FILE_TIME_EPOCH) * 10_000_000
+
+
+def write_message(
+    blocks: Blocks,
+    form: MailForm,
+    extras: Extras | None = None,
+    attachments: Iterable[MailAttachment | Attached] | None = None,
+) -> Written:
+    """Write a message and all that is in it; `attachments` take the place of the form's and may be made on the way."""
+    extras = extras or Extras()
+    recipients = [
+        (kind, person)
+        for kind, group in ((people.TO, form.to), (people.CC, form.cc), (people.BCC, form.bcc))
+        for person in group
+    ]
+    nodes = [SubNode(RECIPIENT_TABLE, *people.write_recipients(blocks, recipients))]
+    modified = UNDATED if form.sent is None else file_time(form.sent)
+    found = attach(blocks, form.attachments if attachments is None else attachments, modified, write_message)
+    nodes += found.nodes
+    shown = _shown(form, extras, modified, has_attachments=bool(found.nodes))
+    values = {**shown, **_more(form, extras)}
+    size = found.size + sum([len(v) for v in values.values() if isinstance(v, str | bytes)])
+    shown[tags.MESSAGE_SIZE] = values[tags.MESSAGE_SIZE] = min(size, 0x7FFF_FFFF)
+    values |= extras.properties
+    data, sub = write_properties(blocks, values, nodes)
+    return Written(
+        data=data, sub=sub, size=size, shown=shown | {t: v for t, v in extras.properties.items() if t in shown}
+    )
+
+
+def _shown(form: MailForm, extras: Extras, modified: int, *, has_attachments: bool) -> dict[int, Value]:
+    """The properties that a table of contents has too."""
+    subject, topic = _subject(form.subject)
+    out: dict[int, Value] = {
+        tags.IMPORTANCE: extras.importance,
+        tags.MESSAGE_CLASS: extras.message_class,
+        tags.SENSITIVITY: 0,
+        tags.SUBJECT: subject,
+        tags.TOPIC: topic,
+        tags.CONVERSATION: _conversation(form, modified),
+        tags.DISPLAY_TO: "; ".join(map(people.shown_name, form.to)),
+        tags.DISPLAY_CC: "; ".join(map(people.shown_name, form.cc)),
+        tags.MESSAGE_FLAGS: (_READ if extras.read else 0) | (_WITH_ATTACHMENTS if has_attachments else 0),
+        tags.MESSAGE_STATUS: 0,
+        tags.MODIFIED: modified,
+    }
+    if form.sent is not None:
+        out[tags.SUBMIT_TIME] = out[tags.DELIVERY_TIME] = modified
+    if form.sender is not None:
+        out[tags.SENT_NAME] = people.shown_name(form.sender)
+    return out
+
+
+def _more(form: MailForm, extras: Extras) -> dict[int, Value]:
+    """The properties that only the message has."""
+    modified = UNDATED if form.sent is None else file_time(form.sent)
+    key = f"{form.message_id}\0{form.subject}\0{form.sent}".encode("utf-8", "replace")
+    out: dict[int, Value] = {
+        tags.PRIORITY: extras.importance - 1,
+        tags.DISPLAY_BCC: "; ".join(map(people.shown_name, form.bcc)),
+        tags.CREATED: modified,
+        tags.SEARCH_KEY: hashlib.sha256(key).digest()[:16],
+        tags.CODEPAGE: _UTF8,
+        tags.LOCALE: _ENGLISH,
+    }
+    if form.sender is not None:
+        out |= people.sender(form.sender)
+    if form.message_id:
+        out[tags.MESSAGE_ID] = f"<{form.message_id}>"
+    if form.in_reply_to:
+        out[tags.IN_REPLY_TO] = f"<{form.in_reply_to}>"
+    if form.references:
+        out[tags.REFERENCES] = " ".join(f"<{reference}>" for reference in form.references)
+    if extras.headers is not None:
+        out[tags.HEADERS] = extras.headers.replace("\n", "\r\n")
+    if form.plain is not None:
+        out[tags.BODY] = form.plain.replace("\n", "\r\n")
+        out[tags.NATIVE_BODY] = _PLAIN
+    if form.html is not None:
+        out[tags.HTML] = form.html.replace("\n", "\r\n").encode("utf-8", "replace")
+        out[tags.NATIVE_BODY] = _HTML
+    return out
+
+
+def _subject(text: str) -> tuple[str, str]:
+    """A subject as a store has it, and without its prefix: before it stands how long its prefix is (2.5.3.1.1.1)."""
+    found = _PREFIX.match(text)
+    length = len(found[0]) if found else 0
+    return f"\x01{chr(length + 1)}{text}" if text else "", text[length:]
+
+
+def _conversation(form: MailForm, modified: int) -> bytes:
+    """A conversation index: its beginning is of the thread ([MS-OXOMSG] 2.2.1.3)."""
+    first = form.references[0] if form.references else form.in_reply_to or form.message_id
+    thread = hashlib.sha256(first.encode("utf-8", "replace")).digest()[:16]
+    return b"\x01" + (modified >> 24).to_bytes(5, "big", signed=True) + thread

@@ -1,0 +1,90 @@
+"""Profiles: the shipped ones can be read, a user's own works the same way, mistakes are named by their key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import UsageError
+from dataset_gen.describe import outline
+from dataset_gen.profile import load_profile, profile_names, read_profile
+
+SMALL = """
+name = "mine"
+version = 3
+raw_bytes = 5_000_000
+[[custodians]]
+mail = "files"
+[shares]
+mail = 0.4
+[formats]
+txt = { loose = 1, attached = 1, median = 4000 }
+"""
+
+
+@pytest.mark.parametrize("name", profile_names())
+def test_shipped_profiles(name: str) -> None:
+    """Each can be read, is called what its file is called, and says what it is."""
+    profile = load_profile(name)
+    assert profile.name == name
+    assert profile.about
+    said = outline(profile, 0.001)
+    assert said["raw_bytes"] == profile.raw_bytes // 1000
+    assert sum(share["share"] for share in said["shares"].values()) == pytest.approx(1.0)
+
+
+def test_the_profiles_that_are_asked_for() -> None:
+    """The reference, its relatives, and the data types of report R5."""
+    wanted = {"reference", "mail-heavy", "documents", "many-small", "few-large", "smoke"}
+    assert wanted | {"zeros", "random", "scientific", "backups", "vm-snapshots"} <= set(profile_names())
+
+
+def test_the_reference_is_that_of_the_report() -> None:
+    """45 GB of nine custodians with 4 to 6 GB each, a million items, three million pages, 75 GB discovered."""
+    said = outline(load_profile("reference"), 1.0)
+    assert said["raw_bytes"] == 45_000_000_000
+    assert [4e9 <= c["raw_bytes"] <= 6e9 for c in said["custodians"]] == [True] * 9
+    assert said["items"] == pytest.approx(1_000_000, rel=0.01)
+    assert said["pages"] > 3_000_000
+    assert said["discovered_bytes"] == pytest.approx(75e9, rel=0.01)
+
+
+def test_a_file_of_ones_own(tmp_path: Path) -> None:
+    """A path works where a name does."""
+    file = tmp_path / "mine.toml"
+    file.write_text(SMALL)
+    assert load_profile(str(file)).version == 3
+    with pytest.raises(UsageError, match=r"other\.toml cannot be read"):
+        load_profile(str(tmp_path / "other.toml"))
+    with pytest.raises(UsageError, match=r"no profile 'no such'.*reference"):
+        load_profile("no such")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("raw_bytes = 5_000_000", "", "raw_bytes is missing"),
+        ("raw_bytes = 5_000_000", "raw_bytes = 5.5e6", "raw_bytes must be a whole number"),
+        ("mail = 0.4", "mail = 1.4", "shares.mail is 1.4; it must be between 0 and 1"),
+        ("mail = 0.4", 'mail = "much"', "shares.mail must be a number"),
+        ('mail = "files"', 'mail = "fles"', "custodians.0..mail is 'fles'.*files"),
+        ("median = 4000", "medain = 4000", "formats.txt.median is missing"),
+        ("median = 4000", "median = 4000, sgima = 1", "formats.txt.sgima is not known; did you mean 'sigma'"),
+        ("txt = {", "tex = {", "formats.tex is not known; did you mean"),
+        ("attached = 1, ", "", "no format with a weight for 'attached'"),
+        ("loose = 1, ", "", "no loose format"),
+        ("[shares]", "[types]\n'text/plain' = 0.5\n[shares]", "targets.items_per_gb"),
+        ("[shares]", "[faults]\nbroken_zip = 0.1\n[shares]", "faults.broken_zip is not known"),
+        ("[shares]", "[mail]\nthread_lengths = [[1, 2]]\n[shares]", "mail.thread_lengths holds"),
+        ("[shares]", "[[series]]\nkind = 'zeros'\nshare = 0.7\nfile_bytes = 5000\n[shares]", "add up to 1.1"),
+        ("[[custodians]]", "[[custodian]]", "custodian is not known; did you mean 'custodians'"),
+        ("[shares]", "[shares", "is not TOML"),
+    ],
+)
+def test_mistakes_are_named(old: str, new: str, message: str) -> None:
+    """Each message begins with the file and names the key."""
+    assert old in SMALL
+    with pytest.raises(UsageError, match=message) as caught:
+        read_profile(SMALL.replace(old, new), "mine.toml")
+    assert str(caught.value).startswith("mine.toml")
