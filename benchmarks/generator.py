@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import time
 from collections.abc import Iterator
@@ -13,8 +14,10 @@ from dataset_gen.formats.eml import Letter
 from dataset_gen.formats.mbox import write_store
 from dataset_gen.mail import letters, thread
 from dataset_gen.profile import load_profile
-from dataset_gen.rng import Dice
+from dataset_gen.rng import Even, size_at
+from dataset_gen.text import LANGUAGES, foreign, prose
 from dataset_gen.workshop import Workshop
+from dataset_gen.writer import SINGLES, STORES
 
 
 def _silent(done: int, total: int) -> None:
@@ -41,21 +44,42 @@ def measure(scratch: Path, scale: float, processes: int, seed: int = 1) -> dict[
 
 
 def measure_formats(seconds_each: float = 0.5) -> dict[str, float]:
-    """MB/s of each format in one process, so that the slow ones are seen."""
+    """MB/s of each format in one process, so that the slow ones are seen; mail as it lies in each kind of store."""
     profile = load_profile("reference")
     shop = Workshop(profile, 1, 0.01)
-    shop.document("jpg", "bench/pool", 5000)  # pools are made once a process
-    shop.document("txt", "bench/pool", 5000)
+    prose()
+    for language in LANGUAGES[1:]:
+        foreign(language)
+    for fmt in profile.formats:  # pools are made once a process
+        for number in range(4):
+            shop.document(fmt, f"bench/pool {number}", 150_000)
     out = {}
     for fmt in profile.formats:
-        dice = Dice(1)
+        sizes = Even(0.5)
+        mix = profile.formats[fmt]
         started, size, number = time.monotonic(), 0, 0
         while time.monotonic() - started < seconds_each:
-            wanted = shop.size_of(dice, fmt, 3_000_000)
+            wanted = size_at(sizes.next(), mix.median, mix.sigma, 300, min(mix.largest, 3_000_000))
             size += len(shop.document(fmt, f"bench/{number}", wanted).data)
             number += 1
         out[fmt] = size / 1e6 / (time.monotonic() - started)
+    for name, write in {**STORES, **SINGLES}.items():
+        out[f"mail: {name}"] = _measure_mail(shop, write, seconds_each)
     return out
+
+
+def _measure_mail(shop: Workshop, write: Any, seconds: float) -> float:
+    """MB/s of threads written one way, attachments made anew."""
+    started, size, number = time.monotonic(), 0, 0
+    while time.monotonic() - started < seconds:
+        talks = [thread(shop, 0, number + n, 3_000_000) for n in range(20)]
+        found = [letter for talk in talks for _, letter in letters(shop, talk, frozenset(range(len(talk.sketches))))]
+        number += 20
+        if write in STORES.values():
+            size += write(iter(found), io.BytesIO()).size
+        else:
+            size += sum(len(write(letter).data) for letter in found)
+    return size / 1e6 / (time.monotonic() - started)
 
 
 def write_mail_store(path: Path, target_bytes: int, seed: int = 1) -> int:

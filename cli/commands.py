@@ -16,6 +16,20 @@ COMMANDS: tuple[Entry, ...] = (
         "edbench generate c --profile reference --scale 0.002 --seed 7",
     ),
     Entry(
+        "profile",
+        "cli.profile:profile_app",
+        "Show what corpora can be made of.",
+        "edbench profile describe reference --scale 0.01",
+        group=True,
+    ),
+    Entry(
+        "dataset",
+        "cli.dataset:dataset_app",
+        "Check a corpus, or show what it is.",
+        "edbench dataset check c",
+        group=True,
+    ),
+    Entry(
         "discover",
         "cli.discover:discover",
         "Run a discovery job over DIR and wait for it.",

@@ -26,8 +26,10 @@ Report = Callable[[int, int], None]
 def generate(
     ctx: typer.Context,
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="where the corpus goes; new or empty")],
-    profile: Annotated[str, typer.Option(help="what the corpus is made of")] = "reference",
-    scale: Annotated[float, typer.Option(min=0.0, help="1.0 is 45 GB raw")] = 0.01,
+    profile: Annotated[
+        str, typer.Option(help="what the corpus is made of: a name of `edbench profile list`, or a TOML file")
+    ] = "reference",
+    scale: Annotated[float, typer.Option(min=0.0, help="1.0 is the whole profile: 45 GB raw of reference")] = 0.01,
     seed: Annotated[int, typer.Option(min=0, help="the same seed and scale give the same bytes everywhere")] = 1,
     processes: Annotated[
         int | None, typer.Option(min=1, max=256, help="processes that write  [default: one a processor]")
@@ -42,7 +44,7 @@ def generate(
     context = shared(ctx)
     started = context.clock.monotonic_ns()
     try:
-        with _reporter(context.err, context.clock) as report:
+        with reporter(context.err, context.clock, "generating") as report:
             made = generate_corpus(directory, profile, scale, seed, processes or usable_processors(), report)
     except KeyboardInterrupt as error:
         raise Interrupted(f"what is done stays in {directory}; the same command goes on from there") from error
@@ -69,14 +71,14 @@ def summary(directory: Path, made: dict[str, Any], seconds: float) -> list[str]:
 
 
 @contextmanager
-def _reporter(console: Console, clock: Clock) -> Iterator[Report]:
+def reporter(console: Console, clock: Clock, doing: str) -> Iterator[Report]:
     """A bar on a terminal, one plain line every five seconds elsewhere."""
     if not console.is_terminal:
-        yield _plain(console, clock)
+        yield _plain(console, clock, doing)
         return
-    columns = (TextColumn("generating"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    columns = (TextColumn(doing), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("generating", total=None)
+        task = bar.add_task(doing, total=None)
 
         def report(done: int, total: int) -> None:
             # The last step, joining the manifest, is not in these bytes: never stand at 100 % while it runs.
@@ -85,7 +87,7 @@ def _reporter(console: Console, clock: Clock) -> Iterator[Report]:
         yield report
 
 
-def _plain(console: Console, clock: Clock) -> Report:
+def _plain(console: Console, clock: Clock, doing: str) -> Report:
     due = clock.monotonic_ns() + int(_PLAIN_SECONDS * 1e9)
 
     def report(done: int, total: int) -> None:
@@ -93,6 +95,6 @@ def _plain(console: Console, clock: Clock) -> Report:
         if clock.monotonic_ns() >= due:
             due = clock.monotonic_ns() + int(_PLAIN_SECONDS * 1e9)
             share = min(99.0, 100 * done / total) if total else 0.0
-            console.print(f"generating: {bytes_text(done)} of about {bytes_text(total)} ({share:.0f} %)", markup=False)
+            console.print(f"{doing}: {bytes_text(done)} of about {bytes_text(total)} ({share:.0f} %)", markup=False)
 
     return report

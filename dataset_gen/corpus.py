@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import shutil
 import signal
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import contextmanager
@@ -18,16 +16,20 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.feather as feather
 from pebble import ProcessExpired, ProcessPool
 
 from core.errors import RunFailed, UsageError
 from dataset_gen import manifest as m
-from dataset_gen.plan import Plan, make_plan
-from dataset_gen.profile import Profile, load_profile
+from dataset_gen.blocks import Blocks
+from dataset_gen.facts import Facts
+from dataset_gen.mix import Profile
+from dataset_gen.plan import Planner
+from dataset_gen.profile import load_profile
+from dataset_gen.system_files import FILE_NAME as SYSTEM_LIST
+from dataset_gen.system_files import system_list
+from dataset_gen.tally import Tally
 from dataset_gen.workshop import Workshop
-from dataset_gen.writer import Unit, units_of, write_unit
+from dataset_gen.writer import Unit, tally_of_part, units_of, write_unit
 
 GENERATOR_VERSION = 1
 DESCRIPTION = "dataset.json"
@@ -42,7 +44,8 @@ def generate_corpus(
 ) -> dict[str, Any]:
     """Make the corpus, or finish an interrupted one; returns what `dataset.json` says.
 
-    `DIR/data`, the manifest and `dataset.json` appear in this order and only whole. Raises UsageError when DIR
+    The profile is the name of a shipped one or a TOML file. `DIR/data`, the list of system files, the manifest and
+    `dataset.json` appear in this order and only whole. Raises UsageError when DIR
     holds something else or the disk is too small.
     """
     profile = load_profile(profile_name)
@@ -50,33 +53,59 @@ def generate_corpus(
     work = directory / _WORK
     done = _check_directory(directory, wanted)
     if done is None:
-        plan = make_plan(profile, seed, scale)
-        _check_space(directory, plan, work)
+        planner = Planner(profile, seed, scale)
+        _check_space(directory, planner.raw, work)
         (work / "parts").mkdir(parents=True, exist_ok=True)
         with _alone(work):
-            done = _check_directory(directory, wanted) or _make(directory, plan, wanted, processes, progress)
+            done = _check_directory(directory, wanted) or _make(directory, planner, wanted, processes, progress)
     shutil.rmtree(work, ignore_errors=True)
     return done
 
 
-def _make(directory: Path, plan: Plan, wanted: dict[str, Any], processes: int, progress: Progress) -> dict[str, Any]:
+def _make(
+    directory: Path, planner: Planner, wanted: dict[str, Any], processes: int, progress: Progress
+) -> dict[str, Any]:
     work = directory / _WORK
-    _write_json(work / "request.json", wanted)
-    units = units_of(plan.specs)
-    _write_units(plan, units, work, processes, progress)
-    table = m.joined(feather.read_table(str(work / "parts" / unit.part)) for unit in units)
-    description = {**wanted, **_describe(table)}
+    write_json(work / "request.json", wanted)
+    parts, blocks = _write_rounds(planner, work, processes, progress)
+    system, system_text = system_list(planner.shop)
+    facts = Facts()
     if (work / DATA).exists():  # it is not when an earlier run ended right here
         os.rename(work / DATA, directory / DATA)
-    m.write_manifest(table, directory / m.FILE_NAME)
-    _write_json(directory / DESCRIPTION, description)
+    (directory / SYSTEM_LIST).write_text(system_text, encoding="utf-8")
+    for table in m.write_joined(parts, directory / m.FILE_NAME, system):
+        facts.add(table)
+    description = {**wanted, **facts.description(planner.profile, planner.scale, blocks, planner.threads)}
+    write_json(directory / DESCRIPTION, description)
     return description
+
+
+def _write_rounds(planner: Planner, work: Path, processes: int, progress: Progress) -> tuple[list[Path], Blocks]:
+    """Write round after round; the parts of the manifest in order, and what was counted of the blocks."""
+    tally = Tally()
+    parts: list[Path] = []
+    with _writing(planner, work, processes) as write:
+        for specs in planner.rounds(tally):
+            units = units_of(specs, len(parts))
+            there = [u for u in units if (work / "parts" / u.part).exists()]
+            done = tally.raw + sum(u.estimate for u in there)
+            progress(done, planner.raw)
+            todo = sorted((u for u in units if u not in there), key=lambda u: -u.estimate)
+            for unit in write(todo):
+                done += unit.estimate
+                progress(done, planner.raw)
+            mine = [work / "parts" / u.part for u in units]
+            for part in mine:
+                tally.add(tally_of_part(part))
+            parts += mine
+    return parts, tally.blocks
 
 
 def _request(profile: Profile, scale: float, seed: int) -> dict[str, Any]:
     return {
         "profile": profile.name,
         "profile_version": profile.version,
+        "profile_sha256": profile.digest,
         "scale": scale,
         "seed": seed,
         "generator_version": GENERATOR_VERSION,
@@ -91,7 +120,7 @@ def _check_directory(directory: Path, wanted: dict[str, Any]) -> dict[str, Any] 
         raise UsageError(f"{directory} is not a directory; name a new or an empty one")
     for file in (directory / DESCRIPTION, directory / _WORK / "request.json"):
         if file.is_file():
-            found = _read_json(file)
+            found = read_json(file)
             if any(found.get(key) != value for key, value in wanted.items()):
                 raise UsageError(
                     f"{directory} holds another corpus (profile {found.get('profile')}, scale {found.get('scale')}, "
@@ -103,13 +132,13 @@ def _check_directory(directory: Path, wanted: dict[str, Any]) -> dict[str, Any] 
     return None
 
 
-def _check_space(directory: Path, plan: Plan, work: Path) -> None:
+def _check_space(directory: Path, raw: int, work: Path) -> None:
     there = directory
     while not there.exists():
         there = there.parent
     have = shutil.disk_usage(there).free
     have += sum(f.stat().st_size for f in (work / DATA).rglob("*") if f.is_file()) if work.exists() else 0
-    need = int(plan.estimate * 1.08) + 20_000_000
+    need = int(raw * 1.05) + 20_000_000
     if have < need:
         raise UsageError(
             f"{there} has {have / 1e9:.2f} GB free, the corpus needs about {need / 1e9:.2f} GB; "
@@ -128,39 +157,37 @@ def _alone(work: Path) -> Iterator[None]:
         yield
 
 
-def _write_units(plan: Plan, units: list[Unit], work: Path, processes: int, progress: Progress) -> None:
-    """Write what is not there yet, the largest units first, in this process when one is asked for."""
-    total = sum(u.estimate for u in units)
-    todo = [u for u in units if not (work / "parts" / u.part).exists()]
-    done = total - sum(u.estimate for u in todo)
-    todo.sort(key=lambda u: -u.estimate)
-    progress(done, total)
+Write = Callable[[list[Unit]], Iterator[Unit]]
+
+
+@contextmanager
+def _writing(planner: Planner, work: Path, processes: int) -> Iterator[Write]:
+    """What writes units, the largest first: this process when one is asked for, else so many others."""
     if processes == 1:
-        shop = Workshop(plan.profile, plan.seed, plan.scale)
-        for unit in todo:
-            write_unit(shop, unit, work / DATA, work / "parts")
-            done += unit.estimate
-            progress(done, total)
+
+        def here(todo: list[Unit]) -> Iterator[Unit]:
+            for unit in todo:
+                write_unit(planner.shop, unit, work / DATA, work / "parts")
+                yield unit
+
+        yield here
         return
-    for unit in _in_processes(plan, todo, work, processes):
-        done += unit.estimate
-        progress(done, total)
-
-
-def _in_processes(plan: Plan, todo: list[Unit], work: Path, processes: int) -> Iterator[Unit]:
-    """Have the units written by so many processes; yields each when it is done, ends the processes in any case."""
     pool = ProcessPool(
-        max_workers=min(processes, max(1, len(todo))),
+        max_workers=processes,
         initializer=_start_process,
-        initargs=[plan.profile.name, plan.seed, plan.scale, work],
+        initargs=[planner.profile, planner.seed, planner.scale, work],
         context=get_context("spawn"),
     )
-    try:
+
+    def there(todo: list[Unit]) -> Iterator[Unit]:
         waiting: dict[Future[int], Unit] = {pool.schedule(_write_in_process, args=[u]): u for u in todo}
         while waiting:
             for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                 future.result()
                 yield waiting.pop(future)
+
+    try:
+        yield there
     except (ProcessExpired, BrokenExecutor) as error:
         raise RunFailed(f"a generating process died ({error}); give the same command again to go on") from error
     finally:
@@ -175,12 +202,12 @@ class _Here:
     work: Path
 
 
-def _start_process(profile: str, seed: int, scale: float, work: Path) -> None:
+def _start_process(profile: Profile, seed: int, scale: float, work: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    _Here.shop = Workshop(load_profile(profile), seed, scale)
+    _Here.shop = Workshop(profile, seed, scale)
     _Here.work = work
 
 
@@ -194,53 +221,13 @@ def _write_in_process(unit: Unit) -> int:
     return write_unit(_Here.shop, unit, _Here.work / DATA, _Here.work / "parts")
 
 
-def _describe(table: pa.Table) -> dict[str, Any]:
-    """Totals and hashes of a corpus."""
-    raw = extracted = pages = 0
-    counts: dict[str, Counter[str]] = {name: Counter() for name in ("kinds", "media_types", "faults", "exceptions")}
-    depths: Counter[int] = Counter()
-    custodians: Counter[str] = Counter()
-    over_bytes, over_content = hashlib.sha256(), hashlib.sha256()
-    for row in m.iterate(table.drop_columns([m.NAME, m.TERMS])):
-        counts["kinds"][row[m.KIND]] += 1
-        counts["media_types"][row[m.MEDIA_TYPE]] += 1
-        counts["exceptions"].update(row[m.EXCEPTIONS])
-        if row[m.FAULT]:
-            counts["faults"][row[m.FAULT]] += 1
-        depths[row[m.DEPTH]] += 1
-        pages += row[m.PAGES] or 0
-        if row[m.DEPTH]:
-            extracted += row[m.BYTES]
-            continue
-        raw += row[m.BYTES]
-        custodians[row[m.CUSTODIAN]] += row[m.BYTES]
-        over_bytes.update(row[m.ORDINAL] + b"\0" + row[m.SHA256])
-        over_content.update(row[m.ORDINAL] + b"\0" + row[m.CONTENT])
-    items = table.num_rows
-    return {
-        "items": items,
-        "loose_files": depths[0],
-        "raw_bytes": raw,
-        "discovered_bytes": raw + extracted,
-        "expansion": round((raw + extracted) / raw, 4) if raw else 1.0,
-        "items_per_raw_gb": round(items / raw * 1e9, 1) if raw else 0.0,
-        "pages_known": pages,
-        "duplicates": table[m.DUPLICATE_GROUP].length() - table[m.DUPLICATE_GROUP].null_count,
-        "custodians": dict(sorted(custodians.items())),
-        "depths": {str(depth): count for depth, count in sorted(depths.items())},
-        **{name: dict(sorted(counter.items())) for name, counter in counts.items()},
-        "content_hash": over_content.hexdigest(),
-        "hash": over_bytes.hexdigest(),
-    }
-
-
-def _write_json(path: Path, data: dict[str, Any]) -> None:
+def write_json(path: Path, data: dict[str, Any]) -> None:
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     partial.rename(path)
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -20,6 +20,7 @@ class Truth:
     container: bool = False
     children: tuple[Placed, ...] = ()
     pages: int | None = None  # where the format knows
+    characters: int | None = None  # of its text, about; None where it has none
     terms: tuple[str, ...] = ()
     fault: str | None = None
     exceptions: tuple[str, ...] = ()  # those that do not follow from its place or its name
@@ -60,10 +61,25 @@ def content_of(own: Iterable[bytes], children: Iterable[Placed]) -> bytes:
     return state.digest()
 
 
-def leaf(data: bytes, media_type: str, *, pages: int | None = None, terms: tuple[str, ...] = ()) -> Made:
+def leaf(
+    data: bytes,
+    media_type: str,
+    *,
+    pages: int | None = None,
+    characters: int | None = None,
+    terms: tuple[str, ...] = (),
+) -> Made:
     """An item whose bytes are what it says: no compression, no children."""
     digest = hashlib.sha256(data).digest()
-    truth = Truth(media_type=media_type, size=len(data), sha256=digest, content=digest, pages=pages, terms=terms)
+    truth = Truth(
+        media_type=media_type,
+        size=len(data),
+        sha256=digest,
+        content=digest,
+        pages=pages,
+        characters=characters,
+        terms=terms,
+    )
     return Made(data, truth)
 
 
@@ -74,6 +90,7 @@ def branch(
     own: Iterable[bytes] = (),
     children: tuple[Placed, ...] = (),
     pages: int | None = None,
+    characters: int | None = None,
     terms: tuple[str, ...] = (),
     container: bool = False,
     announced: int | None = None,
@@ -87,6 +104,7 @@ def branch(
         container=container,
         children=children,
         pages=pages,
+        characters=characters,
         terms=terms,
         announced=announced,
         failed=0 if container else None,

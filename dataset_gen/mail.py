@@ -6,15 +6,37 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from dataset_gen.formats.eml import EPOCH, YEARS, Letter
+from dataset_gen.formats.eml import EPOCH, YEARS, Letter, mail_date
+from dataset_gen.formats.tnef_letter import FILE_NAME as WINMAIL
 from dataset_gen.made import Made
 from dataset_gen.people import Someone, everyone, file_stem
-from dataset_gen.rng import Dice, derive, running_totals
+from dataset_gen.rng import Dice, at_share, derive, even_at, running_totals
 from dataset_gen.text import prose
 from dataset_gen.workshop import Workshop, extension
 
+_STRANGERS = 1200  # people that are no custodians
 _QUOTED_MOST = 6000  # characters of quotation that a reply carries
 _ENCODINGS = ("7bit", "7bit", "7bit", "8bit", "quoted-printable", "quoted-printable", "base64")
+# What mail in a language is written in; a text that has other letters is UTF-8 all the same.
+_CHARSETS = {
+    "en": ("utf-8", "utf-8", "windows-1252", "iso-8859-1"),
+    "ja": ("iso-2022-jp", "iso-2022-jp", "utf-8", "shift_jis"),
+    "pl": ("utf-8", "iso-8859-2"),
+    "ru": ("koi8-r", "windows-1251", "utf-8"),
+    "": ("utf-8", "iso-8859-1", "windows-1252"),
+}
+_GREETINGS = {"de": "Guten Tag", "fr": "Bonjour", "es": "Hola", "ru": "Здравствуйте", "pl": "Witam", "pt": "Bom dia"}
+_REGARDS = {"de": "Viele Grüße", "fr": "Cordialement", "es": "Saludos", "ru": "С уважением", "pl": "Pozdrawiam"}
+_DISCLAIMER = (
+    "This message and anything attached to it is confidential and meant for the addressee only. Any other use, "
+    "copying or passing on is not permitted. If it reached you by mistake, please tell the sender and delete it. "
+    "Messages can be changed on their way, and no liability is accepted for that. This message was scanned before "
+    "it was sent."
+)
+
+
+_MARKS = ("Re", "Fwd", "Read")
+_ROLES = ("Counsel", "Controller", "Head of purchasing", "Project manager", "Assistant", "Engineer", "Analyst")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +52,8 @@ class Sketch:
     encoding: str
     attachments: tuple[tuple[str, str, int], ...]  # format, key, size
     picture: int  # bytes of an inline picture, or 0
+    charset: str
+    receipt: bool  # says that the message before it was read
     forwards: bool  # carries the message before it as an attachment
     estimate: int  # bytes, about
 
@@ -41,6 +65,7 @@ class Thread:
     key: str
     holders: tuple[int, ...]  # custodians whose mailboxes hold it, its owner first
     sketches: tuple[Sketch, ...]
+    language: str
 
 
 @functools.lru_cache(maxsize=8)
@@ -53,6 +78,13 @@ def _count(dice: Dice, weights: tuple[float, ...]) -> int:
     return 1 + dice.weighted(range(len(weights)), _totals(weights))
 
 
+@functools.lru_cache(maxsize=8)
+def _lengths(ranges: tuple[tuple[int, int, float], ...]) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Every length and the running totals of their weights."""
+    each = [(n, weight / (last - first + 1)) for first, last, weight in ranges for n in range(first, last + 1)]
+    return tuple(n for n, _ in each), running_totals([weight for _, weight in each])
+
+
 def thread(shop: Workshop, owner: int, number: int, largest: int) -> Thread:
     """Thread `number` of a custodian; no attachment is over `largest` bytes."""
     profile = shop.profile
@@ -60,21 +92,31 @@ def thread(shop: Workshop, owner: int, number: int, largest: int) -> Thread:
     dice = Dice(derive(shop.seed, key))
     others = [c for c in range(len(profile.custodians)) if c != owner]
     holders = [owner]
-    for _ in range(_count(dice, profile.mail.copies) - 1):
+    for _ in range(min(_count(dice, profile.mail.copies) - 1, len(others))):
         holders.append(others.pop(dice.below(len(others))))
     people = everyone()
     party = [people[c] for c in holders]
-    party += [people[len(profile.custodians) + dice.below(len(people) - 9)] for _ in range(dice.between(1, 3))]
+    party += [people[len(profile.custodians) + dice.below(_STRANGERS)] for _ in range(dice.between(1, 3))]
     when = EPOCH + dice.below(YEARS)
+    language = dice.weighted(*shop.languages)
+    # Lengths are spread evenly over a custodian's threads: the few long ones would upset a small corpus.
+    length = at_share(*_lengths(profile.mail.thread_lengths), even_at(derive(shop.seed, "lengths", owner), number))
     sketches: list[Sketch] = []
-    for position in range(_count(dice, profile.mail.thread_lengths)):
-        sketches.append(_sketch(shop, dice, f"{key}/{position}", party, when, sketches, largest))
+    for position in range(length):
+        sketches.append(_sketch(shop, dice, f"{key}/{position}", party, when, sketches, largest, language))
         when += 600 + dice.below(200_000)
-    return Thread(key=key, holders=tuple(holders), sketches=tuple(sketches))
+    return Thread(key=key, holders=tuple(holders), sketches=tuple(sketches), language=language)
 
 
 def _sketch(
-    shop: Workshop, dice: Dice, key: str, party: list[Someone], when: int, earlier: list[Sketch], largest: int
+    shop: Workshop,
+    dice: Dice,
+    key: str,
+    party: list[Someone],
+    when: int,
+    earlier: list[Sketch],
+    largest: int,
+    language: str,
 ) -> Sketch:
     mix = shop.profile.mail
     sender = dice.pick(party)
@@ -84,9 +126,17 @@ def _sketch(
     if dice.chance(mix.attachment_share):
         for n in range(_count(dice, mix.attachment_counts)):
             attachments.append(shop.attachment(dice, f"{key}/a{n}", largest))
-    html = dice.chance(0.45)
-    picture = dice.size(12_000, 1.0, 2000, 80_000) if html and dice.chance(mix.inline_picture_share / 0.45) else 0
-    forwards = bool(earlier) and dice.chance(mix.forward_share)
+    html = dice.chance(mix.html_share)
+    pictured = html and dice.chance(mix.inline_picture_share / max(mix.html_share, 1e-6))
+    picture = dice.size(12_000, 1.0, 2000, 80_000) if pictured else 0
+    if attachments and dice.chance(mix.tnef_share / max(mix.attachment_share, 1e-6)):
+        attachments = [("tnef", f"{key}/winmail", 4000 + sum(size for _, _, size in attachments))]
+    receipt = bool(earlier) and dice.chance(mix.receipt_share)
+    if receipt:
+        characters, attachments, html, picture = 60, [], False, 0
+    elif dice.chance(mix.calendar_share):
+        attachments.append(("ics", f"{key}/meeting", 700))
+    forwards = bool(earlier) and not receipt and dice.chance(mix.forward_share)
     quoted = min(_QUOTED_MOST, sum(s.characters for s in earlier))
     estimate = 850 + int((characters + quoted) * (2.3 if html else 1.1))
     estimate += int(1.36 * (picture + sum(size for _, _, size in attachments)))
@@ -100,6 +150,8 @@ def _sketch(
         characters=characters,
         html=html,
         encoding=dice.pick(_ENCODINGS),
+        charset=dice.pick(_CHARSETS.get(language, _CHARSETS[""])),
+        receipt=receipt,
         attachments=tuple(attachments),
         picture=picture,
         forwards=forwards,
@@ -110,7 +162,8 @@ def _sketch(
 def letters(shop: Workshop, talk: Thread, wanted: frozenset[int]) -> Iterator[tuple[int, Letter]]:
     """The wanted messages of a thread; attachments are made for these only."""
     dice = Dice(derive(shop.seed, talk.key, "subject"))
-    subject = prose().title(dice, dice.between(2, 7))
+    dice.language = talk.language
+    subject = prose().title(dice, dice.between(2, 7), any_script=True)
     base = f"{dice.below(1 << 48):012x}"
     body, terms = "", ()  # type: str, tuple[str, ...]
     before: Letter | None = None
@@ -127,13 +180,15 @@ def letters(shop: Workshop, talk: Thread, wanted: frozenset[int]) -> Iterator[tu
             to=sketch.to,
             cc=sketch.cc,
             when=sketch.when,
-            subject=subject if position == 0 else f"{'Fwd' if sketch.forwards else 'Re'}: {subject}",
+            subject=subject if position == 0 else f"{_MARKS[sketch.forwards + 2 * sketch.receipt]}: {subject}",
             message_id=identifiers[-1],
             references=tuple(identifiers[:-1]),
             body=body,
             terms=terms,
             html=sketch.html,
             encoding=sketch.encoding,
+            charset=sketch.charset,
+            receipt=sketch.receipt,
             attachments=_attached(shop, talk, position) if full else (),
             picture=_picture(shop, talk, position) if full and sketch.picture else None,
             forwarded=before if sketch.forwards else None,
@@ -149,14 +204,17 @@ def _body(
     """A message's text with the one before it quoted, and the terms in it."""
     sketch = talk.sketches[position]
     dice = Dice(derive(shop.seed, talk.key, position, "body"))
+    dice.language = talk.language
+    if sketch.receipt:
+        read = talk.sketches[position - 1]
+        return f"Your message of {mail_date(read.when)} was read on {mail_date(sketch.when)}.\n", ()
     own = shop.planted(dice, always=position == 0 and talk.key.endswith("/0"))
-    greeting = f"Dear {sketch.to[0].name.split()[0]},"
-    lines = [greeting, ""]
+    lines = [f"{_GREETINGS.get(talk.language, 'Dear')} {sketch.to[0].name.split()[0]},", ""]
     lines += [f"{term}." for term in own]
-    lines += prose().lines(dice, sketch.characters, accented=dice.chance(0.5))
-    lines += ["", "Best regards", sketch.sender.name]
-    if dice.chance(0.2):
-        lines += ["", "This message is confidential and meant for the addressee only."]
+    lines += prose().lines(dice, sketch.characters, accented=True, any_script=True)
+    lines += ["", _REGARDS.get(talk.language, "Best regards"), *_signature(sketch.sender)]
+    if dice.chance(shop.profile.mail.disclaimer_share):
+        lines += ["", _DISCLAIMER]
     text = "\n".join(lines) + "\n"
     if not earlier or len(earlier) > _QUOTED_MOST:
         return text, own
@@ -165,18 +223,32 @@ def _body(
     return f"{text}\n{who} wrote:\n{quoted}", tuple(dict.fromkeys((*own, *terms)))
 
 
+def _signature(who: Someone) -> list[str]:
+    """The same one below everything that somebody writes; some have none but their name."""
+    draw = derive(0, "signature", who.address)
+    if draw % 3 == 0:
+        return [who.name]
+    phone = f"+1 555 {draw // 3 % 1000:03d} {draw // 3000 % 10_000:04d}"
+    lines = ["-- ", who.name, _ROLES[draw // 7 % len(_ROLES)], who.address.partition("@")[2], phone]
+    return lines if draw % 2 else [*lines, f"Room {draw // 11 % 40 + 1}.{draw // 13 % 30:02d}", who.address]
+
+
 def _attached(shop: Workshop, talk: Thread, position: int) -> tuple[tuple[str, Made], ...]:
     dice = Dice(derive(shop.seed, talk.key, position, "names"))
     out = []
     for fmt, key, size in talk.sketches[position].attachments:
-        stem = _shared_stem(shop, key) if key.startswith("shared/") else file_stem(dice)[:80]
-        out.append((f"{stem}.{extension(fmt)}", shop.document(fmt, key, size, 1)))
+        stem = _stem(shop, dice, key)
+        name = WINMAIL if fmt == "tnef" else f"{stem}.{extension(fmt)}"
+        out.append((name, shop.document(fmt, key, size, 1)))
     return tuple(out)
 
 
-def _shared_stem(shop: Workshop, key: str) -> str:
+def _stem(shop: Workshop, dice: Dice, key: str) -> str:
     """A shared document mostly keeps its name."""
-    return file_stem(Dice(derive(shop.seed, "name of", key)))[:80]
+    last = key.rpartition("/")[2]
+    if last in ("meeting", "winmail"):
+        return last
+    return file_stem(Dice(derive(shop.seed, "name of", key)) if key.startswith("shared/") else dice)[:80]
 
 
 def _picture(shop: Workshop, talk: Thread, position: int) -> Made:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
 from core.errors import ExceptionCode, UsageError
@@ -30,6 +34,8 @@ PARENT = "parent"  # row number; -1 for loose files
 FAMILY = "family"  # row number of the topmost non-container item; -1 for containers outside any family
 DEPTH = "depth"  # 0 for loose files
 PAGES = "pages"  # null where the format does not know
+CHARACTERS = "characters"  # of its text, about; null where it has none
+SYSTEM = "system"  # on the list of known software files
 DUPLICATE_GROUP = "duplicate_group"  # row number of the first item with the same bytes; null when there is one only
 TERMS = "terms"  # planted tokens and phrases that a search has to find in it
 FAULT = "fault"  # kind of fault; null for sound items
@@ -53,6 +59,7 @@ SCHEMA = pa.schema(
         (FAMILY, pa.int64()),
         (DEPTH, pa.int16()),
         (PAGES, pa.int32()),
+        (CHARACTERS, pa.int64()),
         (DUPLICATE_GROUP, pa.int64()),
         (TERMS, pa.list_(pa.string())),
         (FAULT, pa.string()),
@@ -60,6 +67,7 @@ SCHEMA = pa.schema(
         (ANNOUNCED, pa.int64()),
         (FAILED, pa.int64()),
         (CONTENT, pa.binary()),
+        (SYSTEM, pa.bool_()),
     ]
 )
 
@@ -67,16 +75,24 @@ Row = dict[str, Any]
 
 
 def rows_of(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().depth) -> list[Row]:
+    """The rows of one loose file and all beneath it; see `each_row`."""
+    return list(each_row(path, truth, first, depth_limit))
+
+
+def each_row(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().depth) -> Iterator[Row]:
     """The rows of one loose file and all beneath it, in order of position; `first` is the first one's number.
 
-    An item at `depth_limit` is not opened: its children have no rows and it gets `nesting_limit`.
+    `SYSTEM` is set when the parts are joined. An item at `depth_limit` is not opened: its children have no rows and
+    it gets `nesting_limit`.
     """
-    out: list[Row] = []
+    numbers = itertools.count(first)
     custodian = display_name(path.partition(b"/")[0])
 
-    def add(name: bytes, ordinal: bytes, kind: Kind, truth: Truth, parent: int, family: int, above: list[str]) -> None:
+    def add(
+        name: bytes, ordinal: bytes, kind: Kind, truth: Truth, parent: int, family: int, above: list[str]
+    ) -> Iterator[Row]:
         depth = len(above)
-        own = first + len(out)
+        own = next(numbers)
         if family < 0 and not truth.container:
             family = own
         exceptions = list(truth.exceptions)
@@ -88,35 +104,34 @@ def rows_of(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().d
         if depth and unsafe_name(name):
             exceptions.append(ExceptionCode.UNSAFE_NAME.value)
         shown = [*above, display_name(name if depth else path)]
-        out.append(
-            {
-                CUSTODIAN: custodian,
-                CONTAINER_PATH: shown,
-                NAME: name,
-                ORDINAL: ordinal,
-                KIND: kind.value,
-                CONTAINER: truth.container,
-                MEDIA_TYPE: truth.media_type,
-                BYTES: truth.size,
-                SHA256: truth.sha256,
-                PARENT: parent,
-                FAMILY: family,
-                DEPTH: depth,
-                PAGES: truth.pages,
-                DUPLICATE_GROUP: None,
-                TERMS: list(truth.terms),
-                FAULT: truth.fault,
-                EXCEPTIONS: exceptions,
-                ANNOUNCED: None if shut else truth.announced,
-                FAILED: None if shut else truth.failed,
-                CONTENT: truth.content,
-            }
-        )
+        yield {
+            CUSTODIAN: custodian,
+            CONTAINER_PATH: shown,
+            NAME: name,
+            ORDINAL: ordinal,
+            KIND: kind.value,
+            CONTAINER: truth.container,
+            MEDIA_TYPE: truth.media_type,
+            BYTES: truth.size,
+            SHA256: truth.sha256,
+            PARENT: parent,
+            FAMILY: family,
+            DEPTH: depth,
+            PAGES: truth.pages,
+            CHARACTERS: truth.characters,
+            DUPLICATE_GROUP: None,
+            TERMS: list(truth.terms),
+            FAULT: truth.fault,
+            EXCEPTIONS: exceptions,
+            ANNOUNCED: None if shut else truth.announced,
+            FAILED: None if shut else truth.failed,
+            CONTENT: truth.content,
+            SYSTEM: False,
+        }
         for child in () if shut else truth.children:
-            add(child.name, number(child.ordinal), child.kind, child.truth, own, family, shown)
+            yield from add(child.name, number(child.ordinal), child.kind, child.truth, own, family, shown)
 
-    add(path.rpartition(b"/")[2], path, Kind.LOOSE_FILE, truth, -1, -1, [])
-    return out
+    yield from add(path.rpartition(b"/")[2], path, Kind.LOOSE_FILE, truth, -1, -1, [])
 
 
 def table_of(rows: Iterable[Row]) -> pa.Table:
@@ -124,49 +139,69 @@ def table_of(rows: Iterable[Row]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), schema=SCHEMA)
 
 
-def _shifted(column: Any, by: int) -> Any:
-    return pa.array([v + by if v >= 0 else v for v in column.to_pylist()], pa.int64())
-
-
-def joined(parts: Iterable[pa.Table]) -> pa.Table:
-    """Parts whose row numbers start at 0 each, as one table with duplicate groups."""
-    tables = []
-    count = 0
-    for part in parts:
-        for name in (PARENT, FAMILY):
-            at = SCHEMA.get_field_index(name)
-            part = part.set_column(at, SCHEMA.field(at), _shifted(part[name], count))
-        tables.append(part)
-        count += part.num_rows
-    table = pa.concat_tables(tables) if tables else table_of([])
-    at = SCHEMA.get_field_index(DUPLICATE_GROUP)
-    hashes: Any = table[SHA256].to_pylist()
-    sizes: Any = table[BYTES].to_pylist()
-    groups = duplicate_groups(hashes, sizes)
-    return table.set_column(at, SCHEMA.field(at), pa.array(groups, pa.int64()))
-
-
-def duplicate_groups(hashes: list[bytes], sizes: list[int]) -> list[int | None]:
-    """For each row the number of the first row with the same bytes; None where it is alone or has no bytes."""
-    first: dict[bytes, int] = {}
-    again: set[int] = set()
-    out: list[int | None] = []
-    for row, (digest, size) in enumerate(zip(hashes, sizes, strict=True)):
-        if size == 0:
-            out.append(None)
-            continue
-        group = first.setdefault(digest, row)
-        if group != row:
-            again.add(group)
-        out.append(group)
-    return [g if g in again else None for g in out]
-
-
 def write_manifest(table: pa.Table, path: Path) -> None:
-    """Write the Parquet file; `path` is complete or not there."""
+    """Write a manifest that is there as a whole; `path` is complete or not there."""
     partial = path.with_name(path.name + ".partial")
     pq.write_table(table, partial, compression="zstd", compression_level=3, row_group_size=100_000)
     partial.rename(path)
+
+
+def write_joined(parts: Sequence[Path], path: Path, system: frozenset[bytes]) -> Iterator[pa.Table]:
+    """Write the manifest from parts whose row numbers start at 0 each, and yield each part as it was written.
+
+    `path` is complete when all have been taken, or not there. Only hashes are held for the whole.
+    """
+    groups = _groups(parts)
+    partial = path.with_name(path.name + ".partial")
+    first = 0
+    with pq.ParquetWriter(partial, SCHEMA, compression="zstd", compression_level=3) as out:
+        for part in parts:
+            table = feather.read_table(str(part), memory_map=False).replace_schema_metadata(None)
+            table = _numbered(table, first, groups, system)
+            out.write_table(table)
+            first += table.num_rows
+            yield table
+    partial.rename(path)
+
+
+def _numbered(table: pa.Table, first: int, groups: npt.NDArray[np.int64], system: frozenset[bytes]) -> pa.Table:
+    """A part with row numbers of the whole, duplicate groups and the flag of system files."""
+    changed: dict[str, Any] = {}
+    for name in (PARENT, FAMILY):
+        old: Any = table[name].to_pylist()
+        changed[name] = [v + first if v >= 0 else v for v in old]
+    mine = groups[first : first + table.num_rows].tolist()
+    changed[DUPLICATE_GROUP] = [group if group >= 0 else None for group in mine]
+    changed[SYSTEM] = [digest in system for digest in table[SHA256].to_pylist()]
+    for name, values in changed.items():
+        at = SCHEMA.get_field_index(name)
+        table = table.set_column(at, SCHEMA.field(at), pa.array(values, SCHEMA.field(at).type))
+    return table
+
+
+def _groups(parts: Sequence[Path]) -> npt.NDArray[np.int64]:
+    """For each row the number of the first row with the same bytes; -1 where it is alone or has no bytes."""
+    halves: list[npt.NDArray[np.uint64]] = []
+    sizes: list[npt.NDArray[np.int64]] = []
+    for part in parts:
+        table = feather.read_table(str(part), columns=[SHA256, BYTES], memory_map=False)
+        digests: Any = table[SHA256].to_pylist()
+        joined = b"".join(digest[:16] for digest in digests)
+        halves.append(np.frombuffer(joined, dtype=">u8").reshape(-1, 2).astype(np.uint64))
+        sizes.append(np.asarray(table[BYTES].to_pylist(), dtype=np.int64))
+    if not halves:
+        return np.zeros(0, dtype=np.int64)
+    keys, bytes_ = np.concatenate(halves), np.concatenate(sizes)
+    order = np.lexsort((np.arange(len(keys)), keys[:, 1], keys[:, 0]))
+    ordered = keys[order]
+    starts = np.concatenate(([True], np.any(ordered[1:] != ordered[:-1], axis=1)))
+    numbers = np.cumsum(starts) - 1
+    out = np.full(len(keys), -1, dtype=np.int64)
+    out[order] = order[starts][numbers]
+    alone = np.bincount(numbers)[numbers] == 1
+    out[order[alone]] = -1
+    out[bytes_ == 0] = -1
+    return out
 
 
 def read_manifest(path: Path) -> pa.Table:

@@ -1,85 +1,30 @@
-"""Profiles: what a corpus is made of, one readable TOML file each."""
+"""Profiles: what a corpus is made of, one readable TOML file each. `docs/corpus.md` tells what the keys mean."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tomllib
-from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from pathlib import Path
 
 from core.errors import UsageError
-from dataset_gen.rng import running_totals
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormatMix:
-    """One format: how often it is taken, and its sizes (lognormal, sigma in octaves)."""
-
-    loose: float
-    member: float
-    attached: float
-    median: float
-    sigma: float
-    largest: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CustodianMix:
-    """One custodian: share of the raw bytes, and how mail is kept (store, folders or files)."""
-
-    weight: float
-    mail: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MailMix:
-    """Threads and attachments; the lists are weights of 1, 2, 3 …"""
-
-    thread_lengths: tuple[float, ...]
-    body_median: float
-    body_sigma: float
-    attachment_share: float
-    attachment_counts: tuple[float, ...]
-    inline_picture_share: float
-    forward_share: float
-    copies: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
-    """Everything that decides about bytes beside seed and scale."""
-
-    name: str
-    version: int
-    raw_bytes: int  # at scale 1.0
-    custodians: tuple[CustodianMix, ...]
-    shares: dict[str, float]
-    formats: dict[str, FormatMix]
-    mail: MailMix
-    duplicates: dict[str, float]
-    terms: dict[str, float]
-    faults: dict[str, float]
-
-    def choices(self, place: str) -> tuple[tuple[str, ...], tuple[float, ...]]:
-        """Formats and running totals of their weights where they are `loose`, `member` or `attached`."""
-        taken = [(name, getattr(mix, place)) for name, mix in self.formats.items() if getattr(mix, place) > 0]
-        return tuple(name for name, _ in taken), running_totals([weight for _, weight in taken])
-
-
-def _from_toml(data: dict[str, Any]) -> Profile:
-    mail: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data["mail"].items()}
-    return Profile(
-        name=data["name"],
-        version=data["version"],
-        raw_bytes=data["raw_bytes"],
-        custodians=tuple(CustodianMix(**c) for c in data["custodians"]),
-        shares=data["shares"],
-        formats={name: FormatMix(**mix) for name, mix in data["formats"].items()},
-        mail=MailMix(**mail),
-        duplicates=data["duplicates"],
-        terms=data["terms"],
-        faults=data["faults"],
-    )
+from dataset_gen import faults
+from dataset_gen.mix import (
+    MAIL_STYLES,
+    CustodianMix,
+    Duplicates,
+    FormatMix,
+    MailMix,
+    Profile,
+    Series,
+    Targets,
+    Tree,
+)
+from dataset_gen.profile_reader import Table
+from dataset_gen.series import KINDS
+from dataset_gen.text import LANGUAGES
+from dataset_gen.workshop import BUILDERS, CONTAINERS
 
 
 def profile_names() -> list[str]:
@@ -89,8 +34,181 @@ def profile_names() -> list[str]:
 
 
 def load_profile(name: str) -> Profile:
-    """The shipped profile of that name; raises UsageError when there is none."""
-    if name not in profile_names():
-        raise UsageError(f"there is no profile {name!r}; take one of: {', '.join(profile_names())}")
-    text = resources.files("dataset_gen").joinpath("profiles", f"{name}.toml").read_text(encoding="utf-8")
-    return _from_toml(tomllib.loads(text))
+    """The shipped profile of that name, or a user's own file; raises UsageError that names what is wrong in it."""
+    if name in profile_names():
+        text = resources.files("dataset_gen").joinpath("profiles", f"{name}.toml").read_text(encoding="utf-8")
+        return read_profile(text, f"profile {name}")
+    path = Path(name)
+    if not path.suffix and not path.exists():
+        raise UsageError(f"there is no profile {name!r}; take one of {', '.join(profile_names())}, or a TOML file")
+    try:
+        return read_profile(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the profile {path} cannot be read: {error}") from error
+
+
+def read_profile(text: str, source: str) -> Profile:
+    """A profile from its TOML; `source` is what messages begin with."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{source} is not TOML: {error}") from error
+    top = Table(source, "", data)
+    profile = Profile(
+        name=top.text("name"),
+        version=top.whole("version", low=1),
+        about=top.text("about", ""),
+        raw_bytes=top.whole("raw_bytes", low=1_000_000),
+        digest=hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest(),
+        custodians=tuple(map(_custodian, top.tables("custodians"))),
+        targets=_targets(top.table("targets")),
+        shares=_shares(top.table("shares")),
+        types=_types(top.table("types")),
+        formats=_formats(top.table("formats")),
+        mail=_mail(top.table("mail")),
+        languages=_languages(top.table("languages")),
+        duplicates=_duplicates(top.table("duplicates")),
+        system_files=top.share("system_files", 0.0),
+        tree=_tree(top.table("tree")),
+        terms=_terms(top.table("terms")),
+        faults=_faults(top.table("faults")),
+        attached_fault=top.share("attached_fault", 0.0),
+        series=tuple(map(_series, top.tables("series"))),
+    )
+    top.done()
+    _check_together(top, profile)
+    return profile
+
+
+def _check_together(top: Table, profile: Profile) -> None:
+    if not 1 <= len(profile.custodians) <= 250:
+        raise top.refuse("custodians", "must be 1 to 250 tables")
+    if profile.types and not profile.targets.items_per_gb:
+        raise top.refuse("types", "are shares of all items, so targets.items_per_gb must say how many there are")
+    total = sum(profile.shares.values()) + sum(s.share for s in profile.series)
+    if total > 1.0000001:
+        raise top.refuse("shares", f"and the series' shares add up to {total:g}; they may be 1 at most")
+    if total < 0.9999999 and not any(mix.loose for mix in profile.formats.values()):
+        raise top.refuse("formats", f"has no loose format to fill the {1 - total:.0%} of the bytes that shares leave")
+    for place, wanted in (("member", CONTAINERS & set(profile.shares)), ("attached", {"mail"} & set(profile.shares))):
+        if wanted and not any(getattr(mix, place) for mix in profile.formats.values()):
+            raise top.refuse("formats", f"has no format with a weight for {place!r}, which {', '.join(wanted)} needs")
+
+
+def _custodian(table: Table) -> CustodianMix:
+    out = CustodianMix(
+        weight=table.number("weight", 1.0, low=1e-6), mail=table.text("mail", "files", among=MAIL_STYLES)
+    )
+    table.done()
+    return out
+
+
+def _targets(table: Table) -> Targets:
+    out = Targets(
+        items_per_gb=table.number("items_per_gb", 0.0),
+        pages_per_item=table.number("pages_per_item", 0.0),
+        expansion=table.number("expansion", 0.0, high=20.0),
+    )
+    table.done()
+    return out
+
+
+def _shares(table: Table) -> dict[str, float]:
+    return {name: table.share(name) for name in table.names(("mail", *sorted(CONTAINERS)))}
+
+
+def _types(table: Table) -> dict[str, float]:
+    """Media types with their shares of all items."""
+    out = {name: table.share(name) for name in list(table)}
+    if sum(out.values()) > 1.0000001:
+        raise table.refuse("", f"adds up to {sum(out.values()):g}; shares of all items may be 1 at most")
+    return out
+
+
+def _formats(table: Table) -> dict[str, FormatMix]:
+    out = {}
+    for name in table.names(sorted(set(BUILDERS) - set(faults.FILES))):
+        one = table.table(name)
+        out[name] = FormatMix(
+            loose=one.number("loose", 0.0),
+            member=one.number("member", 0.0),
+            attached=one.number("attached", 0.0),
+            median=one.number("median", low=1),
+            sigma=one.number("sigma", 1.5, high=6.0),
+            largest=one.whole("largest", 4_000_000, low=300),
+        )
+        one.done()
+    return out
+
+
+def _mail(table: Table) -> MailMix:
+    plain = MailMix()
+    out = MailMix(
+        thread_lengths=table.ranges("thread_lengths", plain.thread_lengths),
+        body_median=table.number("body_median", plain.body_median, low=40),
+        body_sigma=table.number("body_sigma", plain.body_sigma, high=6.0),
+        attachment_share=table.share("attachment_share", plain.attachment_share),
+        attachment_counts=table.weights("attachment_counts", plain.attachment_counts),
+        html_share=table.share("html_share", plain.html_share),
+        inline_picture_share=table.share("inline_picture_share", 0.0),
+        forward_share=table.share("forward_share", 0.0),
+        receipt_share=table.share("receipt_share", 0.0),
+        calendar_share=table.share("calendar_share", 0.0),
+        tnef_share=table.share("tnef_share", 0.0),
+        disclaimer_share=table.share("disclaimer_share", 0.0),
+        copies=table.weights("copies", plain.copies),
+    )
+    table.done()
+    return out
+
+
+def _languages(table: Table) -> dict[str, float]:
+    return {name: table.number(name) for name in table.names(LANGUAGES)} or {"en": 1.0}
+
+
+def _duplicates(table: Table) -> Duplicates:
+    out = Duplicates(
+        shared_attachments=table.share("shared_attachments", 0.0),
+        shared_members=table.share("shared_members", 0.0),
+        shared_documents=table.whole("shared_documents", 0),
+        loose_copies=table.share("loose_copies", 0.0),
+        near_copies=table.share("near_copies", 0.0),
+    )
+    table.done()
+    return out
+
+
+def _tree(table: Table) -> Tree:
+    plain = Tree()
+    out = Tree(
+        files_a_folder=table.number("files_a_folder", plain.files_a_folder, low=1.0),
+        deepest=table.whole("deepest", plain.deepest, low=1, high=20),
+        raw_names=table.share("raw_names", 0.0),
+        years=table.number("years", plain.years, low=0.1, high=40.0),
+    )
+    table.done()
+    return out
+
+
+def _terms(table: Table) -> dict[str, float]:
+    out = {name: table.share(name, 0.0) for name in ("token_share", "phrase_share")}
+    table.done()
+    return out
+
+
+def _faults(table: Table) -> dict[str, float]:
+    return {name: table.share(name) for name in table.names(sorted(faults.FILES))}
+
+
+def _series(table: Table) -> Series:
+    out = Series(
+        kind=table.text("kind", among=KINDS),
+        share=table.share("share"),
+        file_bytes=table.whole("file_bytes", low=4096),
+        generations=table.whole("generations", 1, low=1, high=1000),
+        full_every=table.whole("full_every", 1, low=1, high=1000),
+        change_rate=table.share("change_rate", 0.0),
+        used_share=table.share("used_share", 1.0),
+    )
+    table.done()
+    return out

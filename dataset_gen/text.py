@@ -17,7 +17,12 @@ from dataset_gen.rng import Dice
 
 VOCABULARY = 40_000
 SENTENCES = 30_000
+_FOREIGN_SENTENCES = 3_000  # of each other language
+_FOREIGN_WORDS = 9_000
 _SEED = 20_250_101
+LATIN = ("en", "de", "es", "fr", "nl", "pt", "sv")  # languages that ISO 8859-1 can write
+LANGUAGES = (*LATIN, "ja", "pl", "ru")
+_CHANGED_GROUP = 9  # in a near-duplicate, a sentence of every ninth paragraph or so is another one
 _COMMON = (
     "the of and to a in is that for it on was with as be at by this have or are an not you which but we his they "
     "all will one there would their what so up out if about who get which go me when make can like time no just "
@@ -32,6 +37,26 @@ _ACCENTED = (
 _ONSETS = "b br c ch d dr f fl g gr h j k l m n p pl pr r s sh sl st t tr v w"
 _VOWELS = "a e i o u ai ea io ou"
 _CODAS = ["", "", "n", "r", "s", "t", "l", "m", "nd", "rt", "ck", "sh"]
+# Chance makes words of these too, and people read file names aloud.
+_UNSEEMLY = [
+    "fuck",
+    "cunt",
+    "shit",
+    "slut",
+    "twat",
+    "wank",
+    "cock",
+    "dick",
+    "tits",
+    "bitch",
+    "nigg",
+    "fag",
+    "rape",
+    "nazi",
+    "porn",
+    "penis",
+    "whore",
+]
 
 
 def vocabulary() -> list[str]:
@@ -43,7 +68,9 @@ def vocabulary() -> list[str]:
     words.update(dict.fromkeys(w.lower() for w in english if w.isascii() and w.isalpha() and len(w) > 1))
     while len(words) < VOCABULARY:
         syllables = dice.between(2, 4)
-        words["".join(dice.pick(onsets) + dice.pick(vowels) + dice.pick(_CODAS) for _ in range(syllables))] = None
+        word = "".join(dice.pick(onsets) + dice.pick(vowels) + dice.pick(_CODAS) for _ in range(syllables))
+        if not any(part in word for part in _UNSEEMLY):
+            words[word] = None
     return list(words)
 
 
@@ -54,49 +81,62 @@ class Prose:
     plain: tuple[str, ...]  # ASCII
     accented: tuple[str, ...]  # with words of Latin-1
 
-    def paragraphs(self, dice: Dice, characters: int, *, accented: bool = False) -> list[str]:
+    def paragraphs(self, dice: Dice, characters: int, *, accented: bool = False, any_script: bool = False) -> list[str]:
         """Paragraphs of two to six sentences with about that many characters in all; at least one."""
-        return [" ".join(group) for group in self.groups(dice, characters, accented=accented)]
+        return [" ".join(group) for group in self.groups(dice, characters, accented=accented, any_script=any_script)]
 
-    def lines(self, dice: Dice, characters: int, *, accented: bool = False) -> list[str]:
+    def lines(self, dice: Dice, characters: int, *, accented: bool = False, any_script: bool = False) -> list[str]:
         """The same as lines of one sentence each with an empty line between paragraphs."""
         out: list[str] = []
-        for group in self.groups(dice, characters, accented=accented):
+        for group in self.groups(dice, characters, accented=accented, any_script=any_script):
             out.extend(group)
             out.append("")
         return out[:-1]
 
-    def groups(self, dice: Dice, characters: int, *, accented: bool = False) -> list[list[str]]:
-        """The sentences of each paragraph."""
-        pool = self.plain
+    def groups(
+        self, dice: Dice, characters: int, *, accented: bool = False, any_script: bool = False
+    ) -> list[list[str]]:
+        """The sentences of each paragraph, in the dice's language where the caller can write it: ASCII unless told
+        otherwise, `accented` is ISO 8859-1, `any_script` all there is."""
+        pool = self._pool(dice.language, accented or any_script, any_script)
+        english = pool is self.plain
         top = len(pool) - 6
         out: list[list[str]] = []
         left = characters
         while left > 0 or not out:
             start = dice.below(top)
             group = list(pool[start : start + dice.between(2, 6)])
-            if accented and dice.chance(0.3):
+            if accented and english and dice.chance(0.3):
                 group[0] = dice.pick(self.accented)
             if dice.chance(0.2):
                 group[-1] = f"{group[-1]} See item {dice.below(10_000_000)}."
+            if dice.variant and (len(out) + dice.variant) % _CHANGED_GROUP == 0:
+                group[0] = pool[(dice.variant + 31 * len(out)) % top]
             out.append(group)
             left -= sum(map(len, group)) + len(group)
+        dice.characters += characters - left
         return out
 
-    def title(self, dice: Dice, words: int = 5) -> str:
-        """A few words without the final stop."""
-        return " ".join(dice.pick(self.plain).rstrip(".").split()[:words])
+    def _pool(self, language: str, accented: bool, any_script: bool) -> tuple[str, ...]:
+        if language == "en" or not accented or (language not in LATIN and not any_script):
+            return self.plain
+        return foreign(language)
+
+    def title(self, dice: Dice, words: int = 5, *, any_script: bool = False) -> str:
+        """A few words without the final stop; in the dice's language where the caller can write any script."""
+        sentence = dice.pick(self._pool(dice.language, any_script, any_script)).rstrip(".。")
+        return " ".join(sentence.split()[:words]) if dice.language != "ja" or not any_script else sentence[:30]
 
 
-def _sentences(words: Sequence[str], count: int) -> list[str]:
+def _sentences(words: Sequence[str], count: int, *, between: str = " ", stop: str = ".", most: int = 15) -> list[str]:
     dice = Dice(_SEED + 1)
     totals = list(accumulate(1.0 / (rank + 2.7) for rank in range(len(words))))
     out = []
     for _ in range(count):
-        text = " ".join([dice.weighted(words, totals) for _ in range(dice.between(6, 15))])
+        text = between.join([dice.weighted(words, totals) for _ in range(dice.between(6, most))])
         if text.startswith("from "):
             text = f"all {text}"  # a line that starts with "From " would have to be quoted in an mbox
-        out.append(f"{text[0].upper()}{text[1:]}.")
+        out.append(f"{text[0].upper()}{text[1:]}{stop}")
     return out
 
 
@@ -111,6 +151,30 @@ def prose() -> Prose:
         words[dice.below(len(words))] = dice.pick(foreign)
         accented.append(" ".join(words) + ".")
     return Prose(tuple(plain), tuple(accented))
+
+
+@functools.cache
+def foreign(language: str) -> tuple[str, ...]:
+    """This process's sentences of another language (30 ms to build)."""
+    words = Text(Locale(language), seed=_SEED).words(quantity=12_000)
+    known = dict.fromkeys(w.lower() for w in words if w.isalpha() and len(w) > 1 and _writable(w.lower(), language))
+    dice = Dice(_SEED + 3)
+    common = list(known)
+    while len(known) < _FOREIGN_WORDS:  # compounds fill the tail
+        known[dice.pick(common) + dice.pick(common)] = None
+    if language == "ja":
+        return tuple(_sentences(list(known), _FOREIGN_SENTENCES, between="", stop="。", most=11))
+    return tuple(_sentences(list(known), _FOREIGN_SENTENCES))
+
+
+def _writable(word: str, language: str) -> bool:
+    """Whether the charset that mail in the language is often written in has all of the word's letters."""
+    charset = {"ja": "iso-2022-jp", "pl": "iso-8859-2", "ru": "koi8-r"}.get(language, "iso-8859-1")
+    try:
+        word.encode(charset)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def planted_token(dice: Dice) -> str:

@@ -3,37 +3,121 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from dataset_gen import faults
-from dataset_gen.formats import archives, docx, eml, gif, jpeg, mbox, pdf, plain, png, pptx, xlsx
+from dataset_gen.formats import (
+    archives,
+    bmp,
+    contacts,
+    doc,
+    docx,
+    eml,
+    gif,
+    jpeg,
+    mail_archives,
+    mbox,
+    media,
+    msg_letter,
+    odf,
+    pdf,
+    plain,
+    png,
+    ppt,
+    pptx,
+    pst_store,
+    records,
+    rtf,
+    sevenz,
+    source,
+    svg,
+    tiff,
+    tnef_letter,
+    webp,
+    xls,
+    xlsx,
+)
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made
-from dataset_gen.profile import Profile
-from dataset_gen.rng import Dice, derive
+from dataset_gen.mix import Profile
+from dataset_gen.rng import Dice, derive, running_totals
 from dataset_gen.text import PHRASES, planted_token
 
 BUILDERS: dict[str, Callable[[Order], Made]] = {
     "docx": docx.build,
     "xlsx": xlsx.build,
     "pptx": pptx.build,
+    "doc": doc.build,
+    "xls": xls.build,
+    "ppt": ppt.build,
     "pdf": pdf.build,
     "html": plain.build_html,
     "txt": plain.build_txt,
-    "csv": plain.build_csv,
+    "csv": records.build_csv,
+    "xml": records.build_xml,
+    "json": records.build_json,
+    "rtf": rtf.build,
+    "odt": odf.build_odt,
+    "ods": odf.build_ods,
+    "vcf": contacts.build_vcf,
+    "ics": contacts.build_ics,
+    "log": source.build_log,
+    **{language: source.builder(language) for language in source.LANGUAGES},
     "jpg": jpeg.build,
     "png": png.build,
     "gif": gif.build,
+    "svg": svg.build,
+    "tif": tiff.build,
+    "bmp": bmp.build,
+    "webp": webp.build,
+    "wav": media.build_wav,
+    "mp3": media.build_mp3,
+    "mp4": media.build_mp4,
+    "m4a": media.build_m4a,
     "eml": eml.build,
+    "msg": msg_letter.build,
+    "tnef": tnef_letter.build,
     "mbox": mbox.build,
+    "pst": pst_store.build,
     "zip": archives.build_zip,
     "tar": archives.build_tar,
     "tgz": archives.build_tgz,
     "gz": archives.build_gz,
+    "7z": sevenz.build,
+    "zip_mail": mail_archives.build,
     **faults.BUILDERS,
 }
-CONTAINERS = frozenset({"mbox", "zip", "tar", "tgz", "gz"})
-WITH_TEXT = frozenset({"docx", "xlsx", "pptx", "pdf", "html", "txt", "csv", "eml"})
+CONTAINERS = frozenset({"mbox", "pst", "zip", "tar", "tgz", "gz", "7z", "zip_mail"})
+WITH_TEXT = frozenset(
+    {
+        "docx",
+        "xlsx",
+        "pptx",
+        "doc",
+        "xls",
+        "ppt",
+        "pdf",
+        "html",
+        "txt",
+        "csv",
+        "eml",
+        "msg",
+        "tnef",
+        "xml",
+        "json",
+        "rtf",
+        "odt",
+        "ods",
+        "vcf",
+        "ics",
+        "log",
+        "svg",
+        *source.LANGUAGES,
+    }
+)
 FIRST = "first/"  # keys of documents that have terms for certain
+SYSTEM = "system/"  # keys of files that do not depend on the corpus's seed
+NEAR = "~"  # before the number of a near-duplicate
 DEEPEST_ARCHIVE = 4  # items around an archive; deeper ones hold documents only
 _CACHE_BYTES = 48_000_000
 _SMALLEST = 300
@@ -46,15 +130,26 @@ class Workshop:
         self.profile = profile
         self.seed = seed
         self.scale = scale
-        self.shared_count = max(20, int(profile.duplicates["shared_documents"] * scale))
+        self.shared_count = max(20, int(profile.duplicates.shared_documents * scale))
+        self.languages = tuple(profile.languages), running_totals(tuple(profile.languages.values()))
         self._members = profile.choices("member")
         self._attached = profile.choices("attached")
         self._shared: dict[str, Made] = {}
         self._shared_bytes = 0
 
     def order(self, fmt: str, key: str, size: int, level: int = 0) -> Order:
-        """An order with its own dice and the terms that are to be planted."""
-        dice = Dice(derive(self.seed, fmt, key))
+        """An order with its own dice and the terms that are to be planted.
+
+        A key `X~N` is that of near-duplicate N of the document with key X. System files are the same in all corpora.
+        """
+        base, _, variant = key.partition(NEAR)
+        variant, inside, rest = variant.partition("/")
+        if key.startswith(SYSTEM):
+            dice = Dice(derive(0, fmt, key))
+            return Order(maker=self, dice=dice, key=key, size=size, terms=(), level=level)
+        dice = Dice(derive(self.seed, fmt, base + inside + rest))
+        dice.language = dice.weighted(*self.languages)
+        dice.variant = int(variant or 0)
         terms = self.planted(dice, always=key.startswith(FIRST)) if fmt in WITH_TEXT else ()
         return Order(maker=self, dice=dice, key=key, size=size, terms=terms, level=level)
 
@@ -70,10 +165,10 @@ class Workshop:
     def document(self, fmt: str, key: str, size: int, level: int = 0) -> Made:
         """The document; shared ones are kept for the next who asks."""
         if not key.startswith("shared/"):
-            return BUILDERS[fmt](self.order(fmt, key, size, level))
+            return self._build(fmt, key, size, level)
         made = self._shared.get(key)
         if made is None:
-            made = BUILDERS[fmt](self.order(fmt, key, size, DEEPEST_ARCHIVE))
+            made = self._build(fmt, key, size, DEEPEST_ARCHIVE)
             self._shared[key] = made
             self._shared_bytes += len(made.data)
             while self._shared_bytes > _CACHE_BYTES and len(self._shared) > 1:
@@ -81,10 +176,19 @@ class Workshop:
                 self._shared_bytes -= len(self._shared.pop(oldest).data)
         return made
 
+    def _build(self, fmt: str, key: str, size: int, level: int) -> Made:
+        """The document, with the characters that were drawn for it where its builder does not count them."""
+        order = self.order(fmt, key, size, level)
+        made = BUILDERS[fmt](order)
+        truth = made.truth
+        if truth.characters is None and truth.pages is None and not truth.container and order.dice.characters:
+            made = Made(made.data, replace(truth, characters=order.dice.characters))
+        return made
+
     def shared(self, dice: Dice) -> tuple[str, str, int]:
         """Format, key and size of one of the documents that lie in many places, some more often than others."""
         draw = dice.random()
-        key = f"shared/{int(self.shared_count * draw * draw)}"
+        key = f"shared/{int(self.shared_count * draw * (1 + draw) / 2)}"
         own = Dice(derive(self.seed, "kind of", key))
         names, totals = self._attached
         fmt = own.weighted(names, totals)
@@ -94,16 +198,16 @@ class Workshop:
 
     def member(self, dice: Dice, key: str, level: int, largest: int) -> tuple[str, str, int]:
         """An archive's next member; see `Maker`."""
-        if largest > 300_000 and dice.chance(self.profile.duplicates["shared_members"]):
+        if largest > 300_000 and dice.chance(self.profile.duplicates.shared_members):
             return self.shared(dice)
         return self._draw(dice, self._members, key, level, largest)
 
     def attachment(self, dice: Dice, key: str, largest: int) -> tuple[str, str, int]:
         """A message's next attachment; now and then a faulty one."""
-        if dice.chance(self.profile.faults["attached_fault"]):
+        if dice.chance(self.profile.attached_fault):
             fault = dice.pick(faults.ATTACHABLE)
             return fault, key, faults.FILES[fault][1]
-        if largest > 300_000 and dice.chance(self.profile.duplicates["shared_attachments"]):
+        if largest > 300_000 and dice.chance(self.profile.duplicates.shared_attachments):
             return self.shared(dice)
         return self._draw(dice, self._attached, key, 1, largest)
 

@@ -1,0 +1,122 @@
+"""What a profile says, as it is used: everything that decides about a corpus beside seed and scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dataset_gen.rng import running_totals
+
+MAIL_STYLES = ("store", "folders", "maildir", "files", "pst", "msg")
+LOOSE, MEMBER, ATTACHED = "loose", "member", "attached"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatMix:
+    """One format: how often it is taken in each place, and its sizes (lognormal, sigma in octaves)."""
+
+    loose: float
+    member: float
+    attached: float
+    median: float
+    sigma: float
+    largest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustodianMix:
+    """One custodian: share of the raw bytes, and how mail is kept (one of MAIL_STYLES)."""
+
+    weight: float
+    mail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """What the totals have to be; 0 leaves one to chance."""
+
+    items_per_gb: float = 0.0
+    pages_per_item: float = 0.0
+    expansion: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailMix:
+    """Threads, and what messages are like; shares are of all messages unless said otherwise."""
+
+    thread_lengths: tuple[tuple[int, int, float], ...] = ((1, 1, 1.0),)  # from, to, weight
+    body_median: float = 700
+    body_sigma: float = 1.4
+    attachment_share: float = 0.235
+    attachment_counts: tuple[float, ...] = (1.0,)  # weight of 1, 2, 3 …
+    html_share: float = 0.45
+    inline_picture_share: float = 0.0
+    forward_share: float = 0.0  # carry the message before them
+    receipt_share: float = 0.0  # answered by a read receipt
+    calendar_share: float = 0.0
+    tnef_share: float = 0.0  # attachments in a winmail.dat
+    disclaimer_share: float = 0.0
+    copies: tuple[float, ...] = (1.0,)  # weight of a thread lying with 1, 2, 3 … custodians
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duplicates:
+    """How often things lie in several places."""
+
+    shared_attachments: float = 0.0  # attachments that are one of the shared documents
+    shared_members: float = 0.0
+    shared_documents: int = 0  # how many different ones there are at scale 1.0
+    loose_copies: float = 0.0  # loose documents that copy another one, of any custodian
+    near_copies: float = 0.0  # loose texts that are another one with a few changed sentences
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """Directories, names and times of loose files."""
+
+    files_a_folder: float = 10.0
+    deepest: int = 8
+    raw_names: float = 0.0  # loose files whose name is not UTF-8
+    years: float = 9.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """Data for storage tests: files of one kind, some in generations that build on each other."""
+
+    kind: str  # one of dataset_gen.series.KINDS
+    share: float  # of the raw bytes
+    file_bytes: int
+    generations: int = 1
+    full_every: int = 1  # a full copy each so many generations, the others hold what changed
+    change_rate: float = 0.0  # share of the blocks that change from one generation to the next
+    used_share: float = 1.0  # of a machine's image; the rest are zeros
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Everything that decides about bytes beside seed and scale."""
+
+    name: str
+    version: int
+    about: str
+    raw_bytes: int  # at scale 1.0
+    digest: str  # SHA-256 of what its file says, comments and order left out
+    custodians: tuple[CustodianMix, ...]
+    targets: Targets = Targets()
+    shares: dict[str, float] = field(default_factory=dict)  # of the raw bytes: mail, containers by format
+    types: dict[str, float] = field(default_factory=dict)  # of all items, by media type
+    formats: dict[str, FormatMix] = field(default_factory=dict)
+    mail: MailMix = MailMix()
+    languages: dict[str, float] = field(default_factory=lambda: {"en": 1.0})
+    duplicates: Duplicates = Duplicates()
+    system_files: float = 0.0  # share of the loose files
+    tree: Tree = Tree()
+    terms: dict[str, float] = field(default_factory=dict)
+    faults: dict[str, float] = field(default_factory=dict)  # share of the loose files, by kind
+    attached_fault: float = 0.0  # share of the attachments
+    series: tuple[Series, ...] = ()
+
+    def choices(self, place: str) -> tuple[tuple[str, ...], tuple[float, ...]]:
+        """Formats and running totals of their weights where they are `loose`, `member` or `attached`."""
+        taken = [(name, getattr(mix, place)) for name, mix in self.formats.items() if getattr(mix, place) > 0]
+        return tuple(name for name, _ in taken), running_totals([weight for _, weight in taken])

@@ -1,0 +1,116 @@
+"""Reads a profile's TOML table by table: every value is checked, every unknown key refused, by its full name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from core.errors import UsageError
+
+
+class Table:
+    """One table of a profile; `done` says what was in it that nobody asked for."""
+
+    def __init__(self, source: str, name: str, data: dict[str, Any]) -> None:
+        self._source = source
+        self._name = name
+        self._data = data
+        self._known: list[str] = []
+
+    def refuse(self, key: str, why: str) -> UsageError:
+        """The error about one key."""
+        return UsageError(f"{self._source}: {self._full(key)} {why}")
+
+    def number(self, key: str, default: float | None = None, *, low: float = 0.0, high: float = 1e18) -> float:
+        """A number within low … high; required unless there is a default."""
+        value = self._take(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.refuse(key, f"must be a number, not {value!r}")
+        if not low <= value <= high:
+            raise self.refuse(key, f"is {value}; it must be between {low:g} and {high:g}")
+        return value
+
+    def share(self, key: str, default: float | None = None) -> float:
+        """A number within 0 … 1."""
+        return self.number(key, default, high=1.0)
+
+    def whole(self, key: str, default: int | None = None, *, low: int = 0, high: int = 10**18) -> int:
+        """A whole number within low … high."""
+        value = self.number(key, default, low=low, high=high)
+        if not isinstance(value, int):
+            raise self.refuse(key, f"must be a whole number, not {value!r}")
+        return value
+
+    def text(self, key: str, default: str | None = None, *, among: Sequence[str] = ()) -> str:
+        """A text; one of `among` where these are given."""
+        value = self._take(key, default)
+        if not isinstance(value, str):
+            raise self.refuse(key, f"must be a text, not {value!r}")
+        if among and value not in among:
+            raise self.refuse(key, f"is {value!r}; it must be one of {', '.join(among)}")
+        return value
+
+    def weights(self, key: str, default: tuple[float, ...] = ()) -> tuple[float, ...]:
+        """A list of weights, not all of them 0."""
+        value = self._take(key, list(default))
+        if not isinstance(value, list) or any(isinstance(v, bool) or not isinstance(v, int | float) for v in value):
+            raise self.refuse(key, "must be a list of numbers")
+        if any(v < 0 for v in value) or not sum(value):
+            raise self.refuse(key, "must hold weights of 0 or more, one of them over 0")
+        return tuple(value)
+
+    def ranges(self, key: str, default: tuple[tuple[int, int, float], ...]) -> tuple[tuple[int, int, float], ...]:
+        """A list of [from, to, weight] with whole numbers from 1."""
+        value = self._take(key, [list(entry) for entry in default])
+        if not isinstance(value, list) or not value:
+            raise self.refuse(key, "must be a list of [from, to, weight]")
+        out = []
+        for entry in value:
+            if not isinstance(entry, list) or len(entry) != 3 or not all(isinstance(v, int | float) for v in entry):
+                raise self.refuse(key, f"holds {entry!r}; each entry is [from, to, weight]")
+            if not 1 <= entry[0] <= entry[1] <= 1000 or entry[2] < 0:
+                raise self.refuse(key, f"holds {entry!r}; from is 1 … to, to at most 1000, weight at least 0")
+            out.append((int(entry[0]), int(entry[1]), float(entry[2])))
+        return tuple(out)
+
+    def table(self, key: str) -> Table:
+        """A table within; empty where there is none."""
+        value = self._take(key, {})
+        if not isinstance(value, dict):
+            raise self.refuse(key, "must be a table")
+        return Table(self._source, self._full(key), value)
+
+    def tables(self, key: str) -> list[Table]:
+        """A list of tables; empty where there is none."""
+        value = self._take(key, [])
+        if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
+            raise self.refuse(key, "must be a list of tables")
+        return [Table(self._source, f"{self._full(key)}[{n}]", v) for n, v in enumerate(value)]
+
+    def names(self, allowed: Sequence[str]) -> list[str]:
+        """The keys of a table that maps names to something; each must be one of `allowed`."""
+        for name in self._data:
+            if name not in allowed:
+                near = difflib.get_close_matches(name, allowed, 1, 0.5)
+                hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(allowed))}"
+                raise self.refuse(name, f"is not known{hint}")
+        return list(self._data)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def done(self) -> None:
+        """Raises UsageError when a key was not asked for."""
+        self.names(self._known)
+
+    def _take(self, key: str, default: Any) -> Any:
+        self._known.append(key)
+        if key in self._data:
+            return self._data[key]
+        if default is None:
+            raise self.refuse(key, "is missing")
+        return default
+
+    def _full(self, key: str) -> str:
+        return f"{self._name}.{key}" if self._name else key
