@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import tempfile
@@ -33,22 +34,30 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def site(browser: Browser) -> Iterator[str]:
-    """A server over a tiny corpus and three results; where it is."""
+def bench(browser: Browser) -> Iterator[Bench]:
+    """An installation with a tiny corpus and three results."""
     home = Path(tempfile.mkdtemp(prefix="edbench browser "))
     home.chmod(0o711)
-    bench = Bench(home=home, corpus=home / "storage root/corpora/tiny")
+    made_here = Bench(home=home, corpus=home / "storage root/corpora/tiny")
     try:
-        bench.edbench("generate", str(bench.corpus), "--profile", "reference", "--scale", "0.0003", "--seed", "7")
+        made_here.edbench(
+            "generate", str(made_here.corpus), "--profile", "reference", "--scale", "0.0003", "--seed", "7"
+        )
         for run, workers, corpus in ((FIRST, (1, 2), "503e2127"), (OTHER, (1, 2), "503e2127"), (ALIEN, (1,), "0")):
             made = result(*(point(number) for number in workers), run_id=run)
             made.conditions["corpus"]["hash"] = corpus
-            write_result(made, bench.storage / "results" / run)
-        write_report(result(), bench.storage / "results" / FIRST)
-        with serving(bench) as address:
-            yield address
+            write_result(made, made_here.storage / "results" / run)
+        write_report(result(), made_here.storage / "results" / FIRST)
+        yield made_here
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def site(bench: Bench) -> Iterator[str]:
+    """Where its server is."""
+    with serving(bench) as address:
+        yield address
 
 
 @pytest.fixture
@@ -121,7 +130,7 @@ def test_a_job_is_created_and_its_charts_move_until_it_is_over(watched: Watched)
 
 
 def test_the_run_page_has_every_panel_its_figures_and_what_to_know_before(
-    site: str, watched: Watched, page: Page
+    bench: Bench, site: str, watched: Watched, page: Page
 ) -> None:
     page.goto(site + watched.path)
     for panel in (
@@ -130,7 +139,8 @@ def test_the_run_page_has_every_panel_its_figures_and_what_to_know_before(
     ):
         expect(page.locator(f"[data-panel={panel}] canvas")).to_be_visible()
     expect(page.locator("#labels")).to_contain_text("EMULATED FILER nas-10g")
-    expect(page.locator("[data-figure=items] .beside")).to_have_text("611 items")
+    items = json.loads((bench.corpus / "dataset.json").read_text())["items"]
+    expect(page.locator("[data-figure=items] .beside")).to_have_text(f"{items:,} items")
     expect(page.locator("#phases li")).to_have_text([re.compile(p) for p in ("walk", "expand", "index", "finalise")])
     expect(page.get_by_role("button", name="Requeue exceptions")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_have_text("<b>seen</b> & \\u202ewatched")
