@@ -28,7 +28,7 @@ def draw(said: dict[str, Any], corpus: Path, where: Path) -> list[Path]:
 
 
 def _save(figure: Figure, path: Path) -> Path:
-    figure.savefig(path, metadata={"Date": None})
+    figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
     return path
 
 
