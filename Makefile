@@ -32,8 +32,10 @@ demo: setup ## generate a corpus, run a discovery job, verify it, then a scale-u
 	$(EDBENCH) experiment scale-up --corpus .demo/small --workers 1,2
 	$(EDBENCH) experiment scale-out --corpus .demo/small --databases 1,2 --workers 2
 
+# Three processes on two cores: jobs under test wait for storage and for each other. In the order of the directories, so
+# that the long ones come first.
 test: setup ## run all tests (PYTEST_ARGS="-k name" for some)
-	@$(PYTHON) -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-browser: setup ## drive the page in a real browser (needs chromium, else skips and says so); part of `make test` too
 	@$(PYTHON) -m pytest -rs tests/acceptance/test_browser.py $(PYTEST_ARGS)
