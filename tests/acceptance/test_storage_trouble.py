@@ -98,9 +98,9 @@ def test_source_unmounted(bench: Bench) -> None:
     process = bench.discover("--workers", "1", "--slots", "2", corpus=corpus)
     bench.until_tasks(process, "expand", 1)
     with _swapped(corpus / "data"):
-        _suspended(bench, bench.end(process, 1), "the source", "data is not the directory", "mount it")
+        _suspended(bench, bench.end(process, 1), "the source", "mount it")  # for a moment there is no directory at all
         again = bench.end(bench.start("resume", "last"), 1)
-        _suspended(bench, again, "mount it")
+        _suspended(bench, again, "the source", "data is not the directory", "mount it")
     bench.edbench("resume", "last")
     assert bench.verify()["differences"] == 0
 
