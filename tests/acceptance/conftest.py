@@ -41,7 +41,7 @@ def bench(corpus: Path) -> Iterator[Bench]:
     made = Bench(home=home, corpus=corpus)
     try:
         yield made
-        until(lambda: not made.leftovers(), f"nothing left running: {made.leftovers()}", 20)
+        until(lambda: not made.leftovers(), f"nothing left running: {made.leftovers()}", 60)
     finally:
         for candidate in psutil.process_iter():
             try:

@@ -125,7 +125,7 @@ def test_interrupted_job_is_paused_and_goes_on(bench: Bench) -> None:
     bench.until_tasks(process, "expand", 1)
     process.send_signal(signal.SIGINT)
     assert "resume" in bench.end(process, 130)
-    until(lambda: not bench.leftovers(), "nothing left running", 20)
+    until(lambda: not bench.leftovers(), "nothing left running", 60)
     bench.edbench("resume", "last", "--workers", "2")
     assert bench.verify()["differences"] == 0
 
@@ -136,6 +136,6 @@ def test_a_killed_command_leaves_nothing_running_and_its_job_goes_on(bench: Benc
     bench.until_tasks(process, "expand", 1)
     process.kill()
     process.communicate()
-    until(lambda: not bench.leftovers(), "nothing left running", 20)
+    until(lambda: not bench.leftovers(), "nothing left running", 60)
     bench.edbench("resume", "last", "--workers", "2")
     assert bench.verify()["differences"] == 0

@@ -37,7 +37,7 @@ from sql.session import Database
 pytestmark = pytest.mark.services
 
 
-def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "did not happen in time"

@@ -21,7 +21,7 @@ from monitoring.frames import FrameMaker, decode_frame
 from monitoring.sender import FIELD, STREAM, FrameSender
 
 
-def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "did not happen in time"

@@ -105,7 +105,7 @@ def test_the_counters_are_those_of_the_ledger(scraped: Any, job: uuid.UUID) -> N
             rows = conn.exec_driver_sql("SELECT sum(calls) FROM call_second").scalar_one() or 0
         return bool(rows == samples(scraped.scrape("worker"))["edbench_calls_total"])
 
-    until(stored, "Prometheus is told of as many calls as the database", 10)
+    until(stored, "Prometheus is told of as many calls as the database", 60)
 
 
 def test_every_metric_is_in_the_table(scraped: Any, job: uuid.UUID) -> None:
@@ -116,7 +116,7 @@ def test_every_metric_is_in_the_table(scraped: Any, job: uuid.UUID) -> None:
         for spec in SPECS.values()
     }
     # Space is asked for in a thread of its own, so that it comes a second later than the rest.
-    until(lambda: "edbench_space_bytes{" in scraped.scrape("worker"), "the worker tells of space", 10)
+    until(lambda: "edbench_space_bytes{" in scraped.scrape("worker"), "the worker tells of space", 60)
     for role in scraped.targets:
         exposed = set()
         for family in text_string_to_metric_families(scraped.scrape(role)):
@@ -138,21 +138,23 @@ def _document() -> str:
 
 def test_every_query_finds_something(scraped: Any, job: uuid.UUID, prometheus: str) -> None:
     """Queries of dashboards and recording rules give data after a job, and no rule fails."""
-    until(lambda: query(prometheus, "sum(edbench_jobs) > 0"), "the job was scraped", 20)
-    until(lambda: query(prometheus, "edbench:raw_gb_per_hour:rate1m > 0"), "the rules were evaluated", 20)
+    until(lambda: query(prometheus, "sum(edbench_jobs) > 0"), "the job was scraped", 60)
+    until(lambda: query(prometheus, "edbench:raw_gb_per_hour:rate1m > 0"), "the rules were evaluated", 60)
     for dashboard in DASHBOARDS:
         for variable in dashboard.variables:
-            assert query(prometheus, variable.expr)[0]["metric"][variable.of]
+            values = partial(query, prometheus, variable.expr)
+            (first, *_) = until(values, f"{dashboard.uid}: {variable.expr} finds something", 60)
+            assert first["metric"][variable.of]
         for wanted in dashboard.queries:
             look = partial(query, prometheus, as_asked(wanted.expr))  # a rate takes two scrapes
             if wanted.only is None:
-                until(look, f"{dashboard.uid}: {wanted.legend}: {wanted.expr} finds something", 10)
+                until(look, f"{dashboard.uid}: {wanted.legend}: {wanted.expr} finds something", 60)
             else:
                 look()
     for group in ask(prometheus, "rules")["groups"]:
         for rule in group["rules"]:
             assert rule["health"] == "ok", rule
             if rule["type"] == "recording":
-                until(partial(query, prometheus, rule["query"]), f"{rule['name']} finds something", 10)
+                until(partial(query, prometheus, rule["query"]), f"{rule['name']} finds something", 60)
     firing = {alert["labels"]["alertname"] for alert in ask(prometheus, "alerts")["alerts"]}
     assert not firing & {"EdbenchNoProgress", "EdbenchProcessDown", "EdbenchRoleMissing", "EdbenchNobodyDispatches"}

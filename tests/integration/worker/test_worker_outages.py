@@ -79,7 +79,7 @@ def test_slots_come_back_after_the_broker_did(bench: Any, own_broker: OwnBroker)
     bench.until(lambda: "does not answer" in bench.log())
     own_broker.start_again()
     bench.until(own_broker.answers)
-    bench.until(bench.done, 5.0)
+    bench.until(bench.done, 60.0)
     assert children.read_text() == before  # by themselves, not by dying
 
 
@@ -90,7 +90,7 @@ def test_a_worker_may_start_before_its_broker(bench: Any, own_broker: OwnBroker)
     bench.start()
     own_broker.start_again()
     bench.until(own_broker.answers)
-    bench.until(bench.done, 5.0)
+    bench.until(bench.done, 60.0)
 
 
 def test_a_stopping_worker_does_not_wait_for_a_dead_broker(bench: Any, own_broker: OwnBroker) -> None:
