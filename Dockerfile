@@ -25,6 +25,8 @@ COPY cli cli
 RUN /opt/edbench/bin/pip install --quiet --no-deps --no-build-isolation . \
  && /opt/edbench/bin/pip uninstall --quiet --yes pytest pytest-xdist hypothesis ruff mypy mypy-extensions execnet \
       pyarrow-stubs lxml-stubs types-psycopg2 types-reportlab types-psutil setuptools \
+      odfdo vobject tinytag py7zr multivolumefile pyppmd pycryptodomex brotli texttable olefile xlrd \
+      msoffcrypto-tool python-oxmsg tnefparse compressed-rtf \
  && /opt/edbench/bin/python -m compileall -q /opt/edbench/lib \
  && /opt/edbench/bin/pip uninstall --quiet --yes pip
 
