@@ -10,7 +10,6 @@ import logging
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -20,6 +19,7 @@ from controller.databases import open_databases
 from controller.metrics import metrics_served
 from core.errors import DatabaseFault, EdbenchError, StorageFault, UsageError
 from core.settings import Settings, read_settings
+from core.stopping import Stop
 from monitoring.metrics.endpoint import read_endpoint
 
 READY = Path("/tmp/ready")
@@ -31,7 +31,7 @@ Beside = Callable[[Settings], AbstractContextManager[object]]
 log = logging.getLogger("controller")
 
 
-def prepare(settings: Settings, stop: threading.Event, *, patience: float = PATIENCE_SECONDS) -> None:
+def prepare(settings: Settings, stop: Stop, *, patience: float = PATIENCE_SECONDS) -> None:
     """Bring every database to this version's schema, once it answers, and see that the storage root is writable.
 
     Raises UsageError, DatabaseFault when a database stays away for `patience` seconds, StorageFault.
@@ -60,7 +60,7 @@ def main(env: Mapping[str, str], ready: Path = READY, beside: Beside | None = No
 
     `beside` is kept up meanwhile (the page, with its metrics); None: metrics alone.
     """
-    stop = threading.Event()
+    stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     ready.unlink(missing_ok=True)

@@ -10,17 +10,17 @@ import json
 import os
 import signal
 import sys
-import threading
 from collections.abc import Mapping
 
 from controller.filer import watched_filer
 from core.errors import EdbenchError, UsageError
 from core.settings import read_settings
+from core.stopping import Stop
 
 
 def main(env: Mapping[str, str]) -> int:
     """Exit status: 0 after a signal, 2 for unusable settings, 1 for anything else."""
-    stop = threading.Event()
+    stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:

@@ -10,7 +10,6 @@ import logging
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -20,6 +19,7 @@ from sqlalchemy.exc import IntegrityError
 
 from core.errors import DatabaseFault, EdbenchError, UsageError
 from core.settings import Settings, read_settings
+from core.stopping import Stop
 from monitoring.collector import Collector
 from monitoring.metrics.endpoint import NOWHERE, Endpoint, read_endpoint
 from queue_manager.commons import Commons
@@ -33,7 +33,7 @@ log = logging.getLogger("queue_manager")
 DRAIN_SECONDS = 3.0  # at the end, for what workers recorded last
 
 
-def run(settings: Settings, stop: threading.Event, endpoint: Endpoint = NOWHERE) -> None:
+def run(settings: Settings, stop: Stop, endpoint: Endpoint = NOWHERE) -> None:
     """Manage every database of the settings until `stop` is set. Raises UsageError for unusable settings.
 
     `endpoint`: where to answer Prometheus.
@@ -64,7 +64,7 @@ def run(settings: Settings, stop: threading.Event, endpoint: Endpoint = NOWHERE)
     silence()
 
 
-def _until_any_ends(part: Callable[[], None], stop: threading.Event) -> None:
+def _until_any_ends(part: Callable[[], None], stop: Stop) -> None:
     """Some of the parts are none: when one ends, all do."""
     try:
         part()
@@ -84,7 +84,7 @@ def _drain(collector: Collector) -> None:
 
 def main(env: Mapping[str, str]) -> int:
     """Exit status: 0 after a signal, 2 for unusable settings, 1 for anything else."""
-    stop = threading.Event()
+    stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:

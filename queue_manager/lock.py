@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import threading
 
+from core.stopping import Stop
 from sql.held import HeldConnection
 
 LOCK_KEY = 0x65646265_6E636802  # "edbench" 2
@@ -13,7 +13,7 @@ RETRY_SECONDS = 0.5
 log = logging.getLogger(__name__)
 
 
-def wait_for_lock(held: HeldConnection, database: str, stop: threading.Event) -> bool:
+def wait_for_lock(held: HeldConnection, database: str, stop: Stop) -> bool:
     """Wait until this connection is the one that dispatches; False when asked to stop before."""
     waiting = False
     while not stop.is_set():

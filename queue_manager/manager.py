@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from contextlib import nullcontext
 
 from core.errors import DatabaseFault
+from core.stopping import Stop
 from queue_manager.commons import Commons
 from queue_manager.dispatcher import Dispatcher, Look
 from queue_manager.lock import wait_for_lock
@@ -49,7 +49,7 @@ class Manager:
         self,
         database: Database,
         broker_url: str,
-        stop: threading.Event,
+        stop: Stop,
         commons: Commons | None = None,
         numbers: DatabaseNumbers | None = None,
         *,

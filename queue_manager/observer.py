@@ -68,6 +68,7 @@ class Observer:
         self._size_due = 0.0
         self._queue, self._progress = Paced(self._observe_queue), Paced(self._observe_progress)
         self._fault = ""
+        self._open: set[uuid.UUID] = set()  # jobs that were not at rest when they were looked at last
 
     def look(self) -> None:
         """Once, if a job is not at rest, or has only just come to it: its last state is observed too.
@@ -87,7 +88,7 @@ class Observer:
             self._fault = ""
 
     def _observe(self, conn: Connection) -> None:
-        found = QUERIES["jobs_to_observe"].run(conn).all()
+        found = QUERIES["jobs_to_observe"].run(conn, open=[str(job) for job in self._open]).all()
         if not found:
             self._numbers.queue = ()
             return
@@ -96,6 +97,7 @@ class Observer:
         self._observe_database(conn)
         self._queue.look(conn, jobs, anyway=ending)
         self._progress.look(conn, jobs, anyway=ending)
+        self._open = {row.id for row in found if not row.at_rest}
 
     def _observe_database(self, conn: Connection) -> None:
         now = time.monotonic()

@@ -117,7 +117,6 @@ class EmbeddedRunner:
             self._work(run)
             while self._goes_on(run):
                 self._work(run)
-            self._problems.pop(found.id, None)
         except EdbenchError as error:
             self._problems[found.id] = one_line(error)
         except Exception as error:
@@ -131,6 +130,7 @@ class EmbeddedRunner:
         with self._lock:
             goes_on, run.again = run.again and not run.stop.is_set(), False
             if not goes_on:
+                self._problems.pop(run.found.id, None)  # while nobody can start it anew: those would be its own
                 self._leave(run)
             return goes_on
 

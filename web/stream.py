@@ -60,8 +60,8 @@ class _Reader:
                 if self._turn():
                     break
         finally:
+            self._gone(self)  # before the end is told: whoever joined is told, and nobody joins any more
             self._tell(None)
-            self._gone(self)
 
     def _turn(self) -> bool:
         """One look; whether it was the last."""
@@ -159,13 +159,15 @@ class Streams:
     def _leave(self, reader: _Reader, listener: Listener) -> None:
         with self._lock:
             reader.listeners.discard(listener)
-            if reader.listeners:
-                return
-            reader.stop()
-        self._forget(reader)
+            if not reader.listeners:  # at once, or the next listener would join a reader that ends
+                reader.stop()
+                self._remove(reader)
 
     def _forget(self, reader: _Reader) -> None:
         with self._lock:
-            for job, known in list(self._readers.items()):
-                if known is reader:
-                    del self._readers[job]
+            self._remove(reader)
+
+    def _remove(self, reader: _Reader) -> None:
+        for job, known in list(self._readers.items()):
+            if known is reader:
+                del self._readers[job]

@@ -88,13 +88,13 @@ class Tally:
 
     def end(self, phase: Phase, outcome: Outcome, result: TaskResult | None = None) -> None:
         """It ended; `result` is what was committed."""
-        self._words[TASKS[phase, outcome]] += 1
         if result is not None:
             self._add(KINDS, Counter(item.kind for item in result.items))
             self._add(TEXTS, Counter(text.state for text in result.texts))
             self._add(CODES, Counter(exception.code for exception in result.exceptions))
             volumes = {"raw": result.raw_bytes, "extracted": result.extracted_bytes, "index": result.index_bytes}
             self._add(VOLUMES, volumes)
+        self._words[TASKS[phase, outcome]] += 1  # last: where a task is counted, so is what it brought
         self._rest(phase)
 
     def slot_died(self) -> None:

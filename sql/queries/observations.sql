@@ -20,10 +20,12 @@ SELECT second, kind, source, "values"::jsonb FROM seen JOIN wanted USING (second
 ON CONFLICT DO NOTHING;
 
 -- name: jobs_to_observe
--- Jobs that are not at rest, and those that have been for less than two seconds: their last state is to be seen.
+-- Jobs that are not at rest, and those that have been for less than two seconds or were not when they were looked at
+-- last (`open`): their last state is to be seen.
 SELECT id, state NOT IN ('running', 'pausing', 'cancelling') AS at_rest FROM job
 WHERE state IN ('running', 'pausing', 'cancelling')
-   OR coalesce(finished_at, stopped_at) > clock_timestamp() - interval '2 seconds';
+   OR coalesce(finished_at, stopped_at) > clock_timestamp() - interval '2 seconds'
+  OR id = ANY(%(open)s::uuid[]);
 
 -- name: observe_queue
 -- Tasks of these jobs' phases by state, and how long the oldest of those not yet running waits: while there are
