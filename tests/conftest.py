@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 import uuid
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ import psycopg2
 import pytest
 import redis
 from finished_job import finished
+from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from hypothesis.internal.conjecture import providers
 from taskbench import TaskBench
 
 from core.errors import EdbenchError
@@ -25,10 +28,18 @@ from sql.session import Database
 __all__ = ["finished"]  # a fixture of tests/support
 
 # The same tree gives the same answer everywhere; `make test-search` looks for examples that nobody has seen yet.
-hypothesis_settings.register_profile("steady", derandomize=True)
-hypothesis_settings.register_profile("search", max_examples=1000, print_blob=True)
-hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+_UNHURRIED = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # whatever else runs here
+hypothesis_settings.register_profile("steady", _UNHURRIED, derandomize=True, database=None, print_blob=True)
+hypothesis_settings.register_profile("search", _UNHURRIED, max_examples=1000, print_blob=True)
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "steady")
+hypothesis_settings.load_profile(PROFILE)
+if PROFILE == "steady":
+    # Hypothesis tries the constants of all modules of ours that are loaded: the order of tests would decide which.
+    assert callable(providers._get_local_constants)
+    providers._get_local_constants = lambda: providers._local_constants
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell that starts the tests with `&` leaves them deaf …
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # … and every command that they press Ctrl-C on
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the commands under test would be compiled at every start
 
 REPOSITORY = Path(__file__).parents[1]

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from installation import EDBENCH, Bench, until
+from installation import COMMAND_SECONDS, EDBENCH, Bench, until
 
 
 def _generated(tmp_path_factory: pytest.TempPathFactory, scale: str) -> Path:
     directory = tmp_path_factory.mktemp("corpus") / "c"
     line = [str(EDBENCH), "generate", str(directory), "--profile", "reference", "--scale", scale, "--seed", "7"]
-    subprocess.run(line, check=True, capture_output=True, timeout=300)
+    subprocess.run(line, check=True, capture_output=True, timeout=COMMAND_SECONDS)
     return directory
 
 
@@ -41,7 +41,7 @@ def bench(corpus: Path) -> Iterator[Bench]:
     made = Bench(home=home, corpus=corpus)
     try:
         yield made
-        until(lambda: not made.leftovers(), f"nothing left running: {made.leftovers()}", 60)
+        until(lambda: not made.leftovers(), f"nothing left running: {made.leftovers()}")
     finally:
         for candidate in psutil.process_iter():
             try:

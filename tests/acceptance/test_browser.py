@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from browsing import Complaints, launched, serving
-from installation import Bench, until
+from browsing import TIMEOUT_MS, Complaints, launched, serving
+from installation import Bench, Hold, until
 from playwright.sync_api import Browser, Page, expect
 from report_results import point, result
 
@@ -24,7 +24,7 @@ FIRST, OTHER, ALIEN = "20261121-034500-scale-up", "20261121-051500-scale-up", "2
 FIRST_LOAD = 200_000  # bytes
 PLACES = ("/", "{job}", "{job}/items", "{job}/search?q=the", "{job}/exceptions", "/results", f"/results/{FIRST}")
 
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=TIMEOUT_MS)
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,7 @@ def bench(browser: Browser) -> Iterator[Bench]:
     home = Path(tempfile.mkdtemp(prefix="edbench browser "))
     home.chmod(0o711)
     made_here = Bench(home=home, corpus=home / "storage root/corpora/tiny")
+    made_here.hold("expand").let_go()  # the server is started with what a test may hold a job with
     try:
         made_here.edbench(
             "generate", str(made_here.corpus), "--profile", "reference", "--scale", "0.0003", "--seed", "7"
@@ -69,6 +70,7 @@ def complaints() -> Complaints:
 def page(browser: Browser, complaints: Complaints) -> Iterator[Page]:
     """A page of this test's own; nothing may have gone wrong in it that the test did not provoke."""
     context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme="light")
+    context.set_default_timeout(TIMEOUT_MS)
     opened = context.new_page()
     complaints.listen(opened)
     yield opened
@@ -88,10 +90,11 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def watched(site: str, browser: Browser) -> Watched:
+def watched(site: str, bench: Bench, browser: Browser) -> Watched:
     """A job created with the form, and watched to its end without touching the page."""
-    noted = Complaints()
+    noted, hold, held = Complaints(), bench.hold("expand"), True
     context = browser.new_context()
+    context.set_default_timeout(TIMEOUT_MS)
     page = context.new_page()
     noted.listen(page)
     page.goto(site)
@@ -106,12 +109,16 @@ def watched(site: str, browser: Browser) -> Watched:
     chart = page.locator("[data-panel=calls] canvas")
 
     def over() -> bool:
+        nonlocal held
         state = page.locator("#state").inner_text()
         said = chart.get_attribute("aria-label") if chart.count() else None
         if state not in seen.states:
             seen.states.append(state)
         if said and said not in seen.calls:
             seen.calls.append(said)
+        if held and seen.states and seen.calls:  # what comes now is seen to come
+            hold.let_go()
+            held = False
         return state.startswith("completed")
 
     until(over, "the job completes")
@@ -197,19 +204,27 @@ def test_what_was_read_over_the_wire_stands_by_phase(site: str, watched: Watched
     )
 
 
-def test_a_job_is_paused_resumed_cancelled_and_deleted(site: str, page: Page) -> None:
+def _pause(page: Page, hold: Hold) -> None:
+    """Press the button while a task is held, and let it go on once the page knows that the job is to pause."""
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#state")).to_have_text(re.compile("^paus(ing|ed)$"))
+    hold.let_go()
+    expect(page.locator("#state")).to_have_text("paused")
+
+
+def test_a_job_is_paused_resumed_cancelled_and_deleted(site: str, bench: Bench, page: Page) -> None:
     """Its pauses are on the time axis, after a reload too; what cannot be undone is asked about."""
+    hold = bench.hold("expand", 0)
     corpus = page.request.get(f"{site}/api/v1/corpora").json()["corpora"][0]["id"]
     wish = {"corpus": corpus, "workers": 1, "slots": 1, "filer": "nas-1g"}
     job = page.request.post(f"{site}/api/v1/jobs", data=wish).json()["id"]
     page.goto(f"{site}/jobs/{job}")
     expect(page.locator("#phases li").first).to_contain_text("walk")
-    page.get_by_role("button", name="Pause").click()
-    expect(page.locator("#state")).to_have_text("paused")
+    _pause(page, hold)
+    hold.after(0)
     page.get_by_role("button", name="Resume").click()
     expect(page.locator("#state")).to_have_text("running")
-    page.get_by_role("button", name="Pause").click()
-    expect(page.locator("#state")).to_have_text("paused")
+    _pause(page, hold)
     page.reload()
     ended, lasting = r"^paused \d+:[\d.]+ – \d+:[\d.]+$", r"^paused \d+:[\d.]+ – $"
     expect(page.locator("#pauses li")).to_have_text([re.compile(ended), re.compile(lasting)])

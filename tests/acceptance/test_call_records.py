@@ -7,7 +7,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from installation import EDBENCH, Bench
+from installation import COMMAND_SECONDS, EDBENCH, Bench
 from strace_counts import SYSCALLS, kernel_counts, need_strace
 
 
@@ -24,7 +24,7 @@ def test_calls_of_a_job_are_the_system_calls_of_its_slots(bench: Bench, tmp_path
     need_strace()
     corpus = tmp_path / "c"
     generate = [str(EDBENCH), "generate", str(corpus), "--scale", "0.0003", "--seed", "3"]
-    subprocess.run(generate, check=True, capture_output=True, timeout=120)
+    subprocess.run(generate, check=True, capture_output=True, timeout=COMMAND_SECONDS)
     traces = tmp_path / "traces"
     traces.mkdir()
     strace = ["strace", "-ff", "-y", "-s", "0", "-o", str(traces / "t"), "-e", f"trace={SYSCALLS},execve"]

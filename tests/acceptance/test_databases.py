@@ -51,15 +51,12 @@ def test_simultaneous_jobs_are_reported_as_one(bench: Bench, small: Path) -> Non
 def test_a_sharded_corpus_survives_the_death_of_one_server(bench: Bench) -> None:
     """One corpus's custodians over two databases, one of them killed in the middle: together they have every item
     once, and the keeper has started that server again while the other never stopped."""
+    hold = bench.hold("index", 0)  # the jobs are not over too soon
     process = bench.discover("--databases", "2", "--shard", "--workers", "2", "--slots", "2", "--lease-seconds", "3")
     done = "SELECT 1 FROM task WHERE phase = 'expand' AND state = 'done'"
-
-    def expanding() -> bool:
-        assert process.poll() is None, f"the job was over too soon\n{bench.end(process, None)}"
-        return bool(bench.query(done, "db2"))
-
-    until(expanding, "an expand task done in the second database")
+    until(lambda: bench.query(done, "db2") or hold.reached() or process.poll() is not None, "it is in the middle")
     before = bench.addresses()
+    hold.let_go()
     os.kill(before.server_of("db2").pid, signal.SIGKILL)
     until(lambda: bench.addresses().server_of("db2").pid != before.server_of("db2").pid, "the server is started again")
     assert bench.addresses().server_of("db1").pid == before.server_of("db1").pid
@@ -76,13 +73,18 @@ def test_a_sharded_corpus_survives_the_death_of_one_server(bench: Bench) -> None
 
 def test_a_group_with_copies_is_paused_and_resumed_as_one(bench: Bench) -> None:
     """Each job reads a copy of the source of its own; the copies stay while the group is paused, and go at its end."""
+    hold = bench.hold("expand")
     process = bench.discover(
         "--databases", "2", "--source-copies", "2", "--workers", "2", "--slots", "1", "--single-pass"
     )
-    bench.until_tasks(process, "expand", 1)
+    hold.until_reached(process)
     (copies,) = (bench.storage / "corpora").iterdir()
     assert sorted(path.name for path in copies.iterdir()) == ["db1", "db2"]
-    bench.edbench("pause", "last")
+    pause = bench.start("pause", "last")
+    for name in ("db1", "db2"):
+        until(lambda name=name: bench.query("SELECT 1 FROM job WHERE state <> 'running'", name), "it is asked to pause")
+    hold.let_go()
+    bench.end(pause)
     bench.end(process)
     states = [row["state"] for row in json.loads(bench.edbench("jobs", "--json").stdout)]
     assert states == ["paused", "paused"]

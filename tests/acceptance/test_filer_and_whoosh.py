@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from installation import EDBENCH, Bench
+from installation import COMMAND_SECONDS, EDBENCH, Bench
 
 TWO_MS = """
 name = "two-ms"
@@ -25,7 +25,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The least there is: both jobs are slow on purpose."""
     directory = tmp_path_factory.mktemp("tiny") / "c"
     line = [str(EDBENCH), "generate", str(directory), "--profile", "reference", "--scale", "0.00006", "--seed", "3"]
-    subprocess.run(line, check=True, capture_output=True, timeout=120)
+    subprocess.run(line, check=True, capture_output=True, timeout=COMMAND_SECONDS)
     return directory
 
 

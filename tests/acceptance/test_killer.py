@@ -38,7 +38,7 @@ EXPECTED = {
 def test_a_file_that_kills_its_parser(bench: Bench) -> None:
     """Two deaths at an item convict it; every other item has its row, its text and no exception."""
     bench.env |= {"PYTHONPATH": str(SUPPORT), "EDBENCH_PLUGINS": "killer_plugin"}
-    bench.end(bench.discover("--workers", "1", "--slots", "2", "--item-seconds", "2", corpus=_source(bench.home)))
+    bench.end(bench.discover("--workers", "1", "--slots", "2", "--item-seconds", "5", corpus=_source(bench.home)))
     items = [json.loads(line) for line in bench.edbench("items", "last", "--jsonl").stdout.splitlines()]
     assert len(items) == 30 + 3 + 4
     for item in items:

@@ -83,6 +83,6 @@ def test_interrupted_generate_goes_on(bench: Bench) -> None:
     out = bench.end(process, 130)
     assert re.search(r"^edbench: interrupted: .*the same command goes on", out, re.MULTILINE), out
     assert not (corpus / "dataset.json").exists()
-    until(lambda: not [line for line in bench.leftovers() if "edbench" in line], "nothing left running", 60)
+    until(lambda: not [line for line in bench.leftovers() if "edbench" in line], "nothing left running")
     bench.edbench(*command)
     assert (corpus / "dataset.json").exists()

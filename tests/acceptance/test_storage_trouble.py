@@ -95,10 +95,12 @@ def _linked_corpus(bench: Bench) -> Path:
 def test_source_unmounted(bench: Bench) -> None:
     """Not a million missing files: the job waits for its source, and nothing done is lost."""
     corpus = _linked_corpus(bench)
+    hold = bench.hold("expand")
     process = bench.discover("--workers", "1", "--slots", "2", corpus=corpus)
-    bench.until_tasks(process, "expand", 1)
+    hold.until_reached(process)
     with _swapped(corpus / "data"):
-        _suspended(bench, bench.end(process, 1), "the source", "mount it")  # for a moment there is no directory at all
+        hold.let_go()
+        _suspended(bench, bench.end(process, 1), "the source", "data is not the directory", "mount it")
         again = bench.end(bench.start("resume", "last"), 1)
         _suspended(bench, again, "the source", "data is not the directory", "mount it")
     bench.edbench("resume", "last")

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import IO
 
 import pytest
-from installation import Bench
+from installation import COMMAND_SECONDS, Bench
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
+TIMEOUT_MS = 120_000  # of everything that the browser does: all processors may be busy
 _NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 
 
@@ -36,7 +37,7 @@ def launched() -> Iterator[Browser]:
     """A headless browser."""
     program = chromium()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"], timeout=TIMEOUT_MS)
         try:
             yield browser
         finally:
@@ -61,7 +62,7 @@ def serving(bench: Bench, *options: str) -> Iterator[str]:
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(timeout=60)
+            process.wait(timeout=COMMAND_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             raise

@@ -21,17 +21,51 @@ import core
 from core.services.embedded import running_services
 from sql.session import Database
 
-PATIENCE = 120.0
+PATIENCE = 120.0  # for a condition; seconds on an idle machine, minutes where all processors are busy
+COMMAND_SECONDS = 600.0  # for a whole command, as above
 EDBENCH = Path(sys.executable).parent / "edbench"
 
 
-def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
+def until(condition: Callable[[], Any], what: str = "it happens", seconds: float = PATIENCE) -> Any:
     """Poll until the condition is true; its value."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < deadline, f"{what}: not within {seconds:.0f} s"
         time.sleep(0.01)
     return value
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A phase of a job that is held once so many of its tasks have begun (`hold_plugin`)."""
+
+    directory: Path
+    phase: str
+
+    def after(self, tasks: int) -> None:
+        """Let so many tasks begin, over all workers and attempts, and hold the next ones."""
+        new = self.directory / f"{self.phase}.new"
+        new.write_text(str(tasks))
+        new.rename(self.directory / self.phase)
+
+    def until_reached(self, process: subprocess.Popen[str]) -> psutil.Process:
+        """Wait until a task is held; its slot. The command must still be at it."""
+
+        def reached() -> int:
+            pid = self.reached()
+            assert pid or process.poll() is None, f"the command was over too soon: {process.communicate()}"
+            return pid
+
+        return psutil.Process(until(reached, f"a task of {self.phase} is held"))
+
+    def reached(self) -> int:
+        """The process of a slot that holds a task now; 0: none does."""
+        mark = self.directory / f"{self.phase}.{(self.directory / self.phase).read_text()}.reached"
+        return int(mark.read_text() or 0) if mark.exists() else 0
+
+    def let_go(self) -> None:
+        """Hold nothing any more."""
+        (self.directory / self.phase).unlink()
 
 
 @dataclass
@@ -95,7 +129,7 @@ class Bench:
             cwd=self.home,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=COMMAND_SECONDS,
             check=False,
         )
         if check is not None:
@@ -122,7 +156,7 @@ class Bench:
 
     def end(self, process: subprocess.Popen[str], check: int | None = 0) -> str:
         """Wait for a command's end; what it printed, standard output last."""
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=COMMAND_SECONDS)
         if check is not None:
             assert process.returncode == check, f"{process.returncode}\n{out}\n{err}\n{self.logs()}"
         return err + out
@@ -157,15 +191,17 @@ class Bench:
         finally:
             database.dispose()
 
-    def until_tasks(self, process: subprocess.Popen[str], phase: str, done: int) -> None:
-        """Wait until so many tasks of a phase are done; the job must still be at it."""
+    def hold(self, phase: str, after: int = 1) -> Hold:
+        """Have the next job stop in the middle of a phase: whatever is done to it then finds it there."""
+        made = Hold(self.home / "hold", phase)
+        made.directory.mkdir(exist_ok=True)
+        made.after(after)
+        self.env |= {"PYTHONPATH": str(Path(__file__).parent), "EDBENCH_PLUGINS": "hold_plugin"}
+        return made
 
-        def enough() -> bool:
-            assert process.poll() is None, f"the job was over too soon\n{self.end(process, None)}"
-            rows = self.query(f"SELECT count(*) FROM task WHERE phase = '{phase}' AND state = 'done'")
-            return bool(rows) and rows[0][0] >= done
-
-        until(enough, f"{done} tasks of {phase}")
+    def until_pausing(self) -> None:
+        """Wait until the job has been asked to pause; a task that is held keeps it from being paused."""
+        until(lambda: self.query("SELECT 1 FROM job WHERE state = 'pausing'"), "the job is asked to pause")
 
     def processes(self, process: subprocess.Popen[str], *words: str) -> list[psutil.Process]:
         """Descendants of a running command whose command line holds all the words."""
@@ -173,25 +209,17 @@ class Bench:
             below = psutil.Process(process.pid).children(recursive=True)
         except psutil.NoSuchProcess:
             return []
-        out = []
-        for candidate in below:
-            try:
-                line = candidate.cmdline()
-            except psutil.Error:
-                continue
-            if all(word in line for word in words):
-                out.append(candidate)
-        return out
+        return [candidate for candidate in below if set(words) <= set(_line(candidate))]
 
     def supervisors(self, process: subprocess.Popen[str]) -> list[psutil.Process]:
         """The workers' parent processes."""
         found = self.processes(process, "worker", "--name")
-        pids = {p.pid for p in found}
-        return [p for p in found if p.ppid() not in pids]
+        not_theirs = {None, *(p.pid for p in found)}
+        return [p for p in found if _parent(p) not in not_theirs]
 
     def slots(self, process: subprocess.Popen[str]) -> list[psutil.Process]:
-        """The workers' child processes that run tasks, by what the ledger has running."""
-        return [child for s in self.supervisors(process) for child in s.children()]
+        """The workers' child processes: slots and reporters."""
+        return [child for supervisor in self.supervisors(process) for child in children_of(supervisor)]
 
     def leftovers(self) -> list[str]:
         """Processes that still use this installation."""
@@ -205,3 +233,35 @@ class Bench:
             except psutil.Error:
                 continue
         return out
+
+
+def children_of(process: psutil.Process) -> list[psutil.Process]:
+    """Its children; none when it has ended meanwhile."""
+    try:
+        return list(process.children())
+    except psutil.NoSuchProcess:
+        return []
+
+
+def is_gone(process: psutil.Process) -> bool:
+    """Whether it has ended; one that nobody has reaped yet has."""
+    try:
+        return not process.is_running() or bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _line(process: psutil.Process) -> list[str]:
+    """Its command line; nothing when it has ended meanwhile."""
+    try:
+        return list(process.cmdline())
+    except psutil.Error:
+        return []
+
+
+def _parent(process: psutil.Process) -> int | None:
+    """Its parent's process id; None when it has ended meanwhile."""
+    try:
+        return int(process.ppid())
+    except psutil.NoSuchProcess:
+        return None

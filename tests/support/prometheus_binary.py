@@ -27,7 +27,7 @@ def ask(url: str, path: str, **parameters: str) -> Any:
     """What the HTTP API answers; fails with its reason when it refuses."""
     line = f"{url}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
     try:
-        with urllib.request.urlopen(line, timeout=10) as reply:
+        with urllib.request.urlopen(line, timeout=120) as reply:
             return json.load(reply)["data"]
     except urllib.error.HTTPError as error:
         pytest.fail(f"{parameters}: {error.read().decode()}")

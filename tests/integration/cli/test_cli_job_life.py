@@ -10,13 +10,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from installation import COMMAND_SECONDS, Hold, until
 
 from core.services import embedded_services
 from core.settings import Settings
@@ -25,7 +25,7 @@ from dataset_gen.corpus import generate_corpus
 pytestmark = pytest.mark.services
 
 REPOSITORY = Path(__file__).parents[3]
-DEADLINE_SECONDS = 120.0
+SUPPORT = REPOSITORY / "tests" / "support"
 
 
 class Place:
@@ -34,7 +34,7 @@ class Place:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._env = {key: value for key, value in os.environ.items() if not key.startswith("EDBENCH_")}
-        self._env["PYTHONPATH"] = str(REPOSITORY)
+        self._env["PYTHONPATH"] = os.pathsep.join(map(str, (REPOSITORY, SUPPORT)))
 
     def start(self, *argv: str) -> subprocess.Popen[str]:
         """The command in a session of its own, as a terminal's foreground job is."""
@@ -51,10 +51,28 @@ class Place:
 
     def run(self, *argv: str, status: int = 0) -> str:
         """The command's standard output; its exit status has to be `status`."""
-        process = self.start(*argv)
-        out, err = process.communicate(timeout=DEADLINE_SECONDS)
-        assert process.returncode == status, (argv, out, err)
-        return out
+        return self.end(self.start(*argv), status)[0]
+
+    def end(self, process: subprocess.Popen[str], status: int = 0) -> tuple[str, str]:
+        """Wait for a command's end; its standard output and standard error. Its exit status has to be `status`."""
+        out, err = process.communicate(timeout=COMMAND_SECONDS)
+        assert process.returncode == status, (process.args, out, err)
+        return out, err
+
+    def discover_held(self, corpus: Path) -> tuple[subprocess.Popen[str], Hold]:
+        """A job that is in the middle of expand, and stays there."""
+        hold = Hold(self.directory / "hold", "expand")
+        hold.directory.mkdir()
+        hold.after(1)
+        self._env["EDBENCH_PLUGINS"] = "hold_plugin"
+        process = self.start("discover", str(corpus), "--workers", "1", "--slots", "1")
+        hold.until_reached(process)
+        return process, hold
+
+    def state(self) -> str:
+        """Of the newest job, while its services run."""
+        (job,) = json.loads(self.run("jobs", "--json"))
+        return str(job["state"])
 
     def left_running(self) -> list[str]:
         """Processes that work in this directory's scratch."""
@@ -65,14 +83,6 @@ class Place:
             if mark in line and process.pid != os.getpid():
                 found.append(line)
         return found
-
-
-def until(true: Callable[[], bool]) -> None:
-    """Poll, with a deadline."""
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")
@@ -126,11 +136,11 @@ def _look_at(place: Place, job: str, truth: dict[str, Any]) -> None:
 
 def test_ctrl_c_pauses_and_resume_finishes_with_the_same_result(place: Place, corpus: Path) -> None:
     """Status 130, a job that is paused, nothing left running; resumed it is as if nothing had happened."""
-    process = place.start("discover", str(corpus), "--workers", "1", "--slots", "1")
-    until(lambda: any((place.directory / "edbench-storage").glob("jobs/*/items/*/*")))
+    process, hold = place.discover_held(corpus)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=DEADLINE_SECONDS)
-    assert process.returncode == 130, err
+    until(lambda: place.state() == "pausing", "the job is asked to pause")
+    hold.let_go()
+    out, err = place.end(process, 130)
     job = out.splitlines()[-1]
     assert f"edbench resume {job}" in err
     assert "Traceback" not in err
@@ -143,22 +153,23 @@ def test_ctrl_c_pauses_and_resume_finishes_with_the_same_result(place: Place, co
 
 def test_a_killed_command_leaves_a_job_that_resumes(place: Place, corpus: Path) -> None:
     """SIGKILL gives it no time to say anything: the services end by themselves and `resume` takes the job up."""
-    process = place.start("discover", str(corpus), "--workers", "1", "--slots", "1")
-    until(lambda: any((place.directory / "edbench-storage").glob("jobs/*/items/*/*")))
+    process, hold = place.discover_held(corpus)
     process.kill()
-    process.communicate(timeout=DEADLINE_SECONDS)
-    until(lambda: place.left_running() == [])
+    process.communicate(timeout=COMMAND_SECONDS)
+    hold.let_go()
+    until(lambda: place.left_running() == [], "nothing left running")
     place.run("resume", "last", "--workers", "1")
     place.run("verify", "last")
 
 
 def test_pause_and_cancel_from_another_terminal(place: Place, corpus: Path) -> None:
     """`discover` ends by itself with status 0 and says what happened."""
-    process = place.start("discover", str(corpus), "--workers", "1", "--slots", "1")
-    until(lambda: any((place.directory / "edbench-storage").glob("jobs/*/items/*/*")))
-    assert place.run("pause", "last").split()[1] == "paused"
-    out, err = process.communicate(timeout=DEADLINE_SECONDS)
-    assert process.returncode == 0, err
+    process, hold = place.discover_held(corpus)
+    pause = place.start("pause", "last")
+    until(lambda: place.state() == "pausing", "the job is asked to pause")
+    hold.let_go()
+    assert place.end(pause)[0].split()[1] == "paused"
+    out, err = place.end(process)
     assert "was paused by another command" in err
     assert place.run("cancel", out.splitlines()[-1]).split()[1] == "cancelled"
     place.run("resume", "last", status=2)

@@ -12,7 +12,8 @@ from controller.databases import open_databases
 from controller.filer import filer_choice, refuse_no_common_arbiter, watched_filer
 from core.errors import UsageError
 from core.filer.emulation import emulated_filer
-from core.filer.places import SHARED_MEMORY
+from core.filer.load import load_filer
+from core.filer.places import arbiter_path
 from core.operations import Op
 from core.settings import Settings
 from sql import workers
@@ -58,7 +59,10 @@ def test_workers_without_a_common_arbiter_are_refused(finished: Any) -> None:
 def test_what_the_stations_did_is_watched_and_nothing_is_left(finished: Any) -> None:
     """The figures are of the calls made while watched; the arbiter goes with the last who uses it."""
     settings: Settings = dataclasses.replace(finished.settings, filer="nas-10g")
-    before = {path.name for path in SHARED_MEMORY.glob("edbench-filer-*")}
+    model = load_filer(settings.filer)
+    assert model is not None
+    arbiter = arbiter_path(model, settings.scratch)  # the others in that directory are other installations'
+    assert not arbiter.exists()
     with watched_filer(settings) as watch:
         filer = emulated_filer(settings)
         assert filer is not None
@@ -66,9 +70,9 @@ def test_what_the_stations_did_is_watched_and_nothing_is_left(finished: Any) -> 
             filer.serve(Op.STAT, 0, 0)
         assert filer.digest == filer_choice(settings).digest
         found = watch.figures()["filer"]
-        assert len({path.name for path in SHARED_MEMORY.glob("edbench-filer-*")} - before) == 1
+        assert arbiter.exists()
     assert (found["name"], found["stations"]["metadata"]["calls"]) == ("nas-10g", 10)
-    assert {path.name for path in SHARED_MEMORY.glob("edbench-filer-*")} <= before
+    assert not arbiter.exists()
 
 
 def test_without_a_filer_nothing_is_said(finished: Any) -> None:

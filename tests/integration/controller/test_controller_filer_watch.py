@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+from installation import PATIENCE
+
 from core.filer.emulation import emulated_filer
 from core.operations import Op
 from core.settings import Settings
@@ -31,7 +33,7 @@ def test_it_tells_what_happened_until_it_was_stopped(tmp_path: Path) -> None:
     for _ in range(3):
         filer.serve(Op.STAT, 0, time.monotonic_ns())
     watch.send_signal(signal.SIGTERM)
-    out, _ = watch.communicate(timeout=30)
+    out, _ = watch.communicate(timeout=PATIENCE)
     assert watch.returncode == 0
     found = json.loads(out.splitlines()[-1])
     assert found["filer"]["stations"]["metadata"]["calls"] == 3
@@ -45,7 +47,7 @@ def test_what_is_no_filer_is_said_in_one_line(tmp_path: Path) -> None:
         env={**os.environ, "EDBENCH_FILER": "nowhere", "EDBENCH_SCRATCH": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 2

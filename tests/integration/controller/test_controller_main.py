@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from installation import until
+from installation import PATIENCE, until
 
 from controller.__main__ import main
 from core.settings import DatabaseAddress, Settings
@@ -28,10 +28,10 @@ def test_it_is_ready_once_the_schema_is_there_and_ends_when_asked(
     code += "sys.exit(main(os.environ, Path(sys.argv[1])))"
     process = subprocess.Popen([sys.executable, "-c", code, str(ready)], env=dict(os.environ) | settings.environment())
     try:
-        until(lambda: ready.exists() or process.poll() is not None, "it is ready", 30)
+        until(lambda: ready.exists() or process.poll() is not None, "it is ready")
         assert ready.exists()
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE) == 0
     finally:
         process.kill()
         process.wait()

@@ -148,7 +148,7 @@ def test_without_a_manifest_internal_has_to_be_asked_for(copy: Any, tmp_path: Pa
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(texts, st.lists(texts, max_size=3), st.binary(max_size=20)), max_size=5))
 def test_copied_values_come_back(database: Database, rows: list[tuple[str, list[str], bytes]]) -> None:
     """Tabs, backslashes, quotes, braces, newlines and any bytes survive the way into the temporary tables."""

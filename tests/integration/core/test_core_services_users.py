@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import psycopg2
 import pytest
+from installation import COMMAND_SECONDS
 
 import core
 from core.errors import UsageError
@@ -85,7 +86,7 @@ def run_as(user: pwd.struct_passwd, scratch: Path) -> str:
         group=user.pw_gid,
         extra_groups=[],
         cwd="/",
-        timeout=120,
+        timeout=COMMAND_SECONDS,
     )
     return done.stdout.strip()
 
@@ -136,7 +137,9 @@ def test_a_root_without_its_rights_is_told_at_once(open_dir: Path) -> None:
     line = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", sys.executable, "-c", COMMAND]
     scratch = open_dir / "weak root"
     env = {**os.environ, "PYTHONPATH": str(Path(core.__file__).parents[1])}
-    done = subprocess.run([*line, str(scratch)], check=True, capture_output=True, text=True, env=env, timeout=60)
+    done = subprocess.run(
+        [*line, str(scratch)], check=True, capture_output=True, text=True, env=env, timeout=COMMAND_SECONDS
+    )
     assert done.stdout.startswith("UsageError this root has not the rights of one")
     assert not (scratch / "services/postgres/data").exists()
 

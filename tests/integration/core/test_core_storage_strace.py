@@ -87,7 +87,7 @@ def test_records_are_what_the_kernel_saw(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     if "PTRACE" in done.stderr.upper() and os.environ.get("CI") != "true":
         pytest.skip(f"strace may not trace here: {done.stderr.strip()}")

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import socket
 import urllib.request
 import uuid
 import zipfile
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg2
 import pytest
-from installation import until
+from installation import PATIENCE, until
+from ports import own_ports
 
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import open_databases
@@ -46,7 +45,7 @@ class Scraped:
         return {role: f"127.0.0.1:{self.port + n}" for n, role in enumerate(ROLES)}
 
     def scrape(self, role: str) -> str:
-        with urllib.request.urlopen(f"http://{self.targets[role]}/metrics", timeout=10) as reply:
+        with urllib.request.urlopen(f"http://{self.targets[role]}/metrics", timeout=PATIENCE) as reply:
             return str(reply.read().decode())
 
     def answers(self) -> bool:
@@ -73,7 +72,7 @@ class Scraped:
             with self.database.transaction() as conn:
                 return get_job(conn, job).state.over
 
-        until(over, "the job is over", 60)
+        until(over, "the job is over")
         return job
 
 
@@ -90,19 +89,6 @@ def _fill(source: Path) -> None:
     (source / "bob/cut.zip").write_bytes(whole[: len(whole) // 2])
 
 
-def _free_ports(count: int) -> int:
-    """The first of so many successive ports that nobody listens at."""
-    for base in range(20_000 + os.getpid() % 10_000, 60_000, count):
-        try:
-            for port in range(base, base + count):
-                with closing(socket.socket()) as probe:
-                    probe.bind(("127.0.0.1", port))
-        except OSError:
-            continue
-        return base
-    raise RuntimeError("no free ports")
-
-
 @pytest.fixture(scope="module")
 def scraped(services: Settings, _migrated: str, open_dir: Path) -> Iterator[Scraped]:
     """One worker of two slots, a queue manager and the controller's endpoint, on a database of their own."""
@@ -116,15 +102,16 @@ def scraped(services: Settings, _migrated: str, open_dir: Path) -> Iterator[Scra
     with server.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE {name} TEMPLATE {_migrated}")
     (database,) = open_databases(settings)
-    endpoint = Endpoint(_free_ports(len(ROLES)))
     try:
-        with (
-            metrics_served(settings, endpoint, results=lambda: 3),
-            EmbeddedCluster(settings, 1, 2, env=dict(os.environ) | endpoint.environment()),
-        ):
-            made = Scraped(settings, database, home / "source", endpoint.port)
-            until(made.answers, "every role answers", 30)
-            yield made
+        with own_ports(len(ROLES) + 1) as port:  # the last one is Prometheus'
+            endpoint = Endpoint(port)
+            with (
+                metrics_served(settings, endpoint, results=lambda: 3),
+                EmbeddedCluster(settings, 1, 2, env=dict(os.environ) | endpoint.environment()),
+            ):
+                made = Scraped(settings, database, home / "source", port)
+                until(made.answers, "every role answers")
+                yield made
     finally:
         database.dispose()
         with server.cursor() as cursor:

@@ -7,15 +7,14 @@ import mmap
 import os
 import signal
 import threading
-import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psycopg2
 import pytest
 import redis
+from installation import PATIENCE, until
 from sqlalchemy import insert, select
 
 from core.errors import DatabaseFault, SourceFileError
@@ -35,13 +34,6 @@ from sql.migrate import migrate
 from sql.session import Database
 
 pytestmark = pytest.mark.services
-
-
-def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -101,7 +93,8 @@ def worker_row(database: Database, incarnation: uuid.UUID) -> tuple[int, int, fl
 def send(sender: FrameSender, maker: FrameMaker, deltas: list[CounterDelta], now: float) -> None:
     frame = maker.frame(deltas, now)
     assert frame is not None
-    sender.send(frame)
+    if not sender.send(frame):  # the broker had no second for us
+        until(sender.flush)
 
 
 def drain(collector: Collector) -> None:
@@ -239,7 +232,7 @@ def test_a_database_that_is_away_costs_nothing(
     finally:
         admin.close()
         collector.stop()
-        thread.join(10)
+        thread.join(PATIENCE)
     assert not thread.is_alive()
 
 

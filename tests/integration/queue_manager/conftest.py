@@ -72,7 +72,7 @@ def create_job(database: Database) -> Callable[..., uuid.UUID]:
 
 @pytest.fixture
 def add_slots(database: Database) -> Callable[[int], uuid.UUID]:
-    """Register a worker of so many slots."""
+    """Register a worker of so many slots, that needs no more signs of life to count as one that lives."""
 
     def add(slots: int) -> uuid.UUID:
         incarnation = uuid.uuid4()
@@ -80,6 +80,7 @@ def add_slots(database: Database) -> Callable[[int], uuid.UUID]:
             workers.register(
                 conn, incarnation=incarnation, name="w", host="h", pid=1, boot_id="", slots=slots, version="0"
             )
+            conn.exec_driver_sql("UPDATE worker SET seen_at = seen_at + interval '1 hour'")
         return incarnation
 
     return add

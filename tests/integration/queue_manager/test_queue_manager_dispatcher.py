@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from installation import until
+from statements import statements_of
 
 from core.errors import BrokerFault
 from core.records import JobOptions, JobState, Phase, TaskResult
@@ -103,11 +105,14 @@ def test_a_job_is_brought_to_its_end(
     """Promise: looks alone cross every barrier: walk, finalise, completed."""
     job = create_job(3)
     add_slots(2)
-    until = time.monotonic() + 20
-    while not rig.state(job).over and time.monotonic() < until:
+
+    def over() -> bool:
         rig.look()
         for task in mailbox.take():
             assert rig.work(task)
+        return rig.state(job).over
+
+    until(over, "the job is over")
     assert rig.state(job) is JobState.COMPLETED
 
 
@@ -116,21 +121,25 @@ def test_lost_messages_are_sent_again_after_their_deadline(
 ) -> None:
     """Promise: a broker that forgot its messages costs time, not tasks; late messages of before claim nothing
     twice."""
-    create_job(2, JobOptions(dispatch_seconds=0.2))
+    create_job(2, JobOptions(dispatch_seconds=600))
     add_slots(2)
     rig.look()
     lost = mailbox.take()
     assert len(lost) == 2
+    rig.run("UPDATE task SET deadline = now() - interval '1 second'")
     again: list[int] = []
-    until = time.monotonic() + 20
-    while len(again) < 2 and time.monotonic() < until:
+
+    def both() -> bool:
         rig.look()
-        again += mailbox.take()
-    assert sorted(again[:2]) == sorted(lost)
+        again.extend(mailbox.take())
+        return len(again) >= 2
+
+    until(both, "both are sent again")
+    assert sorted(again) == sorted(lost)
     assert rig.work(again[0])
     assert not rig.work(again[0])
-    assert (rig.numbers.slots, rig.numbers.dispatched) == (2, 2 + len(again))
-    assert rig.numbers.unclaimed >= 2
+    assert (rig.numbers.slots, rig.numbers.dispatched) == (2, 4)
+    assert rig.numbers.unclaimed == 2
     assert rig.numbers.lease_expiries == 0
 
 
@@ -149,19 +158,36 @@ def test_a_broker_that_was_started_anew_gets_everything_again(
 
 
 def test_without_a_broker_tasks_stay_pending(
-    database: Database, create_job: Callable[..., uuid.UUID], add_slots: Any, states_of: Any, caplog: Any
+    database: Database,
+    create_job: Callable[..., uuid.UUID],
+    add_slots: Any,
+    states_of: Any,
+    caplog: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Promise: sending to nobody undoes the marks, says so once, and is not tried at every look."""
     job = create_job(3)
     add_slots(2)
-    sender = Sender("redis://:x@127.0.0.1:1/0", "db1")
+    now, tried = [1_000.0], []
+
+    class Trying(Sender):
+        def send(self, tasks: Any) -> None:
+            tried.append(now[0])
+            super().send(tasks)
+
+        def epoch(self) -> str:
+            tried.append(now[0])
+            return super().epoch()
+
+    monkeypatch.setattr("queue_manager.dispatcher.time", SimpleNamespace(monotonic=lambda: now[0]))
+    sender = Trying("redis://:x@127.0.0.1:1/0", "db1")
     with database.listen() as held:
         rig = _Rig(database, Dispatcher(held, sender, "db1"))
-        begun = time.monotonic()
         for _ in range(20):
             assert rig.look().sent == 0
             assert states_of(job) == {"pending": 3}
-        assert time.monotonic() - begun < 10
+            now[0] += 0.1
+    assert 3 <= len(tried) <= 6  # in two seconds, with longer and longer pauses
     assert sum("trying again" in r.getMessage() for r in caplog.records) == 1
     for _ in range(2):  # a sender that failed once tries again like a fresh one
         with pytest.raises(BrokerFault, match="broker"):
@@ -207,16 +233,18 @@ def test_a_successor_sends_what_its_predecessor_only_marked(
     assert len(mailbox.take()) == 2
 
 
-def test_fifteen_hundred_messages_a_second(
+def test_two_thousand_messages_are_a_few_exchanges(
     rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any
 ) -> None:
-    """Promise: marking and sending is not what limits an installation (target 1,500 a second on a free machine;
-    half of it is demanded here because tests share theirs)."""
+    """Promise: marking and sending is not what limits an installation (`make bench` has messages a second): neither
+    the database nor the broker is asked once a task. The broker reads 16 kB at a time, and a message has about one."""
     create_job(2_000)
     add_slots(1_000)
-    begun = time.monotonic()
-    assert rig.look().sent == 2_000
-    assert 2_000 / (time.monotonic() - begun) > 750
+    before = mailbox.client.info("stats")["total_reads_processed"]
+    with statements_of(rig.database) as asked:
+        assert rig.look().sent == 2_000
+    assert len(asked) < 40, asked
+    assert mailbox.client.info("stats")["total_reads_processed"] - before < 1_000
     assert mailbox.client.llen("edbench.db1") == 2_000
 
 

@@ -70,6 +70,26 @@ def test_a_job_that_has_just_ended_is_observed_once_more(
     assert observed(database) == {}
 
 
+def test_the_end_is_observed_however_long_nobody_looked(
+    database: Database, create_job: Callable[..., uuid.UUID]
+) -> None:
+    """On a machine without a processor to spare a look may come many seconds after the end: it is the last one."""
+    job = create_job(1)
+    observer = Observer(database, DatabaseNumbers())
+    observer.look()
+    with database.transaction() as conn:
+        while not isinstance(states.advance(conn, job), JobState):
+            conn.exec_driver_sql("UPDATE task SET state = 'done', items = 7 WHERE job = %(job)s", {"job": job})
+        conn.exec_driver_sql("UPDATE job SET finished_at = finished_at - interval '1 minute'")
+        conn.exec_driver_sql("DELETE FROM observation")
+    observer.look()
+    assert observed(database)["progress"][0].values["phase"] == "finalise"
+    with database.transaction() as conn:
+        conn.exec_driver_sql("DELETE FROM observation")
+    observer.look()
+    assert observed(database) == {}
+
+
 def test_a_fault_is_told_once_and_raises_nothing(database: Database, caplog: pytest.LogCaptureFixture) -> None:
     """Dispatching goes on without it."""
     gone = Database("db1", database.url.replace("/test_", "/missing_"))

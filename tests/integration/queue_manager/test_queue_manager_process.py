@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from installation import COMMAND_SECONDS, PATIENCE, until
 
 from core.records import JobState, TaskResult
 from sql import jobs, ledger
@@ -41,15 +41,6 @@ class _Process:
 Start = Callable[[], _Process]
 
 
-def _until(condition: Callable[[], Any], seconds: float = 20.0) -> Any:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if got := condition():
-            return got
-        time.sleep(0.02)
-    raise AssertionError(f"not within {seconds} s: {condition}")
-
-
 @pytest.fixture
 def start(database: Database, broker_url: str, tmp_path: Path) -> Iterator[Start]:
     """Start a queue manager for this test's database."""
@@ -72,7 +63,7 @@ def start(database: Database, broker_url: str, tmp_path: Path) -> Iterator[Start
 
 def _stop(process: _Process) -> str:
     process.popen.send_signal(signal.SIGTERM)
-    assert process.popen.wait(20) == 0, process.said()
+    assert process.popen.wait(PATIENCE) == 0, process.said()
     return process.said()
 
 
@@ -98,13 +89,13 @@ def test_it_runs_a_job_survives_database_and_broker_and_leaves_cleanly(
         with database.transaction() as conn:
             return jobs.get_job(conn, job).state is JobState.COMPLETED
 
-    _until(lambda: work() or len(done) >= 2)
+    until(lambda: work() or len(done) >= 2)
     with database.transaction() as conn:
         conn.exec_driver_sql(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'edbench queue_manager'"
             " AND datname = current_database()"
         )
-    _until(work)
+    until(work)
     with database.transaction() as conn:
         every = conn.exec_driver_sql("SELECT id FROM task").scalars().all()
     assert len(done) > 6  # those of walk, and finalise's
@@ -122,12 +113,12 @@ def test_a_second_one_waits_and_takes_over(
     add_slots(1)
     create_job(4)
     sent: list[int] = []
-    _until(lambda: sent.extend(mailbox.take()) or len(sent) >= 2)
+    until(lambda: sent.extend(mailbox.take()) or len(sent) >= 2)
     second = start()
 
-    _until(lambda: WAITING in second.said())
+    until(lambda: WAITING in second.said())
     first.kill()
-    _until(lambda: sent.extend(mailbox.take()) or len(sent) >= 4)  # it cannot know that the first two arrived
+    until(lambda: sent.extend(mailbox.take()) or len(sent) >= 4)  # it cannot know that the first two arrived
     _stop(second)
 
 
@@ -140,7 +131,7 @@ def test_unusable_settings_are_one_line(database: Database) -> None:
             env={"PATH": os.environ["PATH"], **env},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=COMMAND_SECONDS,
             check=False,
         )
         assert done.returncode == 2

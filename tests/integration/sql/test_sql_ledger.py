@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from installation import PATIENCE
 
 from core.errors import ExceptionCode, TaskLost
 from core.records import (
@@ -295,6 +296,6 @@ def test_notify_only_when_nothing_was_pending(hands: Any) -> None:
     with hands.database.listen() as held:
         held.subscribe(ledger.CHANNEL)
         hands.finish(first, follow_on)
-        assert held.wait(10.0)
+        assert held.wait(PATIENCE)
         hands.finish(second, follow_on)
         assert not held.wait(0.2)

@@ -8,8 +8,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from installation import COMMAND_SECONDS, until
+from statements import statements_of
+
 from core.errors import DatabaseFault, TaskLost
-from core.records import ContainerCount, JobOptions, NewTask, Phase, TaskResult
+from core.records import ClaimedTask, ContainerCount, JobOptions, NewTask, Phase, TaskResult
 from sql import bulk, jobs, ledger, states
 from sql.session import Database
 
@@ -22,12 +25,13 @@ class _Race:
     def __init__(self, hands: Any) -> None:
         self.hands = hands
         self.job = hands.create(
-            [NewTask(phase=Phase.WALK, weight=n, payload={}) for n in range(60)], JobOptions(lease_seconds=0.03)
+            [NewTask(phase=Phase.WALK, weight=n, payload={}) for n in range(60)], JobOptions(lease_seconds=0.1)
         )
         self.box = hands.item(self.job, b"box", container=True)
         with hands.database.transaction() as conn:
             bulk.insert_items(conn, self.job, [self.box])
         self.over = threading.Event()
+        self.dawdler = threading.Lock()  # whoever gets it works until its lease has lapsed
         self.sent: list[int] = []
         self.finished: list[int] = []
         self.lost = 0
@@ -43,7 +47,9 @@ class _Race:
                 if claimed is None:
                     time.sleep(0.001)
                     continue
-                time.sleep(dice.choice([0.0, 0.0, 0.0, 0.08]))
+                if self.dawdler.acquire(blocking=False):
+                    until(lambda claimed=claimed: self.lapsed(claimed) or self.over.is_set(), "its lease lapses")
+                time.sleep(dice.choice([0.0, 0.0, 0.0, 0.2]))
                 follow_on = [NewTask(phase=Phase.EXPAND, weight=1, payload={})] if claimed.phase is Phase.WALK else []
                 result = TaskResult(
                     items=(self.hands.item(self.job, b"%d" % claimed.id, self.box.id),),
@@ -60,13 +66,18 @@ class _Race:
             self.over.set()
             database.dispose()
 
+    def lapsed(self, claimed: ClaimedTask) -> bool:
+        """Whether the task is not this attempt's any more."""
+        found = self.hands.rows("SELECT state, attempt FROM task WHERE id = %(id)s", id=claimed.id)[0]
+        return (found.state, found.attempt) != ("running", claimed.attempt)
+
     def manage(self) -> None:
         """The queue manager's part, with a pause now and then; deadlocks would show as DatabaseFault."""
         database = self.hands.database
-        until = time.monotonic() + 60
+        last = time.monotonic() + COMMAND_SECONDS
         turn = 0
         try:
-            while not self.over.is_set() and time.monotonic() < until:
+            while not self.over.is_set() and time.monotonic() < last:
                 turn += 1
                 with database.transaction() as conn:
                     ledger.return_expired(conn)
@@ -103,12 +114,13 @@ def test_nothing_is_lost_or_doubled_between_many_sessions(hands: Any) -> None:
     assert race.lost > 0, "no lease lapsed under its holder: the race did not happen"
 
 
-def test_items_go_in_fast(hands: Any) -> None:
-    """Promise: the database is not what limits the pipeline (aim 20,000 items a second on a free machine; a
-    quarter is demanded here because tests share theirs)."""
+def test_items_go_in_by_the_thousand(hands: Any) -> None:
+    """Promise: the database is not what limits the pipeline (`make bench` has items a second): the number of
+    statements does not grow with that of items, but for what bounds the memory of one."""
     job = hands.create(1)
     items = [hands.item(job, b"#%d" % n, None) for n in range(10_000)]
-    begun = time.monotonic()
-    hands.finish(hands.take(job), TaskResult(items=tuple(items)))
-    assert len(items) / (time.monotonic() - begun) > 5_000
+    claimed = hands.take(job)
+    with statements_of(hands.database) as asked:
+        hands.finish(claimed, TaskResult(items=tuple(items)))
+    assert len(asked) < 20, asked
     assert hands.value("SELECT count(*) FROM item") == 10_000

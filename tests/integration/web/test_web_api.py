@@ -194,6 +194,17 @@ def test_a_filer_that_others_workers_do_not_emulate_is_refused_at_its_field(site
     assert "titan" in _get(make_site(embedded=True), f"{API}/choices")["filers"]
 
 
+@pytest.mark.parametrize("path", ["jobs", "jobs/last/requeue"])
+@pytest.mark.parametrize("passwords", [["fine, but", ""], ["fine, but", "a\nb"], ["fine, but", "x" * 600], []])
+def test_passwords_that_are_none_are_refused_without_being_shown(site: Any, path: str, passwords: list[str]) -> None:
+    """At the field, and the answer holds no password."""
+    refused = site.client.post(f"{API}/{path}", json={"passwords": passwords})
+    assert refused.status_code == 422
+    assert all(name.startswith("passwords") for name in refused.json()["errors"])
+    assert "fine, but" not in refused.text
+    assert "xxx" not in refused.text
+
+
 @pytest.mark.parametrize("path", ["zzzz", "0" * 32, "..%2F..%2Fetc%2Fpasswd", "%00"])
 def test_what_is_not_there_is_404_with_one_line(site: Any, path: str) -> None:
     """Jobs, items and results alike."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from installation import PATIENCE
 
 from core.errors import UsageError
 from core.settings import DatabaseAddress, Settings
@@ -22,14 +23,15 @@ def test_the_containers_page_wants_the_token(database: Database, services: Setti
     with page(settings, {"EDBENCH_TOKEN": TOKEN}, port=0) as address:
         here = address.replace("0.0.0.0", "127.0.0.1")
         headers = {"Authorization": f"Bearer {TOKEN}", "Host": "controller.example"}
-        assert httpx.get(f"{here}api/v1/jobs").status_code == 401
-        assert httpx.get(f"{here}api/v1/jobs", headers=headers).json() == {"jobs": [], "total": 0}
-        choices = httpx.get(f"{here}api/v1/choices", headers=headers).json()
+        assert httpx.get(f"{here}api/v1/jobs", timeout=PATIENCE).status_code == 401
+        assert httpx.get(f"{here}api/v1/jobs", headers=headers, timeout=PATIENCE).json() == {"jobs": [], "total": 0}
+        choices = httpx.get(f"{here}api/v1/choices", headers=headers, timeout=PATIENCE).json()
         assert (choices["embedded"], choices["creating"], choices["workers"]) == (False, True, 0)
-        refused = httpx.post(f"{here}api/v1/jobs", headers=headers, json={"source": "/", "workers": 2})
+        wish = {"source": "/", "workers": 2}
+        refused = httpx.post(f"{here}api/v1/jobs", headers=headers, json=wish, timeout=PATIENCE)
         assert list(refused.json()["errors"]) == ["workers"]
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"{here}api/v1/jobs")
+        httpx.get(f"{here}api/v1/jobs", timeout=PATIENCE)
 
 
 def test_without_a_token_there_is_no_page(services: Settings) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from finished_job import Finished
-from installation import Bench, until
+from installation import COMMAND_SECONDS, Bench, until
 
 pytestmark = pytest.mark.services
 
@@ -36,7 +36,7 @@ def _served(bench: Bench) -> tuple[subprocess.Popen[str], httpx.Client]:
     assert process.stdout is not None
     address = process.stdout.readline().strip()
     assert address.startswith("http://127.0.0.1:"), bench.end(process, None)
-    client = httpx.Client(base_url=f"{address}api/v1", headers=HEADERS, timeout=60)
+    client = httpx.Client(base_url=f"{address}api/v1", headers=HEADERS, timeout=COMMAND_SECONDS)
     until(lambda: client.get("/health").status_code == 200, "the page answers")
     return process, client
 
@@ -47,7 +47,7 @@ def _stop(bench: Bench, process: subprocess.Popen[str], number: int) -> str:
 
 
 def _events(client: httpx.Client, job: str) -> Iterator[tuple[str, Any]]:
-    with client.stream("GET", f"/jobs/{job}/events", timeout=120) as answer:
+    with client.stream("GET", f"/jobs/{job}/events", timeout=COMMAND_SECONDS) as answer:
         name = ""
         for line in answer.iter_lines():
             if line.startswith("event: "):
@@ -58,6 +58,7 @@ def _events(client: httpx.Client, job: str) -> Iterator[tuple[str, Any]]:
 
 def test_a_job_from_the_page_survives_ctrl_c(bench: Bench, finished: Finished) -> None:
     """It is paused, nothing is left running, and another server resumes it to the same end as any job."""
+    hold = bench.hold("index", 0)
     process, client = _served(bench)
     (corpus,) = client.get("/corpora").json()["corpora"]
     wish = {"corpus": corpus["id"], "workers": 1, "slots": 2, "name": "from the page"}
@@ -65,7 +66,10 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench, finished: Finished) -
     assert client.post("/jobs", json=wish | {"slots": 3}).json()["errors"].keys() == {"slots"}
     assert client.post("/jobs", json=wish | {"workers": 500}).json()["errors"].keys() == {"workers"}
     next(row for name, row in _events(client, job) if name == "job" and row["items"])
-    assert "stopping" in _stop(bench, process, signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    bench.until_pausing()
+    hold.let_go()
+    assert "stopping" in bench.end(process)
     until(lambda: not bench.leftovers(), "everything is gone")
     process, client = _served(bench)
     paused = client.get(f"/jobs/{job}").json()

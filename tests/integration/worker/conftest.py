@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from installation import PATIENCE
 from kombu.exceptions import OperationalError
+from ports import own_ports
 
 from core.celery_app import TASK_NAME, make_app, queue_name
 from core.records import ROOT_CUSTODIAN, Custodian, JobOptions, NewTask, Phase
@@ -38,7 +40,7 @@ class Bench:
     job: uuid.UUID = field(default_factory=uuid.uuid4)
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def until(self, look: Callable[[], T], seconds: float = 20.0) -> T:
+    def until(self, look: Callable[[], T], seconds: float = PATIENCE) -> T:
         """What `look` gives once it is true; fails with the worker's log when it never is."""
         deadline = time.monotonic() + seconds
         while not (found := look()):
@@ -146,8 +148,17 @@ def bench(database: Database, broker_url: str, open_dir: Path) -> Iterator[Bench
     scratch = open_dir / f"worker-{uuid.uuid4().hex}"
     scratch.mkdir()
     bench = Bench(database, broker_url, scratch)
-    yield bench
-    for worker in bench.workers:
-        if worker.poll() is None:
-            os.killpg(worker.pid, signal.SIGKILL)
-        worker.wait()
+    try:
+        yield bench
+    finally:
+        for worker in bench.workers:
+            if worker.poll() is None:
+                os.killpg(worker.pid, signal.SIGKILL)
+            worker.wait()
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port of this test's own."""
+    with own_ports() as own:
+        yield own

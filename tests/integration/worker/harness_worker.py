@@ -58,7 +58,8 @@ def handle(context: SlotContext, database: str, task: int) -> None:
     first = claimed.attempt == 1
     if first and payload.get("where") == "between":
         act(context, payload["do"], payload)
-    context.crumb.enter(uuid.UUID(payload["item"]), float(payload.get("seconds", 60)))
+    seconds = payload.get("seconds", 600) if first else payload.get("again", 600)
+    context.crumb.enter(uuid.UUID(payload["item"]), float(seconds))
     if first and payload.get("where") != "between":
         act(context, payload["do"], payload)
     context.crumb.leave()

@@ -13,9 +13,9 @@ from typing import Any
 import psycopg2
 import pytest
 import redis
+from installation import PATIENCE
 
 from core.services.binaries import valkey_server
-from core.services.broker import free_port
 from core.settings import Settings
 from monitoring.frames import decode_frame
 from monitoring.sender import FIELD, STREAM
@@ -24,8 +24,8 @@ from monitoring.sender import FIELD, STREAM
 class OwnBroker:
     """A Valkey of this test's own, to be killed."""
 
-    def __init__(self, directory: Path) -> None:
-        self.port = free_port()
+    def __init__(self, directory: Path, port: int) -> None:
+        self.port = port
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self._directory = directory
         self.process = self._spawn()
@@ -53,13 +53,15 @@ class OwnBroker:
 
 
 @pytest.fixture
-def own_broker(bench: Any) -> Iterator[OwnBroker]:
+def own_broker(bench: Any, port: int) -> Iterator[OwnBroker]:
     """A broker that the bench uses and that the test may kill."""
-    broker = OwnBroker(bench.scratch)
+    broker = OwnBroker(bench.scratch, port)
     bench.broker = broker.url
-    bench.until(broker.answers)
-    yield broker
-    broker.kill()
+    try:
+        bench.until(broker.answers)
+        yield broker
+    finally:
+        broker.kill()
 
 
 def test_slots_come_back_after_the_broker_did(bench: Any, own_broker: OwnBroker) -> None:
@@ -79,7 +81,7 @@ def test_slots_come_back_after_the_broker_did(bench: Any, own_broker: OwnBroker)
     bench.until(lambda: "does not answer" in bench.log())
     own_broker.start_again()
     bench.until(own_broker.answers)
-    bench.until(bench.done, 60.0)
+    bench.until(bench.done)
     assert children.read_text() == before  # by themselves, not by dying
 
 
@@ -90,7 +92,7 @@ def test_a_worker_may_start_before_its_broker(bench: Any, own_broker: OwnBroker)
     bench.start()
     own_broker.start_again()
     bench.until(own_broker.answers)
-    bench.until(bench.done, 60.0)
+    bench.until(bench.done)
 
 
 def test_a_stopping_worker_does_not_wait_for_a_dead_broker(bench: Any, own_broker: OwnBroker) -> None:
@@ -99,7 +101,7 @@ def test_a_stopping_worker_does_not_wait_for_a_dead_broker(bench: Any, own_broke
     own_broker.kill()
     bench.until(lambda: "does not answer" in bench.log())
     worker.send_signal(signal.SIGTERM)
-    assert worker.wait(8) == 0
+    assert worker.wait(PATIENCE) == 0
     assert bench.one("SELECT stopped_at FROM worker").stopped_at is not None
 
 
@@ -139,7 +141,7 @@ def test_a_death_is_reported_once_the_database_is_back(bench: Any, services: Set
     bench.until(bench.done)
     bench.until(lambda: "answers again" in bench.log())
     worker.terminate()
-    assert worker.wait(20) == 0
+    assert worker.wait(PATIENCE) == 0
     assert bench.one("SELECT stopped_at FROM worker").stopped_at is not None
 
 
@@ -149,7 +151,7 @@ def test_calls_reach_the_broker_as_frames(bench: Any) -> None:
     worker = bench.start()
     bench.until(bench.done)
     worker.terminate()
-    assert worker.wait(20) == 0
+    assert worker.wait(PATIENCE) == 0
     with redis.Redis.from_url(bench.broker) as client:
         frames = [decode_frame(fields[FIELD]) for _, fields in client.xrange(STREAM)]
     assert [frame.sequence for frame in frames] == list(range(1, len(frames) + 1))
@@ -168,7 +170,7 @@ def test_stopping_workers_lose_no_message(bench: Any) -> None:
         count = f"SELECT 1 FROM task WHERE state = 'done' AND worker = 'w{n}' LIMIT 1"
         bench.until(lambda count=count: bench.rows(count))
         worker.terminate()
-        assert worker.wait(20) == 0
+        assert worker.wait(PATIENCE) == 0
     bench.start("w9", slots=2)
-    bench.until(lambda: bench.done(resend=False), 30)
+    bench.until(lambda: bench.done(resend=False))
     assert bench.one("SELECT max(attempt) AS most FROM task").most == 1

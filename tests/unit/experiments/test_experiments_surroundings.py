@@ -97,7 +97,7 @@ def test_a_corpus_has_the_hash_of_its_generator(tmp_path: Path) -> None:
 
 def test_the_time_of_workers_is_counted_after_their_end(tmp_path: Path) -> None:
     """Threads of workers below this process count, other processes do not, and the sum outlives them."""
-    spin = "import time\nwhile time.process_time() < 0.3: pass\nprint('done', flush=True)\nimport sys; sys.stdin.read()"
+    spin = "import time, sys\nwhile (s := time.process_time()) < 0.3: pass\nprint(s, flush=True)\nsys.stdin.read()"
     meter = WorkerMeter(os.getpid())
     before = meter.read()[0]
     children = [
@@ -105,21 +105,19 @@ def test_the_time_of_workers_is_counted_after_their_end(tmp_path: Path) -> None:
         for more in (("-m", "worker"), ("-m", "something"))
     ]
     try:
-        for child in children:
-            assert child.stdout is not None
-            assert child.stdout.readline() == b"done\n"
+        told = [float(child.stdout.readline()) for child in children if child.stdout is not None]
         used = meter.read()[0] - before
     finally:
         for child in children:
             child.communicate()
-    assert 0.25 < used < 0.55
-    assert meter.read()[0] - before == pytest.approx(used, abs=0.1)
+    assert told[0] - 0.05 < used < told[0] + 0.25
+    assert meter.read()[0] - before == used
 
 
 def test_the_host_is_never_busier_than_time_allows() -> None:
     """Busy seconds never fall, and grow no faster than all seconds (Linux may take back a little of its iowait)."""
     first = host_seconds()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while (now := host_seconds())[1] < first[1] + 0.1:
         assert time.monotonic() < deadline
     assert 0 <= now[0] - first[0] <= now[1] - first[1] + 0.05

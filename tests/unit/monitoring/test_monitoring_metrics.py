@@ -234,22 +234,23 @@ def test_the_endpoint_serves_and_a_busy_port_is_one_line(caplog: pytest.LogCaptu
     """`/metrics` answers over HTTP; a port in use is a usage error, or a line in the log; 0 is off."""
     calls = CallMetrics()
     Endpoint().serve([calls])()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        endpoint = Endpoint(probe.getsockname()[1])
-    stop = endpoint.serve([calls])
-    try:
-        calls.add([delta([5_000])])
-        with urllib.request.urlopen(f"http://127.0.0.1:{endpoint.port}/metrics", timeout=5) as reply:
-            text = reply.read()
-        assert b'edbench_calls_total{op="read"} 1.0' in text
-        assert b"edbench_build_info{" in text
-        with pytest.raises(UsageError, match="choose another EDBENCH_METRICS_PORT"):
-            endpoint.serve([])
-        endpoint.serve_or_tell([])()
-        assert "choose another EDBENCH_METRICS_PORT" in caplog.text
-    finally:
-        stop()
+    with socket.socket() as held:  # bound until the end, without listening: nobody else is given this port
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        endpoint = Endpoint(held.getsockname()[1])
+        stop = endpoint.serve([calls])
+        try:
+            calls.add([delta([5_000])])
+            with urllib.request.urlopen(f"http://127.0.0.1:{endpoint.port}/metrics", timeout=60) as reply:
+                text = reply.read()
+            assert b'edbench_calls_total{op="read"} 1.0' in text
+            assert b"edbench_build_info{" in text
+            with pytest.raises(UsageError, match="choose another EDBENCH_METRICS_PORT"):
+                endpoint.serve([])
+            endpoint.serve_or_tell([])()
+            assert "choose another EDBENCH_METRICS_PORT" in caplog.text
+        finally:
+            stop()
 
 
 def test_the_endpoint_comes_from_the_environment() -> None:

@@ -21,7 +21,7 @@ from sql.session import Database
 from web.errors import FieldErrors
 from web.runs import EmbeddedRunner
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 class Work:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ from web.listener import QUEUED, Listener
 from web.stream import Look, Streams
 
 JOB = uuid.UUID(int=7)
+PATIENCE = 60.0  # seconds; all of it takes a few milliseconds on a quiet machine
 
 
 @pytest.fixture(autouse=True)
@@ -25,17 +27,23 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Job:
-    """A job that goes through what it is given, a step a look; the last one stays."""
+    """A job that goes through what it is given, a step a look; the last one stays.
+
+    Its reader looks only when a listener has heard the beginning: otherwise it would depend on the machine how many
+    looks there are before, and a listener that is slow to begin would be sent away.
+    """
 
     def __init__(self, *steps: Any) -> None:
         self.steps = list(steps)
         self.asked: list[float | None] = []
-        self.heard = False  # the listener has had its first look: the steps begin
+        self.heard = threading.Event()  # a listener has had its first look: the steps begin
 
     def look(self, since: float | None) -> Look:
         """The next step: a state, with a clock that goes on by ten seconds a look, or an error."""
+        if threading.current_thread().name == "timeline":
+            assert self.heard.wait(PATIENCE)
         self.asked.append(since)
-        step = self.steps.pop(0) if self.heard and len(self.steps) > 1 else self.steps[0]
+        step = self.steps.pop(0) if self.heard.is_set() and len(self.steps) > 1 else self.steps[0]
         if isinstance(step, EdbenchError):
             raise step
         now = 10.0 * len(self.asked)
@@ -47,7 +55,7 @@ async def _names(
 ) -> list[str]:
     names = []
     async for text in streams.events(JOB, job.look):
-        job.heard = True
+        job.heard.set()
         for block in text.strip().split("\n\n"):
             names.append(block.split("\n")[0].removeprefix("event: "))
             told(block)
@@ -58,15 +66,19 @@ async def _names(
 
 async def _quiet(streams: Streams) -> None:
     """Until nobody reads: a reader that has been left is in the middle of its last look for a moment."""
-    for _ in range(2_000):
-        if not streams.reading and not any(thread.name == "timeline" for thread in threading.enumerate()):
-            return
+    await _until(lambda: not streams.reading, "a reader is known that has no listener")
+    await _until(lambda: all(thread.name != "timeline" for thread in threading.enumerate()), "a reader goes on")
+
+
+async def _until(condition: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, what
         await asyncio.sleep(0.005)
-    raise AssertionError("a reader goes on without anybody listening")
 
 
 def _run(scene: Any) -> Any:
-    return asyncio.run(asyncio.wait_for(scene, 30))
+    return asyncio.run(asyncio.wait_for(scene, 3 * PATIENCE))
 
 
 def test_increments_until_the_job_is_over() -> None:
@@ -150,10 +162,33 @@ def test_a_job_at_rest_is_not_told_again_and_again() -> None:
         job, streams = Job("paused"), Streams()
         told: list[str] = []
         listening = asyncio.create_task(_names(streams, job, told=told.append))
-        while len(job.asked) < 20:
-            await asyncio.sleep(0.005)
+        await _until(lambda: len(job.asked) >= 20, "nobody looks")
         listening.cancel()
         assert sum(block.startswith("event: timeline") for block in told) <= 2
+        await _quiet(streams)
+
+    _run(scene())
+
+
+def test_a_listener_that_comes_as_a_reader_ends_gets_another() -> None:
+    """It would hear nothing from the one that has told its end already, and wait for ever."""
+
+    async def scene() -> None:
+        job, streams, late = Job(UsageError("there is no job")), Streams(), Listener()
+        job.heard.set()
+        joined: list[Any] = []
+
+        class Last(Listener):
+            """At the end of whose stream somebody else joins."""
+
+            def tell(self, text: str | None) -> None:
+                if text is None:
+                    joined.append(streams._join(JOB, job.look, late, None))
+
+        ended = streams._join(JOB, job.look, Last(), None)
+        await _until(lambda: bool(joined), "the end is not told")
+        assert joined[0] is not ended
+        assert [text async for text in late.texts()][-1].startswith("event: end")
         await _quiet(streams)
 
     _run(scene())

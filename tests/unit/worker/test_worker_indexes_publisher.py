@@ -91,7 +91,7 @@ def test_only_new_files_are_copied_and_the_meta_goes_last(tmp_path: Path, engine
 def test_a_merge_in_between(tmp_path: Path, engine: str, storage: _Noting) -> None:
     """Segments that a merge made superfluous are removed, after the new meta file; nothing found is lost."""
     shard = OpenShards(tmp_path / "scratch").of(JOB, engine)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     rounds = 0
     while not any(what == "remove" for what, _ in storage.notes):
         assert time.monotonic() < deadline, "no merge"
@@ -114,7 +114,7 @@ def test_a_publication_that_broke_off_is_gone_on_with(
     """After a fault in the middle the next publication brings everything, and leaves no file too many."""
     shard = OpenShards(tmp_path / "scratch").of(JOB, engine)
     storage.fail_at = fail_at
-    deadline, rounds, failed = time.monotonic() + 30, 0, 0
+    deadline, rounds, failed = time.monotonic() + 120, 0, 0
     while not failed or rounds < 3:
         assert time.monotonic() < deadline, "it never failed"
         _add(shard)

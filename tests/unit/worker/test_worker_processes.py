@@ -21,7 +21,7 @@ from worker.processes import (
 
 
 def _until(look: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not look():
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
+import sys
 import time
 import uuid
+from collections.abc import Callable
+from types import FrameType
 
 import pytest
+from effort import takes_at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,14 +70,36 @@ def test_rows_say_what_was_written_last(steps: list[tuple[int, tuple[object, ...
         assert (seen.item, seen.deadline) == (expected[slot]["item"], expected[slot]["deadline"])
 
 
-def _scribble(table: SlotTable) -> None:
-    """As fast as possible, rows whose fields all follow from one number."""
+def _scribble(table: SlotTable, rows: int | None) -> None:
+    """As fast as possible, so many rows (None: for ever) whose fields all follow from one number."""
     writer = RowWriter(table, 0, os.getpid(), uuid.UUID(int=0), monotonic=lambda: 0.0)
-    n = 0
-    while True:
-        n += 1
+    for n in itertools.count(1) if rows is None else range(1, rows + 1):
         writer.begin_task("db1", uuid.UUID(int=n), n, n % 2**30, Phase.WALK)
         writer.enter(uuid.UUID(int=n), float(n))
+
+
+def test_a_row_is_whole_at_every_step_of_its_writer() -> None:
+    """A reader, or SIGKILL, may come between any two instructions of the slot: the row is the old or the new one."""
+    table = SlotTable(1, _DATABASES)
+    seen = []
+
+    def look(frame: FrameType, event: str, argument: object) -> Callable[..., object]:
+        frame.f_trace_opcodes = True
+        row = table.read(0)
+        if row.at is not None:
+            _consistent(row)
+        seen.append(row.sequence)
+        return look
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        _scribble(table, 20)
+    finally:
+        sys.settrace(before)
+    assert seen == sorted(seen)
+    assert len(set(seen)) > 2 * 20
+    assert len(seen) > 40 * len(set(seen))
 
 
 def test_no_reader_sees_a_torn_row_and_a_killed_writer_leaves_a_whole_one() -> None:
@@ -81,19 +108,19 @@ def test_no_reader_sees_a_torn_row_and_a_killed_writer_leaves_a_whole_one() -> N
         table = SlotTable(1, _DATABASES)
         pid = os.fork()
         if not pid:
-            _scribble(table)
+            _scribble(table, None)
         try:
-            seen = set()
-            end = time.monotonic() + 10
-            while len(seen) < 500 and time.monotonic() < end:
+            seen: set[int] = set()
+            end = time.monotonic() + 60
+            while len(seen) < 20:  # each may cost a change of process, where both share a busy processor
+                assert time.monotonic() < end
                 row = table.read(0)
-                if row.at is not None:
+                if row.at is not None and row.sequence not in seen:
                     _consistent(row)
                     seen.add(row.sequence)
         finally:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-        assert len(seen) == 500
         _consistent(table.read(0))
 
 
@@ -140,15 +167,13 @@ def test_regions_belong_to_one_slot_each() -> None:
 
 
 def test_entering_an_item_is_cheap() -> None:
-    """`enter` is on the path of every item: 2 µs is the design; the bound here leaves room for a busy machine."""
+    """`enter` is on the path of every item: 2 µs is the design; the bound here leaves room for a slow machine."""
     writer = RowWriter(SlotTable(1, _DATABASES), 0, 7, uuid.uuid4())
     writer.begin_task("db1", uuid.uuid4(), 1, 1, Phase.EXPAND)
     item = uuid.uuid4()
 
-    def run() -> float:
-        start = time.perf_counter()
-        for _ in range(10_000):
+    def enter() -> None:
+        for _ in range(1_000):
             writer.enter(item, 60.0)
-        return (time.perf_counter() - start) / 10_000
 
-    assert min(run() for _ in range(5)) < 8e-6
+    takes_at_most(1_000 * 8e-6, enter)
