@@ -29,7 +29,7 @@ def describe(
     console.print(f"{said['name']}, version {said['version']}: {said['about']}", markup=False)
     console.print(f"at scale {scale:g}: {totals_text(said)}", markup=False)
     for title, columns, rows in (
-        ("custodians", ("custodian", "raw", "mail kept as"), _custodians(said)),
+        ("custodians", ("custodian", "raw", "mail", "mail kept as"), _custodians(said)),
         ("shares of the raw bytes", ("part", "share", "raw"), _bytes(said["shares"])),
         ("shares of all items", ("media type", "share", "items"), _items(said["types"])),
         ("loose documents", ("format", "share", "median"), _formats(said["loose"])),
@@ -55,7 +55,7 @@ def totals_text(said: dict[str, Any]) -> str:
 
 
 def _custodians(said: dict[str, Any]) -> list[tuple[object, ...]]:
-    return [(c["name"], bytes_text(c["raw_bytes"]), c["mail"]) for c in said["custodians"]]
+    return [(c["name"], bytes_text(c["raw_bytes"]), bytes_text(c["mail_bytes"]), c["mail"]) for c in said["custodians"]]
 
 
 def _bytes(shares: dict[str, Any]) -> list[tuple[object, ...]]:

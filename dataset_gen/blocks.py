@@ -34,12 +34,19 @@ class Blocks:
         """Count the whole blocks of a file."""
         with open(path, "rb", buffering=0) as file:
             while data := file.read(_AT_ONCE):
-                for start in range(0, len(data) - SIZE + 1, SIZE):
-                    self._count(data[start : start + SIZE])
+                self.take(data)
 
-    def _count(self, block: bytes) -> None:
-        self.blocks += 1
-        check = crc32(block)
+    def take(self, data: bytes) -> None:
+        """Count the whole blocks of what begins at a block."""
+        check = crc32
+        self.blocks += len(data) // SIZE
+        for start in range(0, len(data) - SIZE + 1, SIZE):
+            block = data[start : start + SIZE]
+            found = check(block)
+            if not found % _ONE_IN or found == _ZEROS_CHECK:
+                self._sample(block, found)
+
+    def _sample(self, block: bytes, check: int) -> None:
         if check == _ZEROS_CHECK and block == _ZEROS:
             self.zero += 1
             return

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
+from multiprocessing import forkserver, get_context, parent_process
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from dataset_gen.writer import Unit, tally_of_part, units_of, write_unit
 GENERATOR_VERSION = 1
 DESCRIPTION = "dataset.json"
 DATA = "data"
+_POOLS = "dataset_gen.pools"  # what importing it makes is shared by all processes
 _WORK = ".edbench-generate"  # holds what an interrupted run leaves: files so far and pieces of the manifest
 
 Progress = Callable[[int, int], None]  # bytes written, bytes to write (about)
@@ -98,6 +99,10 @@ def _write_rounds(planner: Planner, work: Path, processes: int, progress: Progre
             for part in mine:
                 tally.add(tally_of_part(part))
             parts += mine
+            specs.clear()  # these hold 100 MB of a whole corpus, while the next round is planned
+            units.clear()
+            there.clear()
+            todo.clear()
     return parts, tally.blocks
 
 
@@ -172,11 +177,14 @@ def _writing(planner: Planner, work: Path, processes: int) -> Iterator[Write]:
 
         yield here
         return
+    context = get_context("forkserver")
+    context.set_forkserver_preload([_POOLS])
+    forkserver.ensure_running()  # it makes the pools while this process makes the plan
     pool = ProcessPool(
         max_workers=processes,
         initializer=_start_process,
         initargs=[planner.profile, planner.seed, planner.scale, work],
-        context=get_context("spawn"),
+        context=context,
     )
 
     def there(todo: list[Unit]) -> Iterator[Unit]:

@@ -15,7 +15,8 @@ def outline(profile: Profile, scale: float) -> dict[str, Any]:
     goal = goal_of(profile, scale)
     weight = sum(c.weight for c in profile.custodians)
     names = custodian_names(len(profile.custodians))
-    shares = {**profile.shares, **{f"series {s.kind}": s.share for s in profile.series}}
+    mail = {"mail": profile.mail_share()} if profile.mail_share() else {}
+    shares = {**profile.shares, **mail, **{f"series {s.kind}": s.share for s in profile.series}}
     rest = 1 - sum(shares.values())
     if rest > 1e-6:
         shares["loose documents"] = rest
@@ -31,8 +32,13 @@ def outline(profile: Profile, scale: float) -> dict[str, Any]:
         "pages": round(goal.pages),
         "discovered_bytes": int(goal.raw + goal.extracted) if goal.extracted else 0,
         "custodians": [
-            {"name": name, "raw_bytes": int(goal.raw * c.weight / weight), "mail": c.mail if profile.shares else "-"}
-            for name, c in zip(names, profile.custodians, strict=True)
+            {
+                "name": name,
+                "raw_bytes": int(goal.raw * c.weight / weight),
+                "mail": c.mail if share else "-",
+                "mail_bytes": int(goal.raw * c.weight / weight * share),
+            }
+            for name, c, share in zip(names, profile.custodians, profile.mail_shares(), strict=True)
         ],
         "shares": {name: {"share": share, "raw_bytes": int(goal.raw * share)} for name, share in shares.items()},
         "types": {name: {"share": share, "items": round(goal.items * share)} for name, share in profile.types.items()},

@@ -15,6 +15,8 @@ from dataset_gen.text import prose
 from dataset_gen.workshop import Workshop, extension
 
 _STRANGERS = 1200  # people that are no custodians
+_MOST_ATTACHED = 20_000_000  # bytes of all attachments of a message: servers refuse more
+_LEAST_ATTACHED = 2_000
 _QUOTED_MOST = 6000  # characters of quotation that a reply carries
 _ENCODINGS = ("7bit", "7bit", "7bit", "8bit", "quoted-printable", "quoted-printable", "base64")
 # What mail in a language is written in; a text that has other letters is UTF-8 all the same.
@@ -36,10 +38,11 @@ _DISCLAIMER = (
 
 
 _MARKS = ("Re", "Fwd", "Read")
+_FIRST_MESSAGE = "mail/0/0/0"  # of the first custodian's first thread
 _ROLES = ("Counsel", "Controller", "Head of purchasing", "Project manager", "Assistant", "Engineer", "Analyst")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Sketch:
     """One message of a thread before its text and attachments are made."""
 
@@ -58,7 +61,7 @@ class Sketch:
     estimate: int  # bytes, about
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Thread:
     """A conversation."""
 
@@ -124,12 +127,19 @@ def _sketch(
     characters = dice.size(mix.body_median, mix.body_sigma, 40, 60_000)
     attachments: list[tuple[str, str, int]] = []
     if dice.chance(mix.attachment_share):
+        room = _MOST_ATTACHED
         for n in range(_count(dice, mix.attachment_counts)):
-            attachments.append(shop.attachment(dice, f"{key}/a{n}", largest))
+            attachments.append(shop.attachment(dice, f"{key}/a{n}", min(largest, room)))
+            room -= attachments[-1][2]
+            if room < _LEAST_ATTACHED:
+                break
     html = dice.chance(mix.html_share)
     pictured = html and dice.chance(mix.inline_picture_share / max(mix.html_share, 1e-6))
     picture = dice.size(12_000, 1.0, 2000, 80_000) if pictured else 0
-    if attachments and dice.chance(mix.tnef_share / max(mix.attachment_share, 1e-6)):
+    # However small the corpus, there is one winmail.dat.
+    if mix.tnef_share and key == _FIRST_MESSAGE:
+        attachments = attachments or [shop.attachment(dice, f"{key}/a0", min(largest, 60_000))]
+    if attachments and (dice.chance(mix.tnef_share / max(mix.attachment_share, 1e-6)) or key == _FIRST_MESSAGE):
         attachments = [("tnef", f"{key}/winmail", 4000 + sum(size for _, _, size in attachments))]
     receipt = bool(earlier) and dice.chance(mix.receipt_share)
     if receipt:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from core.errors import ExceptionCode, UsageError
 from core.ids import number
-from core.names import display_name, unsafe_name
+from core.names import Siblings, display_name, sibling_name, unsafe_name
 from core.records import Kind, Limits
 from dataset_gen.made import Truth
 
@@ -89,7 +89,7 @@ def each_row(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().
     custodian = display_name(path.partition(b"/")[0])
 
     def add(
-        name: bytes, ordinal: bytes, kind: Kind, truth: Truth, parent: int, family: int, above: list[str]
+        name: bytes, shown: str, ordinal: bytes, kind: Kind, truth: Truth, parent: int, family: int, above: list[str]
     ) -> Iterator[Row]:
         depth = len(above)
         own = next(numbers)
@@ -103,10 +103,10 @@ def each_row(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().
             exceptions.append(ExceptionCode.ZERO_BYTES.value)
         if depth and unsafe_name(name):
             exceptions.append(ExceptionCode.UNSAFE_NAME.value)
-        shown = [*above, display_name(name if depth else path)]
+        chain = [*above, shown]
         yield {
             CUSTODIAN: custodian,
-            CONTAINER_PATH: shown,
+            CONTAINER_PATH: chain,
             NAME: name,
             ORDINAL: ordinal,
             KIND: kind.value,
@@ -128,15 +128,24 @@ def each_row(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().
             CONTENT: truth.content,
             SYSTEM: False,
         }
+        names = Siblings()
         for child in () if shut else truth.children:
-            yield from add(child.name, number(child.ordinal), child.kind, child.truth, own, family, shown)
+            # Messages of a store may share folder and subject, and so their path.
+            which = 1 if child.kind is Kind.MESSAGE else names.occurrence(child.name)
+            below = sibling_name(display_name(child.name), which)
+            yield from add(child.name, below, number(child.ordinal), child.kind, child.truth, own, family, chain)
 
-    yield from add(path.rpartition(b"/")[2], path, Kind.LOOSE_FILE, truth, -1, -1, [])
+    yield from add(path.rpartition(b"/")[2], display_name(path), path, Kind.LOOSE_FILE, truth, -1, -1, [])
 
 
 def table_of(rows: Iterable[Row]) -> pa.Table:
     """Rows as Arrow."""
     return pa.Table.from_pylist(list(rows), schema=SCHEMA)
+
+
+def batch_of(rows: list[Row]) -> pa.RecordBatch:
+    """Rows as one batch of Arrow."""
+    return pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
 
 
 def write_manifest(table: pa.Table, path: Path) -> None:

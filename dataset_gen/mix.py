@@ -28,6 +28,7 @@ class CustodianMix:
 
     weight: float
     mail: str
+    mail_share: float | None = None  # of his raw bytes; None: as much as `shares.mail` says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +116,16 @@ class Profile:
     faults: dict[str, float] = field(default_factory=dict)  # share of the loose files, by kind
     attached_fault: float = 0.0  # share of the attachments
     series: tuple[Series, ...] = ()
+
+    def mail_shares(self) -> tuple[float, ...]:
+        """The part of each custodian's raw bytes that is mail."""
+        usual = self.shares.get("mail", 0.0)
+        return tuple(usual if c.mail_share is None else c.mail_share for c in self.custodians)
+
+    def mail_share(self) -> float:
+        """The part of all raw bytes that is mail."""
+        parts = zip(self.custodians, self.mail_shares(), strict=True)
+        return sum(c.weight * share for c, share in parts) / sum(c.weight for c in self.custodians)
 
     def choices(self, place: str) -> tuple[tuple[str, ...], tuple[float, ...]]:
         """Formats and running totals of their weights where they are `loose`, `member` or `attached`."""

@@ -25,7 +25,7 @@ from dataset_gen.workshop import FIRST, NEAR, WITH_TEXT, Workshop, extension
 
 SMALLEST_RAW = 2_000_000  # bytes; below this the parts of a corpus no longer fit in
 _FIRST_BYTES = 60_000  # of the one of each format, at most
-_OPEN = 0.74  # share of documents and archives that is drawn by chance, where the rest can level the totals out
+_OPEN = 0.64  # share of documents and archives that is drawn by chance, where the rest can level the totals out
 _SURE = 0.8  # part of the missing archives that is made at once: they hold others, by chance
 _SMALL_ARCHIVE = 60_000  # bytes
 _ROUNDS = (0.7, 0.75, 1.0)  # parts of the missing documents that each levelling round adds
@@ -70,7 +70,7 @@ class Planner:
 
     def _first(self) -> list[FileSpec]:
         """Mail, series, faults, system files, and most of archives and documents."""
-        out = plan_mail(self.shop, self.shelves, self.profile.shares.get("mail", 0.0), self.largest, self.threads)
+        out = plan_mail(self.shop, self.shelves, self.profile.mail_shares(), self.largest, self.threads)
         out += self._series()
         out += self._one_of_each()
         out += self._faults()

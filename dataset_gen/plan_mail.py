@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dataset_gen.formats.eml import EPOCH
@@ -28,15 +29,16 @@ class _Box:
 
 
 def plan_mail(
-    shop: Workshop, shelves: list[Shelf], share: float, largest: int, lengths: Counter[int]
+    shop: Workshop, shelves: list[Shelf], shares: Sequence[float], largest: int, lengths: Counter[int]
 ) -> list[FileSpec]:
-    """All files that hold mail; none when the share is 0. Threads are counted by their messages in `lengths`."""
-    if not share:
+    """All files that hold mail, of each custodian's bytes the given share; none when all are 0. Threads are counted by
+    their messages in `lengths`."""
+    if not any(shares):
         return []
-    boxes = [_Box(s, s.target * share, s.target * share, []) for s in shelves]
+    boxes = [_Box(s, s.target * share, s.target * share, []) for s, share in zip(shelves, shares, strict=True)]
     counts = [0] * len(boxes)
     while boxes:
-        owner = max(boxes, key=lambda b: b.left / b.wanted)
+        owner = max(boxes, key=lambda b: b.left / max(1.0, b.wanted))
         if owner.left <= 0:
             break
         at = owner.shelf.number

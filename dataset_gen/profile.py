@@ -85,19 +85,23 @@ def _check_together(top: Table, profile: Profile) -> None:
         raise top.refuse("custodians", "must be 1 to 250 tables")
     if profile.types and not profile.targets.items_per_gb:
         raise top.refuse("types", "are shares of all items, so targets.items_per_gb must say how many there are")
-    total = sum(profile.shares.values()) + sum(s.share for s in profile.series)
-    if total > 1.0000001:
-        raise top.refuse("shares", f"and the series' shares add up to {total:g}; they may be 1 at most")
+    others = sum(v for k, v in profile.shares.items() if k != "mail") + sum(s.share for s in profile.series)
+    if (most := max(profile.mail_shares()) + others) > 1.0000001:
+        raise top.refuse("shares", f"and the series' shares add up to {most:g}; they may be 1 at most")
+    total = profile.mail_share() + others
     if total < 0.9999999 and not any(mix.loose for mix in profile.formats.values()):
         raise top.refuse("formats", f"has no loose format to fill the {1 - total:.0%} of the bytes that shares leave")
-    for place, wanted in (("member", CONTAINERS & set(profile.shares)), ("attached", {"mail"} & set(profile.shares))):
+    mail = {"mail"} if profile.mail_share() else set()
+    for place, wanted in (("member", CONTAINERS & set(profile.shares)), ("attached", mail)):
         if wanted and not any(getattr(mix, place) for mix in profile.formats.values()):
             raise top.refuse("formats", f"has no format with a weight for {place!r}, which {', '.join(wanted)} needs")
 
 
 def _custodian(table: Table) -> CustodianMix:
     out = CustodianMix(
-        weight=table.number("weight", 1.0, low=1e-6), mail=table.text("mail", "files", among=MAIL_STYLES)
+        weight=table.number("weight", 1.0, low=1e-6),
+        mail=table.text("mail", "files", among=MAIL_STYLES),
+        mail_share=table.share("mail_share") if "mail_share" in table else None,
     )
     table.done()
     return out

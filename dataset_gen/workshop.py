@@ -119,7 +119,7 @@ FIRST = "first/"  # keys of documents that have terms for certain
 SYSTEM = "system/"  # keys of files that do not depend on the corpus's seed
 NEAR = "~"  # before the number of a near-duplicate
 DEEPEST_ARCHIVE = 4  # items around an archive; deeper ones hold documents only
-_CACHE_BYTES = 48_000_000
+_CACHE_BYTES = 24_000_000
 _SMALLEST = 300
 
 

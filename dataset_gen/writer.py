@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
-import pyarrow.feather as feather
 
+from dataset_gen.blocks import Blocks
 from dataset_gen.formats import msg_letter, pst_store
 from dataset_gen.formats.eml import Letter, write
 from dataset_gen.formats.mbox import write_store
 from dataset_gen.made import Made, Truth
 from dataset_gen.mail import letters, thread
-from dataset_gen.manifest import Row, each_row, table_of
+from dataset_gen.manifest import SCHEMA, Row, batch_of, each_row
 from dataset_gen.series import plan_series, write_series
 from dataset_gen.shelf import LETTER, MAILDIR, NOTE, PST, SERIES, STORE, SYSTEM_FILE, FileSpec
 from dataset_gen.system_files import SYSTEM_FILES
@@ -26,7 +26,7 @@ from dataset_gen.workshop import Workshop
 UNIT_BYTES = 12_000_000
 UNIT_FILES = 300
 _ROWS_AT_ONCE = 4000
-_TALLY = b"tally"  # key in the schema of a part
+_TALLY = b"tally"  # key beside the last rows of a part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,34 +65,36 @@ def units_of(specs: Sequence[FileSpec], first: int = 0) -> list[Unit]:
 
 def write_unit(shop: Workshop, unit: Unit, data: Path, parts: Path) -> int:
     """Write the unit's files under `data`, then its piece under `parts`; returns bytes of loose files."""
-    tables: list[pa.Table] = []
     rows: list[Row] = []
     count = 0
     tally = Tally()
-    for spec in unit.specs:
-        path = os.path.join(os.fsencode(data), spec.path)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        truth = _write_file(shop, spec, path)
-        os.utime(path, ns=(spec.mtime_ns, spec.mtime_ns))
-        tally.blocks.read(path)
-        for row in each_row(spec.path, truth, count):
-            tally.row(spec.fmt, row)
-            rows.append(row)
-            count += 1
-            if len(rows) >= _ROWS_AT_ONCE:  # a large store has ten thousands, and Arrow holds them in a tenth of it
-                tables.append(table_of(rows))
-                rows = []
+    folder = b""
     partial = parts / f"{unit.part}.partial"
-    table = pa.concat_tables([*tables, table_of(rows)]).replace_schema_metadata({_TALLY: tally.to_json()})
-    feather.write_feather(table, str(partial), compression="uncompressed")
+    with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, SCHEMA) as out:
+        for spec in unit.specs:
+            path = os.path.join(os.fsencode(data), spec.path)
+            if os.path.dirname(path) != folder:
+                folder = os.path.dirname(path)
+                os.makedirs(folder, exist_ok=True)
+            truth = _write_file(shop, spec, path, tally.blocks)
+            for row in each_row(spec.path, truth, count):
+                tally.row(spec.fmt, row)
+                rows.append(row)
+                count += 1
+                if len(rows) >= _ROWS_AT_ONCE:  # a large store has ten thousands
+                    out.write_batch(batch_of(rows))
+                    rows = []
+        out.write_batch(batch_of(rows), custom_metadata={_TALLY: tally.to_json()})
     partial.rename(parts / unit.part)
     return tally.raw
 
 
 def tally_of_part(part: Path) -> Tally:
-    """What the files of a written unit came to."""
+    """What the files of a written unit came to: it stands beside the last rows."""
     with pa.memory_map(str(part)) as file:
-        return tally_of(pa.ipc.open_file(file).schema.metadata[_TALLY])
+        reader = pa.ipc.open_file(file)
+        said = reader.get_batch_with_custom_metadata(reader.num_record_batches - 1).custom_metadata
+        return tally_of(said[_TALLY])
 
 
 Store = Callable[[Iterator[Letter], IO[bytes]], Truth]
@@ -106,24 +108,44 @@ SINGLES: dict[str, Single] = {
 }
 
 
-def _write_file(shop: Workshop, spec: FileSpec, path: bytes) -> Truth:
-    with open(path, "w+b") as out:
-        if spec.fmt in STORES:
-            return STORES[spec.fmt](_letters(shop, spec), out)
-        if spec.fmt == SERIES:
-            at, _, n = spec.key.partition("/")
-            series = shop.profile.series[int(at)]
-            files = plan_series(series, shop.seed, int(shop.profile.raw_bytes * shop.scale) * series.share)
-            return write_series(files[int(n)], shop.seed, out.write)
-        if spec.fmt in SINGLES:
-            (letter,) = _letters(shop, spec)
-            made = SINGLES[spec.fmt](letter)
-        elif spec.fmt == SYSTEM_FILE:
-            made = shop.document(SYSTEM_FILES[int(spec.key.rpartition("/")[2])].fmt, spec.key, spec.size)
-        else:
-            made = shop.document(spec.fmt, spec.key, spec.size)
-        out.write(made.data)
+def _write_file(shop: Workshop, spec: FileSpec, path: bytes, blocks: Blocks) -> Truth:
+    """Write a file with its time, and count its blocks."""
+    if spec.fmt in STORES or spec.fmt == SERIES:
+        with open(path, "w+b") as out:
+            truth = _write_large(shop, spec, out)
+        os.utime(path, ns=(spec.mtime_ns, spec.mtime_ns))
+        blocks.read(path)
+        return truth
+    made = _document(shop, spec)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)  # no buffer: there is one piece to write
+    try:
+        left = memoryview(made.data)
+        while left:
+            left = left[os.write(file, left) :]
+        os.utime(file, ns=(spec.mtime_ns, spec.mtime_ns))
+    finally:
+        os.close(file)
+    blocks.take(made.data)
     return made.truth
+
+
+def _write_large(shop: Workshop, spec: FileSpec, out: IO[bytes]) -> Truth:
+    """A file that is not made in memory."""
+    if spec.fmt in STORES:
+        return STORES[spec.fmt](_letters(shop, spec), out)
+    at, _, n = spec.key.partition("/")
+    series = shop.profile.series[int(at)]
+    files = plan_series(series, shop.seed, int(shop.profile.raw_bytes * shop.scale) * series.share)
+    return write_series(files[int(n)], shop.seed, out.write)
+
+
+def _document(shop: Workshop, spec: FileSpec) -> Made:
+    if spec.fmt in SINGLES:
+        (letter,) = _letters(shop, spec)
+        return SINGLES[spec.fmt](letter)
+    if spec.fmt == SYSTEM_FILE:
+        return shop.document(SYSTEM_FILES[int(spec.key.rpartition("/")[2])].fmt, spec.key, spec.size)
+    return shop.document(spec.fmt, spec.key, spec.size)
 
 
 def _letters(shop: Workshop, spec: FileSpec) -> Iterator[Letter]:

@@ -46,6 +46,7 @@ _KINDS: dict[str, tuple[Callable[[Order], Made], str, int]] = {
     "encrypted_docx": (encrypted_office.encrypted_docx, "docx", 9_000),
     "encrypted_xlsx": (encrypted_office.encrypted_xlsx, "xlsx", 9_000),
     "encrypted_doc": (encrypted_office.encrypted_doc, "doc", 9_000),
+    "password_pst": (mail.password_pst, "pst", 271_000),
     # under another format's name
     "docx_as_pdf": (documents.docx_as_pdf, "pdf", 6_000),
     "jpg_as_txt": (documents.jpg_as_txt, "txt", 30_000),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.errors import ExceptionCode
+from core.mail_form import base64_lines
 from core.records import Kind
 from dataset_gen.faults.common import text
-from dataset_gen.formats import eml, jpeg
+from dataset_gen.formats import eml, jpeg, pst_store
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, branch, leaf
 from dataset_gen.text import planted_token
@@ -87,7 +88,7 @@ def late_damage(order: Order) -> Made:
 def partial_message(order: Order) -> Made:
     """The second of three parts of a message (RFC 2046, 5.2.2); the others are missing."""
     letter = _letter(order, ())
-    inside = eml.base64_lines(order.dice.noise(2280))  # the middle of an attachment
+    inside = base64_lines(order.dice.noise(2280))  # the middle of an attachment
     head = (
         f"From: {letter.sender.address}\nTo: {letter.to[0].address}\nSubject: {letter.key[:20]} (2/3)\n"
         f"Date: {eml.mail_date(letter.when)}\nMessage-ID: <{letter.message_id}>\nMIME-Version: 1.0\n"
@@ -103,6 +104,11 @@ def headless_eml(order: Order) -> Made:
     """What is left of a message whose header was lost: a text, whatever it is named."""
     term = planted_token(order.dice)
     return text(order, 1800, (term,)).spoiled("headless_eml")
+
+
+def password_pst(order: Order) -> Made:
+    """A store that Outlook asks a password for. It keeps nobody else out: everything is to be found, no exception."""
+    return pst_store.build(replace(order, size=30_000), "edbench").spoiled("password_pst")
 
 
 def padded_base64(order: Order) -> Made:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import quopri
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from core.mail_form import base64_lines
 from core.records import Kind
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, branch, leaf
@@ -20,7 +20,7 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Letter:
     """One message before it is written down."""
 
@@ -89,12 +89,6 @@ def _headers(letter: Letter) -> list[str]:
         out.append("References: " + "\n ".join(f"<{r}>" for r in letter.references[-8:]))
     out += ["MIME-Version: 1.0", "X-Mailer: Example Mail 9.2"]
     return out
-
-
-def base64_lines(data: bytes) -> bytes:
-    """What `base64.encodebytes` gives, five times as fast: lines of 76 characters."""
-    text = binascii.b2a_base64(data, newline=False)
-    return b"".join([text[i : i + 76] + b"\n" for i in range(0, len(text), 76)])
 
 
 def _text_part(letter: Letter, text: str, subtype: str) -> bytes:
@@ -195,7 +189,9 @@ def write(letter: Letter, *, crlf: bool = False) -> Made:
         body = _multipart("mixed", f"=_m{tag}", [body, *parts])
     data = own[0] + b"\n" + body
     if crlf:
-        data = data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+        if b"\r" in data:  # of a message inside
+            data = data.replace(b"\r\n", b"\n")
+        data = data.replace(b"\n", b"\r\n")
     children = tuple(
         Placed(name=name.encode(), ordinal=i, kind=Kind.ATTACHMENT, truth=made.truth)
         for i, (name, made) in enumerate(placed)

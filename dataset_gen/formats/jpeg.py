@@ -43,23 +43,24 @@ def _codes(counts: bytes, values: bytes) -> Codes:
     return out
 
 
-def _block(dice: Dice, dc: Codes, ac: Codes, step: int, last: int) -> list[tuple[int, int]]:
-    """(bits, length) pairs of one block whose DC differs by `step` from its neighbour's."""
+def _block(dice: Dice, dc: Codes, ac: Codes, step: int, last: int) -> tuple[int, int]:
+    """Bits, and how many, of one block whose DC differs by `step` from its neighbour's."""
     size = abs(step).bit_length()
-    out = [dc[size]]
+    bits, length = dc[size]
     if size:
-        out.append((step if step > 0 else step + (1 << size) - 1, size))
+        bits, length = bits << size | (step if step > 0 else step + (1 << size) - 1), length + size
     position = 0
     for _ in range(last):
         pair = dice.pick(_PAIRS)
-        run, bits = pair >> 4, pair & 15
+        run, extra = pair >> 4, pair & 15
         position += run + 1
         if position > 62:
             break
-        out.append(ac[pair])
-        out.append((dice.below(1 << bits), bits))
-    out.append(ac[0])
-    return out
+        code, count = ac[pair]
+        bits = (bits << count | code) << extra | dice.below(1 << extra)
+        length += count + extra
+    code, count = ac[0]
+    return bits << count | code, length + count
 
 
 def _row(dice: Dice, dc: Codes, ac: Codes) -> bytes:
@@ -71,9 +72,9 @@ def _row(dice: Dice, dc: Codes, ac: Codes) -> bytes:
         level += step
         for component in range(3):
             last = dice.between(8, 40) if component == 0 else dice.between(0, 8)
-            for value, count in _block(dice, dc, ac, step if component == 0 else 0, last):
-                bits = (bits << count) | value
-                length += count
+            value, count = _block(dice, dc, ac, step if component == 0 else 0, last)
+            bits = (bits << count) | value
+            length += count
     pad = -length % 8
     bits = (bits << pad) | ((1 << pad) - 1)
     return bits.to_bytes((length + pad) // 8, "big").replace(b"\xff", b"\xff\0")

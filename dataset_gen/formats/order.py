@@ -28,7 +28,7 @@ class Maker(Protocol):
         """A size for a document of that format."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen: it is made as often as documents are
 class Order:
     """One document to be made; everything in it follows from these."""
 

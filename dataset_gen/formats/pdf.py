@@ -48,14 +48,14 @@ def build(order: Order) -> Made:
     rest = room - text_pages * _PAGE_BYTES
     each = dice.between(40_000, 110_000)
     count = max(1 if scanned else 0, min(rest // each, 150))
-    pictures = [order.child("jpg", i, rest // count).data for i in range(count)]
+    pictures = [order.child("jpg", i, rest // count) for i in range(count)]
     fields = _values(order) if text_pages and dice.chance(0.05) else []
     pages = _text_pages(order, text_pages, terms=() if fields else order.terms)
-    data = _Document(dice, attached).whole(pages, pictures, fields)
+    data = _Document(dice, attached).whole(pages, [picture.data for picture in pictures], fields)
     return branch(
         data,
         "application/pdf",
-        own=(*pages, *(value.encode() for _, value in fields), *pictures),
+        own=(*pages, *(value.encode() for _, value in fields), *(picture.truth.content for picture in pictures)),
         children=tuple(children),
         pages=text_pages + count,
         terms=order.terms,

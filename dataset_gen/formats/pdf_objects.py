@@ -43,7 +43,7 @@ class PdfObjects:
         return self.add(b"<<%b/Length %d>>stream\n%b\nendstream" % (entries, len(data), data))
 
     def finish(self, root: int, info: int) -> bytes:
-        """The whole file; its id follows from its bytes."""
+        """The whole file; its id follows from the sizes of its objects and from what `info` says."""
         pieces = [_HEAD]
         at = len(_HEAD)
         table = [b"0000000000 65535 f \n"]
@@ -53,8 +53,8 @@ class PdfObjects:
             pieces.append(piece)
             at += len(piece)
         count = len(table)
-        whole = b"".join(pieces)
-        ident = hashlib.blake2b(whole, digest_size=16).hexdigest().encode("ascii")
+        rows = b"".join(table)
+        ident = hashlib.blake2b(rows + self.bodies[info - 1], digest_size=16).hexdigest().encode("ascii")
         trailer = b"<</Size %d/Root %d 0 R/Info %d 0 R/ID[<%b><%b>]>>" % (count, root, info, ident, ident)
-        end = b"xref\n0 %d\n%btrailer\n%b\nstartxref\n%d\n%%%%EOF\n" % (count, b"".join(table), trailer, at)
-        return whole + end
+        end = b"xref\n0 %d\n%btrailer\n%b\nstartxref\n%d\n%%%%EOF\n" % (count, rows, trailer, at)
+        return b"".join((*pieces, end))

@@ -100,7 +100,7 @@ def _hash_of(file: IO[bytes]) -> bytes:
     return state.digest()
 
 
-def build(order: Order) -> Made:
+def build(order: Order, password: str | None = None) -> Made:
     """A small store of messages on their own."""
 
     def letters() -> Iterable[Letter]:
@@ -112,5 +112,5 @@ def build(order: Order) -> Made:
             number += 1
 
     file = io.BytesIO()
-    truth = write_store(letters(), file)
+    truth = write_store(letters(), file, password=password)
     return Made(file.getvalue(), truth)

@@ -38,5 +38,5 @@ def run(package: str, *command: str, where: Path) -> str:
             pytest.fail(f"there is no {command[0]}: .ci/run is to install Debian's package {package}")
         pytest.skip(f"there is no {command[0]} here; Debian's package {package} has it")
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
-    done = subprocess.run(command, cwd=where, env=environment, capture_output=True, timeout=60, check=True)
+    done = subprocess.run(command, cwd=where, env=environment, capture_output=True, timeout=300, check=True)
     return done.stdout.decode("utf-8", "replace")

@@ -21,7 +21,7 @@ def text_by(program: str, file: Path) -> str:
             pytest.fail(f"there is no {program}: .ci/run is to install Debian's package {_PACKAGES[program]}")
         pytest.skip(f"there is no {program} here; Debian's package {_PACKAGES[program]} has it")
     command = [program, *_OPTIONS.get(program, ("-dutf-8",)), str(file)]
-    out = subprocess.run(command, capture_output=True, check=True, timeout=60)
+    out = subprocess.run(command, capture_output=True, check=True, timeout=300)
     return out.stdout.decode("utf-8", "replace")
 
 

@@ -262,7 +262,7 @@ def readpst() -> str:
 def by_readpst(path: Path, out: Path) -> list[tuple[tuple[str, ...], EmailMessage]]:
     """(folders, message) of all messages, folders in order of names, messages in that of the store."""
     out.mkdir()
-    subprocess.run([readpst(), "-e", "-j", "0", "-8", "-q", "-o", str(out), str(path)], check=True, timeout=60)
+    subprocess.run([readpst(), "-e", "-j", "0", "-8", "-q", "-o", str(out), str(path)], check=True, timeout=300)
     found = []
     for directory, _, names in sorted(os.walk(out)):
         for name in sorted(names, key=lambda n: int(n.partition(".")[0])):

@@ -6,8 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+from installation import COMMAND_SECONDS, until
 
 
 def _edbench(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -17,7 +18,7 @@ def _edbench(*arguments: str) -> subprocess.CompletedProcess[str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=COMMAND_SECONDS,
         check=False,
     )
 
@@ -38,12 +39,10 @@ def test_an_interrupted_command_can_be_given_again(tmp_path: Path) -> None:
     arguments = [sys.executable, "-m", "cli.main", "generate", str(directory), "--scale", "0.01", "--processes", "2"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     command = subprocess.Popen(arguments, env=environment, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not any((directory / ".edbench-generate" / "data").rglob("*.*")):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    written = directory / ".edbench-generate" / "data"
+    until(lambda: any(names for _, _, names in os.walk(written)), "something is written")
     command.send_signal(signal.SIGTERM)
-    _, said = command.communicate(timeout=30)
+    _, said = command.communicate(timeout=COMMAND_SECONDS)
     assert command.returncode == 130
     assert "goes on from there" in said.strip().splitlines()[-1]
     assert [f.name for f in directory.iterdir()] == [".edbench-generate"]

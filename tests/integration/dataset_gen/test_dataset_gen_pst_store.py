@@ -11,6 +11,7 @@ from pst_seen import Strict, by_libpff, canonical
 from unpacking import unpack
 
 from core.mail_form import store_name
+from core.records import Kind
 from dataset_gen import manifest as m
 from dataset_gen.formats.eml import EPOCH, Letter
 from dataset_gen.formats.pst_store import folder_of, write_store
@@ -24,6 +25,16 @@ from dataset_gen.workshop import Workshop
 def built() -> Made:
     """A store with what its messages hold."""
     return Workshop(load_profile("reference"), 7, 0.001).document("pst", "a store", 300_000)
+
+
+def test_a_store_under_a_password_says_so() -> None:
+    """It asks Outlook's users for a password and keeps nobody from its messages."""
+    made = Workshop(load_profile("reference"), 7, 0.001).document("password_pst", "a store", 30_000)
+    assert Strict(io.BytesIO(made.data)).store[0x67FF0003]
+    assert (made.truth.fault, made.truth.exceptions) == ("password_pst", ())
+    found = unpack(b"store.pst", made.data)
+    assert made.truth.children
+    assert len([item for item, _ in found.seen if item.kind is Kind.MESSAGE]) == len(made.truth.children)
 
 
 def letter(number: int, thread: int, forwarded: Letter | None = None) -> Letter:

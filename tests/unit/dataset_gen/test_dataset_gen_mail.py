@@ -27,7 +27,7 @@ def shop() -> Workshop:
 def found(shop: Workshop) -> list[Letter]:
     """All messages of a few hundred threads."""
     out: list[Letter] = []
-    for number in range(220):
+    for number in range(300):
         talk = thread(shop, number % 9, number, LARGEST)
         out += [letter for _, letter in letters(shop, talk, frozenset(range(len(talk.sketches))))]
     return out
@@ -50,6 +50,24 @@ def test_threads_hang_together(shop: Workshop) -> None:
         assert letter.references[-1] == before.message_id
         assert letter.when > before.when
     assert any(line.startswith("> ") for line in found[1].body.splitlines()) or found[1].receipt
+
+
+def test_the_smallest_corpus_has_a_winmail_dat() -> None:
+    """The first custodian's first message has one, whatever the seed."""
+    for seed in range(6):
+        first = thread(Workshop(load_profile("reference"), seed, 0.0001), 0, 0, LARGEST).sketches[0]
+        assert "tnef" in [fmt for fmt, _, _ in first.attachments]
+
+
+def test_attachments_of_a_message_have_a_limit(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As mail servers have one: what is drawn is cut to the room there is."""
+    monkeypatch.setattr("dataset_gen.mail._MOST_ATTACHED", 50_000)
+    sums = [
+        sum(size for fmt, _, size in sketch.attachments if fmt not in ("ics", "tnef"))
+        for number in range(400)
+        for sketch in thread(shop, 1, number, 300_000).sketches
+    ]
+    assert 20_000 < max(sums) <= 50_000 + 300_000 // 2
 
 
 def test_lengths_of_threads(shop: Workshop) -> None:

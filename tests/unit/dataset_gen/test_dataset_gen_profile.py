@@ -50,6 +50,24 @@ def test_the_reference_is_that_of_the_report() -> None:
     assert said["discovered_bytes"] == pytest.approx(75e9, rel=0.01)
 
 
+def test_one_mail_store_of_several_gb() -> None:
+    """The custodian with one PST has three GB of mail at scale 1.0 (2.5 GB as a PST, without base64)."""
+    said = outline(load_profile("reference"), 1.0)
+    assert [c["mail_bytes"] > 3e9 for c in said["custodians"] if c["mail"] == "pst"] == [True, False]
+    assert said["shares"]["mail"]["raw_bytes"] == pytest.approx(sum(c["mail_bytes"] for c in said["custodians"]), abs=9)
+
+
+def test_a_custodian_may_have_a_share_of_mail_of_his_own() -> None:
+    """It takes the place of the profile's for him, and none may leave more than nothing for the rest."""
+    mine = SMALL.replace('mail = "files"', 'mail = "files"\nmail_share = 0.7\n[[custodians]]\nweight = 3')
+    profile = read_profile(mine, "mine.toml")
+    assert profile.mail_shares() == (0.7, 0.4)
+    assert profile.mail_share() == pytest.approx(0.475)
+    assert [c["mail_bytes"] for c in outline(profile, 1.0)["custodians"]] == [875_000, 1_500_000]
+    with pytest.raises(UsageError, match=r"shares and the series' shares add up to 1\.1"):
+        read_profile(mine.replace("mail = 0.4", "mail = 0.4\nzip = 0.4"), "mine.toml")
+
+
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
     """A path works where a name does."""
     file = tmp_path / "mine.toml"

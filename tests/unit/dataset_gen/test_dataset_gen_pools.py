@@ -1,0 +1,20 @@
+"""The pools that generating processes share."""
+
+from __future__ import annotations
+
+import signal
+
+from dataset_gen import pools
+from dataset_gen.formats import jpeg, odf, source, svg, tiff
+from dataset_gen.text import LANGUAGES, foreign, prose
+
+
+def test_all_pools_are_there_once_it_is_imported() -> None:
+    """Nothing is left for a process to make on its own, and Ctrl-C works as before."""
+    caches = (prose, foreign, jpeg._pool, tiff._pool, svg._pool, odf._pool, source._pool, source._log_pool)
+    before = [cached.cache_info().misses for cached in caches]
+    assert foreign.cache_info().currsize == len(LANGUAGES) - 1
+    assert source._pool.cache_info().currsize == len(source.LANGUAGES)
+    pools.fill()
+    assert [cached.cache_info().misses for cached in caches] == before
+    assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
