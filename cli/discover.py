@@ -17,6 +17,7 @@ from controller.jobs import prepare_source, refuse_own_output
 from controller.orders import DiscoveryOrder, create_discovery
 from controller.run import crew_of
 from core.operations import NullRecorder
+from core.passwords import read_bank
 from core.records import FsyncPolicy, JobOptions, Layout, Limits
 from core.settings import Settings
 from core.storage import Storage
@@ -36,6 +37,7 @@ def discover(
     shard: opt.Shard = False,
     source_copies: opt.SourceCopies = 1,
     single_pass: opt.SinglePass = False,
+    passwords: opt.Passwords = None,
     json_file: opt.JsonFile = None,
     name: opt.JobName = "",
     client: opt.Client = "",
@@ -89,6 +91,7 @@ def discover(
         databases=databases,
         shard=shard,
         source_copies=source_copies,
+        passwords=read_bank(passwords) if passwords else None,
     )
     order.check()
     scaling = Scaling(cluster, workers, given(ctx, "workers"), slots)

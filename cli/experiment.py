@@ -21,6 +21,7 @@ from controller.cluster.base import COMPOSE, chosen_cluster
 from controller.jobs import prepare_source
 from core.errors import UsageError
 from core.operations import NullRecorder
+from core.passwords import PasswordBank, read_bank
 from core.records import FsyncPolicy, JobOptions, Layout
 from core.settings import Settings
 from core.storage import Storage
@@ -64,6 +65,7 @@ def scale_up(
     cold: Cold = False,
     seed: Seed = None,
     single_pass: opt.SinglePass = False,
+    passwords: opt.Passwords = None,
     fsync: opt.Fsync = FsyncPolicy.NONE,
     layout: opt.FileLayout = Layout.SHARED,
     storage: opt.StorageRoot = None,
@@ -80,7 +82,7 @@ def scale_up(
     settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=index_engine, filer=filer)
     dice = _seed(seed)
     plan = ScaleUp(numbers(workers, "--workers"), slots=settings.slots, repeats=repeats, seed=dice)
-    wish = Wish(_options(single_pass, fsync, layout), cold, _bytes(filer_cache), _shuffled(dice))
+    wish = Wish(_options(single_pass, fsync, layout), _bank(passwords), cold, _bytes(filer_cache), _shuffled(dice))
     _carry_out(context, settings, corpus, plan, wish, cluster, serve_port if serve else None)
 
 
@@ -99,6 +101,7 @@ def scale_out(
     cold: Cold = False,
     seed: Seed = None,
     single_pass: opt.SinglePass = False,
+    passwords: opt.Passwords = None,
     fsync: opt.Fsync = FsyncPolicy.NONE,
     layout: opt.FileLayout = Layout.SHARED,
     storage: opt.StorageRoot = None,
@@ -119,7 +122,15 @@ def scale_out(
     plan = ScaleOut(
         numbers(databases, "--databases"), workers=workers, slots=settings.slots, repeats=repeats, seed=dice
     )
-    wish = Wish(_options(single_pass, fsync, layout), cold, _bytes(filer_cache), _shuffled(dice), shard, source_copies)
+    wish = Wish(
+        _options(single_pass, fsync, layout),
+        _bank(passwords),
+        cold,
+        _bytes(filer_cache),
+        _shuffled(dice),
+        shard,
+        source_copies,
+    )
     _carry_out(context, settings, corpus, plan, wish, cluster, serve_port if serve else None)
 
 
@@ -135,6 +146,7 @@ def knee(
     filer_cache: FilerCache = "0B",
     cold: Cold = False,
     single_pass: opt.SinglePass = False,
+    passwords: opt.Passwords = None,
     fsync: opt.Fsync = FsyncPolicy.NONE,
     layout: opt.FileLayout = Layout.SHARED,
     storage: opt.StorageRoot = None,
@@ -151,7 +163,7 @@ def knee(
     settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=index_engine, filer=filer)
     plan = KneeSearch(parse_bounds(max_p99), max_workers=max_workers, slots=settings.slots, repeats=repeats)
     order = "that of the search: doubling, then halving the gap at the knee; the repeats of a point follow each other"
-    wish = Wish(_options(single_pass, fsync, layout), cold, _bytes(filer_cache), order)
+    wish = Wish(_options(single_pass, fsync, layout), _bank(passwords), cold, _bytes(filer_cache), order)
     _carry_out(context, settings, corpus, plan, wish, cluster, serve_port if serve else None)
 
 
@@ -160,11 +172,16 @@ class Wish:
     """What was asked for beside the points."""
 
     options: JobOptions
+    passwords: PasswordBank | None
     cold: bool
     filer_cache: int  # bytes
     order: str
     shard: bool = False
     copies: bool = False
+
+
+def _bank(file: Path | None) -> PasswordBank | None:
+    return read_bank(file) if file else None
 
 
 def _options(single_pass: bool, fsync: FsyncPolicy, layout: Layout) -> JobOptions:
@@ -184,6 +201,7 @@ def _carry_out(
     with progress_display(context.err) as display:
         load = Workload(
             options=wish.options,
+            passwords=wish.passwords,
             shard=wish.shard,
             copies=wish.copies,
             cold=wish.cold,

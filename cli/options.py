@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from core.filer.load import profile_names
+from core.passwords import MOST_PASSWORDS
 from core.records import FsyncPolicy, Layout
 from core.settings import INDEX_ENGINES
 
@@ -40,6 +41,14 @@ PlannedWorkers = Annotated[
     int | None, typer.Option(min=1, max=512, help="worker processes to start  [default: as planned]")
 ]
 PlannedSlots = Annotated[int | None, typer.Option(min=1, max=64, help="slots of each  [default: as planned]")]
+Passwords = Annotated[
+    Path | None,
+    typer.Option(
+        "--passwords",
+        metavar="FILE",
+        help=f"passwords to try on encrypted items, one a line, UTF-8, at most {MOST_PASSWORDS:,}",
+    ),
+]
 SinglePass = Annotated[bool, typer.Option("--single-pass", help="take text while unpacking")]
 JobName = Annotated[str, typer.Option(help="name of the job  [default: the source's]")]
 Client = Annotated[str, typer.Option(help="client the job belongs to")]

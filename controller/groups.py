@@ -18,6 +18,7 @@ from controller.source import PreparedSource
 from controller.split import split_source
 from core.errors import EdbenchError, UsageError
 from core.names import display_name
+from core.passwords import PasswordBank
 from core.records import GroupKind, JobOptions, JobState
 from core.storage import Storage
 from sql import groups as rows
@@ -71,6 +72,7 @@ def create_discovery_group(
     project: str = "",
     workers: int = 0,
     slots: int = 0,
+    passwords: PasswordBank | None = None,
 ) -> Group:
     """Jobs over `source`, one a database: all are made, and copies of the source too, before the first may start.
 
@@ -94,6 +96,7 @@ def create_discovery_group(
                 workers=workers,
                 slots=slots,
                 group=identity,
+                passwords=passwords,
             )
             with database.transaction() as conn:
                 jobs.append(JobHandle(database, ledger_jobs.get_job(conn, job)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shlex
 import uuid
@@ -11,10 +12,12 @@ from sqlalchemy import Connection
 
 from controller.databases import JobHandle
 from controller.ownership import hand_over
+from controller.passwords import store_bank
 from controller.source import PreparedSource, custodians_of, first_tasks, prepare_source, refuse_own_output
 from core.clock import Clock
 from core.errors import SourceFileError, UsageError
 from core.names import display_name
+from core.passwords import PasswordBank
 from core.places import job_location
 from core.records import JobOptions, JobState
 from core.storage import Storage
@@ -55,16 +58,19 @@ def create_discovery_job(
     workers: int = 0,
     slots: int = 0,
     group: uuid.UUID | None = None,
+    passwords: PasswordBank | None = None,
 ) -> uuid.UUID:
     """A running job with its custodians and first walk tasks, in one durable transaction; its id.
 
     `workers` and `slots` (of each) are what is planned for it; they go on the result. Its folder on the storage root
     is made before, so that workers can tell an unmounted storage root. A job of a `group` is held until the group is
-    released. Raises StorageFault, DatabaseFault.
+    released. `passwords` are tried on encrypted items. Raises StorageFault, DatabaseFault.
     """
     job = uuid.uuid4()
     storage.mkdir(job_directory(storage_root, job))
     hand_over(job_directory(storage_root, job), storage_root)
+    if passwords is not None:
+        options = dataclasses.replace(options, passwords=store_bank(storage_root, job, passwords))
     with database.transaction(durable=True) as conn:
         ledger_jobs.create_job(
             conn,

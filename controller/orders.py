@@ -10,6 +10,7 @@ from controller.groups import Group, GroupPlan, check_plan, create_discovery_gro
 from controller.jobs import create_discovery_job
 from controller.source import PreparedSource
 from core.errors import UsageError
+from core.passwords import PasswordBank
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage import Storage
@@ -28,6 +29,7 @@ class DiscoveryOrder:
     databases: int = 1
     shard: bool = False
     source_copies: int = 1
+    passwords: PasswordBank | None = None
 
     def check(self) -> None:
         """Raises UsageError for options that do not go together, before anything is started."""
@@ -72,6 +74,7 @@ def create_discovery(
             project=order.project,
             workers=workers,
             slots=slots,
+            passwords=order.passwords,
         )
     job = create_discovery_job(
         databases[0],
@@ -84,6 +87,7 @@ def create_discovery(
         project=order.project,
         workers=workers,
         slots=slots,
+        passwords=order.passwords,
     )
     with databases[0].transaction() as conn:
         return JobHandle(databases[0], get_job(conn, job))

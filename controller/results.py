@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import platform
 import uuid
 from collections.abc import Sequence
@@ -25,21 +26,25 @@ from sql.queries import QUERIES
 from sql.requeue import requeued_files
 from sql.workers import LIVE_SECONDS
 
-FRAMES_SECONDS = 5.0
+FRAMES_SECONDS = 30.0  # frames come once a second, where the machine has a processor for whoever sends and stores them
 _POLL_SECONDS = 0.1
 
 
 def wait_for_frames(handle: JobHandle, clock: Clock, seconds: float = FRAMES_SECONDS) -> bool:
     """Wait until every worker that can still send has its calls stored up to the job's end; False when not in time.
 
-    Call it while the workers still live: their last second of calls travels after the job's end.
+    Call it while the workers still live: their last second of calls travels after the job's end. One that falls silent
+    meanwhile had some to send.
     """
     deadline = clock.monotonic_ns() + int(seconds * 1e9)
+    awaited: set[uuid.UUID] = set()
     while True:
         with handle.database.transaction() as conn:
             workers = _workers(conn, handle.id)
+        behind = {worker.incarnation for worker in workers if not worker.complete and not worker.stopped}
+        awaited |= {worker.incarnation for worker in workers if worker.due} & behind
         if all(worker.complete for worker in workers if worker.due):
-            return True
+            return not awaited & behind
         if clock.monotonic_ns() >= deadline:
             return False
         clock.sleep(_POLL_SECONDS)
@@ -70,6 +75,7 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         "storage": str(settings.storage),
         "versions": _versions(handle.job.options.index_engine, str(server)),
         "filer": _filer(handle.job.options.filer),
+        "passwords": dataclasses.asdict(handle.job.options.passwords),
         "wire": wire_json([handle]),
         "labels": [
             *_labels(settings, handle.job.options.filer.label, calls_complete and not lost),

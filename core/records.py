@@ -132,6 +132,14 @@ class FilerChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BankNote:
+    """What may be known of a job's password bank (core.passwords); the default is none."""
+
+    count: int = 0  # passwords
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobOptions:
     """What a job was created with; stored with it, so that every worker on every host agrees."""
 
@@ -146,6 +154,7 @@ class JobOptions:
     batch_files: int = 500  # … or this many items, whichever comes first
     split_bytes: int = 64_000_000  # containers above this are cut into ranges of about this much
     filer: FilerChoice = field(default_factory=FilerChoice)
+    passwords: BankNote = field(default_factory=BankNote)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the job row."""
@@ -160,6 +169,7 @@ class JobOptions:
             fsync=FsyncPolicy(rest.pop("fsync", FsyncPolicy.NONE)),
             layout=Layout(rest.pop("layout", Layout.SHARED)),
             filer=FilerChoice(**rest.pop("filer", {})),
+            passwords=BankNote(**rest.pop("passwords", {})),
             **rest,
         )
 

@@ -37,6 +37,7 @@ _READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # a FI
 _CREATE_FLAGS = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
 _SYNC_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 _FILE_MODE = 0o640
+_PRIVATE_MODE = 0o600
 _DIRECTORY_MODE = 0o750
 
 _SCAN, _STAT, _OPEN, _CREATE, _RENAME, _REMOVE, _MKDIR = (
@@ -154,11 +155,11 @@ class Storage:
             self._sync_directory(os.path.dirname(path))
         return file
 
-    def _create(self, path: bytes) -> WriteFile:
+    def _create(self, path: bytes, mode: int = _FILE_MODE) -> WriteFile:
         identity = path_id(path)
         start = self._now()
         try:
-            fd = os.open(path, _CREATE_FLAGS, _FILE_MODE)
+            fd = os.open(path, _CREATE_FLAGS, mode)
         except OSError as e:
             self._record(_CREATE, start, self._now() - start, 0, identity, e.errno or 0)
             raise
@@ -166,14 +167,15 @@ class Storage:
         sync_on_close = self.fsync is FsyncPolicy.FILE
         return WriteFile(fd, path, identity, self._record, self._now, self.remove, sync_on_close)
 
-    def write_file(self, path: bytes, chunks: Iterable[Buffer]) -> int:
+    def write_file(self, path: bytes, chunks: Iterable[Buffer], *, private: bool = False) -> int:
         """Writes the whole file under a temporary name, then renames it; returns its bytes.
 
-        Directories above it are made if they are missing. Whatever goes wrong, also inside `chunks`, the
-        temporary file is removed and the error goes on; a file of that name is replaced only by a whole one.
+        Directories above it are made if they are missing. Nobody but its owner may read a `private` one. Whatever
+        goes wrong, also inside `chunks`, the temporary file is removed and the error goes on; a file of that name is
+        replaced only by a whole one.
         """
         temporary = b"%s.%s.tmp" % (path, secrets.token_hex(6).encode())
-        with self._create_making_parents(temporary) as file:
+        with self._create_making_parents(temporary, _PRIVATE_MODE if private else _FILE_MODE) as file:
             for piece in gathered(chunks):
                 file.write(piece)
         try:
@@ -183,14 +185,14 @@ class Storage:
             raise
         return file.bytes_written
 
-    def _create_making_parents(self, path: bytes) -> WriteFile:
+    def _create_making_parents(self, path: bytes, mode: int) -> WriteFile:
         try:
             try:
-                return self._create(path)
+                return self._create(path, mode)
             except FileNotFoundError:
                 # Asking beforehand would be a call for each file; this one is for each directory.
                 self.mkdir(os.path.dirname(path))
-                return self._create(path)
+                return self._create(path, mode)
         except OSError as e:
             raise storage_fault("create", path, e) from e
 

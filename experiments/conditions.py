@@ -45,6 +45,7 @@ def configuration(
         "fsync": options.fsync.value,
         "layout": options.layout.value,
         "limits": dataclasses.asdict(options.limits),
+        "passwords": dataclasses.asdict(options.passwords),
         "lease_seconds": options.lease_seconds,
         "dispatch_seconds": options.dispatch_seconds,
         "slot_memory_mb": settings.slot_memory_mb,

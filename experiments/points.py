@@ -23,6 +23,7 @@ from controller.source import PreparedSource
 from core.clock import Clock
 from core.errors import Interrupted, RunFailed
 from core.operations import NullRecorder
+from core.passwords import PasswordBank
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage import Storage
@@ -40,6 +41,7 @@ class Workload:
     """What every run of an experiment does alike."""
 
     options: JobOptions
+    passwords: PasswordBank | None = None  # tried on encrypted items
     shard: bool  # with several databases: one data set spread over them
     copies: bool  # with several databases: each job reads a copy of its own
     cold: bool
@@ -121,11 +123,25 @@ def _create(
     if spec.databases > 1:
         plan = GroupPlan(databases=databases, shard=load.shard, source_copies=spec.databases if load.copies else 1)
         group = create_discovery_group(
-            plan, filer, settings.storage, source, options, workers=spec.workers, slots=spec.slots
+            plan,
+            filer,
+            settings.storage,
+            source,
+            options,
+            workers=spec.workers,
+            slots=spec.slots,
+            passwords=load.passwords,
         )
         return group, group.jobs
     job = create_discovery_job(
-        databases[0], filer, settings.storage, source, options, workers=spec.workers, slots=spec.slots
+        databases[0],
+        filer,
+        settings.storage,
+        source,
+        options,
+        workers=spec.workers,
+        slots=spec.slots,
+        passwords=load.passwords,
     )
     with databases[0].transaction() as conn:
         return None, [JobHandle(databases[0], get_job(conn, job))]

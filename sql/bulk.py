@@ -89,7 +89,7 @@ def _item_row(item: Item) -> dict[str, Any]:
         "ordinal": item.ordinal.hex(),
         "depth": item.depth,
         "name": item.name.hex(),
-        "display": storable(display_name(item.name)),
+        "display": storable(item.container_path[-1] if item.parent else display_name(item.name)),
         "container_path": [storable(part) for part in item.container_path],
         "kind": item.kind.value,
         "container": item.container,

@@ -6,6 +6,7 @@ What changes a job's state is in `sql.states`; the requests are offered here too
 from __future__ import annotations
 
 import datetime
+import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -178,6 +179,11 @@ def _summary(row: Any) -> JobSummary:
 def get_job(conn: Connection, job: uuid.UUID) -> Job:
     """One job; raises UsageError when there is none."""
     return summary(conn, job).job
+
+
+def set_options(conn: Connection, job: uuid.UUID, options: JobOptions) -> None:
+    """Other options, from now on; only for a job that does not run, inside the transaction that found it so."""
+    QUERIES["set_options"].run(conn, job=job, options=json.dumps(options.to_json()))
 
 
 def summary(conn: Connection, job: uuid.UUID) -> JobSummary:

@@ -15,6 +15,7 @@ from core.settings import Settings
 from core.storage import Storage
 from monitoring.metrics.tally import Tally, own_tally
 from sql.session import Database
+from worker.banks import Banks
 
 if TYPE_CHECKING:
     from worker.indexes.publisher import OpenShards
@@ -81,5 +82,6 @@ class SlotContext:
     scratch: Path  # this incarnation's own local directory; the supervisor removes it after a death
     shards: OpenShards
     tally: Tally = field(default_factory=own_tally)
+    banks: Banks = field(default_factory=Banks)
     clock: Clock = field(default_factory=SystemClock)
     filer_digest: str = ""  # of the emulated filer that `storage` is delayed by

@@ -8,6 +8,7 @@ when it is the database that went away for a moment, the finish is tried again u
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 from collections.abc import Callable
@@ -119,7 +120,9 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
     context.storage.stat_floor()
     if claimed.phase is not Phase.FINALISE:
         work.check_source_root()
-    return work
+    if claimed.phase not in (Phase.EXPAND, Phase.INDEX):
+        return work
+    return dataclasses.replace(work, passwords=context.banks.of(context.storage, work.root, job))
 
 
 def _finish(context: SlotContext, db: Database, claimed: ClaimedTask, result: TaskResult, lease_seconds: float) -> None:

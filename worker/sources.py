@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
 from core.names import display_name
 from core.storage import ReadFile, Storage
+from worker.formats.passwords import NO_PASSWORDS, Passwords
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -27,9 +28,19 @@ class FilerSource:
     (StorageFault).
     """
 
-    def __init__(self, storage: Storage, path: bytes, name: bytes, size: int, *, own: bool) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        path: bytes,
+        name: bytes,
+        size: int,
+        *,
+        own: bool,
+        passwords: Passwords = NO_PASSWORDS,
+    ) -> None:
         self.name = name
         self.size = size
+        self.passwords = passwords
         self._storage = storage
         self._path = path
         self._own = own

@@ -14,6 +14,7 @@ from core.records import Layout
 from core.storage import Storage
 from worker.budget import Budget
 from worker.formats.base import Child, MemorySource, Source
+from worker.formats.passwords import NO_PASSWORDS, Passwords
 from worker.guard import guarded
 from worker.sources import CHUNK, FilerSource
 
@@ -33,12 +34,21 @@ class ChildStore(Protocol):
 class FilerStore:
     """One file on the filer for each child, under a temporary name until it is whole."""
 
-    def __init__(self, storage: Storage, root: bytes, job: uuid.UUID, layout: Layout, worker: str) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        root: bytes,
+        job: uuid.UUID,
+        layout: Layout,
+        worker: str,
+        passwords: Passwords = NO_PASSWORDS,
+    ) -> None:
         self._storage = storage
         self._root = root
         self._job = job
         self._layout = layout
         self._worker = worker
+        self._passwords = passwords
 
     def _location(self, item: uuid.UUID) -> bytes:
         return item_location(self._job, item, self._layout, self._worker)
@@ -49,7 +59,8 @@ class FilerStore:
         return location
 
     def source(self, item: uuid.UUID, name: bytes, size: int) -> Source:
-        return FilerSource(self._storage, os.path.join(self._root, self._location(item)), name, size, own=True)
+        path = os.path.join(self._root, self._location(item))
+        return FilerSource(self._storage, path, name, size, own=True, passwords=self._passwords)
 
 
 class Intake:
@@ -103,9 +114,9 @@ class Intake:
     def sha256(self) -> bytes:
         return self._hash.digest()
 
-    def memory_source(self) -> MemorySource | None:
+    def memory_source(self, passwords: Passwords = NO_PASSWORDS) -> MemorySource | None:
         """The child from memory, if all of it was kept."""
         if self.size > KEEP_BYTES and self._child.data is None:
             return None
         data = self._kept[0] if len(self._kept) == 1 else b"".join(self._kept)
-        return MemorySource(self._child.name, data)
+        return MemorySource(self._child.name, data, passwords)

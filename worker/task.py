@@ -15,6 +15,7 @@ from core.records import ClaimedTask, Item, Job
 from core.storage import Storage
 from sql.session import Database
 from worker.context import SlotContext
+from worker.formats.passwords import NO_PASSWORDS, Passwords
 from worker.sources import FilerSource
 
 
@@ -29,6 +30,7 @@ class TaskWork:
     custodians: Mapping[int, str]
     convicted: Mapping[uuid.UUID, tuple[ExceptionCode, str]]
     untouchable: AbstractSet[uuid.UUID]  # those of them that are not even to be read
+    passwords: Passwords = NO_PASSWORDS
 
     @property
     def storage(self) -> Storage:
@@ -54,10 +56,12 @@ class TaskWork:
         if item.sha256 is None:
             return None
         if item.parent is None:
-            return FilerSource(self.storage, self.source_path(item.ordinal), item.name, item.size, own=False)
+            path = self.source_path(item.ordinal)
+            return FilerSource(self.storage, path, item.name, item.size, own=False, passwords=self.passwords)
         if item.location is None:
             return None
-        return FilerSource(self.storage, os.path.join(self.root, item.location), item.name, item.size, own=True)
+        path = os.path.join(self.root, item.location)
+        return FilerSource(self.storage, path, item.name, item.size, own=True, passwords=self.passwords)
 
     def check_source_root(self) -> None:
         """Raises StorageFault unless the source root is what it was when the job was created (design §3.5)."""

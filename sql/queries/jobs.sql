@@ -5,6 +5,10 @@
 -- FOR UPDATE does, without holding up the foreign-key checks of rows that slots insert meanwhile.
 SELECT id, state, phase FROM job WHERE id = %(job)s FOR NO KEY UPDATE;
 
+-- name: set_options
+-- What a job was created with, changed while it does not run.
+UPDATE job SET options = %(options)s::jsonb WHERE id = %(job)s;
+
 -- name: set_state
 -- A new state without any effect on the clocks; what stands still keeps its reason.
 UPDATE job SET state = %(state)s, reason = CASE WHEN stopped_at IS NULL THEN NULL ELSE reason END WHERE id = %(job)s;

@@ -15,11 +15,12 @@ from controller.requeue import requeue_exceptions
 from core.clock import Clock
 from core.errors import EdbenchError, ExceptionCode, UsageError
 from core.operations import NullRecorder
+from core.passwords import bank_of
 from core.records import JobState
 from core.storage import Storage
 from sql.jobs import summary
 from web.api.models.common import responses
-from web.api.models.jobs import Requeued, StateNow
+from web.api.models.jobs import Requeue, Requeued, StateNow
 from web.api.needs import Context, Found
 from web.api.system import DEFAULT_WORKERS
 from web.context import WebContext
@@ -66,11 +67,13 @@ def resume(context: Context, found: Found) -> StateNow:
 
 
 @router.post("/jobs/{job}/requeue", responses=responses(404, 409, 422))
-def requeue(context: Context, found: Found, code: ExceptionCode | None = None) -> Requeued:
+def requeue(context: Context, found: Found, code: ExceptionCode | None = None, wish: Requeue | None = None) -> Requeued:
     """Process the loose files that have exceptions (of one code, if given), and everything inside them, again. The
     job's result says so from then on."""
     workers, slots = _planned(context, found)
-    files = requeue_exceptions(found, code.value if code else None)
+    bank = bank_of(wish.passwords, "passwords") if wish and wish.passwords else None
+    root = context.settings.storage
+    files = requeue_exceptions(found, code.value if code else None, storage_root=root, passwords=bank)
     return Requeued(id=found.id, state=_go_on(context, found, workers, slots), loose_files=files)
 
 

@@ -15,6 +15,7 @@ from controller.run import crew_of
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.operations import NullRecorder
+from core.passwords import bank_of
 from core.records import JobOptions
 from core.settings import INDEX_ENGINES, Settings, filer_source
 from core.storage import Storage
@@ -97,6 +98,7 @@ def _order(settings: Settings, wish: NewJob) -> DiscoveryOrder:
         databases=wish.databases,
         shard=wish.shard,
         source_copies=wish.source_copies,
+        passwords=bank_of(wish.passwords, "passwords") if wish.passwords else None,
     )
 
 

@@ -8,10 +8,17 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from core.passwords import MOST_BYTES, MOST_PASSWORDS
 from core.records import FsyncPolicy, JobState, Layout, Phase
 from web.api.models.common import TEXT, Counted, Model
 
 Name = Annotated[str, Field(max_length=200, pattern=TEXT)]
+
+
+Passwords = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=MOST_BYTES, pattern=r"^[^\x00\n]*$")]],
+    Field(min_length=1, max_length=MOST_PASSWORDS),
+]
 
 
 class JobRow(Model):
@@ -82,6 +89,7 @@ class NewJob(Model):
     shard: bool = Field(False, description="Spread the custodians over the databases.")
     source_copies: int = Field(1, ge=1, le=64, description="1, or a copy of the source for each database.")
     single_pass: bool = Field(False, description="Take text while unpacking.")
+    passwords: Passwords | None = Field(None, description="Tried on encrypted items; shown nowhere afterwards.")
     fsync: FsyncPolicy = FsyncPolicy.NONE
     layout: Layout = Layout.SHARED
     index_engine: str | None = Field(None, max_length=20, description="tantivy or whoosh; default: the server's.")
@@ -104,6 +112,12 @@ class StateNow(Model):
 
     id: uuid.UUID
     state: JobState
+
+
+class Requeue(Model):
+    """What the exceptions are gone over again with."""
+
+    passwords: Passwords | None = Field(None, description="Added to the job's; shown nowhere afterwards.")
 
 
 class Requeued(StateNow):

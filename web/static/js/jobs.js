@@ -13,6 +13,7 @@ function values() {
     if (!field.name) continue;
     if (field.type === "checkbox") body[field.name] = field.checked;
     else if (field.value.trim() === "") continue;
+    else if (field.type === "textarea") body[field.name] = field.value.split(/\r?\n/).filter(Boolean); // spaces count
     else body[field.name] = field.type === "number" ? Number(field.value) : field.value.trim();
   }
   if (body.source) delete body.corpus; // a directory that was typed is meant instead

@@ -1,0 +1,46 @@
+"""What a person does with encrypted data: run, collect passwords, have the encrypted exceptions gone over again."""
+
+from __future__ import annotations
+
+from encrypted import OFFICE_PASSWORD, archive, old_office
+from installation import Bench
+
+SECRET = "geheim, mit Komma"
+
+
+def test_encrypted_exceptions_are_opened_by_passwords_that_are_found_later(bench: Bench) -> None:
+    """The first run says what is encrypted; the second opens it, and no password stands in what is printed or logged."""
+    ann = bench.home / "source" / "ann"
+    ann.mkdir(parents=True)
+    (ann / "letter.doc").write_bytes(old_office("rc4cryptoapi_password.doc"))
+    for method in ("ZipCrypto", "AES256"):
+        name = f"{method}.zip"
+        made = archive(
+            bench.home / "made", name, {f"{method}.txt": b"sesame"}, "-tzip", f"-mem={method}", f"-p{SECRET}"
+        )
+        (ann / name).write_bytes(made)
+    bench.end(bench.discover("--workers", "1", corpus=bench.home / "source"))
+    first = bench.result()
+    assert (first["exceptions"], first["passwords"]["count"]) == ({"encrypted": 3}, 0)
+    found = bench.home / "found.txt"
+    found.write_text(f"{SECRET}\n\n{OFFICE_PASSWORD}\n")
+    again = ("--code", "encrypted", "--passwords", str(found), "--workers", "1", "--json", str(bench.home / "r.json"))
+    said = bench.edbench("requeue", "last", *again)
+    second = bench.result()
+    assert (second["state"], second["exceptions"], second["items"]) == ("completed", {}, 5)
+    assert second["children"] == {"expected": 2, "emitted": 2, "failed": 0}
+    assert second["passwords"]["count"] == 2
+    everything = said.stdout + said.stderr + (bench.home / "r.json").read_text()
+    everything += "".join(log.read_text(errors="replace") for log in (bench.scratch / "logs").glob("*.log"))
+    assert SECRET not in everything
+    assert OFFICE_PASSWORD not in everything
+
+
+def test_a_bad_bank_is_refused_before_anything_starts(bench: Bench) -> None:
+    """In one line, with exit status 2."""
+    (bench.home / "source" / "ann").mkdir(parents=True)
+    bank = bench.home / "bank.txt"
+    bank.write_bytes(b"fine\nb\xff\n")
+    done = bench.edbench("discover", str(bench.home / "source"), "--passwords", str(bank), check=2)
+    assert done.stderr == f"edbench: --passwords {bank}: line 2 is not UTF-8; save the file as UTF-8\n"
+    assert not bench.scratch.exists()
