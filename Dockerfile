@@ -37,6 +37,12 @@ LABEL org.opencontainers.image.title="edbench" org.opencontainers.image.licenses
 COPY --from=build /opt/edbench /opt/edbench
 ENV PATH=/opt/edbench/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
     EDBENCH_SCRATCH=/scratch HOME=/scratch MPLCONFIGDIR=/tmp/matplotlib
+# The library behind RAR, cabinets, ar and cpio wants libexpat, which Debian's Python brings along and python:*-slim does
+# not; better to hear of it here than in a job.
+RUN { dpkg -s libexpat1 >/dev/null 2>&1 \
+      || { apt-get update -qq && apt-get install -y -qq --no-install-recommends libexpat1 \
+           && rm -rf /var/lib/apt/lists/*; }; } \
+ && python -c "from worker.formats.libarchive import library; library()"
 # Scratch is open to any user, because the one that may write on the filer differs from site to site.
 RUN mkdir /scratch && chmod 1777 /scratch
 USER 1000:1000

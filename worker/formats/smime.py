@@ -1,4 +1,4 @@
-"""S/MIME (RFC 8551): signed messages are opened, encrypted ones reported. No signature is checked.
+"""S/MIME (RFC 8551): signed messages are opened and their signature checked, encrypted ones reported.
 
 A signed message is a Cryptographic Message Syntax object (RFC 5652) in BER with the message inside; finding that needs
 no more than walking down a few lengths.
@@ -11,12 +11,10 @@ from collections.abc import Iterator
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.ber import EXPLICIT, SEQUENCE, corrupt, element, enter, inside, octets
+from worker.formats.declared import Declared
+from worker.formats.smime_signature import KEYS, signature_metadata
 from worker.identify_cms import ENCRYPTED, SIGNED, content_type
-
-_SEQUENCE, _OCTETS, _OCTETS_IN_PARTS, _EXPLICIT = 0x30, 0x04, 0x24, 0xA0
-_INDEFINITE = -1
-_MAX_PARTS = 1_000_000
-_MAX_DEPTH = 8
 
 
 class SmimeHandler(LeafHandler):
@@ -24,6 +22,18 @@ class SmimeHandler(LeafHandler):
 
     name = "smime"
     media_types: tuple[str, ...] = ("application/pkcs7-mime", "application/pkcs7-signature")
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="S/MIME messages and signatures",
+            extensions=("p7m", "p7s", "p7b"),
+            metadata=KEYS,
+            children="the message that is signed, where it lies inside",
+            leaves_out=(
+                "the contents of encrypted messages: the exception is `encrypted`",
+                "certificates; a signature is held against the content and its certificate, which nobody vouches for",
+            ),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The signed message; none of a signature that lies apart from what it signs."""
@@ -33,9 +43,17 @@ class SmimeHandler(LeafHandler):
             yield Child(name=b"signed.eml", kind=Kind.ATTACHMENT, ordinal=0, data=content, media_type="message/rfc822")
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None of its own. Raises `encrypted`."""
+        """None of its own; what there is to say of the signature as metadata. Raises `encrypted`."""
         _refuse_encrypted(source.head)
-        return Text(state=TextState.EMPTY)
+        out = Text(state=TextState.EMPTY)
+        if content_type(source.head[:64]) == SIGNED and source.size <= limits.parse_bytes:
+            data = source.whole(limits.parse_bytes)
+            try:
+                content = signed_content(data)
+            except DocumentError:  # `children` says what is wrong with it
+                content = None
+            out.metadata = signature_metadata(data, content)
+        return out
 
 
 def _refuse_encrypted(data: bytes) -> None:
@@ -46,81 +64,16 @@ def _refuse_encrypted(data: bytes) -> None:
 def signed_content(data: bytes) -> bytes | None:
     """What a SignedData object signs (RFC 5652, 5.1 and 5.2); None where it is not inside. DocumentError when the
     object is damaged."""
-    at, end = _enter(data, 0, len(data), _SEQUENCE)  # ContentInfo
-    at = _behind(data, at, end, 0)  # contentType
-    at, end = _enter(data, at, end, _EXPLICIT)
-    at, end = _enter(data, at, end, _SEQUENCE)  # SignedData
-    at = _behind(data, at, end, 0)  # version
-    at = _behind(data, at, end, 0)  # digestAlgorithms
-    at, end = _enter(data, at, end, _SEQUENCE)  # EncapsulatedContentInfo
-    at = _behind(data, at, end, 0)  # eContentType
-    if at >= end or data[at] != _EXPLICIT:
-        return None
-    at, end = _enter(data, at, end, _EXPLICIT)
-    return b"".join(_octets(data, at, end))
-
-
-def _octets(data: bytes, at: int, end: int) -> Iterator[bytes]:
-    """An octet string, whole or in parts."""
-    tag, start, length = _head(data, at, end)
-    if tag == _OCTETS and length != _INDEFINITE:
-        yield data[start : start + length]
-        return
-    if tag != _OCTETS_IN_PARTS:
-        raise _corrupt()
-    stop = end if length == _INDEFINITE else start + length
-    at = start
-    for _ in range(_MAX_PARTS):
-        if at >= stop or data[at : at + 2] == b"\0\0":
-            return
-        tag, start, length = _head(data, at, stop)
-        if tag != _OCTETS or length == _INDEFINITE:
-            raise _corrupt()
-        yield data[start : start + length]
-        at = start + length
-
-
-def _enter(data: bytes, at: int, end: int, wanted: int) -> tuple[int, int]:
-    """Where the content of the element at `at` begins and ends (at the latest)."""
-    tag, start, length = _head(data, at, end)
-    if tag != wanted:
-        raise _corrupt()
-    return start, end if length == _INDEFINITE else start + length
-
-
-def _behind(data: bytes, at: int, end: int, depth: int) -> int:
-    """The place behind the element at `at`."""
-    _, start, length = _head(data, at, end)
-    if length != _INDEFINITE:
-        return start + length
-    at = start
-    while depth < _MAX_DEPTH and at + 1 < end:
-        if data[at : at + 2] == b"\0\0":
-            return at + 2
-        at = _behind(data, at, end, depth + 1)
-    raise _corrupt()
-
-
-def _head(data: bytes, at: int, end: int) -> tuple[int, int, int]:
-    """(tag, where the content begins, its length) of the element at `at` (X.690, 8.1)."""
-    if at + 2 > min(end, len(data)):
-        raise _corrupt()
-    tag, length, at = data[at], data[at + 1], at + 2
-    if tag & 0x1F == 0x1F:
-        raise _corrupt()
-    if length == 0x80:
-        return tag, at, _INDEFINITE
-    if length > 0x80:
-        count = length & 0x7F
-        length = int.from_bytes(data[at : at + count], "big")
-        at += count
-    if at + length > min(end, len(data)):
-        raise DocumentError(ExceptionCode.TRUNCATED, "the S/MIME object ends too early")
-    return tag, at, length
-
-
-def _corrupt() -> DocumentError:
-    return DocumentError(ExceptionCode.CORRUPT, "the S/MIME object is not as it should be")
+    content_info = element(data, 0, len(data))
+    if content_info.tag != SEQUENCE:
+        raise corrupt()
+    signed_data = enter(data, enter(data, content_info, EXPLICIT, 1), SEQUENCE)
+    encapsulated = enter(data, signed_data, SEQUENCE, 2)  # behind version and digestAlgorithms
+    for field in inside(data, encapsulated):
+        if field.tag == EXPLICIT:
+            for string in inside(data, field):
+                return octets(data, string)
+    return None
 
 
 HANDLERS: tuple[Handler, ...] = (SmimeHandler(),)
