@@ -78,6 +78,12 @@ COMMANDS: tuple[Entry, ...] = (
         "edbench inspect mail.mbox report.docx --jsonl",
     ),
     Entry(
+        "formats",
+        "cli.formats:formats",
+        "List the formats that are read; with WORD, what is taken out of them and what is not.",
+        "edbench formats pdf",
+    ),
+    Entry(
         "pause",
         "cli.lifecycle:pause",
         "Pause a running job: what runs is finished, nothing is begun, and `resume` goes on.",

@@ -30,6 +30,34 @@ def json_name(name: bytes) -> dict[str, str]:
     return out
 
 
+_MOST_NAMES = 200_000
+
+
+class Siblings:
+    """Tells siblings of the same name apart: which one a child is follows from its position among them. Names behind
+    the first 200,000 children are not compared, so that memory stays bounded."""
+
+    __slots__ = ("_count", "_seen")
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._seen: dict[bytes, int] = {}
+
+    def occurrence(self, name: bytes) -> int:
+        """1 for the first child of this name, 2 for the next one …; children are given in order."""
+        self._count += 1
+        if self._count > _MOST_NAMES:
+            return 1
+        found = self._seen.get(name, 0) + 1
+        self._seen[name] = found
+        return found
+
+
+def sibling_name(shown: str, occurrence: int) -> str:
+    """The name in a container path: siblings of the same name are numbered from the second on."""
+    return shown if occurrence == 1 else f"{shown} ({occurrence})"
+
+
 MAX_NAME_BYTES = 255
 
 

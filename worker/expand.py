@@ -52,13 +52,14 @@ class _Expand:
         self.unpacker = Unpacker(
             job=work.job.id,
             options=options,
-            store=FilerStore(work.storage, work.root, work.job.id, options.layout, work.context.worker),
+            store=FilerStore(work.storage, work.root, work.job.id, options.layout, work.context.worker, work.passwords),
             crumb=work.context.crumb,
             out=self.out,
             on_item=self.indexing.take if self.indexing else _nothing,
             convicted=work.convicted,
             untouchable=work.untouchable,
             defer=self.deferred.append,
+            passwords=work.passwords,
         )
 
     def run(self) -> TaskResult:
@@ -109,10 +110,11 @@ class _Expand:
             size = f.size
             data = f.readall() if size <= KEEP_BYTES else None
         if data is not None:
-            return MemorySource(name, data), hashlib.sha256(data).digest(), len(data)
+            return MemorySource(name, data, self.work.passwords), hashlib.sha256(data).digest(), len(data)
         source = FilerSource(self.work.storage, path, name, size, own=False)
         digest, size = source.digest()
-        return FilerSource(self.work.storage, path, name, size, own=False), digest, size
+        passwords = self.work.passwords
+        return FilerSource(self.work.storage, path, name, size, own=False, passwords=passwords), digest, size
 
     def _handed_on(self, entries: list[dict[str, Any]]) -> None:
         with self.work.database.transaction() as conn:
@@ -125,16 +127,16 @@ class _Expand:
             handler = handler_for(item.media_type)
             budget = Budget(self.unpacker.options.limits, entry["loose"], spent=entry["spent"])
             try:
-                self._open_again(item, source, handler, budget, entry.get("part"))
+                self._open_again(item, source, handler, budget, _part(entry))
             except SourceFileError as e:
                 self.work.check_source_root()
                 self.out.item_failed(item.id, e)
 
-    def _open_again(self, item: Item, source: Source, handler: Handler, budget: Budget, part: list[int] | None) -> None:
+    def _open_again(self, item: Item, source: Source, handler: Handler, budget: Budget, part: Part | None) -> None:
         if item.id in self.work.convicted:
-            return
-        if part is not None:
-            self.unpacker.children(item, source, handler, budget, Part(start=part[0], stop=part[1]))
+            self.unpacker.unopened(item, part)
+        elif part is not None:
+            self.unpacker.children(item, source, handler, budget, part)
         elif item.container and item.size > self.unpacker.options.split_bytes:
             if not self.unpacker.split(item, source, handler, budget):
                 self.unpacker.children(item, source, handler, budget)
@@ -148,7 +150,9 @@ class _Expand:
             self._follow_on(Phase.EXPAND, sum(map(_deferred_cost, batch)), payload)
         if self.indexing is None:
             for group in self._batches(self.out.items, _item_cost):
-                ids = {"items": [item.id.hex for item in group]}
+                ids: dict[str, Any] = {"items": [item.id.hex for item in group]}
+                if notes := {item.id.hex: self.out.notes[item.id] for item in group if item.id in self.out.notes}:
+                    ids["notes"] = notes
                 self._follow_on(Phase.INDEX, sum(map(_item_cost, group)), ids)
 
     def _follow_on(self, phase: Phase, weight: int, payload: dict[str, Any]) -> None:
@@ -179,10 +183,20 @@ def _nothing(item: Item, source: Source | None, handler: Handler) -> None:
     """Two-pass: the text is taken in phase index."""
 
 
+def _part(entry: dict[str, Any]) -> Part | None:
+    """The range that a handed-on entry stands for; None for the whole item."""
+    return (
+        Part(start=entry["part"][0], stop=entry["part"][1], announced=entry.get("announced"))
+        if "part" in entry
+        else None
+    )
+
+
 def _entry(deferred: Deferred) -> dict[str, Any]:
     entry = {"id": deferred.item.id.hex, "spent": deferred.budget_spent, "loose": deferred.loose_bytes}
     if deferred.part is not None:
         entry["part"] = [deferred.part.start, deferred.part.stop]
+        entry["announced"] = deferred.part.announced
     return entry
 
 

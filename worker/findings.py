@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
+from typing import Any
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import (
@@ -29,6 +30,7 @@ class Findings:
     texts: list[ItemText] = field(default_factory=list)
     owners: list[IndexOwner] = field(default_factory=list)
     follow_on: list[NewTask] = field(default_factory=list)
+    notes: dict[uuid.UUID, dict[str, Any]] = field(default_factory=dict)  # for metadata of items, from around them
     raw_bytes: int = 0
     extracted_bytes: int = 0
     known: set[tuple[uuid.UUID, ExceptionCode]] = field(default_factory=set)  # item-level, so none is said twice
@@ -69,6 +71,7 @@ class Tally:
     """Children of one item: emitted, failed by code, and whether an unknown number is missing at the end."""
 
     announced: int | None
+    of_range: bool = False  # of one range of a big container: its counts are added to those of the others
     emitted: int = 0
     failures: dict[ExceptionCode, tuple[int, str]] = field(default_factory=dict)
     cut: DocumentError | None = None
@@ -83,11 +86,13 @@ class Tally:
         return sum(count for count, _ in self.failures.values())
 
     def book(self, item: Item, out: Findings) -> None:
-        """Write the counts and the node-level exceptions; nothing for a document without children."""
+        """Write the counts and the node-level exceptions, so that expected = emitted + failed whatever the handler did;
+        nothing for a document without children."""
         failed, remainder = self.failed, False
         for code, (count, detail) in self.failures.items():
             out.children_missing(item.id, code, detail, count)
-        if not (item.container or self.emitted or failed):
+        lacking = failed or self.announced or (self.cut is not None and self.cut.missing)
+        if not (item.container or self.emitted or lacking):
             if self.cut is not None:
                 out.item_failed(item.id, self.cut)
             return
@@ -95,10 +100,16 @@ class Tally:
             lost, remainder = self._lost_with_the_cut(failed)
             failed += lost
             out.children_missing(item.id, self.cut.code, self.cut.detail, None if remainder else lost)
+        elif (lost := self._difference(failed)) > 0:
+            failed += lost
+            detail = f"{lost} of {self.announced} children that it announces are not there"
+            out.children_missing(item.id, ExceptionCode.CORRUPT, detail, lost)
         out.containers.append(
             ContainerCount(
                 item=item.id,
-                announced=self.announced,
+                announced=None
+                if self.announced is None or self.of_range
+                else max(self.announced, self.emitted + failed),
                 emitted=self.emitted,
                 failed=failed,
                 remainder_unknown=remainder,
@@ -107,8 +118,11 @@ class Tally:
 
     def _lost_with_the_cut(self, failed: int) -> tuple[int, bool]:
         """How many children the cut cost, and whether that number is only a stand-in for an unknown one."""
-        if self.cut is not None and self.cut.missing is not None:
-            return self.cut.missing, False
+        told = self.cut.missing if self.cut is not None else None
         if self.announced is not None:
-            return max(0, self.announced - self.emitted - failed), False
-        return 1, True
+            return max(0, self._difference(failed), told or 0), False
+        return (1, True) if told is None else (told, False)
+
+    def _difference(self, failed: int) -> int:
+        """Children announced that are neither emitted nor failed."""
+        return 0 if self.announced is None else self.announced - self.emitted - failed

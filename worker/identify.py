@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 from worker import libmagic
+from worker.formats import split_part
 from worker.formats.base import Source
+from worker.formats.onenote_store import MAGIC_CONTENTS, MAGIC_SECTION
 from worker.formats.tar_header import is_tar_header
 from worker.identify_cms import content_type
 from worker.identify_ole import ole_type
@@ -18,16 +21,23 @@ UNKNOWN = "application/octet-stream"
 _TNEF = "application/vnd.ms-tnef"
 _PROGRAM = "application/x-dosexec"
 # What libmagic says of one or two bytes that random data holds by chance (about 1 % of it, with old .COM programs).
-_GUESSES = frozenset(("application/zlib", "application/x-arc", "image/x-tga"))
+_GUESSES = frozenset(("application/zlib", "application/x-arc", "image/x-tga", "image/svg+xml"))
 
 # First bytes, by length. Longer ones are looked up first.
 _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
+    (
+        16,
+        {
+            b"SQLite format 3\0": "application/vnd.sqlite3",
+            MAGIC_SECTION: "application/onenote",
+            MAGIC_CONTENTS: "application/onenote",
+        },
+    ),
     (
         8,
         {
             b"\x89PNG\r\n\x1a\n": "image/png",
             b"!<arch>\n": "application/x-archive",
-            b"SQLite f": "application/vnd.sqlite3",
         },
     ),
     (
@@ -72,6 +82,10 @@ _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
         },
     ),
 )
+# The header is digits from end to end: hexadecimal in newc (SVR4), octal in odc (POSIX.1-2001, pax).
+_CPIO = re.compile(rb"07070[12][0-9A-Fa-f]{104}|070707[0-7]{70}")
+_PART = re.compile(rb"\.(?:(?:7z|zip)\.\d{3}|z\d\d)\Z", re.IGNORECASE)
+_ZIP_TAIL = 22 + 0xFFFF  # the end record and the longest comment (APPNOTE 4.3.16)
 _DISC_AT = 16 * 2048
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08", b"PK00PK\x03\x04")
@@ -114,7 +128,11 @@ def identify(source: Source, declared: str | None = None) -> str:
         return EMPTY
     head = source.head
     extension = extension_of(source.name)
-    return _by_magic(source, head, extension) or _by_content(head, extension, declared)
+    return (
+        _by_magic(source, head, extension)
+        or _by_its_place(source, head, extension)
+        or _by_content(head, extension, declared)
+    )
 
 
 def _by_magic(source: Source, head: bytes, extension: bytes) -> str | None:
@@ -139,11 +157,28 @@ def _by_magic(source: Source, head: bytes, extension: bytes) -> str | None:
         return "image/bmp"
     if head.startswith(b"MZ") and head[60:64] and head.startswith(b"PE\0\0", int.from_bytes(head[60:64], "little")):
         return _PROGRAM
+    if _CPIO.match(head):
+        return "application/x-cpio"
     if len(head) >= 512 and is_tar_header(head[:512]):
         return "application/x-tar"
     if _is_disc(source, head, extension):
         return "application/x-iso9660-image"
     return None
+
+
+def _by_its_place(source: Source, head: bytes, extension: bytes) -> str | None:
+    """One of the pieces that an archive was cut into, behind the first: they begin anywhere, so the name has to say it,
+    of the last piece of a zip archive its end as well."""
+    part = _PART.search(source.name)
+    if part is None and extension not in (b"zip", b"zipx"):
+        return None
+    if as_text(head) is not None:
+        return None
+    if part is None:
+        with source.open() as file:
+            file.seek(max(0, source.size - _ZIP_TAIL))
+            return "application/zip" if _ZIP[1] in file.read() else None
+    return split_part.MEDIA_TYPE
 
 
 def _is_disc(source: Source, head: bytes, extension: bytes) -> bool:

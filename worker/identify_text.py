@@ -29,6 +29,15 @@ _COMMON = _STRONG | frozenset(b"from to cc bcc subject date status importance pr
 _HEADER = re.compile(rb"([!-9;-~]{1,76})[ \t]*:")
 _NOT_MAIL_NAMES = frozenset((b"txt", b"csv", b"tsv", b"html", b"htm", b"log", b"md", b"json", b"xml"))
 
+# Parts of reports about mail (RFC 3462, 3464, 3798, 5965): fields that look like a message's, and are the text.
+_REPORTS = frozenset(
+    (
+        "message/delivery-status",
+        "message/disposition-notification",
+        "message/feedback-report",
+        "message/tracking-status",
+    )
+)
 MHTML = "multipart/related"  # a page that a browser saved with all it shows (RFC 2557)
 
 _HTML_START = re.compile(
@@ -99,6 +108,8 @@ def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
         return found
     if start[:1].isdigit() and _is_emlx(head):
         return "message/x-emlx"
+    if declared in _REPORTS:
+        return "text/plain"
     if is_mail(head, extension):
         return MHTML if extension in (b"mht", b"mhtml") or start.startswith(b"from: <saved by ") else "message/rfc822"
     return _by_tie(head, extension, declared)

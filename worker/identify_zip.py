@@ -13,8 +13,15 @@ _OFFICE = "application/vnd.openxmlformats-officedocument."
 DOCX = _OFFICE + "wordprocessingml.document"
 XLSX = _OFFICE + "spreadsheetml.sheet"
 PPTX = _OFFICE + "presentationml.presentation"
-BY_EXTENSION = {b"docx": DOCX, b"xlsx": XLSX, b"pptx": PPTX, b"docm": DOCX, b"xlsm": XLSX, b"pptm": PPTX}
-_FOLDERS = {b"word": DOCX, b"xl": XLSX, b"ppt": PPTX, b"visio": "application/vnd.ms-visio.drawing.main+xml"}
+VSDX = "application/vnd.ms-visio.drawing.main+xml"
+_EXTENSIONS = {
+    DOCX: "docx docm dotx dotm",
+    XLSX: "xlsx xlsm xltx xltm",
+    PPTX: "pptx pptm potx potm ppsx ppsm",
+    VSDX: "vsdx vsdm vstx vstm vssx vssm",
+}
+BY_EXTENSION = {ext.encode(): media_type for media_type, exts in _EXTENSIONS.items() for ext in exts.split()}
+_FOLDERS = {b"word": DOCX, b"xl": XLSX, b"ppt": PPTX, b"visio": VSDX}
 _CONTENT_TYPES = b"[Content_Types].xml"
 _PACKAGE_FOLDERS = frozenset((b"_rels", b"docProps", b"customXml", *_FOLDERS))
 _MEDIA_TYPE = re.compile(rb"application/[a-z0-9.+-]{3,80}")

@@ -6,6 +6,7 @@ Containers are not read again: their content is their children's; they get a doc
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from core.errors import DocumentError, SourceFileError
 from core.records import Item, TaskResult
@@ -24,7 +25,7 @@ def run(work: TaskWork) -> TaskResult:
     with work.database.transaction() as conn:
         items = load_items(conn, ids)
         known = item_codes(conn, ids)
-    out = Findings(known=known)
+    out = Findings(known=known, notes=_notes(work.claimed.payload))
     indexing = Indexing(work, work.context.shards.of(work.job.id, work.job.options.index_engine), out)
     limits = work.job.options.limits
     for item in items:
@@ -33,6 +34,11 @@ def run(work: TaskWork) -> TaskResult:
     work.context.crumb.leave()
     shard, index_bytes = indexing.shard.publish(work.storage, work.root)
     return out.result(shard=shard, index_bytes=index_bytes)
+
+
+def _notes(payload: dict[str, Any]) -> dict[uuid.UUID, dict[str, Any]]:
+    """What phase expand learned of these items and no reading of them alone would tell."""
+    return {uuid.UUID(item): about for item, about in payload.get("notes", {}).items()}
 
 
 def _index(work: TaskWork, indexing: Indexing, item: Item) -> None:
@@ -54,4 +60,4 @@ def _read(work: TaskWork, item: Item) -> Source | None:
     source = work.source_of(item)
     if source is None or item.size > KEEP_BYTES:
         return source
-    return MemorySource(item.name, source.whole(KEEP_BYTES))
+    return MemorySource(item.name, source.whole(KEEP_BYTES), work.passwords)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -26,10 +27,16 @@ _STATE_OF_ERROR = {
 def take_text(
     item: Item, source: Source | None, handler: Handler, limits: Limits, out: Findings
 ) -> tuple[str, ItemText]:
-    """The item's text and its row; what goes wrong is booked as an item-level exception.
+    """The item's text and its row, with the notes that what lies around it gave; what goes wrong is booked as an
+    item-level exception.
 
     Containers have no text of their own: their content is their children's. They may have metadata.
     """
+    text, row = _taken(item, source, handler, limits, out)
+    return text, _annotated(row, out.notes.get(item.id))
+
+
+def _taken(item: Item, source: Source | None, handler: Handler, limits: Limits, out: Findings) -> tuple[str, ItemText]:
     if item.container:
         about = _about(source, handler, limits)
         return "", ItemText(item=item.id, state=TextState.EMPTY, characters=0, pages=0, metadata=about)
@@ -42,11 +49,19 @@ def take_text(
             found = handler.text(source, limits)
     except DocumentError as e:
         out.item_failed(item.id, e)
-        state = _STATE_OF_ERROR.get(e.code, TextState.FAILED)
-        return "", ItemText(item=item.id, state=state, characters=0, pages=1)
+        return "", ItemText(item=item.id, state=_state_of(e), characters=0, pages=1)
     if found.error is not None:
         out.item_failed(item.id, found.error)
     return _booked(item, found, limits.text_characters, out)
+
+
+def _state_of(error: DocumentError | None) -> TextState:
+    """Why there is no text."""
+    return TextState.EMPTY if error is None else _STATE_OF_ERROR.get(error.code, TextState.FAILED)
+
+
+def _annotated(row: ItemText, notes: dict[str, Any] | None) -> ItemText:
+    return dataclasses.replace(row, metadata={**notes, **row.metadata}) if notes else row
 
 
 def _about(source: Source | None, handler: Handler, limits: Limits) -> dict[str, Any]:
@@ -65,7 +80,7 @@ def _booked(item: Item, found: Text, limit: int, out: Findings) -> tuple[str, It
     if len(text) > limit:
         text, state = text[:limit], TextState.TRUNCATED_BY_LIMIT
     if state is None:
-        state = TextState.OK if text.strip() else TextState.EMPTY
+        state = TextState.OK if text.strip() else _state_of(found.error)
     if state is TextState.UNSUPPORTED:
         out.item_failed(item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"no handler reads {item.media_type}"))
     pages = found.pages if found.pages is not None else max(1, math.ceil(len(text) / CHARACTERS_A_PAGE))

@@ -9,16 +9,17 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from core.errors import DocumentError, ExceptionCode
 from core.ids import item_id, number
-from core.names import display_name, unsafe_name
-from core.records import Item, JobOptions, Kind
+from core.names import Siblings, display_name, sibling_name, unsafe_name
+from core.records import ContainerCount, Item, JobOptions, Kind
 from worker.budget import Budget
 from worker.context import Breadcrumb
 from worker.findings import Findings, Tally
 from worker.formats.base import Child, Handler, Part, Source
+from worker.formats.passwords import NO_PASSWORDS, Passwords
 from worker.formats.registry import handler_for
 from worker.guard import guarded
 from worker.identify import identify
@@ -60,6 +61,7 @@ class Unpacker:
     convicted: Convicted
     untouchable: AbstractSet[uuid.UUID] = frozenset()  # convicted items whose bytes are not to be looked at
     defer: Callable[[Deferred], None] | None = None
+    passwords: Passwords = NO_PASSWORDS
     on_done: Callable[[Item], None] | None = None  # everything about the item has been found
 
     def seconds(self, size: int) -> float:
@@ -75,9 +77,15 @@ class Unpacker:
         if item.parent is not None and (why := unsafe_name(item.name)):
             self.out.item_failed(item.id, DocumentError(ExceptionCode.UNSAFE_NAME, f"its name {why}"))
         if item.id in self.convicted:
-            self.out.item_failed(item.id, DocumentError(*self.convicted[item.id]))
+            self.unopened(item)
             source = None
         self.on_item(item, source, handler)
+
+    def unopened(self, item: Item, part: Part | None = None) -> None:
+        """Book a convicted item: what it holds, or holds in this range, is missing."""
+        tally = _tally(part)
+        tally.cut = DocumentError(*self.convicted[item.id])
+        tally.book(item, self.out)
 
     def open(self, item: Item, source: Source, handler: Handler, budget: Budget) -> None:
         """Take the item's children out, here or (the big ones) in tasks of their own."""
@@ -122,14 +130,14 @@ class Unpacker:
             return False  # too damaged for ranges; reading it in order says what is wrong
         if len(parts) < 2:
             return False
-        Tally(announced).book(item, self.out)
+        self.out.containers.append(ContainerCount(item=item.id, announced=announced, emitted=0, failed=0))
         for part in parts:
             self.defer(Deferred(item, budget.spent, budget.loose_bytes, part, len(parts)))
         return True
 
     def children(self, item: Item, source: Source, handler: Handler, budget: Budget, part: Part | None = None) -> None:
         """All children of the item, or of one range of it, and what is inside them."""
-        tally = Tally(None)
+        tally = _tally(part)
         inside = _Inside(item, budget, tally, self._hands_on(item, handler))
         try:
             with guarded:
@@ -153,21 +161,28 @@ class Unpacker:
 
     def _child(self, inside: _Inside, child: Child) -> None:
         ident = item_id(self.job, inside.item.id, number(child.ordinal))
+        if not child.occurrence:
+            # Messages are named by folder and subject, which many share; their stores are read in ranges.
+            child.occurrence = 1 if child.kind is Kind.MESSAGE else inside.names.occurrence(child.name)
         if child.error is not None and not child.emit:
             inside.tally.fail(child.error)
             return
         self.crumb.enter(ident, self.seconds(child.size_hint or len(child.data or b"")))
         if ident in self.untouchable or (ident in self.convicted and child.data is None):
-            child = Child(name=child.name, kind=child.kind, ordinal=child.ordinal)  # its bytes are what kills
+            child = replace(
+                child, data=None, stream=None, size_hint=None, error=None, media_type=None
+            )  # its bytes are what kills
         taken = self._take(inside, ident, child)
         if taken is None:
             return
         item, source, handler, error = taken
         inside.tally.emitted += 1
+        if child.notes:
+            self.out.notes[item.id] = child.notes
         self.emit(item, source, handler)
         for failure in (child.error, error):
             if failure is not None:
-                self.out.item_failed(item.id, failure)
+                self._failed(item, failure)
         if source is not None:
             if inside.hands_on and self.defer is not None and item.depth < self.options.limits.depth:
                 self.defer(Deferred(item, inside.budget.spent, inside.budget.loose_bytes))
@@ -175,6 +190,15 @@ class Unpacker:
                 self.open(item, source, handler, inside.budget)
         if self.on_done is not None:
             self.on_done(item)
+
+    def _failed(self, item: Item, failure: DocumentError) -> None:
+        """Something is wrong with an item that has a row; `missing` of its own children went with it."""
+        if not failure.missing:
+            self.out.item_failed(item.id, failure)
+            return
+        lost = Tally(None)
+        lost.fail(failure)
+        lost.book(item, self.out)
 
     def _take(
         self, inside: _Inside, ident: uuid.UUID, child: Child
@@ -200,7 +224,7 @@ class Unpacker:
             inside.tally.fail(DocumentError(e.code, f"{display_name(child.name)}: {e.detail}"))
             return None
         self.out.extracted_bytes += intake.size
-        source = intake.memory_source() or self.store.source(ident, child.name, intake.size)
+        source = intake.memory_source(self.passwords) or self.store.source(ident, child.name, intake.size)
         media_type = identify(source, child.media_type)
         handler = handler_for(media_type)
         item = self._row(
@@ -248,7 +272,7 @@ class Unpacker:
             ordinal=number(child.ordinal),
             depth=parent.depth + 1,
             name=child.name,
-            container_path=(*parent.container_path, display_name(child.name)),
+            container_path=(*parent.container_path, _shown(child)),
             kind=Kind(child.kind),
             container=container,
             media_type=media_type,
@@ -258,6 +282,17 @@ class Unpacker:
             message_id_hash=hashes[1],
             location=location,
         )
+
+
+def _tally(part: Part | None) -> Tally:
+    """Of a whole item, whose handler says what it announces, or of a range, which has that with it."""
+    return Tally(None) if part is None else Tally(part.announced, of_range=True)
+
+
+def _shown(child: Child) -> str:
+    """The child's name in its container path."""
+    shown = display_name(child.name if child.shown is None else child.shown.encode("utf-8", "replace"))
+    return sibling_name(shown, child.occurrence)
 
 
 def _unread_type(child: Child) -> str:
@@ -274,3 +309,4 @@ class _Inside:
     budget: Budget
     tally: Tally
     hands_on: bool
+    names: Siblings = field(default_factory=Siblings)

@@ -43,6 +43,7 @@ EXPECTED: dict[str, set[str]] = {
     "encrypted_docx": {"encrypted"},
     "encrypted_xlsx": {"encrypted"},
     "encrypted_doc": {"encrypted"},
+    "password_pst": set(),
     "docx_as_pdf": set(),
     "jpg_as_txt": set(),
     "exe_as_doc": {"unsupported"},

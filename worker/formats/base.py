@@ -13,6 +13,8 @@ from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
+from worker.formats.declared import Declared
+from worker.formats.passwords import NO_PASSWORDS, Passwords
 
 
 class Source(Protocol):
@@ -30,6 +32,10 @@ class Source(Protocol):
     def head(self) -> bytes:
         """The first bytes (at least 4 KiB, or all if fewer)."""
 
+    @property
+    def passwords(self) -> Passwords:
+        """What may be tried on it if it is encrypted."""
+
     def open(self) -> BinaryIO:
         """A new seekable, buffered reader at position 0; the handler closes it."""
 
@@ -43,6 +49,7 @@ class MemorySource:
 
     name: bytes
     data: bytes
+    passwords: Passwords = NO_PASSWORDS
 
     @property
     def size(self) -> int:
@@ -69,7 +76,7 @@ class Child:
     DocumentError, which then belongs to this child (and makes it a failed child if no byte was usable).
     `error` marks a child that the format announces but whose bytes cannot be had: it gets a row with the
     exception (an emitted child), unless `emit` is False (then it counts as failed). Beside `data` it says that these
-    are damaged, and what there is of them stays.
+    are damaged, and what there is of them stays; its `missing` are children of this child that are not in them.
     """
 
     name: bytes  # as the format stores it, undecoded where it is bytes; b"" if it has none
@@ -80,7 +87,10 @@ class Child:
     size_hint: int | None = None  # announced size of a stream
     error: DocumentError | None = None
     emit: bool = True
+    shown: str | None = None  # the name as text, where the format says in which charset its bytes are
+    occurrence: int = 0  # which one of the siblings with its name it is (core.names.Siblings); 0: the caller counts
     media_type: str | None = None  # what the parent declares (a MIME part's Content-Type); identify has the last word
+    notes: dict[str, Any] = field(default_factory=dict)  # goes with its metadata: how it was opened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +99,7 @@ class Part:
 
     start: int
     stop: int
+    announced: int | None = None  # children that the format announces in it; all ranges of a container or none tell
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,6 +130,7 @@ class Handler(Protocol):
     container: bool  # its only purpose is to hold others
     splits: bool  # `parts` may cut a big one into ranges
     whole: bool  # must be parsed whole: over Limits.parse_bytes it is too_large
+    declared: tuple[Declared, ...]  # what people are told of each of its formats; () only for plugins
 
     def announced(self, source: Source) -> int | None:
         """How many children the format announces (zip directory); None where it does not."""
@@ -137,13 +149,19 @@ class Handler(Protocol):
 
 
 class LeafHandler:
-    """Base for formats without children; also the defaults of the optional parts of a handler."""
+    """Base for formats without children; also the defaults of the optional parts of a handler.
+
+    Every handler of ours overrides `declared`: one `Declared` for each format people have a name for (see
+    worker.formats.declared; zip.py is an example). Without it the handler works, but a unit test fails, because
+    docs/formats.md (`make formats-page`) and `edbench formats` would not tell of it.
+    """
 
     name = ""
     media_types: tuple[str, ...] = ()
     container = False
     splits = False
     whole = True
+    declared: tuple[Declared, ...] = ()
 
     def announced(self, source: Source) -> int | None:
         return None

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from core.errors import DocumentError
+from core.errors import DocumentError, ExceptionCode
 
 _CHUNK = 1 << 18
+_PADDING = 512
 
 
 class ByteReader:
     """A stream with a position. Skipping seeks where the stream can, else it reads. A DocumentError of the stream
-    counts as its end; `error` keeps it."""
+    counts as its end; `error` keeps it.
 
-    def __init__(self, stream: BinaryIO, *, seeks: bool) -> None:
+    `skippable` is how many bytes may be read only to get past them, in all: skipping what is being decompressed costs
+    what decompressing costs, and nobody else counts it. Padding between entries is not counted."""
+
+    def __init__(self, stream: BinaryIO, *, seeks: bool, skippable: int | None = None) -> None:
         self._stream = stream
         self._seeks = seeks
+        self._skippable = skippable
         self.position = 0
         self.error: DocumentError | None = None
 
@@ -37,12 +42,20 @@ class ByteReader:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def skip_to(self, position: int) -> None:
-        """Go on to a later position; beyond the end the next read gives nothing."""
+        """Go on to a later position; beyond the end the next read gives nothing. `expansion_limit` where that means
+        more than may be skipped."""
         if position <= self.position:
             return
         if self._seeks:
             self._stream.seek(position)
             self.position = position
             return
-        while self.position < position and self.read(min(_CHUNK, position - self.position)):
-            pass
+        counted = position - self.position > _PADDING
+        while self.position < position and (skipped := len(self.read(min(_CHUNK, position - self.position)))):
+            if self._skippable is None or not counted:
+                continue
+            self._skippable -= skipped
+            if self._skippable < 0:
+                raise DocumentError(
+                    ExceptionCode.EXPANSION_LIMIT, "the rest lies behind more than the archive may expand to"
+                )

@@ -7,24 +7,27 @@ from collections.abc import Iterable
 
 from core.records import TextState
 from worker.formats.base import Text
+from worker.formats.keys import KEYS
 
-VALUE_CHARACTERS = 1000
+VALUE_CHARACTERS = 1_000  # of a value whose key does not say otherwise
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\s]+")
 
 
-def value(text: str | None) -> str:
+def value(text: str | None, most: int = VALUE_CHARACTERS) -> str:
     """A metadata value on one line: no NUL, control characters or surrogates (PostgreSQL's jsonb refuses them),
-    at most VALUE_CHARACTERS long."""
+    at most so many characters."""
     if not text:
         return ""
-    return _UNPRINTABLE.sub(" ", text[: 4 * VALUE_CHARACTERS]).strip()[:VALUE_CHARACTERS]
+    if text.isprintable() and "  " not in text:  # as most are
+        return text.strip()[:most]
+    return _UNPRINTABLE.sub(" ", text[: 4 * most]).strip()[:most]
 
 
 def values(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     """Metadata from (key, raw value); empty values are left out, the first of several wins."""
     out: dict[str, str] = {}
     for key, raw in pairs:
-        if key not in out and (text := value(raw)):
+        if key not in out and (text := value(raw, KEYS[key].characters if key in KEYS else VALUE_CHARACTERS)):
             out[key] = text
     return out
 

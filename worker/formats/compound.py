@@ -35,6 +35,7 @@ class Entry:
     size: int  # bytes, as announced
     class_id: bytes
     children: list[Entry] = field(default_factory=list)
+    plain: bytes | None = None  # what stands in for the stream's bytes, which are encrypted
 
     @property
     def storage(self) -> bool:
@@ -125,6 +126,8 @@ class CompoundFile:
         than the file is long."""
         if entry is None or entry.storage:
             return b""
+        if entry.plain is not None:
+            return entry.plain
         size = min(entry.size, len(self._data))
         data = self._mini(entry.start, size) if size < self._cutoff else self._chained(entry.start, size)
         self._left -= len(data)
@@ -134,6 +137,13 @@ class CompoundFile:
             detail = f"a stream ends after {len(data)} of {entry.size} bytes"
             self.error = DocumentError(ExceptionCode.TRUNCATED, detail)
         return data
+
+    def head(self, entry: Entry | None, size: int) -> bytes:
+        """The first bytes of a stream, if so many can be had; b"" for None."""
+        if entry is None or entry.storage:
+            return b""
+        size = min(size, entry.size, len(self._data))
+        return self._mini(entry.start, size) if entry.size < self._cutoff else self._chained(entry.start, size)
 
     def _mini(self, start: int, size: int) -> bytes:
         """A short stream lies in 64-byte sectors of the root entry's stream (2.4)."""

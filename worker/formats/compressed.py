@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.declared import Declared
 from worker.formats.inflate import DECODE_ERRORS, zstd_decompressor
 from worker.formats.streams import CHUNK, PieceStream, as_binary
 from worker.formats.tar_children import tar_children
@@ -73,8 +74,8 @@ class StreamReader:
         return DocumentError(ExceptionCode.CORRUPT, f"the {self._what} data is damaged: {text}")
 
 
-def content_children(piece: Callable[[], bytes], name: bytes) -> Iterator[Child]:
-    """The members of the tar that comes out; otherwise the content as one child. What was decompressed before the
+def content_children(piece: Callable[[], bytes], name: bytes, skippable: int) -> Iterator[Child]:
+    """The members of the tar that comes out, of which `skippable` bytes may be left; otherwise the content as one child. What was decompressed before the
     file is cut or damaged is handed out; the error comes after it."""
     content = as_binary(PieceStream(piece))
     first, error = _first(content)
@@ -82,7 +83,7 @@ def content_children(piece: Callable[[], bytes], name: bytes) -> Iterator[Child]
         raise error
     rest = as_binary(PieceStream(lambda: content.read(CHUNK), first, error))
     if is_tar_header(first[:512]):
-        yield from tar_children(rest, size=None)
+        yield from tar_children(rest, size=None, skippable=skippable)
         return
     whole = error is None and len(first) < _SMALL
     yield Child(
@@ -107,6 +108,11 @@ def _first(content: BinaryIO) -> tuple[bytes, DocumentError | None]:
     return b"".join(pieces), None
 
 
+def skippable(size: int, limits: Limits) -> int:
+    """Bytes of an archive of this size that may be decompressed only to get past them: as many as it may expand to."""
+    return max(limits.expansion_floor, int(limits.expansion_ratio * size))
+
+
 def bare_name(own: bytes, suffixes: tuple[bytes, ...]) -> bytes:
     """The file's own name less what the program added to it: `.tbz2` and its like stand for a tar as well."""
     for suffix in suffixes:
@@ -122,29 +128,51 @@ class CompressedHandler(LeafHandler):
     whole = False
 
     def __init__(
-        self, name: str, media_type: str, make: Callable[[], Any], magic: bytes, suffixes: tuple[bytes, ...]
+        self,
+        name: str,
+        media_type: str,
+        make: Callable[[], Any],
+        magic: bytes,
+        suffixes: tuple[bytes, ...],
+        left_out: tuple[str, ...] = (),
     ) -> None:
         self.name, self.media_types = name, (media_type,)
+        self.declared: tuple[Declared, ...] = (
+            Declared(
+                title=f"{name} files, and tar archives in them",
+                extensions=tuple(suffix[1:].decode() for suffix in suffixes),
+                children="the file in it, under its own name less the extension; the members of a tar archive instead "
+                "of the archive",
+                leaves_out=(*left_out, "what follows the last stream and is none itself"),
+            ),
+        )
         self._make, self._magic, self._suffixes = make, magic, suffixes
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """See `content_children`."""
         with source.open() as file:
             reader = StreamReader(file, self._make, self._magic, self.name)
-            yield from content_children(reader.piece, bare_name(source.name, self._suffixes))
+            name = bare_name(source.name, self._suffixes)
+            yield from content_children(reader.piece, name, skippable(source.size, limits))
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""
         return Text(state=TextState.EMPTY)
 
 
+_MUCH_MEMORY = "streams whose decoder takes more than 256 MB"
 HANDLERS: tuple[Handler, ...] = (
     CompressedHandler(
         "bzip2", "application/x-bzip2", bz2.BZ2Decompressor, b"BZh", (b".bz2", b".tbz2", b".tbz", b".bz")
     ),
-    CompressedHandler("xz", "application/x-xz", _unxz, b"\xfd7zXZ\0", (b".xz", b".txz")),
-    CompressedHandler("lzma", "application/x-lzma", _unxz, b"\x5d\0\0", (b".lzma", b".tlz")),
+    CompressedHandler("xz", "application/x-xz", _unxz, b"\xfd7zXZ\0", (b".xz", b".txz"), (_MUCH_MEMORY,)),
+    CompressedHandler("lzma", "application/x-lzma", _unxz, b"\x5d\0\0", (b".lzma", b".tlz"), (_MUCH_MEMORY,)),
     CompressedHandler(
-        "zstd", "application/zstd", zstd_decompressor, b"\x28\xb5\x2f\xfd", (b".zst", b".tzst", b".zstd")
+        "zstd",
+        "application/zstd",
+        zstd_decompressor,
+        b"\x28\xb5\x2f\xfd",
+        (b".zst", b".tzst", b".zstd"),
+        ("frames that need a dictionary, or a window of more than 128 MB",),
     ),
 )

@@ -10,6 +10,7 @@ from core.records import Kind, Limits
 from worker.formats import clean
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from worker.formats.content_lines import ContentLine, content_lines
+from worker.formats.declared import Declared
 from worker.formats.text import TEXT
 
 _MAX_VALUES = 100  # names or addresses kept in the metadata
@@ -88,6 +89,19 @@ class VCardHandler(_ContentLinesHandler):
 
     name = "vcard"
     media_types: tuple[str, ...] = ("text/vcard",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Contacts (vCard)",
+            extensions=("vcf", "vcard"),
+            text="one line for each property, decoded",
+            metadata=("title", "names", "mail", "contacts", "charset"),
+            children="photographs, logos, sounds and keys that are inside",
+            leaves_out=(
+                "names and addresses beyond the first 100 in the metadata",
+                "files over the parse limit are plain text",
+            ),
+        ),
+    )
 
     def metadata(self, lines: list[ContentLine]) -> dict[str, Any]:
         """`names` and `mail` addresses; `title`, the first name; `contacts`, how many there are."""
@@ -105,6 +119,20 @@ class CalendarHandler(_ContentLinesHandler):
 
     name = "calendar"
     media_types: tuple[str, ...] = ("text/calendar",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Calendars",
+            extensions=("ics", "ical", "ifb", "vcs"),
+            text="one line for each property, decoded",
+            metadata=("subject", "location", "start", "end", "from", "to", "events", "charset"),
+            children="attachments that are inside",
+            leaves_out=(
+                "metadata of events after the first",
+                "dates on which an event is repeated",
+                "files over the parse limit are plain text",
+            ),
+        ),
+    )
 
     def metadata(self, lines: list[ContentLine]) -> dict[str, Any]:
         """Of the first event: `subject`, `start`, `end`, `location`, `from` (organiser), `to` (who is invited); `events`,
@@ -120,7 +148,7 @@ class CalendarHandler(_ContentLinesHandler):
         if people["from"]:
             out["from"] = people["from"][0]
         if people["to"]:
-            out["to"] = people["to"][:_MAX_VALUES]
+            out["to"] = ", ".join(people["to"][:_MAX_VALUES])
         return out
 
 

@@ -7,6 +7,7 @@ import itertools
 
 from core.records import Limits
 from worker.formats.base import Handler, LeafHandler, Source, Text
+from worker.formats.declared import Declared
 from worker.formats.text import TEXT
 
 _DELIMITERS = ",;\t|"
@@ -50,6 +51,15 @@ class CsvHandler(LeafHandler):
     name = "csv"
     media_types: tuple[str, ...] = ("text/csv", "text/tab-separated-values")
     whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Tables as text (CSV, TSV)",
+            extensions=("csv", "tsv", "tab"),
+            text="as it stands, in any charset",
+            metadata=("charset", "delimiter", "rows", "columns"),
+            leaves_out=("rows and columns beyond the text limit are not counted",),
+        ),
+    )
 
     def text(self, source: Source, limits: Limits) -> Text:
         """The text as it stands; `charset`, `delimiter`, `rows` (header included) and `columns` as metadata, of the

@@ -8,7 +8,8 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from worker.formats import clean, doc_text, office_art, ole_objects, property_set
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
-from worker.formats.compound import CompoundFile
+from worker.formats.declared import Declared
+from worker.formats.office_legacy import opened_doc
 
 _PICTURES = ("Data", "WordDocument")  # streams with those in the text, and with those that float above it
 
@@ -18,11 +19,25 @@ class DocHandler(LeafHandler):
 
     name = "doc"
     media_types: tuple[str, ...] = ("application/msword",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Word documents, Word 6 to 2003",
+            extensions=("doc", "dot"),
+            text="main text, footnotes, headers and footers, comments, endnotes, text boxes",
+            metadata=property_set.KEYS,
+            children="embedded objects (a packaged file under its own name), then pictures",
+            leaves_out=(
+                "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
+                "Word for DOS, Word 2 and older",
+                "pictures as metafiles and bitmaps; links; macros",
+            ),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Embedded objects, then pictures. A document that cannot be opened has none: `text` says why."""
         try:
-            compound = CompoundFile(source.whole(limits.parse_bytes))
+            compound, _ = opened_doc(source, limits)
         except DocumentError:
             return
         pool = compound.root.find("ObjectPool")
@@ -35,7 +50,7 @@ class DocHandler(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text in the order main text, footnotes, headers, comments, endnotes, text boxes."""
-        compound = CompoundFile(source.whole(limits.parse_bytes))
+        compound, opened = opened_doc(source, limits)
         main = compound.root.stream("WordDocument")
         if main is None:
             raise DocumentError(ExceptionCode.CORRUPT, "the file has no stream WordDocument")
@@ -46,7 +61,7 @@ class DocHandler(LeafHandler):
         collector = clean.Collector(limits.text_characters)
         all(collector.add(story + "\n") for story in doc_text.stories(whole, fib.counts))
         out = collector.result()
-        out.metadata = property_set.metadata(compound)
+        out.metadata = property_set.metadata(compound) | opened
         out.error = error or compound.error
         if out.error is not None and not out.text:
             raise out.error

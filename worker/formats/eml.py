@@ -9,6 +9,8 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from worker.formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
 from worker.formats.clean import Collector, value, values
+from worker.formats.declared import Declared
+from worker.formats.last import Last
 from worker.formats.mail_headers import (
     addresses,
     decode_text,
@@ -19,9 +21,23 @@ from worker.formats.mail_headers import (
     utc_date,
 )
 from worker.formats.mail_parts import MailPart, Message
+from worker.formats.mail_signature import detached_signature
 from worker.formats.mail_text import body_texts
+from worker.formats.smime_signature import KEYS as SIGNATURE_KEYS
 
 MEDIA_TYPE = "message/rfc822"
+MAIL_KEYS = (
+    "from",
+    "to",
+    "cc",
+    "bcc",
+    "subject",
+    "date",
+    "message_id",
+    "in_reply_to",
+    "references",
+    "attachments",
+)
 _MAX_NAMES = 1000  # attachment names kept in the metadata
 
 
@@ -30,6 +46,22 @@ class EmlHandler(LeafHandler):
 
     name = "eml"
     media_types: tuple[str, ...] = (MEDIA_TYPE,)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Mail messages (MIME)",
+            extensions=("eml",),
+            text="the plain body, else what the HTML body says; every body part of a message that has several",
+            metadata=(*MAIL_KEYS, *SIGNATURE_KEYS),
+            children="attachments in order, decoded: attached messages as they stand, files in uuencode and yEnc within "
+            "the text too, inline pictures",
+            leaves_out=(
+                "the HTML body where a plain one says the same (it stays in the message)",
+                "the contents of encrypted messages (S/MIME, PGP)",
+                "one part of a message sent in several: what it holds is its child as it stands",
+                "names beyond the first 1,000 attachments in the metadata",
+            ),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Every leaf part that is not body text, decoded, attached messages included, in order. Raises `truncated`
@@ -53,7 +85,7 @@ class EmlHandler(LeafHandler):
         """Body text; header fields as metadata. One part of a message sent in several is `unsupported`: what it holds is
         its child, as it stands."""
         message = _open(source, limits)
-        out = _body(message, limits).result("\n")
+        out = message.body(limits).result("\n")
         fields = message.root.fields
         out.metadata = dict(values(header_metadata(fields)))
         references = message_ids(decode_text(fields.raw(b"references")))
@@ -62,6 +94,8 @@ class EmlHandler(LeafHandler):
         names = [value(name) for name in _names(message.child_parts())]
         if names:
             out.metadata["attachments"] = names
+        if message.root.media_type == "multipart/signed":
+            out.metadata |= detached_signature(message.root)
         out.error = _partial(message) or _encrypted(message)
         return out
 
@@ -71,14 +105,33 @@ class EmlHandler(LeafHandler):
             data = source.whole(limits.parse_bytes)
         except DocumentError:
             data = source.head
-        message = Message(data)
+        message = _MESSAGES(data)
         return MessageHashes(
             content_hash=content_hash(message, limits), message_id_hash=message_id_hash(message.root.fields)
         )
 
 
-def _open(source: Source, limits: Limits) -> Message:
-    message = Message(source.whole(limits.parse_bytes))
+class _ReadMessage(Message):
+    """A message and, once it was asked for, its text."""
+
+    __slots__ = ("_body",)
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self._body: tuple[int, Collector] | None = None
+
+    def body(self, limits: Limits) -> Collector:
+        """The pieces of its text, up to the limit."""
+        if self._body is None or self._body[0] != limits.text_characters:
+            self._body = (limits.text_characters, _body(self, limits))
+        return self._body[1]
+
+
+_MESSAGES = Last(_ReadMessage)
+
+
+def _open(source: Source, limits: Limits) -> _ReadMessage:
+    message = _MESSAGES(source.whole(limits.parse_bytes))
     if not len(message.root.fields) and message.root.start == 0 and source.size:
         raise DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
     return message
@@ -120,7 +173,7 @@ def _body(message: Message, limits: Limits) -> Collector:
     return collector
 
 
-def content_hash(message: Message, limits: Limits) -> bytes:
+def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
     """sha256 over normalised fields, so that two copies of a message that took different ways are equal: addresses
     (lower case, sorted), subject and body text (white space folded), date in UTC to the second, and the children's
     sha256 (sorted). Each field is preceded by its length."""
@@ -131,7 +184,7 @@ def content_hash(message: Message, limits: Limits) -> bytes:
         ",".join(addresses(fields.text(b"cc"))),
         " ".join(fields.text(b"subject").split()),
         utc_date(decode_text(fields.raw(b"date"))),
-        " ".join(_body(message, limits).text(" ").split()),
+        " ".join(message.body(limits).text(" ").split()),
         ",".join(sorted(hashlib.sha256(leaf.content()).hexdigest() for leaf in message.child_parts())),
     ]
     state = hashlib.sha256()

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from worker.formats.base import Child, Handler, LeafHandler, MemorySource, MessageHashes, Part, Source, Text
-from worker.formats.eml import EmlHandler
+from worker.formats.declared import Declared
+from worker.formats.eml import MAIL_KEYS, EmlHandler
 
 _EML = EmlHandler()
 
@@ -17,6 +18,19 @@ class EmlxHandler(LeafHandler):
 
     name = "emlx"
     media_types: tuple[str, ...] = ("message/x-emlx",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Mail messages of Apple Mail",
+            extensions=("emlx",),
+            text="as of a mail message",
+            metadata=MAIL_KEYS,
+            children="attachments in order, as of a mail message",
+            leaves_out=(
+                "the property list behind the message (flags, colours)",
+                "attachments that Apple Mail keeps in files of their own, which are loose files",
+            ),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The message's attachments. Raises `truncated` at the end when the message is shorter than it says."""

@@ -1,4 +1,4 @@
-"""Exif metadata (CIPA DC-008): camera, dates, place, found where JPEG, TIFF, PNG and WebP keep it.
+"""Exif metadata (CIPA DC-008): camera, dates, place, found where JPEG, TIFF, PNG, WebP, HEIC and AVIF keep it.
 
 An Exif block is a TIFF file of its own; only the first directory and the two it points at are read, each value bounded.
 """
@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from worker.formats import clean
+from worker.formats import clean, heif
 
 _MAX_BLOCK = 1 << 20  # bytes of a block looked at; JPEG's are under 64 KiB
 _MAX_TAGS = 512
@@ -29,7 +29,7 @@ Tags = dict[int, tuple[int, bytes]]  # tag → type, raw value
 
 def find_block(file: BinaryIO, size: int, label: str) -> tuple[int, int] | None:
     """Where the Exif block lies in the picture (start, length); None when there is none."""
-    finders = {"jpeg": _in_jpeg, "png": _in_png, "webp": _in_webp}
+    finders = {"jpeg": _in_jpeg, "png": _in_png, "webp": _in_webp, "heic": heif.exif_place, "avif": heif.exif_place}
     if label == "tiff":
         return 0, size
     return finders[label](file, size) if label in finders else None

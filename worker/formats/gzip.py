@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from core.records import Limits, TextState
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
-from worker.formats.compressed import bare_name, content_children
+from worker.formats.compressed import bare_name, content_children, skippable
+from worker.formats.declared import Declared
 from worker.formats.gzip_reader import GzipReader
 
 
@@ -17,11 +18,25 @@ class GzipHandler(LeafHandler):
     media_types: tuple[str, ...] = ("application/gzip",)
     container = True
     whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Gzip files, and tar archives in them",
+            extensions=("gz", "tgz", "z"),
+            children="the file in it, under the name in the header or its own less the extension; the members of a tar "
+            "archive instead of the archive",
+            leaves_out=("what follows the last stream and is none itself",),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """See `content_children`."""
         with source.open() as file:
-            yield from content_children(GzipReader(file).piece, content_name(source))
+            allowed = skippable(source.size, limits)
+            name = content_name(source)
+            for child in content_children(GzipReader(file).piece, name, allowed):
+                if child.name == name:
+                    child.shown = _latin(name)
+                yield child
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""
@@ -39,6 +54,15 @@ def content_name(source: Source) -> bytes:
         if zero and name:
             return name
     return bare_name(source.name, (b".gz", b".tgz", b".z"))
+
+
+def _latin(name: bytes) -> str | None:
+    """The name as text where it is not UTF-8: then it is Latin-1 (2.3.1)."""
+    try:
+        name.decode("utf-8")
+    except UnicodeDecodeError:
+        return name.decode("latin-1")
+    return None
 
 
 HANDLERS: tuple[Handler, ...] = (GzipHandler(),)

@@ -11,6 +11,7 @@ from core.records import Limits
 from worker.formats import clean
 from worker.formats.base import Handler, LeafHandler, Source, Text
 from worker.formats.charset import by_mark, decode
+from worker.formats.declared import Declared
 
 # Elements that end a line. A line break is put before each of their tags before parsing, so that "<td>a<td>b" gives
 # two words and "wo<b>rd</b>" one; a walk over the tree in Python would cost ten times as much.
@@ -20,9 +21,6 @@ _BLOCK = re.compile(
     r"|[aA](?:ddress|rticle|side)|[cC]aption|[mM]ain|[nN]av|[pP]re)(?![A-Za-z0-9]))",
     re.IGNORECASE,
 )
-# Single blanks and line breaks are not matched: most are.
-_BLANKS = re.compile(r"[^\S\n]{2,}|[^\S\n ]")
-_LINES = re.compile(r" \n[ \n]*|\n[ \n]+")
 _META_CHARSET = re.compile(rb"<meta\b[^>]{0,512}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:+-]{2,40})", re.IGNORECASE)
 _XML_CHARSET = re.compile(rb"<\?xml\b[^>]{0,256}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
 _PRESCAN = 4096
@@ -32,7 +30,8 @@ _DEEP = 15_000
 
 
 # The parser's time grows with the square of a tag's attributes too (measured: 20,000 of them 2 s).
-_LONG_TAG = re.compile(r"(<[a-zA-Z][a-zA-Z0-9]*)[^<>]{15000,}")
+_LONG = 15_000
+_LONG_TAG = re.compile(rf"(<[a-zA-Z][a-zA-Z0-9]*)[^<>]{{{_LONG},}}")
 _ATTRIBUTES = 2000
 
 
@@ -46,7 +45,7 @@ def declared_charset(head: bytes) -> str:
 
 def fold(text: str) -> str:
     """White space as a browser shows it: one blank, or one line break where there was any; none at the ends."""
-    return _LINES.sub("\n", _BLANKS.sub(" ", text)).strip()
+    return "\n".join(filter(None, [" ".join(line.split()) for line in text.split("\n")]))
 
 
 def html_text(markup: str) -> str:
@@ -56,7 +55,7 @@ def html_text(markup: str) -> str:
 
 def _read(markup: str) -> tuple[str, dict[str, str]]:
     """Text and metadata."""
-    if _LONG_TAG.search(markup):
+    if len(markup) > _LONG and _LONG_TAG.search(markup):
         markup = _LONG_TAG.sub(_shortened, markup)
     if markup.count("<") - markup.count("</") > _DEEP and _depth(markup) > _DEEP:
         return fold(_TAG.sub(" ", _BLOCK.sub("\n<", markup))), {}
@@ -101,7 +100,7 @@ def _metadata(tree: LexborHTMLParser) -> dict[str, str]:
     for node in tree.css("meta[name]"):
         name = (node.attributes.get("name") or "").strip().lower()
         if name in ("author", "description", "keywords", "generator"):
-            pairs.append((name, node.attributes.get("content")))
+            pairs.append(("application" if name == "generator" else name, node.attributes.get("content")))
     return clean.values(pairs)
 
 
@@ -110,9 +109,22 @@ class HtmlHandler(LeafHandler):
 
     name = "html"
     media_types: tuple[str, ...] = ("text/html", "application/xhtml+xml")
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Web pages",
+            extensions=("html", "htm", "xhtml"),
+            text="what a reader sees, a line for each block",
+            metadata=("title", "author", "description", "keywords", "application", "charset"),
+            leaves_out=(
+                "scripts, styles, comments and attributes",
+                "text that only scripts would write",
+                "pictures given as data within the page",
+            ),
+        ),
+    )
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """Visible text; title, author, description, keywords and generator as metadata."""
+        """Visible text; title, author, description, keywords and application as metadata."""
         data = source.whole(limits.parse_bytes)
         markup, charset = decode(data, declared_charset(data))
         content, metadata = _read(markup)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.records import Limits, TextState
 from worker.formats import exif, image_size
 from worker.formats.base import Handler, LeafHandler, Source, Text
+from worker.formats.declared import Declared
 
 _READERS = (
     (b"\x89PNG", "png", image_size.png),
@@ -16,30 +17,64 @@ _READERS = (
     (b"MM", "tiff", image_size.tiff),
 )
 
+_RASTER = ("image/jpeg", "image/png", "image/gif", "image/tiff", "image/bmp", "image/webp")
+_STILLS = ("image/heic", "image/heif", "image/avif")
+_EXIF_KEYS = (
+    "format",
+    "width",
+    "height",
+    "description",
+    "make",
+    "model",
+    "application",
+    "author",
+    "copyright",
+    "taken",
+    "digitised",
+    "modified",
+    "latitude",
+    "longitude",
+)
+
 
 class ImageHandler(LeafHandler):
     """Raster images of any size; only headers and a few bytes at the end are read."""
 
     name = "image"
-    media_types: tuple[str, ...] = (
-        "image/jpeg",
-        "image/png",
-        "image/gif",
-        "image/tiff",
-        "image/bmp",
-        "image/webp",
-        "image/heic",
-        "image/heif",
-        "image/avif",
-    )
+    media_types: tuple[str, ...] = (*_RASTER, *_STILLS)
     whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Pictures (JPEG, PNG, GIF, TIFF, BMP, WebP)",
+            media_types=_RASTER,
+            extensions=("jpg", "jpeg", "png", "gif", "tif", "tiff", "bmp", "webp"),
+            metadata=_EXIF_KEYS,
+            leaves_out=(
+                "the text in the picture: the state is `no text layer`",
+                "Exif in GIF and BMP, which have none; XMP and IPTC",
+            ),
+        ),
+        Declared(
+            title="Pictures (HEIC, HEIF, AVIF)",
+            media_types=_STILLS,
+            extensions=("heic", "heif", "avif"),
+            metadata=_EXIF_KEYS,
+            leaves_out=(
+                "the text in the picture: the state is `no text layer`",
+                "XMP, and all pictures but the main one",
+            ),
+        ),
+    )
 
     def text(self, source: Source, limits: Limits) -> Text:
         """No text: `width`, `height` (pixels), `format`, and camera, dates and place where Exif has them, as metadata. DocumentError `truncated` or `corrupt` when
         not even the header is there; in `error` when the picture breaks off."""
         head = source.head
         if head[4:8] == b"ftyp":
-            return _still(head)
+            out = _still(head)
+            with source.open() as file:
+                out.metadata |= exif.metadata(file, source.size, str(out.metadata["format"]))
+            return out
         for magic, label, reader in _READERS:
             if head.startswith(magic):
                 with source.open() as file:

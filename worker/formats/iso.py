@@ -14,6 +14,7 @@ from pycdlib.pycdlibexception import PyCdlibException
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.declared import Declared
 from worker.formats.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
 from worker.formats.zip import failed_member, link_member
 
@@ -80,6 +81,16 @@ class IsoHandler(LeafHandler):
     media_types: tuple[str, ...] = (MEDIA_TYPE,)
     container = True
     whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Images of optical discs (ISO 9660)",
+            extensions=("iso",),
+            children="files, directory by directory, under their Rock Ridge or Joliet names where there are any; "
+            "symbolic links as items without bytes",
+            announces="the directories",
+            leaves_out=("images with UDF alone", "boot images", "directories, which are no items"),
+        ),
+    )
 
     def announced(self, source: Source) -> int | None:
         """Files in all directories; None where these cannot be read."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import binascii
+import functools
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import mktime_tz, parsedate_tz
+from typing import ParamSpec, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from worker.formats import charset
 
-_FIELD = re.compile(rb"([!-9;-~]+)[ \t]*:")
+_FIELD = re.compile(rb"([!-9;-~]+)[ \t]*:([^\n]*+(?:\n[ \t][^\n]*+)*+)\n?")  # with the lines that continue it
+_CONTINUED = re.compile(rb"[ \t][^\n]*\n?")
+_FOLDED = re.compile(rb"\r*\n")
 _FROM_LINE = re.compile(rb">?From ")
 _WORD = re.compile(r"=\?([^?\s]{1,64})\?([bBqQ])\?([^?]*)\?=")
 _PARAMETER = re.compile(r';\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))')
@@ -23,13 +27,31 @@ _ID = re.compile(r"<([^<>]+)>")
 _QUOTED_PAIR = re.compile(r"\\(.)")
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+_SHORT = 300  # characters of a value that is worth remembering; what is remembered is bounded with it
+
+
+def _remembered(function: Callable[P, T]) -> Callable[P, T]:
+    """A pure function of strings whose results for the last short ones are kept: messages have many fields in common,
+    and each is asked about its own twice."""
+    known = functools.lru_cache(maxsize=256)(function)
+
+    def ask(*args: P.args, **kwargs: P.kwargs) -> T:
+        short = len(str(args[0])) <= _SHORT
+        return known(*args, **kwargs) if short else function(*args, **kwargs)  # type: ignore[arg-type]
+
+    return ask
+
+
 class Fields:
     """The fields of one header, by lower-case name, values raw and unfolded."""
 
-    __slots__ = ("_by_name",)
+    __slots__ = ("_by_name", "_texts")
 
     def __init__(self) -> None:
         self._by_name: dict[bytes, list[bytes]] = {}
+        self._texts: dict[bytes, str] = {}  # what was asked for: hashes and metadata want the same fields
 
     def add(self, name: bytes, value: bytes) -> None:
         """Append one field; names are given in lower case."""
@@ -45,40 +67,41 @@ class Fields:
 
     def text(self, name: bytes) -> str:
         """The fields of this name as readable text; several are joined by commas (only address fields repeat)."""
-        values = self._by_name.get(name)
-        if not values:
-            return ""
-        return ", ".join(decode_text(value) for value in values)
+        known = self._texts.get(name)
+        if known is None:
+            values = self._by_name.get(name)
+            known = self._texts[name] = ", ".join(map(decode_text, values)) if values else ""
+        return known
 
 
 def parse_fields(data: bytes, start: int, end: int) -> tuple[Fields, int]:
     """The header that starts at `start`, and where the body begins: after the first blank line, or at the first
     line that is no field. A From_ line in front is skipped."""
     fields = Fields()
-    name = b""
-    value: list[bytes] = []
-    at = start
-    while at < end:
-        newline = data.find(b"\n", at, end)
-        stop = end if newline < 0 else newline
-        line = data[at:stop].rstrip(b"\r")
-        if not line:
-            at = min(stop + 1, end)
-            break
-        if line[0] in b" \t":
-            value.append(line)
-        else:
-            field = _FIELD.match(line)
-            if field is None and not (at == start and _FROM_LINE.match(line)):
-                break
-            if name:
-                fields.add(name, b"".join(value).strip())
-            name = field[1].lower() if field else b""
-            value = [line[field.end() :]] if field else []
-        at = min(stop + 1, end)
-    if name:
-        fields.add(name, b"".join(value).strip())
-    return fields, at
+    at = _skip_continued(data, start, end)
+    match, add = _FIELD.match, fields.add
+    field = match(data, at, end)
+    if field is None and at == start and _FROM_LINE.match(data, at, end):
+        at = _skip_continued(data, _next_line(data, at, end), end)
+        field = match(data, at, end)
+    while field is not None:
+        name, value = field.groups()
+        add(name.lower(), (_FOLDED.sub(b"", value) if b"\n" in value else value).strip())
+        at = field.end()
+        field = match(data, at, end)
+    after = _next_line(data, at, end)
+    return fields, after if not data[at:after].strip(b"\r\n") else at
+
+
+def _skip_continued(data: bytes, at: int, end: int) -> int:
+    """Past lines that continue a field that is not there."""
+    while (line := _CONTINUED.match(data, at, end)) is not None:
+        at = line.end()
+    return at
+
+
+def _next_line(data: bytes, at: int, end: int) -> int:
+    return data.find(b"\n", at, end) + 1 or end
 
 
 def raw_text(value: bytes) -> str:
@@ -144,13 +167,15 @@ def _decode(data: bytes, label: str) -> str:
         return data.decode("latin-1")
 
 
+@_remembered
 def media_type(value: str, default: str) -> str:
     """The type/subtype of a Content-Type in lower case; the default when it is missing or malformed."""
     found = _MEDIA_TYPE.match(value)
     return found[1].lower() if found else default
 
 
-def parameters(value: str) -> dict[str, str]:
+@_remembered
+def parameters(value: str) -> Mapping[str, str]:
     """The parameters of a Content-Type or Content-Disposition by lower-case name, RFC 2231 pieces joined and decoded."""
     plain: dict[str, str] = {}
     pieces: dict[str, dict[int, tuple[bool, str]]] = {}
@@ -182,7 +207,7 @@ def _join_pieces(parts: dict[int, tuple[bool, str]]) -> str:
     return _decode(out, label)
 
 
-def file_name(disposition: dict[str, str], content_type: dict[str, str]) -> str:
+def file_name(disposition: Mapping[str, str], content_type: Mapping[str, str]) -> str:
     """The file name that a part declares; "" if none."""
     return decode_words(disposition.get("filename") or content_type.get("name") or "").strip()
 
@@ -196,6 +221,7 @@ def utc_time(value: str) -> int | None:
         return None
 
 
+@_remembered
 def utc_date(value: str) -> str:
     """A Date field as ISO 8601 in UTC to the second; "" when it cannot be read."""
     when = utc_time(value)

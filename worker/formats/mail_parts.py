@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from worker.formats.charset import decode
 from worker.formats.mail_headers import (
@@ -27,6 +27,7 @@ from worker.formats.mail_inline import YENC, decode_yenc, inline_files
 
 MAX_DEPTH = 64  # multiparts inside one another; a deeper one is a leaf, so nothing of it is lost
 _DELIMITER_REST = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
+_NONE: Mapping[str, str] = {}
 _SPACE = b"\r\n \t"
 _BASE64_LINE = re.compile(rb"^[A-Za-z0-9+/]{40,}={0,2}\r?$", re.MULTILINE)
 _PADDED_BLOCKS = re.compile(rb"(?:(?:[^=]{4})*+(?:[^=]{2}==|[^=]{3}=))*+(?:[^=]{4})*+(?:[^=]{2,3}=*)?")
@@ -59,10 +60,10 @@ class MailPart:
         self.children: list[MailPart] = []
         content_type = raw_text(fields.raw(b"content-type"))
         self.media_type = media_type(content_type, default)
-        declared = parameters(content_type) if ";" in content_type else {}
+        declared = parameters(content_type) if ";" in content_type else _NONE
         disposition = raw_text(fields.raw(b"content-disposition"))
         self.disposition = disposition.partition(";")[0].strip().lower()
-        given = parameters(disposition) if ";" in disposition else {}
+        given = parameters(disposition) if ";" in disposition else _NONE
         self.encoding = fields.raw(b"content-transfer-encoding").lower()
         self.file_name = file_name(given, declared) if given or declared else ""
         self.charset = declared.get("charset", "")
@@ -103,9 +104,10 @@ class MailPart:
 class Message:
     """A message taken apart."""
 
-    __slots__ = ("root", "truncated")
+    __slots__ = ("_child_parts", "root", "truncated")
 
     def __init__(self, data: bytes) -> None:
+        self._child_parts: list[MailPart] | None = None
         self.truncated = False  # a multipart that runs to the end has no closing boundary
         start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
         while data.startswith((b"\n", b"\r\n"), start):
@@ -124,7 +126,9 @@ class Message:
 
     def child_parts(self) -> list[MailPart]:
         """The parts that are items: every leaf but the text."""
-        return [part for part in self.leaves() if not part.is_body]
+        if self._child_parts is None:
+            self._child_parts = [part for part in self.leaves() if not part.is_body]
+        return self._child_parts
 
     def _part(self, data: bytes, start: int, end: int, default: str, depth: int, *, last: bool) -> MailPart:
         fields, body = parse_fields(data, start, end)
@@ -150,6 +154,11 @@ class Message:
             part.start = part.end  # only a closing boundary: a multipart without parts
         if last and not closed:
             self.truncated = True
+
+
+def part_ranges(part: MailPart) -> list[tuple[int, int]]:
+    """Where the parts of a multipart lie in its `data`, their headers included."""
+    return _ranges(part.data, part.start, part.end, part.boundary)[0] if part.boundary else []
 
 
 def _take_out_files(part: MailPart) -> None:

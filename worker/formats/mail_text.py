@@ -24,13 +24,21 @@ def body_texts(root: MailPart) -> Iterator[str]:
 
 def _best(alternative: MailPart) -> list[str]:
     plain: list[str] = []
-    rich: list[str] = []
+    rich: list[MailPart] = []  # read only when they are wanted: HTML takes longest of all
     for child in alternative.children:
         if child.children:
-            (plain if child.media_type == "text/plain" else rich).extend(body_texts(child))
+            if child.media_type == "text/plain":
+                plain.extend(body_texts(child))
+            else:
+                rich.append(child)
         elif child.is_body:
-            (rich if child.media_type == "text/html" else plain).append(_text_of(child))
-    return plain if any(piece.strip() for piece in plain) else rich
+            if child.media_type == "text/html":
+                rich.append(child)
+            else:
+                plain.append(_text_of(child))
+    if any(piece.strip() for piece in plain):
+        return plain
+    return [piece for part in rich for piece in body_texts(part)]
 
 
 def _text_of(part: MailPart) -> str:

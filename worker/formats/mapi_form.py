@@ -20,6 +20,7 @@ from worker.formats.rtf_compressed import decompress
 
 _MAX_DEPTH = 24  # messages inside one another; each is two storages deeper in an MSG
 _MAX_PEOPLE = 20_000  # recipients of one message
+_MAX_ATTACHMENTS = 20_000  # of one message that are counted as missing, whatever it announces
 _MAX_REFERENCES = 1_000
 _ROOM = 0.7  # of the parse limit for attachments: base64 makes four bytes of three, and the form has to be parsed
 _TO, _CC, _BCC = 1, 2, 3
@@ -27,15 +28,24 @@ _TO, _CC, _BCC = 1, 2, 3
 
 @dataclass(slots=True)
 class FormReader:
-    """Makes the form of one message; `error` says what of it could not be had. Attachments of one message, those of
-    messages inside it counted, share the room that the parse limit leaves."""
+    """Makes the form of one message; `error` says what of it could not be had, those of messages inside it counted.
+    Their attachments together share the room that the parse limit leaves."""
 
     limits: Limits
-    error: DocumentError | None = None
+    _lost: list[DocumentError] = field(default_factory=list)  # one for each attachment that is left out
     _left: int = field(init=False)
 
     def __post_init__(self) -> None:
         self._left = int(self.limits.parse_bytes * _ROOM)
+
+    @property
+    def error(self) -> DocumentError | None:
+        """Why attachments were left out, and how many."""
+        if not self._lost:
+            return None
+        count, first = len(self._lost), self._lost[0]
+        detail = first.detail if count == 1 else f"{count} attachments cannot be had; {first.detail}"
+        return DocumentError(first.code, detail, missing=count)
 
     def form(self, message: MapiMessage, *, attachments: bool = True, depth: int = 0) -> MailForm:
         """The fields of this message. Attachments that cannot be read or are too large are left out."""
@@ -60,20 +70,23 @@ class FormReader:
 
     def _attachments(self, message: MapiMessage, depth: int) -> Iterator[MailAttachment]:
         """In order; a failure of the list itself ends it."""
-        found = message.attachments()
+        found, count = message.attachments(), 0
         while True:
             try:
                 attachment = next(found, None)
             except DocumentError as e:
-                self._note(e)
+                self._lost.append(e)
+                self._missing(message.announced, count + 1)
                 return
             if attachment is None:
+                self._missing(message.announced, count)
                 return
+            count += 1
             try:
                 made = self.attachment(attachment, depth)
             except DocumentError as e:
                 name = attachment_name(attachment.properties)
-                self._note(DocumentError(e.code, f"attachment {name[:80]!r}: {e.detail}"))
+                self._lost.append(DocumentError(e.code, f"attachment {name[:80]!r}: {e.detail}"))
             else:
                 if made is not None:
                     yield made
@@ -107,9 +120,11 @@ class FormReader:
             )
         self._left -= size
 
-    def _note(self, error: DocumentError) -> None:
-        if self.error is None:
-            self.error = error
+    def _missing(self, announced: int | None, found: int) -> None:
+        """Attachments that the message announces beyond those that are in it."""
+        for position in range(found, min(announced or 0, _MAX_ATTACHMENTS)):
+            detail = f"attachment {position + 1} of {announced} is not in the message"
+            self._lost.append(DocumentError(ExceptionCode.CORRUPT, detail))
 
 
 def attachment_name(own: Properties) -> str:
@@ -159,12 +174,13 @@ def _sent(own: Properties, header: _Header) -> int | None:
 
 
 def _subject(own: Properties, header: _Header) -> str:
-    """The subject; two characters in front say how long its prefix is ([MS-PST] 2.5.3.1.1.1)."""
+    """The subject; two characters in front say how long its prefix is ([MS-PST] 2.5.3.1.1.1). A winmail.dat that lacks
+    it, for the message around it has one, may still have the topic: the subject without prefixes."""
     subject = own.text(mapi.SUBJECT)
     if subject is None:
         normalized = own.text(mapi.NORMALIZED_SUBJECT)
         if normalized is None:
-            return header.text(b"subject")
+            return header.text(b"subject") or own.text(mapi.TOPIC) or ""
         subject = (own.text(mapi.SUBJECT_PREFIX) or "") + normalized
     return subject[2:] if subject.startswith("\x01") else subject
 

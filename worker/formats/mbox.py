@@ -14,6 +14,7 @@ from typing import BinaryIO
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.declared import Declared
 from worker.formats.mail_from import LOOK_AHEAD, MAX_FROM_LINE, starts_message
 from worker.formats.streams import RangeStream
 
@@ -30,6 +31,14 @@ class MboxHandler(LeafHandler):
     container = True
     splits = True
     whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Mail stores in mbox format",
+            extensions=("mbox", "mbx"),
+            children="messages in their order, named by their offset; what lies between one From_ line and the next",
+            leaves_out=("`>From ` quoting is left as it is", "folder indexes that mail programs keep beside it"),
+        ),
+    )
 
     def parts(self, source: Source, target_bytes: int) -> list[Part]:
         """Even byte ranges, found without reading anything."""

@@ -9,6 +9,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from worker.formats.clean import Collector, values
+from worker.formats.declared import Declared
 from worker.formats.mail_headers import decode_text, utc_date
 from worker.formats.mail_parts import MailPart, Message
 from worker.formats.mail_text import body_texts
@@ -19,6 +20,16 @@ class MhtmlHandler(LeafHandler):
 
     name = "mhtml"
     media_types: tuple[str, ...] = ("multipart/related", "application/x-mimearchive")
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Web archives",
+            extensions=("mht", "mhtml"),
+            text="what the page and the frames in it say",
+            metadata=("title", "address", "created"),
+            children="pictures, styles and scripts in order, named by the end of their address",
+            leaves_out=("text that only scripts would write",),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Pictures, styles and scripts in order, named by the last part of where they were found. Raises `truncated` at

@@ -9,7 +9,9 @@ from core.mail_form import write_message
 from core.records import Limits
 from worker.formats.base import Child, Handler, LeafHandler, MemorySource, MessageHashes, Part, Source, Text
 from worker.formats.compound import CompoundFile
-from worker.formats.eml import EmlHandler
+from worker.formats.declared import Declared
+from worker.formats.eml import MAIL_KEYS, EmlHandler
+from worker.formats.last import Last
 from worker.formats.mapi_form import FormReader
 from worker.formats.msg_reader import read_message
 
@@ -22,6 +24,21 @@ class MsgHandler(LeafHandler):
 
     name = "msg"
     media_types: tuple[str, ...] = ("application/vnd.ms-outlook",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Outlook messages",
+            extensions=("msg", "oft"),
+            text="the plain body, else what its HTML or RTF body says; the fields of a contact",
+            metadata=MAIL_KEYS,
+            children="attachments in order: messages in messages as mail messages, embedded OLE objects as files",
+            announces="",
+            leaves_out=(
+                "attachments that are only linked to",
+                "properties that no field of a mail message stands for (flags, categories, voting)",
+                "more than 20,000 recipients or attachments",
+            ),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Attachments in order, messages among them as message/rfc822. Raises at the end what made one unreadable."""
@@ -48,10 +65,18 @@ class MsgHandler(LeafHandler):
 
 def _canonical(source: Source, limits: Limits) -> tuple[MemorySource, DocumentError | None]:
     """The canonical form, and what of the message it lacks."""
-    compound = CompoundFile(source.whole(limits.parse_bytes))
+    form, error = _FORMS(source.whole(limits.parse_bytes), limits)
+    return MemorySource(source.name, form), error
+
+
+def _form(data: bytes, limits: Limits) -> tuple[bytes, DocumentError | None]:
+    compound = CompoundFile(data)
     reader = FormReader(limits)
     form = reader.form(read_message(compound, compound.root, top=True))
-    return MemorySource(source.name, write_message(form)), reader.error or compound.error
+    return write_message(form), reader.error or compound.error
+
+
+_FORMS = Last(_form)
 
 
 HANDLERS: tuple[Handler, ...] = (MsgHandler(),)

@@ -18,6 +18,7 @@ _STREAM = re.compile(r"__substg1\.0_([0-9A-F]{4})([0-9A-F]{4})", re.IGNORECASE)
 _NUMBERED = re.compile(r"__(recip|attach)_version1\.0_#([0-9A-F]{1,8})", re.IGNORECASE)
 _ENTRY = struct.Struct("<HHI8s")  # type, id, flags, value (2.4.2)
 _TOP, _EMBEDDED, _OTHER = 32, 24, 8  # bytes before the entries (2.4.1)
+_ATTACHMENTS = 20  # where the count of attachments is in the properties of a message (2.4.1.1, 2.4.1.2)
 _MAX_OBJECTS = 20_000  # recipients or attachments of a message
 _DATA = {f"__substg1.0_{mapi.ATTACH_DATA:04x}{kind:04x}" for kind in (mapi.BINARY, mapi.OBJECT)}
 
@@ -34,7 +35,13 @@ def read_message(compound: CompoundFile, storage: Entry, *, top: bool) -> MapiMe
     own.codec = string_codec([own])
     for person in people:
         person.codec = own.codec
-    return MapiMessage(own, people, lambda: _attachments(compound, attachments, own.codec))
+    announced = int.from_bytes(_fixed(compound, storage)[_ATTACHMENTS : _ATTACHMENTS + 4], "little")
+    return MapiMessage(own, people, lambda: _attachments(compound, attachments, own.codec), announced)
+
+
+def _fixed(compound: CompoundFile, storage: Entry) -> bytes:
+    """The stream of properties of a fixed length (2.4)."""
+    return compound.read(storage.stream(_FIXED))
 
 
 def _objects(storage: Entry) -> tuple[list[Entry], list[Entry]]:

@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from core.errors import DocumentError, ExceptionCode
+from core.errors import DocumentError
 from core.records import Kind, Limits
-from worker.formats import clean, ole_objects
+from worker.formats import clean, odf_crypto, ole_objects
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.declared import Declared
 from worker.formats.odf_text import read_text
 from worker.formats.ooxml_package import Package, part_reader
 from worker.formats.ooxml_xml import elements, local
@@ -20,7 +21,9 @@ from worker.formats.zip_directory import find_directory, iter_entries
 from worker.formats.zip_salvage import salvage
 
 _PREFIX = "application/vnd.oasis.opendocument."
-_KINDS = ("text", "spreadsheet", "presentation", "graphics", "chart", "formula", "text-master", "text-web")
+_TEXTS = tuple(_PREFIX + kind for kind in ("text", "text-template", "text-master", "text-web", "formula"))
+_SHEETS = tuple(_PREFIX + kind for kind in ("spreadsheet", "spreadsheet-template", "chart"))
+_SLIDES = tuple(_PREFIX + kind for kind in ("presentation", "presentation-template", "graphics", "graphics-template"))
 # Pictures and media of the document or of an object in it, and objects that are one file. Thumbnails and
 # ObjectReplacements are renderings of what is there already.
 _CARRIED = re.compile(rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$", re.IGNORECASE)
@@ -36,6 +39,12 @@ _KEYS = {
     "date": "modified",
     "generator": "application",
 }
+_DECLARED_KEYS = tuple(_KEYS.values())
+_DECLARED_CHILDREN = "pictures, media and embedded objects (a packaged file under its own name) in the archive's order"
+_DECLARED_LEFT = (
+    "documents that need a password which is not in the bank (`--passwords`), or that LibreOffice 24.2 and later encrypted",
+    "thumbnails, renderings, macros",
+)
 
 
 class _OdfPackage(Package):
@@ -58,27 +67,55 @@ class OdfHandler(LeafHandler):
     """odt, ods, odp, odg and their templates."""
 
     name = "odf"
-    media_types: tuple[str, ...] = (
-        *(_PREFIX + kind for kind in _KINDS),
-        *(f"{_PREFIX}{kind}-template" for kind in _KINDS[:4]),
-    )
+    media_types: tuple[str, ...] = (*_TEXTS, *_SHEETS, *_SLIDES)
     whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="OpenDocument texts",
+            media_types=_TEXTS,
+            extensions=("odt", "ott", "odm", "oth", "odf"),
+            text="with notes, comments, deleted passages, headers and footers, and the text of objects in it",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=_DECLARED_LEFT,
+        ),
+        Declared(
+            title="OpenDocument spreadsheets",
+            media_types=_SHEETS,
+            extensions=("ods", "ots", "odc"),
+            text="cells by rows as shown, hidden sheets and comments too",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=("formulas (their results are there)", *_DECLARED_LEFT),
+        ),
+        Declared(
+            title="OpenDocument presentations and drawings",
+            media_types=_SLIDES,
+            extensions=("odp", "otp", "odg", "otg"),
+            text="slides in order with their notes, comments, headers and footers",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=_DECLARED_LEFT,
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Pictures, media and objects in the archive's order, under their own names; an OLE package as the file in it.
-        None of a document that needs a password; of a damaged archive those that can be had: `text` says what is wrong."""
+        None of a document that needs a password; of a damaged archive those that can be had, then its error."""
         with source.open() as file:
-            try:
-                if _OdfPackage(file, source.size, limits).encrypted():
+            if _OdfPackage(file, source.size, limits).encrypted():
+                try:
+                    plain, _ = odf_crypto.opened(source, limits)
+                except DocumentError:
                     return
-                for position, child in enumerate(_carried(file, source.size, limits)):
-                    child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
-                    child.name = child.name.rsplit(b"/", 1)[-1]
-                    if child.data and (found := ole_objects.unwrapped(child.data)):
-                        child.name, child.data = found[0] or child.name, found[1]
-                    yield child
-            except DocumentError:
+                yield from self.children(plain, limits)
                 return
+            for position, child in enumerate(_carried(file, source.size, limits)):
+                child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
+                child.name = child.name.rsplit(b"/", 1)[-1]
+                if child.data and (found := ole_objects.unwrapped(child.data)):
+                    child.name, child.data = found[0] or child.name, found[1]
+                yield child
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text with notes, comments, hidden sheets and deleted passages, then headers, footers and the text of
@@ -88,7 +125,10 @@ class OdfHandler(LeafHandler):
         with source.open() as file:
             package = _OdfPackage(file, source.size, limits)
             if package.encrypted():
-                raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
+                plain, opened = odf_crypto.opened(source, limits)
+                out = self.text(plain, limits)
+                out.metadata = {**out.metadata, **opened}
+                return out
             slides = _read(package, collector, source.head)
             metadata = _metadata(package)
         out = collector.result()
@@ -141,7 +181,7 @@ def _carried(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
         directory = find_directory(file, size)
     except DocumentError:
         yield from (child for child in salvage(file, size, limits) if _CARRIED.search(child.name))
-        return
+        raise
     for entry in iter_entries(file, directory):
         if _CARRIED.search(entry.name) and not entry.directory:
             try:

@@ -9,6 +9,7 @@ from core.records import Kind, Limits, TextState
 from worker.formats import ole_objects, ooxml, property_set
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from worker.formats.compound import CompoundFile
+from worker.formats.declared import Declared
 
 
 class StorageHandler(LeafHandler):
@@ -22,16 +23,30 @@ class StorageHandler(LeafHandler):
         "application/x-msi",
     )
     whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Visio drawings of Visio 2003 and older, Publisher documents, installers, other compound files",
+            extensions=("vsd", "vst", "pub", "msi", "db"),
+            metadata=property_set.KEYS,
+            children="the file in an OLE package",
+            leaves_out=(
+                "text: the state is `unsupported`",
+                "encrypted Office documents without a fitting password (`--passwords`)",
+            ),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """The file in an OLE package; nothing of everything else."""
-        if source.size <= limits.parse_bytes and (found := ole_objects.unwrapped(source.whole(limits.parse_bytes))):
+        """The file in an OLE package; what an encrypted Office document carries; nothing of everything else."""
+        if ooxml.encrypted(source):
+            yield from ooxml.HANDLERS[0].children(source, limits)
+        elif source.size <= limits.parse_bytes and (found := ole_objects.unwrapped(source.whole(limits.parse_bytes))):
             yield Child(name=found[0] or b"object-0", kind=Kind.EMBEDDED_OBJECT, ordinal=0, data=found[1])
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """No text, the properties as metadata; DocumentError `encrypted` for an encrypted Office document."""
-        if error := ooxml.encrypted(source):
-            raise error
+        """No text, the properties as metadata; of an encrypted Office document what `ooxml` finds in it."""
+        if ooxml.encrypted(source):
+            return ooxml.HANDLERS[0].text(source, limits)
         out = Text(state=TextState.UNSUPPORTED)
         if source.size <= limits.parse_bytes:
             try:

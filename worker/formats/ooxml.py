@@ -1,4 +1,5 @@
-"""Office Open XML (ECMA-376): Word documents, workbooks and presentations; their embeddings and media as children."""
+"""Office Open XML (ECMA-376, [MS-VSDX]): Word documents, workbooks, presentations and Visio drawings; their embeddings
+and media as children."""
 
 from __future__ import annotations
 
@@ -8,8 +9,9 @@ from typing import BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
-from worker.formats import clean, ole_objects
+from worker.formats import clean, office_unlock, ole_objects
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.declared import Declared
 from worker.formats.ooxml_package import Package, part_reader
 from worker.formats.ooxml_text import Reader
 from worker.formats.ooxml_xml import elements, local
@@ -21,7 +23,11 @@ from worker.formats.zip_salvage import salvage
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_CARRIED = re.compile(rb"(?:^|/)(?:embeddings|media)/[^/]+$", re.IGNORECASE)
+_CARRIED = re.compile(
+    rb"(?:(?:^|/)(?:embeddings|media)/[^/]+"
+    rb"|^word/[^/]+\.(?:html?|xhtml|mht|mhtml|rtf|txt|docx))$",  # w:altChunk: text that Word takes in when it opens it
+    re.IGNORECASE,
+)
 _KEYS = {
     "title": "title",
     "creator": "author",
@@ -34,63 +40,115 @@ _KEYS = {
     "Application": "application",
     "Company": "company",
 }
+_WORD = (
+    _OFFICE + "wordprocessingml.document",
+    _OFFICE + "wordprocessingml.template",
+    "application/vnd.ms-word.document.macroenabled.12",
+    "application/vnd.ms-word.template.macroenabled.12",
+)
+_EXCEL = (
+    _OFFICE + "spreadsheetml.sheet",
+    _OFFICE + "spreadsheetml.template",
+    "application/vnd.ms-excel.sheet.macroenabled.12",
+    "application/vnd.ms-excel.template.macroenabled.12",
+)
+_POWERPOINT = (
+    _OFFICE + "presentationml.presentation",
+    _OFFICE + "presentationml.template",
+    _OFFICE + "presentationml.slideshow",
+    "application/vnd.ms-powerpoint.presentation.macroenabled.12",
+    "application/vnd.ms-powerpoint.template.macroenabled.12",
+    "application/vnd.ms-powerpoint.slideshow.macroenabled.12",
+)
+_VISIO = tuple(
+    f"application/vnd.ms-visio.{kind}{macros}.main+xml"
+    for kind in ("drawing", "template", "stencil")
+    for macros in ("", ".macroenabled")
+)
+_DECLARED_KEYS = tuple(_KEYS.values())
+_DECLARED_CHILDREN = "embedded objects (a packaged file under its own name) and media in the archive's order"
+_DECLARED_LEFT = (
+    "documents that need a password which is not in the bank (`--passwords`)",
+    "thumbnails, macros, fonts, custom XML",
+)
 
 
-def encrypted(source: Source) -> DocumentError | None:
-    """The error for a compound file that holds an encrypted package ([MS-OFFCRYPTO] 2.3.4), else None. The name
-    stands in a directory sector of the compound file, so a plain search finds it."""
+def encrypted(source: Source) -> bool:
+    """Whether a compound file holds an encrypted package ([MS-OFFCRYPTO] 2.3.4). The name stands in a directory sector
+    of the compound file, so a plain search finds it."""
     with source.open() as file:
         last = b""
         while data := file.read(1 << 20):
             if _ENCRYPTED in last + data:
-                return DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
+                return True
             last = data[-len(_ENCRYPTED) :]
-    return None
+    return False
 
 
 class OoxmlHandler(LeafHandler):
-    """docx, xlsx and pptx with their macro and template variants."""
+    """docx, xlsx, pptx and vsdx with their macro and template variants."""
 
     name = "ooxml"
-    media_types: tuple[str, ...] = (
-        _OFFICE + "wordprocessingml.document",
-        _OFFICE + "wordprocessingml.template",
-        _OFFICE + "spreadsheetml.sheet",
-        _OFFICE + "spreadsheetml.template",
-        _OFFICE + "presentationml.presentation",
-        _OFFICE + "presentationml.template",
-        _OFFICE + "presentationml.slideshow",
-        "application/vnd.ms-word.document.macroenabled.12",
-        "application/vnd.ms-word.template.macroenabled.12",
-        "application/vnd.ms-excel.sheet.macroenabled.12",
-        "application/vnd.ms-excel.template.macroenabled.12",
-        "application/vnd.ms-powerpoint.presentation.macroenabled.12",
-        "application/vnd.ms-powerpoint.template.macroenabled.12",
-        "application/vnd.ms-powerpoint.slideshow.macroenabled.12",
-    )
+    media_types: tuple[str, ...] = (*_WORD, *_EXCEL, *_POWERPOINT, *_VISIO)
     whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Word documents",
+            media_types=_WORD,
+            extensions=("docx", "docm", "dotx", "dotm"),
+            text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN + ", and documents in other formats that Word takes in when it opens it",
+            leaves_out=_DECLARED_LEFT,
+        ),
+        Declared(
+            title="Excel workbooks",
+            media_types=_EXCEL,
+            extensions=("xlsx", "xlsm", "xltx", "xltm"),
+            text="cells by rows as shown, sheet by sheet, hidden ones too; comments, text boxes, headers, footers, charts",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=("formulas (their results are there)", "workbooks in binary parts (xlsb)", *_DECLARED_LEFT),
+        ),
+        Declared(
+            title="PowerPoint presentations",
+            media_types=_POWERPOINT,
+            extensions=("pptx", "pptm", "potx", "potm", "ppsx", "ppsm"),
+            text="slides in order, hidden ones too, with notes, comments, charts and diagrams",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=("what only masters and layouts say", *_DECLARED_LEFT),
+        ),
+        Declared(
+            title="Visio drawings of Visio 2013 and newer",
+            media_types=_VISIO,
+            extensions=("vsdx", "vsdm", "vstx", "vstm", "vssx", "vssm"),
+            text="the text of the shapes page by page, then comments",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=("what only masters say, and data behind shapes", *_DECLARED_LEFT),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Embedded files and media in the archive's order; an OLE package as the file in it. Of a damaged archive,
-        those that can be had: `text` says what is wrong with it."""
-        if source.head.startswith(_OLE):
+        those that can be had, then its error."""
+        try:
+            source, _ = _plain(source, limits)
+        except DocumentError:
             return
         with source.open() as file:
-            try:
-                for position, child in enumerate(_carried(file, source.size, limits)):
-                    child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
-                    child.name = child.name.rsplit(b"/", 1)[-1]
-                    if child.data and (found := ole_objects.unwrapped(child.data)):
-                        child.name, child.data = found[0] or child.name, found[1]
-                    yield child
-            except DocumentError:
-                return
+            for position, child in enumerate(_carried(file, source.size, limits)):
+                child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
+                child.name = child.name.rsplit(b"/", 1)[-1]
+                if child.data and (found := ole_objects.unwrapped(child.data)):
+                    child.name, child.data = found[0] or child.name, found[1]
+                yield child
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text of all parts; slides as pages; the core and extended properties as metadata. With a damaged package,
         what can be had and `error`; DocumentError when that is nothing."""
-        if source.head.startswith(_OLE):
-            raise encrypted(source) or DocumentError(ExceptionCode.CORRUPT, "a compound file, no Office Open XML")
+        source, opened = _plain(source, limits)
         collector = clean.Collector(limits.text_characters)
         with source.open() as file:
             package = Package(file, source.size, limits)
@@ -104,8 +162,17 @@ class OoxmlHandler(LeafHandler):
         out.error = package.error or reader.error
         if out.error is not None and not out.text:
             raise out.error
-        out.pages, out.metadata = reader.slides, metadata
+        out.pages, out.metadata = reader.slides, metadata | opened
         return out
+
+
+def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object]]:
+    """The package, decrypted if it is encrypted; then also what its metadata says of that."""
+    if not source.head.startswith(_OLE):
+        return source, {}
+    if not encrypted(source):
+        raise DocumentError(ExceptionCode.CORRUPT, "a compound file, no Office Open XML")
+    return office_unlock.package(source, limits)
 
 
 def _carried(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
@@ -114,7 +181,7 @@ def _carried(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
         directory = find_directory(file, size)
     except DocumentError:
         yield from (child for child in salvage(file, size, limits) if _CARRIED.search(child.name))
-        return
+        raise
     for entry in iter_entries(file, directory):
         if _CARRIED.search(entry.name) and not entry.directory:
             try:
@@ -137,10 +204,10 @@ def _member(file: BinaryIO, size: int, entry: Entry, limits: Limits) -> Child:
 
 
 def _family(package: Package) -> str | None:
-    """word, xl or ppt, by where the parts with text lie; None when there are none."""
+    """word, xl, ppt or visio, by where the parts with text lie; None when there are none."""
     for name in package.having("main", "slide", "worksheet"):
         folder = name.split("/", 1)[0]
-        if folder in ("word", "xl", "ppt"):
+        if folder in ("word", "xl", "ppt", "visio"):
             return folder
     mains = package.having("main")
     for family, role in (("ppt", "slide"), ("xl", "worksheet")):

@@ -12,7 +12,11 @@ from worker.formats.ooxml_xml import Element, elements, local
 # Built-in number formats that show dates or times (ECMA-376 part 1, 18.8.30, East Asian ones included).
 _DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
 _PERCENT = frozenset((9, 10))
+_ROW_CHARACTERS = 1_000_000
 _LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.')  # parts of a format code that are not placeholders
+# Codes of headers and footers: font, size, colour, what is filled in. Three begin the left, middle and right part.
+_CODES = re.compile(r'&(?:"[^"]*"|\d+|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|[A-Za-z&])')
+_SHOWN = {"&&": "&", "&L": " ", "&C": " ", "&R": " "}
 _DATE_LETTERS = re.compile(r"[ymdhs]", re.IGNORECASE)
 
 
@@ -78,13 +82,35 @@ def _string(element: Element) -> str:
 
 
 def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[str]:
-    """The sheet's name, then its rows, cells apart by tabs; empty cells and rows are left out."""
+    """The sheet's name, then its rows, cells apart by tabs, then what it prints above and below; empty cells and rows
+    are left out."""
     if title:
         yield title
-    for row in elements(package.pieces(name), "row"):
-        cells = [text for cell in row if (text := _cell(cell, book))]
-        if cells:
-            yield "\t".join(cells)
+    for element in elements(package.pieces(name), "row", "headerFooter"):
+        if element.tag[-1:] == "r":
+            yield from filter(None, (_printed(child.text or "") for child in element))
+            continue
+        yield from _row(element, book)
+
+
+def _row(element: Element, book: Workbook) -> Iterator[str]:
+    """The cells of a row; one in which a long string stands again and again comes in several lines."""
+    cells: list[str] = []
+    characters = 0
+    for cell in element:
+        if text := _cell(cell, book):
+            cells.append(text)
+            characters += len(text)
+            if characters > _ROW_CHARACTERS:
+                yield "\t".join(cells)
+                cells, characters = [], 0
+    if cells:
+        yield "\t".join(cells)
+
+
+def _printed(code: str) -> str:
+    """A header or footer without its codes (ECMA-376 part 1, 18.3.1.39)."""
+    return " ".join(_CODES.sub(lambda found: _SHOWN.get(found[0], ""), code).split())
 
 
 def _cell(cell: Element, book: Workbook) -> str:

@@ -51,8 +51,9 @@ class Reader:
         self.slides: int | None = None
 
     def read(self, family: str) -> None:
-        """All parts, in order; `family` is word, xl or ppt."""
-        {"word": self._document, "xl": self._workbook, "ppt": self._presentation}[family]()
+        """All parts, in order; `family` is word, xl, ppt or visio."""
+        families = {"word": self._document, "xl": self._workbook, "ppt": self._presentation, "visio": self._drawing}
+        families[family]()
 
     def _take(self, name: str, lines: Iterator[str]) -> None:
         """Lines of a part, once, up to the limit of characters."""
@@ -85,6 +86,15 @@ class Reader:
         for name in package.having("threadedcomments"):
             self._take(name, _plain(package, name, "text"))
         self._paragraphs(*_DRAWN)
+
+    def _drawing(self) -> None:
+        """Visio ([MS-VSDX] 2.2.3): the text of each page's shapes, then comments."""
+        pages = self._package.having("page")
+        self.slides = len(pages) or None
+        for name in pages:
+            self._take(name, _plain(self._package, name, "Text"))
+        for name in self._package.having("comments"):
+            self._take(name, _plain(self._package, name, "CommentEntry"))
 
     def _presentation(self) -> None:
         package = self._package

@@ -16,19 +16,20 @@ _TREE_BYTES = 2_000_000
 Element = etree._Element
 
 
-def elements(pieces: Iterator[bytes], tag: str) -> Iterator[Element]:
-    """Every element with this local name. Text boxes come apart from the paragraph that anchors them; the fallback
+def elements(pieces: Iterator[bytes], *tags: str) -> Iterator[Element]:
+    """Every element with one of these local names, in order. Text boxes come apart from the paragraph that anchors them; the fallback
     copies of mc:AlternateContent are left out. What was readable comes first, then DocumentError `corrupt` (or what
     `pieces` raises)."""
+    names = tuple("{*}" + tag for tag in tags)
     data, failed, more = _first(pieces)
     if more:
-        yield from _streamed(data, pieces, tag)
+        yield from _streamed(data, pieces, names)
         return
     root, broken = _tree(data)
     if root is not None:
         if b"txbxContent" in data or b"Fallback" in data:
             _take_apart(root)
-        yield from root.iter("{*}" + tag)
+        yield from root.iter(*names)
     if failed or broken:
         raise failed or DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {broken}")
 
@@ -75,9 +76,9 @@ def _take_apart(root: Element) -> None:
         root.append(box)  # moves it
 
 
-def _streamed(first: bytes, pieces: Iterator[bytes], tag: str) -> Iterator[Element]:
+def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> Iterator[Element]:
     parser = etree.XMLPullParser(
-        events=("end",), tag="{*}" + tag, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
+        events=("end",), tag=names, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
     )
     failed: DocumentError | None = None
     data: bytes | None = first

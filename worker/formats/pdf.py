@@ -9,8 +9,9 @@ import pypdfium2 as pdfium
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
-from worker.formats import clean, pdf_document
+from worker.formats import clean, pdf_document, pdf_xfa
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.declared import Declared
 
 _KEYS = {
     "Title": "title",
@@ -39,12 +40,27 @@ class PdfHandler(LeafHandler):
 
     name = "pdf"
     media_types: tuple[str, ...] = ("application/pdf",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="PDF documents",
+            extensions=("pdf",),
+            text="all pages, comments, and the values of form fields, XFA's too",
+            metadata=("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
+            children="embedded files and those of a portfolio in the order of the name tree, then files that are attached "
+            "to a place on a page",
+            leaves_out=(
+                "the contents of documents that need a password which is not in the bank (`--passwords`)",
+                "text in pictures: a document without any other has the state `no text layer`",
+                "pictures, sounds and films on pages; scripts; what XFA forms say beside the values",
+            ),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Embedded files. A PDF that needs a password or cannot be read has none: `text` says why."""
         data = source.whole(limits.parse_bytes)
         try:
-            with pdf_document.opened(data) as document:
+            with pdf_document.opened(data, source.passwords, limits) as (document, _):
                 for position, attachment in enumerate(pdf_document.attachments(document, data)):
                     yield _child(position, attachment)
         except DocumentError:
@@ -53,16 +69,19 @@ class PdfHandler(LeafHandler):
     def text(self, source: Source, limits: Limits) -> Text:
         """Text of all pages, page count, and the document information as metadata."""
         data = source.whole(limits.parse_bytes)
-        with pdf_document.opened(data) as document:
+        with pdf_document.opened(data, source.passwords, limits) as (document, opened):
             collector = clean.Collector(limits.text_characters)
             pdf_document.with_forms(document)
             unreadable = _collect(document, collector)
+            for value in pdf_xfa.values(document):
+                if not (collector.add(value) and collector.add("\n")):
+                    break
             out = collector.result()
             out.pages = len(document)
             info = document.get_metadata_dict(skip_empty=True)
         pairs = ((key, info.get(name)) for name, key in _KEYS.items())
-        out.metadata = dict(
-            clean.values((k, iso_date(v) if v and k in ("created", "modified") else v) for k, v in pairs)
+        out.metadata = (
+            dict(clean.values((k, iso_date(v) if v and k in ("created", "modified") else v) for k, v in pairs)) | opened
         )
         if not out.text.strip():
             out.text, out.state = "", TextState.NO_TEXT_LAYER

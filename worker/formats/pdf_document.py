@@ -6,6 +6,7 @@ PDFium is not thread-safe; a slot is one thread of its own process, which may be
 from __future__ import annotations
 
 import ctypes
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -14,7 +15,10 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from core.errors import DocumentError, ExceptionCode
+from core.records import Limits
+from worker.formats.passwords import Passwords, Purse
 
+_COST_OF_A_TRY, _COST_OF_A_BYTE = 1_500.0, 0.002  # microseconds: PDFium reads the document's outline with each
 _TAIL = 4096  # Acrobat wants %%EOF in the last 1,024 bytes (PDF 32000-1, annex H.3, note 18)
 _CODES = {
     raw.FPDF_ERR_PASSWORD: (ExceptionCode.ENCRYPTED, "a password is needed to open it"),
@@ -31,20 +35,41 @@ def looks_cut(data: bytes) -> bool:
 
 
 @contextmanager
-def opened(data: bytes) -> Iterator[pdfium.PdfDocument]:
-    """The document, closed again whatever happens. DocumentError `encrypted` (no password is tried but the empty
-    one), `truncated` or `corrupt`."""
+def opened(data: bytes, passwords: Passwords, limits: Limits) -> Iterator[tuple[pdfium.PdfDocument, dict[str, Any]]]:
+    """The document, closed again whatever happens, and what its metadata says of its password. DocumentError
+    `encrypted` when neither the empty password nor one of the bank fits, `truncated` or `corrupt`."""
+    about: dict[str, Any] = {}
     try:
         document = pdfium.PdfDocument(data)
     except pdfium.PdfiumError as error:
         code, detail = _CODES.get(error.err_code, (ExceptionCode.CORRUPT, "no PDF document can be found in it"))
         if code is ExceptionCode.CORRUPT and looks_cut(data):
             code, detail = ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker"
-        raise DocumentError(code, detail) from error
+        if error.err_code != raw.FPDF_ERR_PASSWORD:
+            raise DocumentError(code, detail) from error
+        document, about = _unlocked(data, passwords, limits)
     try:
-        yield document
+        yield document, about
     finally:
         document.close()
+
+
+def _unlocked(data: bytes, passwords: Passwords, limits: Limits) -> tuple[pdfium.PdfDocument, dict[str, Any]]:
+    """The document under the first password that fits as the user's or the owner's."""
+
+    def attempt(password: str) -> pdfium.PdfDocument | None:
+        try:
+            return pdfium.PdfDocument(data, password=password)
+        except pdfium.PdfiumError as error:
+            if error.err_code != raw.FPDF_ERR_PASSWORD:
+                raise DocumentError(
+                    ExceptionCode.CORRUPT, f"it opens with a password and is damaged: {error}"
+                ) from error
+            return None
+
+    cost = _COST_OF_A_TRY + len(data) * _COST_OF_A_BYTE
+    found = passwords.open(hashlib.sha256(data).digest(), attempt, cost=cost, purse=Purse(limits), known=())
+    return found.value, found.metadata
 
 
 @contextmanager

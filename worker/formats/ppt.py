@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
-from worker.formats import clean, office_art, ole_objects, property_set
+from worker.formats import clean, office_art, ole_objects, ppt_crypto, property_set
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from worker.formats.compound import CompoundFile
+from worker.formats.declared import Declared
+from worker.formats.office_legacy import opened_ppt
 from worker.formats.ppt_records import Record, Records, objects
 from worker.formats.ppt_text import Presentation, salvaged
 
@@ -21,23 +23,41 @@ class PptHandler(LeafHandler):
 
     name = "ppt"
     media_types: tuple[str, ...] = ("application/vnd.ms-powerpoint",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="PowerPoint presentations, 97 to 2003",
+            extensions=("ppt", "pot", "pps"),
+            text="slides in order with their comments, headers and footers, then notes; of a damaged one every text in it",
+            metadata=property_set.KEYS,
+            children="embedded objects (a packaged file under its own name), then pictures",
+            leaves_out=(
+                "presentations that need a password which is not in the bank (`--passwords`); pictures and properties of such",
+                "PowerPoint 95 and older",
+                "what only masters say; sounds; macros",
+                "pictures as metafiles and bitmaps",
+            ),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Embedded objects, then pictures. A presentation that cannot be opened has none: `text` says why."""
         try:
-            compound = CompoundFile(source.whole(limits.parse_bytes))
+            compound, opened = opened_ppt(source, limits)
             records, presentation = _opened(compound)
         except DocumentError:
             return
         position = 0
         for position, record in enumerate(presentation.objects(), start=1):
             yield _object(records, record, position - 1, limits)
-        yield from office_art.children(iter((compound.read(compound.root.stream("Pictures")),)), position)
+        pictures = compound.root.stream("Pictures")
+        if opened and pictures is not None and pictures.size:
+            raise ppt_crypto.PICTURES
+        yield from office_art.children(iter((compound.read(pictures),)), position)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Slides as pages, in order, then their notes. Where the objects of the file cannot be found, every text in
         the stream, and `error`."""
-        compound = CompoundFile(source.whole(limits.parse_bytes))
+        compound, opened = opened_ppt(source, limits)
         collector = clean.Collector(limits.text_characters)
         pages, error = None, None
         try:
@@ -51,7 +71,7 @@ class PptHandler(LeafHandler):
             if failed.code is ExceptionCode.CORRUPT:
                 all(collector.add(text + "\n") for text in salvaged(_records(compound)))
         out = collector.result()
-        out.pages, out.metadata = pages, property_set.metadata(compound)
+        out.pages, out.metadata = pages, property_set.metadata(compound) | opened
         out.error = error or compound.error
         if out.error is not None and not out.text:
             raise out.error

@@ -87,7 +87,7 @@ def objects(records: Records, current_user: bytes) -> tuple[dict[int, int], int]
         document = document or records.word(edit, 16)
         directory = records.at(records.word(edit, 12))
         if directory is not None and directory.kind == PERSIST_DIRECTORY:
-            for number, offset in _entries(records.data(directory)):
+            for number, offset in entries(records.data(directory)):
                 places.setdefault(number, offset)
         at = records.word(edit, 8)
         if not at:
@@ -97,7 +97,7 @@ def objects(records: Records, current_user: bytes) -> tuple[dict[int, int], int]
     return places, document
 
 
-def _entries(data: bytes) -> Iterator[tuple[int, int]]:
+def entries(data: bytes) -> Iterator[tuple[int, int]]:
     """Runs of offsets, each under the number of its first (2.3.5)."""
     at = 0
     while at + 4 <= len(data):

@@ -12,7 +12,7 @@ from worker.formats.compound import CompoundFile
 
 SUMMARY = "\x05SummaryInformation"
 DOCUMENT_SUMMARY = "\x05DocumentSummaryInformation"
-_KEYS = {  # 3.1.2 and 3.1.3 of [MS-OLEPS] 1.2.1: the numbers of the properties of both streams
+_NUMBERS = {  # 3.1.2 and 3.1.3 of [MS-OLEPS] 1.2.1: the numbers of the properties of both streams
     SUMMARY: {
         2: "title",
         3: "doc_subject",
@@ -27,6 +27,7 @@ _KEYS = {  # 3.1.2 and 3.1.3 of [MS-OLEPS] 1.2.1: the numbers of the properties 
     },
     DOCUMENT_SUMMARY: {15: "company"},
 }
+KEYS = tuple(key for keys in _NUMBERS.values() for key in keys.values())  # that `metadata` may give
 _CODE_PAGE = 1
 _MAX_PROPERTIES = 2000
 _STREAM_BYTES = 1_000_000
@@ -98,13 +99,14 @@ def _moment(ticks: int) -> str:
 def metadata(compound: CompoundFile) -> dict[str, object]:
     """Title, author, dates … of a compound file, under the same keys as the newer formats' core properties."""
     pairs: list[tuple[str, str | None]] = []
-    for name, keys in _KEYS.items():
+    for name, keys in _NUMBERS.items():
         entry = compound.root.stream(name)
         if entry is None or entry.size > _STREAM_BYTES:
             continue
         found = properties(compound.read(entry))
         pairs += [(key, found.get(number)) for number, key in keys.items()]
     out: dict[str, object] = dict(clean.values(pairs))
-    if "page_count" in out and out["page_count"] in ("", "0"):
-        del out["page_count"]
+    pages = str(out.pop("page_count", ""))
+    if pages.isdecimal() and int(pages):
+        out["page_count"] = int(pages)
     return out

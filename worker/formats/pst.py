@@ -15,6 +15,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.mail_form import store_name, write_message
 from core.records import Kind, Limits, TextState
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.declared import Declared
 from worker.formats.mapi import MapiMessage
 from worker.formats.mapi_form import FormReader
 from worker.formats.pst_file import PERMUTED, UNICODE, PstFile, read_header
@@ -49,6 +50,21 @@ class PstHandler(LeafHandler):
     container = True
     splits = True
     whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Outlook mail stores",
+            extensions=("pst", "ost"),
+            metadata=("password",),
+            children="messages folder by folder, named by folders and subject; then those in no folder, in a folder "
+            "`recovered`",
+            announces="the folders' tables and the index of the store",
+            leaves_out=(
+                "search folders and what Outlook hides in folders (views, forms, rules)",
+                "recovered messages of stores in the ANSI format and of OST files with pages of 4,096 bytes, where the "
+                "library that reads these finds none",
+            ),
+        ),
+    )
 
     def announced(self, source: Source) -> int | None:
         """The messages of all folders' tables and those in none; None when some may be missing because the store's
@@ -65,7 +81,7 @@ class PstHandler(LeafHandler):
         if pieces < 2:
             return []
         cuts = [count * i // pieces for i in range(pieces + 1)]
-        return [Part(start=a, stop=b) for a, b in itertools.pairwise(cuts)]
+        return [Part(start=a, stop=b, announced=b - a) for a, b in itertools.pairwise(cuts)]
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Messages in order: folders depth first, then those that are in none, in a folder "recovered". Raises at the

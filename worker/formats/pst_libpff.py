@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pypff
@@ -123,12 +123,20 @@ def _attachments(item: Any, codec: str) -> Iterator[MapiAttachment]:
             method = own.number(mapi.ATTACH_METHOD)
             size = attachment.size if method in (mapi.BY_VALUE, mapi.OLE) else 0
         except _FAILURES as e:
-            raise _error("an attachment cannot be read", e) from e
+            yield MapiAttachment(Properties(), data=_unreadable(e))
+            continue
         own.codec = codec
         if method == mapi.EMBEDDED_MESSAGE:
             yield MapiAttachment(own, data=_embedded)
         elif method in (mapi.BY_VALUE, mapi.OLE):
             yield MapiAttachment(own, size=size, data=lambda a=attachment, n=size: _data(a, n))  # type: ignore[misc]
+
+
+def _unreadable(error: Exception) -> Callable[[], tuple[bytes, bytes]]:
+    def read() -> tuple[bytes, bytes]:
+        raise _error("an attachment cannot be read", error) from error
+
+    return read
 
 
 def _embedded() -> tuple[bytes, bytes]:

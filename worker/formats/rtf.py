@@ -8,6 +8,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from worker.formats import clean, ole_native, ole_objects
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.declared import Declared
 from worker.formats.rtf_reader import Carried, RtfReader, payload
 
 
@@ -24,6 +25,30 @@ class RtfHandler(LeafHandler):
 
     name = "rtf"
     media_types: tuple[str, ...] = ("application/rtf", "text/rtf")
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Rich text",
+            extensions=("rtf",),
+            text="with headers, footers, notes and comments where they stand",
+            metadata=(
+                "title",
+                "author",
+                "doc_subject",
+                "keywords",
+                "description",
+                "last_author",
+                "company",
+                "created",
+                "modified",
+            ),
+            children="embedded objects (a packaged file under its own name) and pictures in order",
+            leaves_out=(
+                "pictures as Macintosh pictures or device-dependent bitmaps",
+                "second forms of pictures and renderings of objects",
+                "objects that are only linked to",
+            ),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Objects and pictures in order. A packaged file is itself the child, under its own name. Links carry nothing;

@@ -31,15 +31,20 @@ def decompress(data: bytes, limit: int) -> bytes:
 
 
 def _inflate(data: bytes, at: int, size: int) -> bytes:
-    """Runs of eight tokens, each a byte or a reference into the last 4,096 bytes (section 2.1.3)."""
+    """Runs of eight tokens, each a byte or a reference into the last 4,096 bytes (section 2.1.3). A run may go beyond
+    what is wanted, and is cut."""
     out = bytearray(_DICTIONARY)
     base = len(_DICTIONARY)
     end, wanted = len(data), base + size
     while at < end and len(out) < wanted:
         control = data[at]
         at += 1
+        if not control:
+            out += data[at : at + 8]
+            at += 8
+            continue
         for bit in range(8):
-            if at >= end or len(out) >= wanted:
+            if at >= end:
                 break
             if not control >> bit & 1:
                 out.append(data[at])
@@ -50,17 +55,16 @@ def _inflate(data: bytes, at: int, size: int) -> bytes:
                 break
             word = data[at] << 8 | data[at + 1]
             at += 2
-            start = _position(len(out), word >> 4)
-            if start is None:
+            written, length = len(out), (word & 15) + 2
+            distance = written - (word >> 4) & _WINDOW - 1
+            if not distance:
                 return bytes(out[base:wanted])  # a reference to the write position ends it
-            _copy(out, start, (word & 15) + 2)
+            start = max(0, written - distance)
+            if start + length <= written:
+                out += out[start : start + length]
+            else:
+                _copy(out, start, length)
     return bytes(out[base:wanted])
-
-
-def _position(written: int, offset: int) -> int | None:
-    """Where in the output a place in the ring lies; None when it is the one to be written next."""
-    distance = (written - offset) % _WINDOW
-    return None if distance == 0 else max(0, written - distance)
 
 
 def _copy(out: bytearray, start: int, length: int) -> None:

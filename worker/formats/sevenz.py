@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.declared import Declared
+from worker.formats.passwords import Purse
 from worker.formats.sevenz_codecs import FolderReader
 from worker.formats.sevenz_folders import Folder
 from worker.formats.sevenz_header import Archive, Entry, read_archive
+from worker.formats.sevenz_unlock import unlock
 from worker.formats.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
 from worker.formats.zip import failed_member, link_member
 
@@ -27,12 +30,29 @@ class SevenZipHandler(LeafHandler):
     media_types: tuple[str, ...] = ("application/x-7z-compressed",)
     container = True
     whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="7z archives",
+            extensions=("7z",),
+            children="members in the order of the header, of solid archives too; symbolic links as items without bytes",
+            announces="the header",
+            leaves_out=(
+                "members and headers that need a password which is not in the bank (`--passwords`)",
+                "members behind damage in a solid block",
+                "methods other than Copy, Deflate, Deflate64, bzip2, LZMA, LZMA2, Zstandard, Delta and BCJ (PPMd, BCJ2 "
+                "and ARM64, for example)",
+                "one part of a split archive",
+                "dictionaries of more than 256 MB",
+                "directory entries, which are no items",
+            ),
+        ),
+    )
 
     def announced(self, source: Source) -> int | None:
         """Entries that are no directories; None where the header cannot be read."""
         try:
             with source.open() as file:
-                return sum(not entry.directory for entry in _read(file, source, Limits().parse_bytes).entries)
+                return sum(not entry.directory for entry in _read(file, source, Limits(), Purse(Limits())).entries)
         except DocumentError:
             return None
 
@@ -41,25 +61,28 @@ class SevenZipHandler(LeafHandler):
         known, or behind such damage in a solid archive) is a Child with an error that is not emitted. Raises what
         `read_archive` raises when there is no readable header."""
         with source.open() as file:
-            archive = _read(file, source, limits.parse_bytes)
-            yield from _Members(file, source.size, archive, limits).children()
+            purse = Purse(limits)
+            archive = _read(file, source, limits, purse)
+            yield from _Members(file, source, archive, limits, purse).children()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""
         return Text(state=TextState.EMPTY)
 
 
-def _read(file: BinaryIO, source: Source, limit: int) -> Archive:
+def _read(file: BinaryIO, source: Source, limits: Limits, purse: Purse) -> Archive:
     def read_at(position: int, count: int) -> bytes:
         file.seek(position)
         return file.read(count)
 
     def decode(folder: Folder) -> bytes:
         reader = FolderReader(file, folder, source.size)
+        if folder.aes is not None:
+            reader = unlock(file, folder, source.size, source.passwords, purse, header=True).value
         return b"".join(iter(lambda: reader.read(CHUNK), b""))
 
     try:
-        return read_archive(read_at, source.size, limit, decode)
+        return read_archive(read_at, source.size, limits.parse_bytes, decode)
     except DocumentError as error:
         if error.code is ExceptionCode.TRUNCATED and _VOLUME.search(source.name):
             raise DocumentError(
@@ -71,13 +94,15 @@ def _read(file: BinaryIO, source: Source, limit: int) -> Archive:
 class _Members:
     """One pass over the entries, with the folder that the next file with data lies in."""
 
-    def __init__(self, file: BinaryIO, size: int, archive: Archive, limits: Limits) -> None:
-        self._file, self._size, self._archive = file, size, archive
+    def __init__(self, file: BinaryIO, source: Source, archive: Archive, limits: Limits, purse: Purse) -> None:
+        self._file, self._size, self._archive = file, source.size, archive
+        self._passwords, self._purse = source.passwords, purse
+        self._notes: dict[str, Any] = {}  # how the folder was opened
         self._folders = iter(archive.folders)
         self._reader: FolderReader | None = None
         self._files: Iterator[tuple[int, int | None]] = iter(())  # lengths and CRCs of the folder's files
         self._unread = 0  # bytes of the last member that the caller left
-        self._skippable = max(limits.expansion_floor, int(limits.expansion_ratio * size))
+        self._skippable = max(limits.expansion_floor, int(limits.expansion_ratio * source.size))
 
     def children(self) -> Iterator[Child]:
         for entry in self._archive.entries:
@@ -91,9 +116,20 @@ class _Members:
         self._skip()
         while (found := next(self._files, None)) is None:
             folder = next(self._folders)  # the header was checked: there is data for every file
-            self._reader = FolderReader(self._file, folder, self._size)
+            self._reader, self._notes = self._open(folder)
             self._files = iter(zip(folder.sizes, folder.crcs, strict=True))
         return found
+
+    def _open(self, folder: Folder) -> tuple[FolderReader, dict[str, Any]]:
+        reader = FolderReader(self._file, folder, self._size)
+        if folder.aes is None:
+            return reader, {}
+        try:
+            opened = unlock(self._file, folder, self._size, self._passwords, self._purse)
+        except DocumentError as error:
+            reader.problem = error
+            return reader, {}
+        return opened.value, opened.metadata
 
     def _skip(self) -> None:
         """Past what is left of the last member. Damage met there is the next member's; so is a bomb that the caller
@@ -125,6 +161,7 @@ class _Members:
         child = Child(name=entry.name, kind=Kind.ARCHIVE_MEMBER, ordinal=entry.position, data=b"")
         if not entry.has_data:
             return child
+        child.notes = dict(self._notes)
         assert self._reader is not None  # as above
         if self._reader.problem is not None:
             return failed_member(entry.name, entry.position, self._reader.problem)

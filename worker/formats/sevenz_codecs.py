@@ -15,7 +15,9 @@ from isal import isal_zlib
 from core.errors import DocumentError, ExceptionCode
 from worker.formats.deflate64 import Deflate64
 from worker.formats.inflate import DECODE_ERRORS, zstd_decompressor
-from worker.formats.sevenz_folders import Coder, Folder
+from worker.formats.passwords import needed
+from worker.formats.sevenz_crypto import Aes
+from worker.formats.sevenz_folders import AES, Coder, Folder
 from worker.formats.streams import CHUNK
 
 _MOST_DICTIONARY = 1 << 28  # bytes that all coders of a folder may keep; 7-Zip's highest level takes 2^28 of one
@@ -128,7 +130,7 @@ class FolderReader:
     """The decoded bytes of one folder, forwards. `piece` raises DocumentError `corrupt`, `unsupported` or
     `too_large`, once and for all: what follows in the folder cannot be had either."""
 
-    def __init__(self, file: BinaryIO, folder: Folder, archive_size: int) -> None:
+    def __init__(self, file: BinaryIO, folder: Folder, archive_size: int, password: str | None = None) -> None:
         self._file, self._at, self._left = file, folder.position, folder.packed
         self.problem = folder.problem
         self._stages: list[_Stage] = []
@@ -138,7 +140,7 @@ class FolderReader:
             self.problem = DocumentError(ExceptionCode.CORRUPT, "packed data beyond the end of the archive")
         if self.problem is None:
             try:
-                self._stages = _stages(folder.chain)
+                self._stages = _stages(folder.chain, password)
             except DocumentError as error:
                 self.problem = error
 
@@ -182,8 +184,9 @@ class FolderReader:
         return data
 
 
-def _stages(chain: tuple[Coder, ...]) -> list[_Stage]:
-    """The decoders of a chain; `unsupported` for one that is not known, `too_large` for dictionaries over the limit."""
+def _stages(chain: tuple[Coder, ...], password: str | None) -> list[_Stage]:
+    """The decoders of a chain; `unsupported` for one that is not known, `too_large` for dictionaries over the limit,
+    `encrypted` for one that needs a password where there is none."""
     stages: list[_Stage] = []
     dictionaries = 0
     for coder in chain:
@@ -193,10 +196,16 @@ def _stages(chain: tuple[Coder, ...]) -> list[_Stage]:
             if dictionaries > _MOST_DICTIONARY:
                 raise DocumentError(ExceptionCode.TOO_LARGE, f"it takes a dictionary of {dictionaries} bytes")
         try:
-            stages.append(_stage(coder, spec))
+            stages.append(_stage(coder, spec) if coder.method != AES else _aes(coder, password))
         except DECODE_ERRORS as error:
             raise DocumentError(ExceptionCode.UNSUPPORTED, f"settings of {coder.method.hex()}: {error}") from error
     return stages
+
+
+def _aes(coder: Coder, password: str | None) -> _Stage:
+    if password is None:
+        raise DocumentError(ExceptionCode.ENCRYPTED, needed(0, 0))
+    return Aes(coder.properties, password)
 
 
 def _lzma_filter(coder: Coder) -> dict[str, int] | None:

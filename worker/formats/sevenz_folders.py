@@ -40,6 +40,11 @@ class Folder:
     sizes: list[int] = field(default_factory=list)
     crcs: list[int | None] = field(default_factory=list)
 
+    @property
+    def aes(self) -> Coder | None:
+        """The coder that takes a password."""
+        return next((coder for coder in self.chain if coder.method == AES), None)
+
 
 def corrupt(detail: str) -> DocumentError:
     """The header does not follow the format."""
@@ -202,8 +207,8 @@ def _folder(wiring: _Wiring, sizes: list[int], crc: int | None, position: int, p
     if len(last) != 1:
         raise corrupt("a folder whose streams do not join")
     folder = Folder((), position, packed, sizes[last[0]], crc)
-    if any(method == AES for method, _ in wiring.coders):
-        folder.problem = DocumentError(ExceptionCode.ENCRYPTED, "a password is needed")
+    if not wiring.simple and any(method == AES for method, _ in wiring.coders):
+        folder.problem = DocumentError(ExceptionCode.ENCRYPTED, "encrypted behind a coder that cannot be read (BCJ2)")
     elif not wiring.simple:
         folder.problem = DocumentError(ExceptionCode.UNSUPPORTED, "a coder of several streams (BCJ2) cannot be read")
     else:

@@ -79,6 +79,22 @@ def _check_size(size: int, limit: int) -> None:
         raise DocumentError(ExceptionCode.TOO_LARGE, f"the 7z header has {size} bytes; the limit is {limit}")
 
 
+def is_header(data: bytes) -> bool:
+    """Whether these bytes are a header, packed or not: what a wrong password gives is none."""
+    cursor = Cursor(data)
+    try:
+        kind = cursor.byte()
+        if kind == _HEADER:
+            _header(cursor)
+        elif kind == _ENCODED:
+            read_folders(cursor)
+        else:
+            return False
+    except (DocumentError, UnicodeDecodeError) as error:
+        return isinstance(error, DocumentError) and error.code is ExceptionCode.UNSUPPORTED
+    return True
+
+
 def _header(cursor: Cursor) -> Archive:
     kind = cursor.byte()
     if kind == _ARCHIVE_PROPERTIES:

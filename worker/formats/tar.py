@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from core.records import Limits, TextState
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.declared import Declared
 from worker.formats.tar_children import tar_children
 
 
@@ -16,6 +17,18 @@ class TarHandler(LeafHandler):
     media_types: tuple[str, ...] = ("application/x-tar",)
     container = True
     whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Tar archives",
+            extensions=("tar",),
+            children="members in their order, under their pax or GNU long names; links, FIFOs and devices as items "
+            "without bytes",
+            leaves_out=(
+                "sparse files and files continued from another volume",
+                "directory entries, which are no items",
+            ),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """See `tar_children`."""

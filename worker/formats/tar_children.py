@@ -15,11 +15,12 @@ from worker.formats.tar_reader import TarEntry, iter_tar
 _SPECIAL = {ord("3"): "inode/chardevice", ord("4"): "inode/blockdevice"}
 
 
-def tar_children(stream: BinaryIO, *, size: int | None) -> Iterator[Child]:
+def tar_children(stream: BinaryIO, *, size: int | None, skippable: int | None = None) -> Iterator[Child]:
     """Every entry but directories, its position among all entries as ordinal. Links and special files come with
     their exception and without bytes. `size` is that of the archive where it is a plain file (which can be skipped
-    through), None where it is being decompressed. Ends with DocumentError where the archive is cut or damaged."""
-    reader = ByteReader(stream, seeks=size is not None)
+    through), None where it is being decompressed: then at most `skippable` bytes are, that nobody wants. Ends with
+    DocumentError where the archive is cut or damaged."""
+    reader = ByteReader(stream, seeks=size is not None, skippable=skippable)
     try:
         for entry in iter_tar(reader):
             if entry.directory:

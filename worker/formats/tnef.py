@@ -9,11 +9,14 @@ from core.errors import DocumentError
 from core.mail_form import message_name, write_message
 from core.records import Kind, Limits
 from worker.formats.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
-from worker.formats.eml import EmlHandler
+from worker.formats.declared import Declared
+from worker.formats.eml import MAIL_KEYS, EmlHandler
+from worker.formats.last import Last
 from worker.formats.mapi_form import FormReader
 from worker.formats.tnef_reader import read
 
 _EML = EmlHandler()
+_STREAMS = Last(read)
 
 
 class TnefHandler(LeafHandler):
@@ -21,10 +24,20 @@ class TnefHandler(LeafHandler):
 
     name = "tnef"
     media_types: tuple[str, ...] = ("application/vnd.ms-tnef",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Outlook attachments in one (winmail.dat)",
+            extensions=("dat", "tnef"),
+            text="the body of the message that it stands for",
+            metadata=MAIL_KEYS,
+            children="attachments in order: messages as mail messages, embedded OLE objects as files",
+            leaves_out=("properties that no field of a mail message stands for", "more than 20,000 recipients"),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The attachments in order, messages among them in canonical form. Raises at the end what is damaged."""
-        stream = read(source.whole(limits.parse_bytes))
+        stream = _STREAMS(source.whole(limits.parse_bytes))
         position = 0
         for attachment in stream.as_message().attachments():
             reader = FormReader(limits)
@@ -53,7 +66,7 @@ class TnefHandler(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         """The message's body; its fields as metadata."""
-        stream = read(source.whole(limits.parse_bytes))
+        stream = _STREAMS(source.whole(limits.parse_bytes))
         form = FormReader(limits).form(stream.as_message(), attachments=False)
         out = _EML.text(MemorySource(source.name, write_message(form)), limits)
         out.error = out.error or stream.error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -81,10 +82,18 @@ def _attributes(data: bytes, out: Tnef) -> Iterator[tuple[int, int, bytes]]:
             )
         elif at + length + 2 <= len(data):
             stored = int.from_bytes(data[at + length : at + length + 2], "little")
-            if stored != sum(value) & 0xFFFF and out.error is None:
+            if stored != _checksum(value) and out.error is None:
                 out.error = DocumentError(ExceptionCode.CORRUPT, "the checksum of an attribute is wrong")
         at += length + 2
         yield level, ident, value
+
+
+def _checksum(value: bytes) -> int:
+    """The sum of all bytes modulo 65,536 (2.1.3.1). The low half of Adler-32 from zero is such a sum modulo 65,521, and
+    so exact for 256 bytes; this is four times as fast as adding in Python."""
+    if len(value) <= 64:
+        return sum(value) & 0xFFFF
+    return sum(zlib.adler32(value[at : at + 256], 0) & 0xFFFF for at in range(0, len(value), 256)) & 0xFFFF
 
 
 def _of_attachment(out: Tnef, ident: int, value: bytes) -> None:

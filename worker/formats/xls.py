@@ -10,6 +10,8 @@ from worker.formats import clean, office_art, ole_objects, property_set
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from worker.formats.biff import EOF, records
 from worker.formats.compound import CompoundFile
+from worker.formats.declared import Declared
+from worker.formats.office_legacy import opened_xls
 from worker.formats.xls_sheets import Sheets
 
 _STREAMS = ("Workbook", "Book")  # BIFF8, BIFF5; a file that has both says the same in both
@@ -22,11 +24,26 @@ class XlsHandler(LeafHandler):
 
     name = "xls"
     media_types: tuple[str, ...] = ("application/vnd.ms-excel",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Excel workbooks, Excel 5 to 2003",
+            extensions=("xls", "xlt"),
+            text="cells by rows as shown, sheet by sheet, hidden ones too; notes, text boxes, headers, footers, charts",
+            metadata=property_set.KEYS,
+            children="embedded objects (a packaged file under its own name), then pictures",
+            leaves_out=(
+                "workbooks that need a password which is not in the bank (`--passwords`)",
+                "Excel 4 and older",
+                "formulas (their results are there); macros",
+                "pictures as metafiles and bitmaps",
+            ),
+        ),
+    )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Embedded objects, then pictures. A workbook that cannot be opened has none: `text` says why."""
         try:
-            compound = CompoundFile(source.whole(limits.parse_bytes))
+            compound, _ = opened_xls(source, limits)
         except DocumentError:
             return
         objects = [e for e in compound.root.children if e.name.upper().startswith(_OBJECTS)]
@@ -38,7 +55,7 @@ class XlsHandler(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Cells by rows, sheet after sheet, with notes, boxes, headers and footers."""
-        compound = CompoundFile(source.whole(limits.parse_bytes))
+        compound, opened = opened_xls(source, limits)
         data = _stream(compound)
         if not data:
             raise compound.error or DocumentError(ExceptionCode.CORRUPT, "the file has no stream Workbook")
@@ -48,7 +65,7 @@ class XlsHandler(LeafHandler):
         collector = clean.Collector(limits.text_characters)
         all(collector.add(line + "\n") for line in sheets.lines())
         out = collector.result()
-        out.metadata = property_set.metadata(compound)
+        out.metadata = property_set.metadata(compound) | opened
         out.error = sheets.error or compound.error
         if out.error is not None and not out.text:
             raise out.error

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
+import re
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
+from core.names import Siblings
 from core.records import Kind, Limits, TextState
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.formats.declared import Declared
 from worker.formats.inflate import METHODS
+from worker.formats.passwords import Purse
 from worker.formats.streams import SMALL_MEMBER
+from worker.formats.zip_crypto import unlock
 from worker.formats.zip_directory import (
     LOCAL,
     LOCAL_SIGNATURE,
@@ -24,6 +28,7 @@ from worker.formats.zip_directory import (
 from worker.formats.zip_member import MemberReader
 from worker.formats.zip_salvage import salvage
 
+_VOLUME = re.compile(rb"\.\d{3}\Z")  # as 7-Zip cuts it, without changing a byte
 _FIRST_VOLUME = b"PK\x07\x08" + LOCAL_SIGNATURE  # of a split archive (APPNOTE 8.5.3)
 
 
@@ -36,6 +41,22 @@ class ZipHandler(LeafHandler):
     container = True
     splits = True
     whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Zip archives",
+            extensions=("zip", "zipx", "jar", "war", "apk"),
+            children="members in the order of the central directory; without a directory, those that are complete by "
+            "their local headers; symbolic links as items without bytes",
+            announces="the central directory",
+            leaves_out=(
+                "members that need a password which is not in the bank (`--passwords`); PKWARE's strong encryption",
+                "compression methods other than stored, Deflate, Deflate64, bzip2, LZMA, Zstandard and xz",
+                "one part of a split archive: its members are read only where the whole is there",
+                "a member whose data overlaps another's (a bomb)",
+                "directory entries, which are no items",
+            ),
+        ),
+    )
 
     def announced(self, source: Source) -> int | None:
         """Members in the central directory, the lost ones of a broken directory included; None without one."""
@@ -50,25 +71,27 @@ class ZipHandler(LeafHandler):
 
     def parts(self, source: Source, target_bytes: int) -> list[Part]:
         """Ranges of directory indexes of about that many bytes, inflated or not, whichever is more."""
-        cuts, weight, index, announced = [0], 0, -1, 0
+        cuts, members, weight, stop = [0], [0], 0, 0
         try:
             with source.open() as file:
-                directory = find_directory(file, source.size)
-                announced = directory.entries
-                for entry in iter_entries(file, directory):
-                    index = entry.index
+                for entry in iter_entries(file, find_directory(file, source.size)):
                     if weight >= target_bytes:
-                        cuts.append(index)
+                        cuts.append(entry.index)
+                        members.append(0)
                         weight = 0
                     weight += max(entry.size, entry.compressed)
-        except DocumentError:
-            if index < 0:
+                    members[-1] += not entry.directory
+                    stop = entry.index + 1
+        except DocumentError as error:
+            if not stop:
                 return []  # `children` says why
+            # The last range reaches to where the directory says that it ends, so that it meets what is wrong there.
+            stop += error.missing or 0
+            members[-1] += error.missing or 0
         if len(cuts) < 2:
             return []
-        # The last range reaches to where the directory says that it ends, so that it meets what is wrong there.
-        cuts.append(max(index + 1, announced))
-        return [Part(start=a, stop=b) for a, b in itertools.pairwise(cuts)]
+        ends = [*cuts[1:], stop]
+        return [Part(start=a, stop=b, announced=n) for a, b, n in zip(cuts, ends, members, strict=True)]
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The members in directory order. Without a readable directory: those that are complete, by local headers,
@@ -80,35 +103,40 @@ class ZipHandler(LeafHandler):
                 if error.code is not ExceptionCode.TRUNCATED or (part and part.start > 0):
                     raise
                 yield from salvage(file, source.size, limits)
-                if source.head.startswith(_FIRST_VOLUME):
+                if source.head.startswith(_FIRST_VOLUME) or _VOLUME.search(source.name):
                     raise DocumentError(ExceptionCode.UNSUPPORTED, SPLIT) from error
                 raise
-            yield from _members(file, source.size, directory, part)
+            yield from _members(source, file, limits, directory, part)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""
         return Text(state=TextState.EMPTY)
 
 
-def _members(file: BinaryIO, size: int, directory: Directory, part: Part | None) -> Iterator[Child]:
+def _members(
+    source: Source, file: BinaryIO, limits: Limits, directory: Directory, part: Part | None
+) -> Iterator[Child]:
     overlaps = overlapping(file, directory)
+    purse, names = Purse(limits), Siblings()
     for entry in iter_entries(file, directory):
-        if part is not None:
-            if entry.index < part.start:
-                continue
-            if entry.index >= part.stop:
-                return
+        if part is not None and entry.index >= part.stop:
+            return
         if entry.directory:
             continue
-        if entry.link:
-            yield link_member(entry.name, entry.index)
+        occurrence = names.occurrence(entry.name)
+        if part is not None and entry.index < part.start:
             continue
         try:
-            if entry.index in overlaps:
+            if entry.link:
+                child = link_member(entry.name, entry.index)
+            elif entry.index in overlaps:
                 raise DocumentError(ExceptionCode.CORRUPT, "the member's data overlaps another member's")
-            yield _member(file, size, entry)
+            else:
+                child = _member(source, file, entry, purse)
         except DocumentError as error:
-            yield failed_member(entry.name, entry.index, error)
+            child = failed_member(entry.name, entry.index, error)
+        child.shown, child.occurrence = entry.shown, occurrence
+        yield child
 
 
 def failed_member(name: bytes, ordinal: int, error: DocumentError) -> Child:
@@ -130,12 +158,15 @@ def link_member(name: bytes, ordinal: int) -> Child:
     return Child(name=name, kind=Kind.ARCHIVE_MEMBER, ordinal=ordinal, error=error, media_type="inode/symlink")
 
 
-def _member(file: BinaryIO, archive_size: int, entry: Entry) -> Child:
+def _member(source: Source, file: BinaryIO, entry: Entry, purse: Purse) -> Child:
+    notes: dict[str, Any] = {}
     if entry.encrypted:
-        raise DocumentError(ExceptionCode.ENCRYPTED, "the member needs a password")
-    if entry.method not in METHODS:
+        opened = unlock(file, source.size, entry, source.passwords, purse)
+        reader, notes = opened.value, opened.metadata
+    elif entry.method not in METHODS:
         raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {entry.method} cannot be read")
-    reader = open_member(file, archive_size, entry)
+    else:
+        reader = open_member(file, source.size, entry)
     small = entry.size <= SMALL_MEMBER and entry.compressed <= SMALL_MEMBER
     return Child(
         name=entry.name,
@@ -144,6 +175,7 @@ def _member(file: BinaryIO, archive_size: int, entry: Entry) -> Child:
         data=reader.whole() if small else None,
         stream=None if small else reader.stream(),
         size_hint=None if small else entry.size,
+        notes=notes,
     )
 
 

@@ -7,6 +7,7 @@ that can partly be read; this one yields entries as they stand, in constant memo
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -22,6 +23,7 @@ LOCAL_SIGNATURE = b"PK\x03\x04"
 _CENTRAL_SIGNATURE = b"PK\x01\x02"
 _END_SIGNATURE = b"PK\x05\x06"
 _MASK32, _MASK16 = 0xFFFFFFFF, 0xFFFF
+_ZIP64, _UNICODE_NAME = 0x0001, 0x7075  # kinds of extra fields
 _CHUNK = 1 << 18
 _MOST_DISKS = 4096
 SPLIT = "one part of a split zip archive; join the parts first"
@@ -40,6 +42,7 @@ class Entry:
     size: int  # bytes announced after inflating
     offset: int  # absolute position of the local header
     directory: bool
+    shown: str | None = None  # the name as text, where its bytes are not UTF-8 or an extra field has it
     link: bool = False  # a symbolic link, as Unix programs store it; its data is where it leads
 
     @property
@@ -164,29 +167,51 @@ def _entry(buffer: bytes, at: int, index: int, directory: Directory) -> tuple[En
     if end > len(buffer):
         raise _broken(index, directory)
     name = buffer[name_at : name_at + name_length]
+    extra = buffer[name_at + name_length : name_at + name_length + extra_length]
     if _MASK32 in (compressed, size, offset):
-        extra = buffer[name_at + name_length : name_at + name_length + extra_length]
         size, compressed, offset = _zip64(extra, size, compressed, offset)
     is_directory = name.endswith(b"/") or (size == 0 and made_by >> 8 == 0 and bool(external & 0x10))
     link = made_by >> 8 == 3 and external >> 28 == 0o12
-    entry = Entry(index, name, flags, method, crc, compressed, size, offset + directory.shift, is_directory, link)
-    return entry, end
+    start, shown = offset + directory.shift, shown_name(name, extra)
+    return Entry(index, name, flags, method, crc, compressed, size, start, is_directory, shown, link), end
+
+
+def shown_name(name: bytes, extra: bytes) -> str | None:
+    """The name as text where it is not simply UTF-8, which many programs write without saying so: what Info-ZIP's extra
+    field has (APPNOTE 4.6.9), where it belongs to this name; else code page 437 (APPNOTE, appendix D), where that
+    gives letters. None: nobody knows, or it is UTF-8."""
+    told = _extra_field(extra, _UNICODE_NAME) if extra else b""
+    if len(told) > 5 and told[0] == 1 and int.from_bytes(told[1:5], "little") == zlib.crc32(name):
+        return told[5:].decode("utf-8", "replace")
+    if name.isascii():
+        return None
+    try:
+        name.decode("utf-8")
+    except UnicodeDecodeError:
+        text = name.decode("cp437")
+        return text if all(c.isalpha() for c in text if c > "\x7f") else None
+    return None
+
+
+def _extra_field(extra: bytes, wanted: int) -> bytes:
+    """The extra field of this kind; b"" if there is none."""
+    at = 0
+    while at + 4 <= len(extra):
+        kind, length = struct.unpack_from("<HH", extra, at)
+        if kind == wanted:
+            return extra[at + 4 : at + 4 + length]
+        at += 4 + length
+    return b""
 
 
 def _zip64(extra: bytes, size: int, compressed: int, offset: int) -> tuple[int, int, int]:
     """The 64-bit values that stand in extra field 0x0001 for those fields that are full, in this order."""
     values = [size, compressed, offset]
-    at = 0
-    while at + 4 <= len(extra):
-        kind, length = struct.unpack_from("<HH", extra, at)
-        if kind == 1:
-            field = extra[at + 4 : at + 4 + length]
-            wide = [field[i : i + 8] for i in range(0, len(field) - 7, 8)]
-            for i, value in enumerate(values):
-                if value == _MASK32 and wide:
-                    values[i] = int.from_bytes(wide.pop(0), "little")
-            break
-        at += 4 + length
+    field = _extra_field(extra, _ZIP64)
+    wide = [field[i : i + 8] for i in range(0, len(field) - 7, 8)]
+    for i, value in enumerate(values):
+        if value == _MASK32 and wide:
+            values[i] = int.from_bytes(wide.pop(0), "little")
     return values[0], values[1], values[2]
 
 

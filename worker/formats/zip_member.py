@@ -14,7 +14,8 @@ from worker.formats.streams import CHUNK, PieceStream, as_binary
 class MemberReader:
     """Produces the bytes of one member from its place in the archive."""
 
-    def __init__(self, file: BinaryIO, start: int, compressed: int, size: int, crc: int, method: int) -> None:
+    def __init__(self, file: BinaryIO, start: int, compressed: int, size: int, crc: int | None, method: int) -> None:
+        """`crc` is None where something else says that the bytes are right."""
         self._file, self._at, self._left = file, start, compressed
         self._size, self._crc, self._method = size, crc, method
         self._inflater = Inflater(method)
@@ -55,7 +56,7 @@ class MemberReader:
     def _check(self) -> None:
         if self._made != self._size:
             raise DocumentError(ExceptionCode.CORRUPT, f"the member ends after {self._made} of {self._size} bytes")
-        if self._sum != self._crc:
+        if self._crc is not None and self._sum != self._crc:
             raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
 
     def whole(self) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
 from isal import isal_zlib
@@ -12,7 +13,7 @@ from core.records import Kind, Limits
 from worker.formats.base import Child
 from worker.formats.inflate import DECODE_ERRORS, DEFLATED, METHODS, Inflater
 from worker.formats.streams import CHUNK, SMALL_MEMBER
-from worker.formats.zip_directory import LOCAL, LOCAL_SIGNATURE, Entry, zip64_sizes
+from worker.formats.zip_directory import LOCAL, LOCAL_SIGNATURE, Entry, shown_name, zip64_sizes
 from worker.formats.zip_member import MemberReader
 
 _DESCRIPTOR_SIGNATURE = b"PK\x07\x08"
@@ -82,6 +83,7 @@ def _child(file: BinaryIO, entry: Entry, data_at: int) -> Child:
         data=reader.whole() if small else None,
         stream=None if small else reader.stream(),
         size_hint=None if small else entry.size,
+        shown=entry.shown,
     )
 
 
@@ -116,7 +118,8 @@ def _local_entry(file: BinaryIO, at: int, position: int) -> tuple[Entry | None, 
     size, compressed = zip64_sizes(extra, size, compressed)
     known = not (flags & 8 and compressed == 0)
     data_at = at + LOCAL.size + name_length + extra_length
-    entry = Entry(position, name, flags, method, crc, compressed, size, at, name.endswith(b"/"))
+    shown = shown_name(name, extra)
+    entry = Entry(position, name, flags, method, crc, compressed, size, at, name.endswith(b"/"), shown)
     return entry, data_at, known or entry.directory
 
 
@@ -146,6 +149,4 @@ def _measured(file: BinaryIO, size: int, entry: Entry, data_at: int, bound: _Bou
     descriptor = file.read(8).removeprefix(_DESCRIPTOR_SIGNATURE)[:4]
     if len(descriptor) == 4 and int.from_bytes(descriptor, "little") != crc:
         raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
-    return Entry(
-        entry.index, entry.name, entry.flags, entry.method, crc, compressed, made, entry.offset, entry.directory
-    )
+    return replace(entry, crc=crc, compressed=compressed, size=made)

@@ -64,7 +64,7 @@ def test_calendar() -> None:
         "start": "2020-11-23T19:00:00",
         "end": "2020-11-23T21:00:00+00:00",
         "from": "Ann: A <ann@example.org>",
-        "to": ["b@example.org"],
+        "to": "b@example.org",
     }
     assert "stray line\n" in out.text
     assert "Ann: A" in out.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import struct
 
 import pytest
@@ -83,3 +84,19 @@ def test_heic_is_a_picture_with_a_size() -> None:
     out = read(data)
     assert out.state is TextState.NO_TEXT_LAYER
     assert out.metadata == {"format": "heic", "width": 4032, "height": 3024}
+
+
+def test_exif_of_a_still() -> None:
+    """AVIF and HEIC keep it as an item of their box `meta`; what Pillow writes is found, damaged boxes say nothing."""
+    told = Image.Exif()
+    told[0x010F], told[0x0132] = "Maker", "2024:01:02 03:04:05"
+    out = io.BytesIO()
+    Image.new("RGB", (64, 48), "red").save(out, "AVIF", exif=told)
+    found = read(out.getvalue()).metadata
+    assert (found["make"], found["modified"]) == ("Maker", "2024-01-02T03:04:05")
+    assert (found["width"], found["height"]) == (64, 48)
+    rng = random.Random(2)
+    for _ in range(200):
+        data = bytearray(out.getvalue())
+        data[rng.randrange(12, len(data))] = rng.randrange(256)
+        assert read(bytes(data)).metadata["format"] in ("avif", "heic")

@@ -163,3 +163,30 @@ def test_works_after_fork() -> None:
 def test_iso_date(raw: str, shown: str) -> None:
     """Dates are shown in one form whatever their precision; what is no date is kept."""
     assert iso_date(raw) == shown
+
+
+def with_xfa(packets: str) -> bytes:
+    """A PDF whose form is in XFA: packets in an array, or one stream with all of them."""
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[]/XFA " + packets + ">>>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>",
+    ]
+    data = '<xfa:datasets xmlns:xfa="http://www.xfa.org/schema/xfa-data/1.0/"><xfa:data><form><name>Ann Größe</name>'
+    data += "<e/><!-- c --><sum> 42 </sum></form></xfa:data><xfa:other>no value</xfa:other></xfa:datasets>"
+    for xml in ("<template>caption</template>", data, f"<xdp><template>caption</template>{data}</xdp>"):
+        objects.append(f"<</Length {len(xml.encode())}>>stream\n{xml}\nendstream")
+    out = b"%PDF-1.7\n"
+    places = []
+    for number, body in enumerate(objects, start=1):
+        places.append(len(out))
+        out += f"{number} 0 obj\n{body}\nendobj\n".encode()
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    end = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}trailer<</Size {len(objects) + 1}/Root 1 0 R>>\n"
+    return out + end.encode() + f"startxref\n{len(out)}\n%%EOF\n".encode()
+
+
+@pytest.mark.parametrize("packets", ["[(template)4 0 R(datasets)5 0 R]", "6 0 R"], ids=["packets", "one stream"])
+def test_values_of_xfa_forms_are_text(packets: str) -> None:
+    """What was filled in, not what the template says."""
+    assert read(with_xfa(packets)).text.split("\n") == ["Ann Größe", "42", ""]

@@ -215,3 +215,22 @@ def test_what_the_standard_library_writes_is_read_back(members: list[tuple[str, 
     data = tarred(members, fmt)
     expected = [(i, name.encode(), body) for i, (name, body) in enumerate(members)]
     assert Found(TAR, data).members == expected
+
+
+def test_what_nobody_wants_is_decompressed_up_to_a_bound() -> None:
+    """A member that is passed over costs as much as one that is read: past the archive's allowance it is a bomb."""
+    data = gzip.compress(tarred([("bomb", bytes(30_000_000)), ("behind", b"words")]), 9)
+    left = GZIP.children(MemorySource(b"a.tgz", data), Limits(expansion_floor=1_000_000))
+    assert next(left).name == b"bomb"  # and nobody reads it
+    with pytest.raises(DocumentError) as caught:
+        next(left)
+    assert caught.value.code is ExceptionCode.EXPANSION_LIMIT
+
+
+def test_padding_is_not_counted_as_skipped() -> None:
+    """Many small members, each padded to a block, are no bomb."""
+    data = gzip.compress(tarred([(f"{n}", b"x") for n in range(1500)]), 9)
+    assert (
+        sum(1 for _ in GZIP.children(MemorySource(b"a.tgz", data), Limits(expansion_floor=1000, expansion_ratio=1)))
+        == 1500
+    )

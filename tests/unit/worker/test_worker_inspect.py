@@ -172,3 +172,24 @@ def test_many_files_in_order_and_one_that_kills(tmp_path: Path, monkeypatch: pyt
         "05.txt": ["killed_parser"],
         "07.txt": ["special_file"],
     }
+
+
+def test_a_member_that_kills_costs_its_siblings_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other members of the same container have their lines, each once; the killers have the reason."""
+    monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
+    inner = make_zip({"before.txt": b"before", "one": b"KILLER children", "two": b"KILLER text", "after.txt": b"after"})
+    (tmp_path / "a.zip").write_bytes(make_zip({"first.txt": b"first", "inner.zip": inner, "last.txt": b"last"}))
+    found = inspect_paths(
+        [str(tmp_path / "a.zip")], JobOptions(), processes=1, memory_mb=1024, plugins=("killer_plugin",)
+    )
+    lines = [(line["container_path"][-1], line["text"], line["exceptions"]) for line in _lines(found)]
+    assert lines == [
+        ("first.txt", "first", []),
+        ("before.txt", "before", []),
+        ("one", "", ["killed_parser"]),
+        ("two", "", ["killed_parser"]),
+        ("after.txt", "after", []),
+        ("inner.zip", "", []),
+        ("last.txt", "last", []),
+        ("a.zip", "", []),
+    ]
