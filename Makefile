@@ -8,7 +8,7 @@ EDBENCH := .venv/bin/edbench
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core sql monitoring dataset_gen queue_manager worker controller experiments web cli benchmarks tests)
 
-.PHONY: help setup demo test test-browser test-containers test-corpus test-nfs test-search lint types bench up down scale clean
+.PHONY: help setup demo test test-browser test-containers test-corpus test-mutants test-nfs test-search fuzz lint types formats-page bench bench-formats up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -52,6 +52,14 @@ test-nfs: setup ## run a job on a real NFS mount in an emulated guest and hold t
 test-search: setup ## the tests over generated inputs, with new inputs each time and more of them; long
 	@HYPOTHESIS_PROFILE=search $(PYTHON) -m pytest -n 2 --dist loadfile tests/unit $(PYTEST_ARGS)
 
+test-mutants: setup ## read 20,000 damaged files, in processes that may die; two CPU minutes (MUTANTS_ARGS="--seed 5" for others)
+	@PYTHONPATH=tests/support $(PYTHON) -m mutants $(MUTANTS_ARGS)
+
+fuzz: setup ## each of our own parsers under libFuzzer (atheris) for SECONDS=60; FUZZ_ARGS="--only msg,tnef" for some
+	@test -e .fuzz/lib/atheris || $(PYTHON) -m pip install --quiet --require-hashes --only-binary :all: --no-deps \
+		--target .fuzz/lib -r tests/fuzz/requirements.txt
+	@PYTHONPATH=tests/support:.fuzz/lib $(PYTHON) tests/fuzz --seconds $(or $(SECONDS),60) $(FUZZ_ARGS)
+
 lint: setup ## check style and formatting with ruff
 	@$(PYTHON) -m ruff check $(LINTED)
 	@$(PYTHON) -m ruff format --check $(LINTED)
@@ -59,8 +67,14 @@ lint: setup ## check style and formatting with ruff
 types: setup ## check types with mypy, strict
 	@$(PYTHON) -m mypy
 
+formats-page: setup ## write docs/formats.md from what the format handlers declare
+	@$(EDBENCH) formats --markdown > docs/formats.md
+
 bench: setup ## measure this machine on a reference corpus; prints the figures and writes bench.json
 	@$(PYTHON) -m benchmarks $(BENCH_ARGS)
+
+bench-formats: setup ## each format's speed and text beside Apache Tika's on the same files (needs java, else ours alone)
+	@$(PYTHON) -m benchmarks.formats $(BENCH_ARGS)
 
 up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env when there is none
 	@DATABASES="$(DATABASES)" sh scripts/compose-env.sh
@@ -76,5 +90,5 @@ down: ## stop the system in containers; databases and the shared directory stay
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
-	@rm -rf .venv .demo build edbench.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json
+	@rm -rf .venv .demo .fuzz build edbench.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json .bench-cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,18 @@
+"""Compound files: the directory and every stream of it, and property sets."""
+
+from reading import files
+
+from worker.formats import property_set
+from worker.formats.compound import CompoundFile, Entry
+
+SEEDS = files(".doc", ".xls", ".ppt", ".msg")
+
+
+def read(data: bytes) -> None:
+    compound = CompoundFile(data)
+    todo: list[Entry] = [compound.root]
+    while todo:
+        entry = todo.pop()
+        todo += entry.children
+        compound.read(entry)
+    property_set.metadata(compound)

@@ -1,0 +1,25 @@
+"""Property sets ([MS-OLEPS]) by themselves."""
+
+from reading import files
+
+from core.errors import DocumentError
+from worker.formats.compound import CompoundFile
+from worker.formats.property_set import properties
+
+
+def _seeds() -> list[bytes]:
+    found = []
+    for data in files(".doc", ".xls", ".ppt"):
+        try:
+            compound = CompoundFile(data)
+            found.append(compound.read(compound.root.stream("\x05SummaryInformation")))
+        except DocumentError:
+            continue
+    return found
+
+
+SEEDS = _seeds()
+
+
+def read(data: bytes) -> None:
+    properties(data)

@@ -1,0 +1,6 @@
+"""vcf: content lines of contacts."""
+
+from reading import files, handler
+
+read = handler("text/vcard")
+SEEDS = files(".vcf")

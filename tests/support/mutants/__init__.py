@@ -1,0 +1,1 @@
+"""Damaged copies of real files, run through the whole unpacking path in processes that may die."""
