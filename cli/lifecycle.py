@@ -77,7 +77,7 @@ def resume(
     """Go on with a job that is paused or suspended, or whose command was killed, and wait for it.
 
     With EDBENCH_DATABASES set, the workers are others' to run: the job is set running and the command ends. With
-    --cluster compose they are containers, and a job that runs there already is waited for.
+    --cluster compose they are containers: a job that runs there already is waited for, one that is over is shown.
     """
     context = shared(ctx)
     writable_file(json_file, "--json")
@@ -127,9 +127,11 @@ def _resume_in(
     found: JobHandle | Group,
     json_file: Path | None,
 ) -> None:
-    """What runs there already, because only its command was killed, is followed as it is."""
+    """What runs there already, because only its command was killed, is followed as it is; it may be over meanwhile."""
     states = {handle.id: handle.job.state for handle in jobs_of(found)}
-    if JobState.RUNNING not in states.values():
+    if all(state.over for state in states.values()):
+        context.say(f"job {found.id} came to its end before: it is {group_state(list(states.values()))}")
+    elif JobState.RUNNING not in states.values():
         resume_all(found, attach=False)
     else:
         context.say(f"job {found.id} is running: waiting for it")

@@ -96,7 +96,8 @@ def test_scaling_makes_replicas_that_compose_knows(system: System) -> None:
 
 
 def test_a_job_whose_command_was_killed_is_followed_to_its_end(system: System) -> None:
-    """The containers go on without it; `resume --cluster compose` waits for the job, and nothing is missing."""
+    """The containers go on without it; `resume --cluster compose` waits for the job, or finds it at its end, and nothing
+    is missing."""
     process, _ = system.discover("--workers", "2", "--slots", "1")
     until(lambda: system.tasks_done("expand") >= 1, "a task of expand is done")
     process.kill()
@@ -107,6 +108,9 @@ def test_a_job_whose_command_was_killed_is_followed_to_its_end(system: System) -
     assert done.stdout.splitlines()[-1] == found["job_id"]
     assert found["state"] == "completed_with_exceptions"
     assert system.verify("last")["differences"] == 0
+    again = system.edbench("resume", "last", "--cluster", "compose")
+    assert "came to its end before" in again.stderr
+    assert again.stdout.splitlines()[-1] == found["job_id"]
 
 
 def test_an_experiment_in_containers_leaves_the_system_as_it_was(system: System, small: Path) -> None:

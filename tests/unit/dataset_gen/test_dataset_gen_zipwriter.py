@@ -37,14 +37,14 @@ def test_members_come_back(members: dict[str, bytes], encrypted: bool) -> None:
 def test_compression_is_pinned() -> None:
     """The bytes that libdeflate gives for this input at this level; see `dataset_gen.compress`."""
     text = b"".join(b"line %d of %d\n" % (i, i * i) for i in range(2000))
-    assert LEVEL == 6
+    assert LEVEL == 1
     assert (len(deflated(text)), deflated(text)[:8].hex()) == PINNED
     packed, crc = deflated_zeros(1_000_000)
     assert len(packed) < 2000
     assert crc == zlib.crc32(bytes(1_000_000))
 
 
-PINNED = (11178, "559d49ae2db96e45")
+PINNED = (12566, "555d4bce1e370cdb")
 
 
 def test_more_members_than_the_old_directory_can_count() -> None:
