@@ -25,10 +25,11 @@ from dataset_gen.workshop import FIRST, NEAR, WITH_TEXT, Workshop, extension
 
 SMALLEST_RAW = 2_000_000  # bytes; below this the parts of a corpus no longer fit in
 _FIRST_BYTES = 60_000  # of the one of each format, at most
-_OPEN = 0.64  # share of documents and archives that is drawn by chance, where the rest can level the totals out
+_OPEN = 0.64  # share of the archives that is drawn by chance, where the rest can level the totals out
+_OPEN_DOCUMENTS = 0.35  # the same of the loose documents: what mail and archives hold has to fit in beside them
 _SURE = 0.8  # part of the missing archives that is made at once: they hold others, by chance
 _SMALL_ARCHIVE = 60_000  # bytes
-_ROUNDS = (0.7, 0.75, 1.0)  # parts of the missing documents that each levelling round adds
+_ROUNDS = (0.7, 0.75, 0.8, 1.0)  # parts of the missing documents that each levelling round adds
 
 
 class Planner:
@@ -175,7 +176,7 @@ class Planner:
         out: list[FileSpec] = []
         for shelf in self.shelves:
             reserve = (1 - _OPEN) * sum(v for k, v in self.profile.shares.items() if k != "mail")
-            budget = (shelf.target * (1 - reserve) - shelf.planned) * _OPEN if names else 0.0
+            budget = (shelf.target * (1 - reserve) - shelf.planned) * _OPEN_DOCUMENTS if names else 0.0
             while budget > 0:
                 fmt = at_share(names, totals, kinds.next())
                 spec = self._document(shelf, fmt, self._size(fmt, self.largest))
