@@ -46,8 +46,14 @@ def test_a_sound_job_has_no_difference(copy: Any) -> None:
     assert found.to_json()["differences"] == 0
 
 
-ONE_FILE = "(SELECT id FROM item WHERE parent IS NULL AND NOT container AND media_type = 'application/pdf' LIMIT 1)"
-ONE_CHILD = "(SELECT id FROM item WHERE parent IS NOT NULL AND location IS NOT NULL AND NOT container LIMIT 1)"
+ONE_FILE = (
+    "(SELECT id FROM item JOIN item_text ON item = id WHERE parent IS NULL AND media_type = 'application/pdf'"
+    " AND state = 'ok' AND pages IS NOT NULL ORDER BY container_path LIMIT 1)"
+)
+ONE_CHILD = (
+    "(SELECT id FROM item WHERE parent IS NOT NULL AND location IS NOT NULL AND NOT container"
+    " ORDER BY container_path LIMIT 1)"
+)
 ONE_CONTAINER = "(SELECT item FROM container_count WHERE announced IS NOT NULL ORDER BY item LIMIT 1)"
 
 SPOILS = [
