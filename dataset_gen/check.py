@@ -82,8 +82,10 @@ def _of_description(description: dict[str, Any], known: list[Known], items: int)
         "items": items,
         "loose_files": len(known),
         "raw_bytes": sum(size for _, size, _, _ in known),
-        "hash": hash_of([hashlib.sha256(path + b"\0" + digest).digest() for path, _, digest, _ in known]),
-        "content_hash": hash_of([hashlib.sha256(path + b"\0" + content).digest() for path, _, _, content in known]),
+        "hash": hash_of(b"".join(hashlib.sha256(path + b"\0" + digest).digest() for path, _, digest, _ in known)),
+        "content_hash": hash_of(
+            b"".join(hashlib.sha256(path + b"\0" + content).digest() for path, _, _, content in known)
+        ),
     }
     for key, value in derived.items():
         if description.get(key) != value:

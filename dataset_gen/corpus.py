@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import contextmanager
 from multiprocessing import forkserver, get_context, parent_process
@@ -70,15 +70,29 @@ def _make(
     write_json(work / "request.json", wanted)
     parts, blocks = _write_rounds(planner, work, processes, progress)
     system, system_text = system_list(planner.shop)
-    facts = Facts()
     if (work / DATA).exists():  # it is not when an earlier run ended right here
         os.rename(work / DATA, directory / DATA)
     (directory / SYSTEM_LIST).write_text(system_text, encoding="utf-8")
-    for table in m.write_joined(parts, directory / m.FILE_NAME, system):
-        facts.add(table)
-    description = {**wanted, **facts.description(planner.profile, planner.scale, blocks, planner.threads)}
+    joined = (
+        (parts, directory / m.FILE_NAME, system),
+        (planner.profile, planner.scale, blocks.to_json(), planner.threads),
+    )
+    if processes == 1:
+        facts = _join(*joined)
+    else:  # in a process of its own: this one has planned a million items
+        with _processes(1, _heed_parent) as pool:
+            facts = pool.schedule(_join, args=joined).result()
+    description = {**wanted, **facts}
     write_json(directory / DESCRIPTION, description)
     return description
+
+
+def _join(manifest: tuple[Any, ...], told: tuple[Any, ...]) -> dict[str, Any]:
+    """Write the manifest of the whole, and say what the corpus came to: see `write_joined` and `Facts.description`."""
+    facts = Facts()
+    for table in m.write_joined(*manifest):
+        facts.add(table)
+    return facts.description(*told)
 
 
 def _write_rounds(planner: Planner, work: Path, processes: int, progress: Progress) -> tuple[list[Path], Blocks]:
@@ -177,25 +191,28 @@ def _writing(planner: Planner, work: Path, processes: int) -> Iterator[Write]:
 
         yield here
         return
+    initial = [planner.profile, planner.seed, planner.scale, work]
+    with _processes(processes, _start_process, initial) as pool:
+
+        def there(todo: list[Unit]) -> Iterator[Unit]:
+            waiting: dict[Future[int], Unit] = {pool.schedule(_write_in_process, args=[u]): u for u in todo}
+            while waiting:
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    future.result()
+                    yield waiting.pop(future)
+
+        yield there
+
+
+@contextmanager
+def _processes(number: int, initializer: Callable[..., None], initial: Sequence[Any] = ()) -> Iterator[ProcessPool]:
+    """Processes that share their pools. Raises RunFailed when one of them dies."""
     context = get_context("forkserver")
     context.set_forkserver_preload([_POOLS])
     forkserver.ensure_running()  # it makes the pools while this process makes the plan
-    pool = ProcessPool(
-        max_workers=processes,
-        initializer=_start_process,
-        initargs=[planner.profile, planner.seed, planner.scale, work],
-        context=context,
-    )
-
-    def there(todo: list[Unit]) -> Iterator[Unit]:
-        waiting: dict[Future[int], Unit] = {pool.schedule(_write_in_process, args=[u]): u for u in todo}
-        while waiting:
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                future.result()
-                yield waiting.pop(future)
-
+    pool = ProcessPool(max_workers=number, initializer=initializer, initargs=list(initial), context=context)
     try:
-        yield there
+        yield pool
     except (ProcessExpired, BrokenExecutor) as error:
         raise RunFailed(f"a generating process died ({error}); give the same command again to go on") from error
     finally:
@@ -210,11 +227,15 @@ class _Here:
     work: Path
 
 
-def _start_process(profile: Profile, seed: int, scale: float, work: Path) -> None:
+def _heed_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     parent = parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _start_process(profile: Profile, seed: int, scale: float, work: Path) -> None:
+    _heed_parent()
     _Here.shop = Workshop(profile, seed, scale)
     _Here.work = work
 

@@ -6,10 +6,10 @@ import hashlib
 from collections import Counter, defaultdict
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from dataset_gen import manifest as m
-from dataset_gen.blocks import Blocks
 from dataset_gen.mix import Profile
 from dataset_gen.tally import pages_of
 
@@ -56,8 +56,8 @@ class Facts:
         self._attachments: Counter[int] = Counter()  # of messages, by number of children
         self._attached_bytes = self._message_bytes = self._doubled_bytes = 0
         self._terms: Counter[str] = Counter()  # media types of items with planted terms
-        self._digests: list[bytes] = []
-        self._contents: list[bytes] = []
+        self._digests = bytearray()
+        self._contents = bytearray()
 
     def add(self, table: pa.Table) -> None:
         """Count one part, as it is in the manifest."""
@@ -95,11 +95,13 @@ class Facts:
         self._histogram[min(_STEPS, max(0, (row[m.BYTES].bit_length() - 7) // 2))] += 1
         self._folders[row[m.ORDINAL].count(b"/")] += 1
         self._custodians[row[m.CUSTODIAN]] += row[m.BYTES]
-        self._digests.append(hashlib.sha256(row[m.ORDINAL] + b"\0" + row[m.SHA256]).digest())
-        self._contents.append(hashlib.sha256(row[m.ORDINAL] + b"\0" + row[m.CONTENT]).digest())
+        self._digests += hashlib.sha256(row[m.ORDINAL] + b"\0" + row[m.SHA256]).digest()
+        self._contents += hashlib.sha256(row[m.ORDINAL] + b"\0" + row[m.CONTENT]).digest()
 
-    def description(self, profile: Profile, scale: float, blocks: Blocks, threads: Counter[int]) -> dict[str, Any]:
-        """Totals, distributions and the two hashes."""
+    def description(
+        self, profile: Profile, scale: float, blocks: dict[str, Any], threads: Counter[int]
+    ) -> dict[str, Any]:
+        """Totals, distributions and the two hashes; `blocks` is what `Blocks` says."""
         raw, items = self.raw, self.items
         return {
             "items": items,
@@ -128,7 +130,7 @@ class Facts:
             "hash": hash_of(self._digests),
         }
 
-    def _distributions(self, blocks: Blocks, threads: Counter[int]) -> dict[str, Any]:
+    def _distributions(self, blocks: dict[str, Any], threads: Counter[int]) -> dict[str, Any]:
         lengths = sorted(self._attachments.items())
         return {
             "sizes_by_type": {name: sizes.to_json() for name, sizes in sorted(self._sizes.items())},
@@ -140,7 +142,7 @@ class Facts:
             "duplicate_share_of_items": _ratio(self.duplicates, self.items),
             "doubled_share_of_raw_bytes": _ratio(self._doubled_bytes, self.raw),
             "items_with_planted_terms": dict(sorted(self._terms.items())),
-            "blocks": blocks.to_json(),
+            "blocks": blocks,
         }
 
 
@@ -148,9 +150,9 @@ def _ratio(part: int, whole: int) -> float:
     return round(part / whole, 4) if whole else 0.0
 
 
-def hash_of(digests: list[bytes]) -> str:
-    """SHA-256 over the sorted digests of files, each over path, NUL and what the file's hash is."""
-    state = hashlib.sha256()
-    for digest in sorted(digests):
-        state.update(digest)
-    return state.hexdigest()
+def hash_of(digests: bytes | bytearray) -> str:
+    """SHA-256 over the sorted digests of files, each over path, NUL and what the file's hash is; they come as one string
+    of 32 bytes each."""
+    words = np.frombuffer(digests, dtype=">u8").reshape(-1, 4)
+    order = np.lexsort((words[:, 3], words[:, 2], words[:, 1], words[:, 0]))
+    return hashlib.sha256(words[order].tobytes()).hexdigest()

@@ -19,6 +19,7 @@ from core.names import Siblings, display_name, sibling_name, unsafe_name
 from core.records import Kind, Limits
 from dataset_gen.made import Truth
 
+_GROUP_ROWS = 20_000  # at least, in a row group: a footer of thousands of groups takes 100 MB
 FILE_NAME = "manifest.parquet"
 
 CUSTODIAN = "custodian"
@@ -163,13 +164,19 @@ def write_joined(parts: Sequence[Path], path: Path, system: frozenset[bytes]) ->
     groups = _groups(parts)
     partial = path.with_name(path.name + ".partial")
     first = 0
+    waiting: list[pa.Table] = []
     with pq.ParquetWriter(partial, SCHEMA, compression="zstd", compression_level=3) as out:
         for part in parts:
             table = feather.read_table(str(part), memory_map=False).replace_schema_metadata(None)
             table = _numbered(table, first, groups, system)
-            out.write_table(table)
             first += table.num_rows
             yield table
+            waiting.append(table)
+            if sum(each.num_rows for each in waiting) >= _GROUP_ROWS:
+                out.write_table(pa.concat_tables(waiting))
+                waiting.clear()
+        if waiting:
+            out.write_table(pa.concat_tables(waiting))
     partial.rename(path)
 
 
