@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from unpacking import JOB, MemoryStore
+from unpacking import JOB, MemoryStore, loose_item
 
 from core.ids import item_id
-from core.records import Item, ItemText, JobOptions, Kind
+from core.records import Item, ItemText, JobOptions
 from dataset_gen import manifest as m
 from dataset_gen.made import Truth
 from worker.budget import Budget
 from worker.context import NoBreadcrumb
 from worker.findings import Findings
-from worker.formats.base import Handler, MemorySource, Source
-from worker.formats.registry import handler_for
-from worker.identify import identify
+from worker.formats.base import Handler, Source
 from worker.texts import take_text
 from worker.unpack import Unpacker
 
@@ -102,25 +99,7 @@ def discover(name: bytes, data: bytes) -> Discovered:
         on_item=on_item,
         convicted={},
     )
-    source = MemorySource(name, data)
-    media_type = identify(source, None)
-    handler = handler_for(media_type)
-    ident = item_id(JOB, None, name)
-    loose = Item(
-        id=ident,
-        parent=None,
-        family=None if handler.container else ident,
-        custodian=0,
-        ordinal=name,
-        depth=0,
-        name=name,
-        container_path=(name.decode(),),
-        kind=Kind.LOOSE_FILE,
-        container=handler.container,
-        media_type=media_type,
-        size=len(data),
-        sha256=hashlib.sha256(data).digest(),
-    )
+    loose, source, handler = loose_item(name, data)
     unpacker.emit(loose, source, handler)
     unpacker.open(loose, source, handler, Budget(options.limits, len(data)))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import tarfile
 import uuid
@@ -74,6 +75,30 @@ class Unpacked:
         return self.counts()[self.by_path[path].id]
 
 
+def loose_item(name: bytes, data: bytes) -> tuple[Item, Source, Handler]:
+    """A loose file in memory, with what reads it."""
+    source = MemorySource(name, data)
+    media_type = identify(source, None)
+    handler = handler_for(media_type)
+    ident = item_id(JOB, None, name)
+    loose = Item(
+        id=ident,
+        parent=None,
+        family=None if handler.container else ident,
+        custodian=3,
+        ordinal=name,
+        depth=0,
+        name=name,
+        container_path=(name.decode(),),
+        kind=Kind.LOOSE_FILE,
+        container=handler.container,
+        media_type=media_type,
+        size=len(data),
+        sha256=hashlib.sha256(data).digest(),
+    )
+    return loose, source, handler
+
+
 def unpack(
     name: bytes,
     data: bytes,
@@ -101,25 +126,7 @@ def unpack(
         convicted=convicted or {},
         defer=queue.append if defer else None,
     )
-    source = MemorySource(name, data)
-    media_type = identify(source, None)
-    handler = handler_for(media_type)
-    ident = item_id(JOB, None, name)
-    loose = Item(
-        id=ident,
-        parent=None,
-        family=None if handler.container else ident,
-        custodian=3,
-        ordinal=name,
-        depth=0,
-        name=name,
-        container_path=(name.decode(),),
-        kind=Kind.LOOSE_FILE,
-        container=handler.container,
-        media_type=media_type,
-        size=len(data),
-        sha256=b"\0" * 32,
-    )
+    loose, source, handler = loose_item(name, data)
     unpacker.emit(loose, source, handler)
     unpacker.open(loose, source, handler, Budget(options.limits, len(data)))
     while queue:
