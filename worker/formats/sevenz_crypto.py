@@ -11,7 +11,7 @@ from core.errors import DocumentError, ExceptionCode
 
 _MOST_POWER = 24  # of two: rounds that a writer may ask for, as 7-Zip has it
 _NO_ROUNDS = 0x3F
-_BLOCK = 16
+BLOCK = 16  # bytes
 _ROWS = 1 << 8  # rounds that are hashed at once
 _COST_A_ROUND = 0.12  # microseconds
 
@@ -26,7 +26,7 @@ class Properties:
         vector = (first >> 6 & 1) + (second & 15) if first & 0xC0 else 0
         self.power = first & 0x3F
         self.salt = data[2 : 2 + salt]
-        self.vector = data[2 + salt : 2 + salt + vector].ljust(_BLOCK, b"\0")
+        self.vector = data[2 + salt : 2 + salt + vector].ljust(BLOCK, b"\0")
         long_enough = len(data) >= (2 + salt + vector if first & 0xC0 else 1)
         if not long_enough or (self.power > _MOST_POWER and self.power != _NO_ROUNDS):
             raise DocumentError(ExceptionCode.UNSUPPORTED, "AES with properties that are not known")
@@ -55,6 +55,13 @@ def _key(password: str, salt: bytes, power: int) -> bytes:
     return state.digest()
 
 
+def last_block(properties: bytes, password: str, before: bytes, block: bytes) -> bytes:
+    """What the last block of a stream decrypts to; `before` is the block in front of it, b"" when it is the only one."""
+    found = Properties(properties)
+    key = _key(password, found.salt, found.power)
+    return Cipher(algorithms.AES(key), modes.CBC(before or found.vector)).decryptor().update(block)
+
+
 class Aes:
     """The stage that decrypts; see `sevenz_codecs`."""
 
@@ -69,6 +76,6 @@ class Aes:
     def feed(self, data: bytes, last: bool) -> bytes:
         """Whole blocks of what came so far."""
         data = self._held + data
-        whole = len(data) // _BLOCK * _BLOCK
+        whole = len(data) // BLOCK * BLOCK
         self._held = data[whole:]
         return self._cipher.update(data[:whole])

@@ -31,7 +31,7 @@ from worker.identify import identify
 LIMITS = Limits()
 SECRET = "geheim"
 WRONG = Passwords({"wrong": 1, "worse": 2})
-FILES = {"a.txt": b"first " * 500, "b.bin": random.Random(5).randbytes(40_000), "c.txt": b"c"}
+FILES = {"a.txt": b"first " * 500, "b.bin": random.Random(5).randbytes(40_000), "c.txt": b"not by chance"}
 ARCHIVES = {
     "zipcrypto.zip": ("-tzip", "-mem=ZipCrypto"),
     "stored.zip": ("-tzip", "-mem=ZipCrypto", "-mx0"),
