@@ -17,8 +17,10 @@ from cli.options import JobArgument
 from cli.output import bytes_text
 from cli.show import table
 from controller.databases import JobHandle
+from controller.item_filter import ANY_EXCEPTION, ItemFilter, parse_conditions
 from controller.items import csv_row, fields_of, stream_all
-from core.errors import UsageError
+from core.errors import ExceptionCode, UsageError
+from core.records import Kind, TextState
 
 ROWS_SHOWN = 50
 
@@ -28,23 +30,45 @@ def items(
     job: JobArgument,
     as_jsonl: Annotated[bool, typer.Option("--jsonl", help="one JSON object a line, every item")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV with a header, every item")] = False,
+    where: Annotated[str, typer.Option(metavar="CONDITIONS", help="only items whose metadata is like that")] = "",
+    custodian: Annotated[str | None, typer.Option(metavar="NAME", help="only this custodian's")] = None,
+    media_type: Annotated[str | None, typer.Option("--type", help="only of this media type")] = None,
+    kind: Annotated[Kind | None, typer.Option(help="only of this kind")] = None,
+    text: Annotated[TextState | None, typer.Option(help="only with this text state")] = None,
+    exception: Annotated[str | None, typer.Option(metavar="CODE", help="only with this exception, or `any`")] = None,
 ) -> None:
-    """Print every item of a job: what it is, where it was found, its hash, its text, its exceptions.
+    """Print a job's items: what each is, where it was found, its hash, its text, its exceptions.
 
-    Without an option a table of the first items is shown. Of a group each job's items come, one job after the other,
-    each with its database.
+    Without --jsonl or --csv a table of the first items is shown. Of a group each job's items come, one job after the
+    other, each with its database.
+
+    CONDITIONS are KEY OPERATOR VALUE joined by `and`, with the operators = != < <= > >= and ~ (contains):
+    'date>=2001-06 and author~smith and page_count>10'. A date is compared as far as it is given; an item without the
+    key is left out. docs/formats.md lists the keys.
     """
     if as_jsonl and as_csv:
         raise UsageError("--jsonl and --csv exclude each other; give one")
+    if exception not in (None, ANY_EXCEPTION, *ExceptionCode):
+        raise UsageError(f"--exception can be {ANY_EXCEPTION}, {', '.join(ExceptionCode)}")
+    wanted = ItemFilter(
+        custodian=custodian,
+        type=media_type,
+        exception=exception,
+        kind=kind.value if kind else None,
+        text_state=text.value if text else None,
+        conditions=parse_conditions(where),
+    )
     context = shared(ctx)
     with installation(context.settings()) as installed:
         handles = jobs_of(installed.find(job))
-        _print(context, handles, as_jsonl=as_jsonl, as_csv=as_csv)
+        _print(context, handles, wanted, as_jsonl=as_jsonl, as_csv=as_csv)
 
 
-def _print(context: CommandContext, handles: Sequence[JobHandle], *, as_jsonl: bool, as_csv: bool) -> None:
+def _print(
+    context: CommandContext, handles: Sequence[JobHandle], wanted: ItemFilter, *, as_jsonl: bool, as_csv: bool
+) -> None:
     # Closed here and not by the collector: the reader may go away, and then the services do.
-    with closing(stream_all(handles)) as rows:
+    with closing(stream_all(handles, wanted)) as rows:
         if as_jsonl:
             for item in rows:
                 sys.stdout.write(json.dumps(item, ensure_ascii=False) + "\n")

@@ -4,34 +4,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
 
 from controller.counts import Counted
 from controller.databases import JobHandle
+from controller.item_filter import ItemFilter
 from controller.items import item_json
 from core.errors import UsageError
 from core.names import display_name
 from sql.queries import QUERIES
 
-ANY_EXCEPTION = "any"
 FAMILY_SHOWN = 2_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemFilter:
-    """Which items are wanted; None: all. `exception` is a code or `any`."""
-
-    custodian: str | None = None
-    type: str | None = None
-    exception: str | None = None
-    kind: str | None = None
-
-    def parameters(self) -> dict[str, str | None]:
-        """For the query."""
-        return {"custodian": self.custodian, "type": self.type, "exception": self.exception, "kind": self.kind}
 
 
 def items_page(

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any
 
 from controller.databases import JobHandle
+from controller.item_filter import ALL_ITEMS, ItemFilter
 from core.names import display_name, json_name
 from sql.queries import QUERIES
 
@@ -33,23 +34,23 @@ ORIGIN = ["database", "job"]  # before the others where items of several jobs st
 _ROWS_AT_ONCE = 2_000
 
 
-def stream_items(handle: JobHandle) -> Generator[dict[str, Any], None, None]:
-    """One dict an item with the keys of FIELDS (`name_b64` only when the name's display is lossy), in path order.
+def stream_items(handle: JobHandle, wanted: ItemFilter = ALL_ITEMS) -> Generator[dict[str, Any], None, None]:
+    """One dict for each wanted item with the keys of FIELDS (`name_b64` only when the name's display is lossy), in path order.
 
     Rows come through a server-side cursor: memory does not grow with the job. Close it if you do not read it to the
     end: it holds a transaction. Raises DatabaseFault.
     """
     with handle.database.transaction() as conn:
         streaming = conn.execution_options(stream_results=True, yield_per=_ROWS_AT_ONCE)
-        for row in QUERIES["items"].run(streaming, job=handle.id):
+        for row in QUERIES["items"].run(streaming, job=handle.id, **wanted.parameters()):
             yield item_json(row)
 
 
-def stream_all(handles: Sequence[JobHandle]) -> Generator[dict[str, Any], None, None]:
-    """The items of several jobs, one job after the other, each with the keys of ORIGIN too; see `stream_items`."""
+def stream_all(handles: Sequence[JobHandle], wanted: ItemFilter = ALL_ITEMS) -> Generator[dict[str, Any], None, None]:
+    """The wanted items of several jobs, one job after the other, each with the keys of ORIGIN too; see `stream_items`."""
     for handle in handles:
         origin = {"database": handle.database.name, "job": str(handle.id)} if len(handles) > 1 else {}
-        with closing(stream_items(handle)) as rows:
+        with closing(stream_items(handle, wanted)) as rows:
             for item in rows:
                 yield origin | item
 

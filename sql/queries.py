@@ -1,12 +1,13 @@
 """The hand-written statements in `queries/*.sql`, by name.
 
-A file holds blocks of `-- name: NAME`, comment lines that describe it, then one statement with `%(parameter)s`.
+A file holds blocks of `-- name: NAME`, comment lines that describe it, then one statement with `%(parameter)s`. What
+several statements share stands in `queries/parts/PART.sql` and is taken in by a line `@PART`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -14,6 +15,10 @@ from typing import Any
 from sqlalchemy import Connection, CursorResult
 
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+_COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
+_PART = re.compile(r"^\s*@(\w+)$", re.MULTILINE)
+
+NO_PARTS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +34,15 @@ class Query:
         return conn.exec_driver_sql(self.sql, parameters)
 
 
-def parse_queries(text: str, origin: str) -> Iterator[Query]:
-    """The queries of one file; raises ValueError when a block has no description or no statement."""
+def parse_queries(text: str, origin: str, parts: Mapping[str, str] = NO_PARTS) -> Iterator[Query]:
+    """The queries of one file; raises ValueError when a block has no description or no statement, or takes in a part
+    that there is not."""
+
+    def part(found: re.Match[str]) -> str:
+        if found[1] not in parts:
+            raise ValueError(f"{origin}: there is no part {found[1]}")
+        return parts[found[1]]
+
     pieces = _NAME.split(text)
     for name, body in zip(pieces[1::2], pieces[2::2], strict=True):
         lines = body.strip().splitlines()
@@ -38,15 +50,19 @@ def parse_queries(text: str, origin: str) -> Iterator[Query]:
         statement = "\n".join(line for line in lines if not line.startswith("--")).strip().rstrip(";")
         if not comments or not statement:
             raise ValueError(f"{origin}: query {name} needs a description and a statement")
-        yield Query(name, " ".join(comments), statement)
+        yield Query(name, " ".join(comments), _PART.sub(part, statement))
 
 
 def load_queries() -> dict[str, Query]:
     """Every query of the package; raises ValueError when two have the same name."""
     out: dict[str, Query] = {}
     folder = files("sql") / "queries"
+    parts = {
+        path.name.removesuffix(".sql"): _COMMENT.sub("", path.read_text(encoding="utf-8")).strip()
+        for path in (folder / "parts").iterdir()
+    }
     for path in sorted((p for p in folder.iterdir() if p.name.endswith(".sql")), key=lambda p: p.name):
-        for query in parse_queries(path.read_text(encoding="utf-8"), path.name):
+        for query in parse_queries(path.read_text(encoding="utf-8"), path.name, parts):
             if query.name in out:
                 raise ValueError(f"{path.name}: there is already a query named {query.name}")
             out[query.name] = query

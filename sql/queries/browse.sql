@@ -1,19 +1,13 @@
 -- Looking through a job's items and exceptions, a page at a time.
 
 -- name: items_page
--- Items of a job that pass every filter that is not null, in the order of their container path, after the item
--- `after`. `exception` is a code, or `any`.
+-- Wanted items of a job in the order of their container path, after the item `after`.
 WITH page AS (
     SELECT i.*, u.name AS custodian_name
     FROM item i
     JOIN custodian u ON u.job = i.job AND u.number = i.custodian
     WHERE i.job = %(job)s
-      AND (%(custodian)s::text IS NULL OR u.display = %(custodian)s::text)
-      AND (%(type)s::text IS NULL OR i.media_type = %(type)s::text)
-      AND (%(kind)s::text IS NULL OR i.kind = %(kind)s::text)
-      AND (%(exception)s::text IS NULL OR EXISTS (
-          SELECT 1 FROM exception e
-          WHERE e.item = i.id AND e.job = i.job AND %(exception)s::text IN ('any', e.code)))
+      @wanted_items
       AND (%(after)s::uuid IS NULL OR
           (i.container_path, i.id) > (SELECT a.container_path, a.id FROM item a WHERE a.id = %(after)s::uuid))
     ORDER BY i.container_path, i.id LIMIT %(limit)s

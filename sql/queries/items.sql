@@ -1,7 +1,7 @@
 -- Items with everything that is known of them.
 
 -- name: items
--- Every item of a job in the order of its container path.
+-- Every wanted item of a job in the order of its container path.
 SELECT i.id, i.parent, i.family_id, u.name AS custodian, u.display AS custodian_display, i.container_path, i.kind,
     i.container, i.media_type, i.name, i.bytes, i.sha256, i.path, t.state AS text_state, t.characters, t.pages,
     x.shard, e.codes
@@ -13,6 +13,7 @@ LEFT JOIN (
     SELECT item, array_agg(DISTINCT code ORDER BY code) AS codes FROM exception WHERE job = %(job)s GROUP BY item
 ) e ON e.item = i.id
 WHERE i.job = %(job)s
+  @wanted_items
 ORDER BY i.container_path, i.ordinal;
 
 -- name: shards

@@ -7,13 +7,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from controller.browse import ItemFilter, family_tree, find_item, item_details, items_page
+from controller.browse import family_tree, find_item, item_details, items_page
 from controller.facets import count_facets
 from controller.groups import jobs_of
+from controller.item_filter import ItemFilter, parse_conditions
 from controller.search import HIGHLIGHT_START, HIGHLIGHT_STOP, search_all
 from controller.texts import item_text
 from core.errors import ExceptionCode, UsageError
-from core.records import Kind
+from core.records import Kind, TextState
 from web.api.models.common import TEXT, Filter, Tally, responses
 from web.api.models.items import Family, ItemDetails, ItemPage, ItemText, SearchAnswer
 from web.api.needs import Context, Found
@@ -32,13 +33,29 @@ def items(
     type: Filter = None,
     exception: Annotated[str | None, Query(max_length=50, pattern=TEXT, description="A code, or `any`.")] = None,
     kind: Kind | None = None,
+    text: TextState | None = None,
+    where: Annotated[
+        str,
+        Query(max_length=2_000, pattern=TEXT, description="Conditions on metadata: `date>=2001-06 and author~smith`."),
+    ] = "",
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     after: Annotated[uuid.UUID | None, Query(description="The last page's `next`.")] = None,
 ) -> ItemPage:
     """Items in path order that pass every filter that is given."""
     if exception not in (None, "any", *ExceptionCode):
         raise FieldErrors({"exception": f"it can be any, {', '.join(ExceptionCode)}"})
-    wanted = ItemFilter(custodian=custodian, type=type, exception=exception, kind=kind.value if kind else None)
+    try:
+        conditions = parse_conditions(where)
+    except UsageError as error:
+        raise FieldErrors({"where": str(error)}) from error
+    wanted = ItemFilter(
+        custodian=custodian,
+        type=type,
+        exception=exception,
+        kind=kind.value if kind else None,
+        text_state=text.value if text else None,
+        conditions=conditions,
+    )
     try:
         rows = items_page(jobs_of(found), wanted, after=after, limit=limit + 1)
     except UsageError as error:

@@ -8,14 +8,15 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 
+from controller.item_filter import EXAMPLE
 from core.errors import ExceptionCode, RunFailed
-from core.records import Kind
+from core.records import Kind, TextState
 from web.api import exceptions as exceptions_api
 from web.api import items as api
 from web.api import jobs as jobs_api
 from web.api.exceptions import By
 from web.api.models.common import Filter
-from web.api.models.items import SearchAnswer
+from web.api.models.items import ItemPage, SearchAnswer
 from web.api.needs import Context, Found, Rows
 from web.errors import FieldErrors
 from web.pages.family import tree
@@ -39,34 +40,60 @@ def items(
     type: Filter = None,
     exception: Annotated[str, Query(max_length=50)] = "",
     kind: Kind | Literal[""] = "",
+    text: TextState | Literal[""] = "",
+    where: Annotated[str, Query(max_length=2_000)] = "",
     after: uuid.UUID | None = None,
 ) -> Response:
     """Items in path order that pass the filters; an empty filter is none."""
-    chosen = {"custodian": custodian or "", "type": type or "", "exception": exception, "kind": str(kind)}
+    chosen = {
+        "custodian": custodian or "",
+        "type": type or "",
+        "exception": exception,
+        "kind": str(kind),
+        "text": str(text),
+        "where": where.strip(),
+    }
     given = {name: value for name, value in chosen.items() if value}
-    listed = api.items(
-        found,
-        custodian=custodian or None,
-        type=type or None,
-        exception=exception or None,
-        kind=kind or None,
-        limit=PAGE_ROWS,
-        after=after,
-    )
+    listed, wrong = _listed(found, given, after)
     job = jobs_api.one_job(context, rows, found)
     here = f"/jobs/{job.id}/items"
     return page(
         request,
         "items.html",
+        status=422 if wrong else 200,
         job=job,
         rows=listed.items,
+        wrong=wrong,
         chosen=chosen,
         narrowed=bool(given),
         kinds=list(Kind),
+        text_states=list(TextState),
+        example=EXAMPLE,
         codes=list(ExceptionCode),
         first_url=f"{here}?{urlencode(given)}" if after else None,
         next_url=f"{here}?{urlencode(given | {'after': str(listed.next)})}" if listed.next else None,
     )
+
+
+def _listed(found: Found, given: dict[str, str], after: uuid.UUID | None) -> tuple[ItemPage, str]:
+    """The page of items, or none and what is wrong with the conditions."""
+    kind, text = given.get("kind"), given.get("text")
+    try:
+        return api.items(
+            found,
+            custodian=given.get("custodian"),
+            type=given.get("type"),
+            exception=given.get("exception"),
+            kind=Kind(kind) if kind else None,
+            text=TextState(text) if text else None,
+            where=given.get("where", "").replace("\0", " "),
+            limit=PAGE_ROWS,
+            after=after,
+        ), ""
+    except FieldErrors as error:
+        if "where" not in error.errors:
+            raise
+        return ItemPage(items=[], next=None), error.errors["where"]
 
 
 @router.get("/jobs/{job}/items/{item}")

@@ -128,6 +128,9 @@ def _look_at(place: Place, job: str, truth: dict[str, Any]) -> None:
     lines = place.run("items", "last", "--jsonl").splitlines()
     assert len(lines) == truth["items"]
     assert len(list(csv.reader(io.StringIO(place.run("items", "last", "--csv"))))) == truth["items"] + 1
+    mail = place.run("items", "last", "--jsonl", "--where", "date>1970", "--type", "message/rfc822").splitlines()
+    assert 0 < len(mail) <= sum(json.loads(line)["media_type"] == "message/rfc822" for line in lines)
+    assert all(line in lines for line in mail)
     name = json.loads(lines[0])["custodian"]
     assert json.loads(place.run("search", "last", f"custodian:{name.split('_')[0]}", "--json"))
     assert json.loads(place.run("job", "last", "--json"))["kinds"] == truth["kinds"]

@@ -70,6 +70,7 @@ def test_pages_say_what_the_api_says(site: Any, base: str) -> None:
     ({"kind": "attachment"}, lambda item: item["kind"] == "attachment"),
     ({"type": "application/pdf", "exception": "", "kind": "", "custodian": ""},
      lambda item: item["media_type"] == "application/pdf"),
+    ({"text": "empty", "where": ""}, lambda item: item["text_state"] == "empty"),
 ])  # fmt: skip
 def test_items_are_narrowed_and_paged(
     site: Any, base: str, filters: dict[str, str], matches: Callable[[Any], bool]
@@ -86,6 +87,19 @@ def test_items_are_narrowed_and_paged(
         path = html.unescape(following[1]) if following else None
     assert shown == wanted
     assert wanted
+
+
+def test_items_are_narrowed_by_metadata(site: Any, base: str) -> None:
+    """By the conditions in the form; what is none of them is said beside the field, and nothing is listed."""
+    dated = site.client.get(f"{site.job}/items", params={"limit": 1000, "where": "date>1970"}).json()["items"]
+    assert dated
+    shown = re.findall(rf"<a href=\"{base}/items/([0-9a-f-]{{36}})\">", _page(site, f"{base}/items?where=date%3E1970"))
+    assert shown == [item["id"] for item in dated[:100]]
+    refused = _page(site, f"{base}/items?where=autor%3Dx", 422)
+    assert "did you mean author?" in html.unescape(refused)
+    assert "container path</th>" not in refused
+    answer = site.client.get(f"{site.job}/items", params={"where": "autor=x"})
+    assert (answer.status_code, "author" in answer.json()["errors"]["where"]) == (422, True)
 
 
 def test_an_item_shows_its_family_its_text_and_its_exceptions(site: Any, base: str) -> None:

@@ -29,3 +29,13 @@ def test_a_block_without_description_or_statement_is_refused(text: str) -> None:
     """Promise: a forgotten description is an error at import, not a habit."""
     with pytest.raises(ValueError, match=r"x\.sql"):
         list(parse_queries(text, "x.sql"))
+
+
+def test_what_statements_share_stands_in_one_place() -> None:
+    """Promise: a line `@part` takes the part in; one that there is not is an error at import."""
+    text = "-- name: one\n-- First.\nSELECT 1 WHERE a\n  @more\nORDER BY 1;\n"
+    (one,) = parse_queries(text, "x.sql", {"more": "AND b"})
+    assert one.sql == "SELECT 1 WHERE a\nAND b\nORDER BY 1"
+    with pytest.raises(ValueError, match=r"x\.sql: there is no part more"):
+        list(parse_queries(text, "x.sql"))
+    assert all("\n@" not in query.sql.replace(" ", "") for query in QUERIES.values())
