@@ -6,6 +6,8 @@ import codecs
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from worker.formats.last import remembered
+
 # The longer marks first: UTF-32's little-endian mark begins with UTF-16's.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -14,6 +16,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_ANY_MARK = tuple(mark for mark, _ in _MARKS)
 # What people mean by a label (as https://encoding.spec.whatwg.org/ has it), where Python's codec is narrower.
 _WIDER = {
     "ascii": "cp1252",
@@ -32,12 +35,12 @@ CHUNK = 1 << 18
 
 def by_mark(head: bytes) -> tuple[str, int]:
     """(codec, length of the mark) when the bytes begin with a byte-order mark, else ("", 0)."""
-    for mark, codec in _MARKS:
-        if head.startswith(mark):
-            return codec, len(mark)
-    return "", 0
+    if not head.startswith(_ANY_MARK):
+        return "", 0
+    return next((codec, len(mark)) for mark, codec in _MARKS if head.startswith(mark))
 
 
+@remembered
 def by_label(label: str) -> str:
     """The codec for a declared charset; "" when it is unknown or does not turn bytes into text."""
     try:
@@ -81,13 +84,14 @@ def _is_damaged_utf8(data: bytes) -> bool:
 def _certain(head: bytes) -> tuple[str, int]:
     """Codec and mark length where the head alone decides; ("", 0) otherwise."""
     codec, skip = by_mark(head)
-    if codec:
-        return codec, skip
+    return (codec, skip) if codec else (_by_controls(head), 0)
+
+
+def _by_controls(head: bytes) -> str:
+    """The codec where control characters tell; "" where they do not."""
     if b"\0" in head:
-        return by_zeros(head), 0
-    if b"\x1b$B" in head or b"\x1b$@" in head:
-        return "iso2022_jp", 0
-    return "", 0
+        return by_zeros(head)
+    return "iso2022_jp" if b"\x1b" in head and (b"\x1b$B" in head or b"\x1b$@" in head) else ""
 
 
 def decode(data: bytes, declared: str = "") -> tuple[str, str]:
@@ -98,9 +102,11 @@ def decode(data: bytes, declared: str = "") -> tuple[str, str]:
     codec = by_label(declared) if declared else ""
     if codec.startswith(("utf-16", "utf-32")) and not by_zeros(data[:4096]):
         codec = ""  # the declaration was readable as ASCII, so it is wrong
+    if codec == "cp1252" and data.isascii():
+        return data.decode("ascii"), codec
     if codec and codec != "utf-8":
         return data.decode(codec, "replace"), codec
-    codec, _ = _certain(data[:4096])
+    codec = _by_controls(data[:4096])
     if codec:
         return data.decode(codec, "replace"), codec
     try:

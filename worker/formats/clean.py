@@ -10,6 +10,7 @@ from worker.formats.base import Text
 from worker.formats.keys import KEYS
 
 VALUE_CHARACTERS = 1_000  # of a value whose key does not say otherwise
+_CHARACTERS = {name: key.characters for name, key in KEYS.items()}
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\s]+")
 
 
@@ -27,7 +28,7 @@ def values(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     """Metadata from (key, raw value); empty values are left out, the first of several wins."""
     out: dict[str, str] = {}
     for key, raw in pairs:
-        if key not in out and (text := value(raw, KEYS[key].characters if key in KEYS else VALUE_CHARACTERS)):
+        if key not in out and raw and (text := value(raw, _CHARACTERS.get(key, VALUE_CHARACTERS))):
             out[key] = text
     return out
 

@@ -14,15 +14,15 @@ from worker.formats.last import Last
 from worker.formats.mail_headers import (
     addresses,
     decode_text,
+    field_date,
     header_metadata,
     message_id_hash,
     message_ids,
     parameters,
-    utc_date,
 )
 from worker.formats.mail_parts import MailPart, Message
 from worker.formats.mail_signature import detached_signature
-from worker.formats.mail_text import body_texts
+from worker.formats.mail_text import body_texts, folded
 from worker.formats.smime_signature import KEYS as SIGNATURE_KEYS
 
 MEDIA_TYPE = "message/rfc822"
@@ -69,12 +69,12 @@ class EmlHandler(LeafHandler):
         whose encoding is damaged comes with what can be read and the error `corrupt`."""
         message = _open(source, limits)
         for position, leaf in enumerate(message.child_parts()):
-            damage = leaf.damage()
+            data, damage = leaf.decoded()
             yield Child(
                 name=child_name(leaf, position),
                 kind=Kind.ATTACHMENT,
                 ordinal=position,
-                data=leaf.content(),
+                data=data,
                 error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
                 media_type=leaf.media_type,
             )
@@ -87,16 +87,20 @@ class EmlHandler(LeafHandler):
         message = _open(source, limits)
         out = message.body(limits).result("\n")
         fields = message.root.fields
-        out.metadata = dict(values(header_metadata(fields)))
-        references = message_ids(decode_text(fields.raw(b"references")))
-        if references:
-            out.metadata["references"] = len(references)
-        names = [value(name) for name in _names(message.child_parts())]
-        if names:
-            out.metadata["attachments"] = names
-        if message.root.media_type == "multipart/signed":
+        out.metadata |= values(header_metadata(fields))
+        references = fields.raw(b"references")
+        if references and (ids := message_ids(decode_text(references))):
+            out.metadata["references"] = len(ids)
+        if children := message.child_parts():
+            out.metadata["attachments"] = [value(name) for name in _names(children)]
+        kind = message.root.media_type
+        if kind == "multipart/signed":
             out.metadata |= detached_signature(message.root)
-        out.error = _partial(message) or _encrypted(message)
+        elif kind == "message/partial":
+            out.error = _partial(message)
+        elif kind == "multipart/encrypted":
+            # PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own.
+            out.error = DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
         return out
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
@@ -132,25 +136,16 @@ _MESSAGES = Last(_ReadMessage)
 
 def _open(source: Source, limits: Limits) -> _ReadMessage:
     message = _MESSAGES(source.whole(limits.parse_bytes))
-    if not len(message.root.fields) and message.root.start == 0 and source.size:
+    if message.root.start == 0 and not len(message.root.fields) and source.size:
         raise DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
     return message
 
 
-def _partial(message: Message) -> DocumentError | None:
-    """Why a message/partial (RFC 2046, 5.2.2) is not a whole message; None for every other one."""
-    if message.root.media_type != "message/partial":
-        return None
+def _partial(message: Message) -> DocumentError:
+    """Why a message/partial (RFC 2046, 5.2.2) is not a whole message."""
     given = parameters(decode_text(message.root.fields.raw(b"content-type")))
     place = f"part {given.get('number', '?')[:9]} of {given.get('total', '?')[:9]} of a message"
     return DocumentError(ExceptionCode.UNSUPPORTED, f"{place}; join the parts first")
-
-
-def _encrypted(message: Message) -> DocumentError | None:
-    """PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own."""
-    if message.root.media_type != "multipart/encrypted":
-        return None
-    return DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
 
 
 def child_name(leaf: MailPart, position: int) -> bytes:
@@ -178,21 +173,17 @@ def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
     (lower case, sorted), subject and body text (white space folded), date in UTC to the second, and the children's
     sha256 (sorted). Each field is preceded by its length."""
     fields = message.root.fields
-    wanted = [
-        ",".join(addresses(fields.text(b"from"))),
-        ",".join(addresses(fields.text(b"to"))),
-        ",".join(addresses(fields.text(b"cc"))),
-        " ".join(fields.text(b"subject").split()),
-        utc_date(decode_text(fields.raw(b"date"))),
-        " ".join(message.body(limits).text(" ").split()),
-        ",".join(sorted(hashlib.sha256(leaf.content()).hexdigest() for leaf in message.child_parts())),
-    ]
-    state = hashlib.sha256()
-    for field in wanted:
-        raw = field.encode("utf-8", "replace")
-        state.update(len(raw).to_bytes(8, "big"))
-        state.update(raw)
-    return state.digest()
+    text, children = fields.text, message.child_parts()
+    wanted = (
+        ",".join(addresses(text(b"from"))).encode("utf-8", "replace"),
+        ",".join(addresses(text(b"to"))).encode("utf-8", "replace"),
+        ",".join(addresses(text(b"cc"))).encode("utf-8", "replace"),
+        folded(text(b"subject")),
+        field_date(fields.stored(b"date")).encode("ascii"),
+        folded(message.body(limits).text(" ")),
+        ",".join(sorted(hashlib.sha256(leaf.content()).hexdigest() for leaf in children)).encode("ascii"),
+    )
+    return hashlib.sha256(b"".join([piece for raw in wanted for piece in (len(raw).to_bytes(8, "big"), raw)])).digest()
 
 
 HANDLERS: tuple[Handler, ...] = (EmlHandler(),)

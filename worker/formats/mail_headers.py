@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import binascii
-import functools
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from email.utils import mktime_tz, parsedate_tz
-from typing import ParamSpec, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from worker.formats import charset
+from worker.formats.last import remembered
 
-_FIELD = re.compile(rb"([!-9;-~]+)[ \t]*:([^\n]*+(?:\n[ \t][^\n]*+)*+)\n?")  # with the lines that continue it
+_FIELD = re.compile(rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)\n?")  # with the lines that continue it
+_AT_ONCE = 100  # fields
+_FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n[ \t][^\n]*+)*+\n?){1,%d}" % _AT_ONCE)
 _CONTINUED = re.compile(rb"[ \t][^\n]*\n?")
 _FOLDED = re.compile(rb"\r*\n")
 _FROM_LINE = re.compile(rb">?From ")
@@ -22,56 +23,64 @@ _WORD = re.compile(r"=\?([^?\s]{1,64})\?([bBqQ])\?([^?]*)\?=")
 _PARAMETER = re.compile(r';\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))')
 _SEGMENT = re.compile(r"(.+?)(?:\*(\d{1,3}))?(\*)?")
 _MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9!#$&.+^_-]{1,80}/[A-Za-z0-9!#$&.+^_-]{1,80})\s*(?=;|$|\s)")
-_ADDRESS = re.compile(r"[^\s<>,;:\"'()\[\]@]{1,128}@[^\s<>,;:\"'()\[\]@]{1,255}")
+_ADDRESS = re.compile(r"[^\s<>,;:\"'()\[\]@]{1,128}+@[^\s<>,;:\"'()\[\]@]{1,255}+")
+_BRACKETED = re.compile(f"<({_ADDRESS.pattern})>")  # where every address is, as most are, they are found sooner
 _ID = re.compile(r"<([^<>]+)>")
+_USUAL_DATE = re.compile(
+    r"(?:[A-Za-z]{3}, +)?(\d\d?) ([A-Z][a-z][a-z]) ((?:19|20)\d\d) (\d\d):(\d\d)(?::(\d\d))? (\+|-(?!0000))(\d\d)(\d\d)"
+    r"(?: \([A-Za-z]+\))?",
+    re.ASCII,
+)
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _QUOTED_PAIR = re.compile(r"\\(.)")
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
-_SHORT = 300  # characters of a value that is worth remembering; what is remembered is bounded with it
-
-
-def _remembered(function: Callable[P, T]) -> Callable[P, T]:
-    """A pure function of strings whose results for the last short ones are kept: messages have many fields in common,
-    and each is asked about its own twice."""
-    known = functools.lru_cache(maxsize=256)(function)
-
-    def ask(*args: P.args, **kwargs: P.kwargs) -> T:
-        short = len(str(args[0])) <= _SHORT
-        return known(*args, **kwargs) if short else function(*args, **kwargs)  # type: ignore[arg-type]
-
-    return ask
-
-
 class Fields:
-    """The fields of one header, by lower-case name, values raw and unfolded."""
+    """The fields of one header, by lower-case name; values are unfolded when they are asked for."""
 
     __slots__ = ("_by_name", "_texts")
 
     def __init__(self) -> None:
-        self._by_name: dict[bytes, list[bytes]] = {}
+        self._by_name: dict[bytes, list[bytes]] = {}  # as they stand, with the line ends within
         self._texts: dict[bytes, str] = {}  # what was asked for: hashes and metadata want the same fields
 
-    def add(self, name: bytes, value: bytes) -> None:
-        """Append one field; names are given in lower case."""
-        self._by_name.setdefault(name, []).append(value)
+    def add(self, found: Iterable[tuple[bytes, bytes]]) -> None:
+        """Append fields: names and values as they stand."""
+        by_name = self._by_name
+        for name, value in found:
+            key = name.lower()
+            if key in by_name:
+                by_name[key].append(value)
+            else:
+                by_name[key] = [value]
 
     def __len__(self) -> int:
         return len(self._by_name)
 
-    def raw(self, name: bytes) -> bytes:
-        """The first field of this name; b"" if there is none."""
+    def stored(self, name: bytes) -> bytes:
+        """The first field of this name (given in lower case) as it stands, line ends included; b"" if there is none."""
         values = self._by_name.get(name)
         return values[0] if values else b""
+
+    def raw(self, name: bytes) -> bytes:
+        """The first field of this name, unfolded; b"" if there is none."""
+        values = self._by_name.get(name)
+        return unfolded(values[0]) if values else b""
 
     def text(self, name: bytes) -> str:
         """The fields of this name as readable text; several are joined by commas (only address fields repeat)."""
         known = self._texts.get(name)
         if known is None:
-            values = self._by_name.get(name)
-            known = self._texts[name] = ", ".join(map(decode_text, values)) if values else ""
+            values = self._by_name.get(name, ())
+            known = self._texts[name] = ", ".join([decode_text(unfolded(value)) for value in values])
         return known
+
+
+def unfolded(value: bytes) -> bytes:
+    """A field's value on one line."""
+    if b"\n" in value:
+        value = _FOLDED.sub(b"", value) if b"\r\r" in value else value.replace(b"\r\n", b"").replace(b"\n", b"")
+    return value.strip()
 
 
 def parse_fields(data: bytes, start: int, end: int) -> tuple[Fields, int]:
@@ -79,22 +88,25 @@ def parse_fields(data: bytes, start: int, end: int) -> tuple[Fields, int]:
     line that is no field. A From_ line in front is skipped."""
     fields = Fields()
     at = _skip_continued(data, start, end)
-    match, add = _FIELD.match, fields.add
-    field = match(data, at, end)
-    if field is None and at == start and _FROM_LINE.match(data, at, end):
+    block = _FIELDS.match(data, at, end)
+    if block is None and at == start and _FROM_LINE.match(data, at, end):
         at = _skip_continued(data, _next_line(data, at, end), end)
-        field = match(data, at, end)
-    while field is not None:
-        name, value = field.groups()
-        add(name.lower(), (_FOLDED.sub(b"", value) if b"\n" in value else value).strip())
-        at = field.end()
-        field = match(data, at, end)
+        block = _FIELDS.match(data, at, end)
+    while block is not None:
+        found = _FIELD.findall(data, at, block.end())
+        fields.add(found)
+        at = block.end()
+        block = _FIELDS.match(data, at, end) if len(found) == _AT_ONCE else None
+    if data.startswith(b"\n", at) and at < end:
+        return fields, at + 1
     after = _next_line(data, at, end)
     return fields, after if not data[at:after].strip(b"\r\n") else at
 
 
 def _skip_continued(data: bytes, at: int, end: int) -> int:
     """Past lines that continue a field that is not there."""
+    if not data.startswith((b" ", b"\t"), at):
+        return at
     while (line := _CONTINUED.match(data, at, end)) is not None:
         at = line.end()
     return at
@@ -111,7 +123,8 @@ def raw_text(value: bytes) -> str:
 
 def decode_text(value: bytes) -> str:
     """A field's value with its encoded words (RFC 2047) and eight-bit characters as text."""
-    return decode_words(raw_text(value))
+    text = value.decode("ascii") if value.isascii() else charset.decode(value)[0]
+    return decode_words(text) if "=?" in text else text
 
 
 def decode_words(text: str) -> str:
@@ -119,20 +132,21 @@ def decode_words(text: str) -> str:
     if "=?" not in text:
         return text
     out: list[str] = []
-    last, pending, codec = 0, b"", ""
+    last, codec = 0, ""
+    pending: list[bytes] = []  # of words that belong together: one may end inside a character
     for word in _WORD.finditer(text):
         between = text[last : word.start()]
         label = word[1].partition("*")[0].lower()
         data = _word_bytes(word[2], word[3])
         if pending and not between.strip() and label == codec:
-            pending += data
+            pending.append(data)
         else:
-            out.append(_decode(pending, codec))
+            out.append(_decode(b"".join(pending), codec))
             if between.strip() or not last:
                 out.append(between)
-            pending, codec = data, label
+            pending, codec = [data], label
         last = word.end()
-    out.append(_decode(pending, codec))
+    out.append(_decode(b"".join(pending), codec))
     out.append(text[last:])
     return "".join(out)
 
@@ -167,28 +181,25 @@ def _decode(data: bytes, label: str) -> str:
         return data.decode("latin-1")
 
 
-@_remembered
 def media_type(value: str, default: str) -> str:
     """The type/subtype of a Content-Type in lower case; the default when it is missing or malformed."""
     found = _MEDIA_TYPE.match(value)
     return found[1].lower() if found else default
 
 
-@_remembered
 def parameters(value: str) -> Mapping[str, str]:
     """The parameters of a Content-Type or Content-Disposition by lower-case name, RFC 2231 pieces joined and decoded."""
     plain: dict[str, str] = {}
     pieces: dict[str, dict[int, tuple[bool, str]]] = {}
-    for found in _PARAMETER.finditer(value):
-        quoted, bare = found[2], found[3]
-        content = _QUOTED_PAIR.sub(r"\1", quoted) if quoted is not None else bare.strip().strip('"')
-        segment = _SEGMENT.fullmatch(found[1].lower())
+    for name, quoted, bare in _PARAMETER.findall(value):
+        content = _QUOTED_PAIR.sub(r"\1", quoted) if "\\" in quoted else quoted or bare.strip().strip('"')
+        segment = _SEGMENT.fullmatch(name.lower()) if "*" in name else None
         if segment is None or not (segment[2] or segment[3]):
-            plain.setdefault(found[1].lower(), content)
+            plain.setdefault(name.lower(), content)
         else:
             pieces.setdefault(segment[1], {}).setdefault(int(segment[2] or 0), (bool(segment[3]), content))
-    for name, parts in pieces.items():
-        plain[name] = _join_pieces(parts)
+    for joined, parts in pieces.items():
+        plain[joined] = _join_pieces(parts)
     return plain
 
 
@@ -221,9 +232,11 @@ def utc_time(value: str) -> int | None:
         return None
 
 
-@_remembered
 def utc_date(value: str) -> str:
     """A Date field as ISO 8601 in UTC to the second; "" when it cannot be read."""
+    usual = _USUAL_DATE.fullmatch(value)
+    if usual is not None and (told := _usual_date(usual)):
+        return told
     when = utc_time(value)
     try:
         return "" if when is None else datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -231,13 +244,35 @@ def utc_date(value: str) -> str:
         return ""
 
 
-def addresses(value: str) -> list[str]:
+@remembered
+def field_date(value: bytes) -> str:
+    """The same of a field as it stands."""
+    return utc_date(decode_text(unfolded(value)))
+
+
+def _usual_date(found: re.Match[str]) -> str:
+    """A date as RFC 5322 wants it, in the same form; "" for one that does not exist."""
+    day, month, year, hour, minute, second, sign, hours, minutes = found.groups()
+    try:
+        at = _MONTHS.find(month) // 3 + 1  # 0, which is none, when it is not there
+        when = datetime(int(year), at, int(day), int(hour), int(minute), int(second or 0))
+    except ValueError:
+        return ""
+    if away := int(hours) * 60 + int(minutes):
+        when += timedelta(minutes=away if sign == "-" else -away)
+    return f"{when.isoformat()}Z"
+
+
+@remembered
+def addresses(value: str) -> tuple[str, ...]:
     """The mail addresses in a field, lower case, sorted; the folded text itself where there is none."""
-    found = {address.lower() for address in _ADDRESS.findall(value)}
+    found = _BRACKETED.findall(value)
+    if len(found) != value.count("@"):
+        found = _ADDRESS.findall(value)
     if found:
-        return sorted(found)
+        return tuple(sorted({address.lower() for address in found}))
     folded = " ".join(value.lower().split())
-    return [folded] if folded else []
+    return (folded,) if folded else ()
 
 
 def message_ids(value: str) -> list[str]:
@@ -251,17 +286,29 @@ def message_ids(value: str) -> list[str]:
 
 def message_id_hash(fields: Fields) -> bytes | None:
     """EDRM MIH: MD5 of the Message-ID without its angle brackets; None when there is no Message-ID."""
-    ids = message_ids(decode_text(fields.raw(b"message-id")))
-    if not ids:
-        return None
-    return hashlib.md5(ids[0].encode("utf-8", "replace"), usedforsecurity=False).digest()
+    first = first_message_id(fields.stored(b"message-id"))
+    return None if first is None else hashlib.md5(first.encode("utf-8", "replace"), usedforsecurity=False).digest()
 
 
-def header_metadata(fields: Fields) -> Iterator[tuple[str, str]]:
+def header_metadata(fields: Fields) -> list[tuple[str, str]]:
     """The metadata keys of a message that are plain text."""
-    for key in ("subject", "from", "to", "cc", "bcc"):
-        yield key, fields.text(key.encode())
-    yield "date", utc_date(decode_text(fields.raw(b"date")))
-    for key, name in (("message_id", b"message-id"), ("in_reply_to", b"in-reply-to")):
-        ids = message_ids(decode_text(fields.raw(name)))
-        yield key, ids[0] if ids else ""
+    text, stored = fields.text, fields.stored
+    found = (
+        ("subject", text(b"subject")),
+        ("from", text(b"from")),
+        ("to", text(b"to")),
+        ("cc", text(b"cc")),
+        ("bcc", text(b"bcc")),
+        ("date", field_date(stored(b"date"))),
+        ("message_id", first_message_id(stored(b"message-id")) or ""),
+        ("in_reply_to", first_message_id(stored(b"in-reply-to")) or ""),
+    )
+    return [pair for pair in found if pair[1]]
+
+
+@remembered
+def first_message_id(value: bytes) -> str | None:
+    """The first message id in a field as it stands; None where there is none."""
+    text = decode_text(unfolded(value))
+    found = _ID.search(text)
+    return text.strip() or None if found is None else found[1].strip()

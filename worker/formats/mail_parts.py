@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from worker.formats.charset import decode
+from worker.formats.last import LARGEST, remembered
 from worker.formats.mail_headers import (
     BASE64_ALPHABET,
     Fields,
@@ -22,6 +23,7 @@ from worker.formats.mail_headers import (
     parameters,
     parse_fields,
     raw_text,
+    unfolded,
 )
 from worker.formats.mail_inline import YENC, decode_yenc, inline_files
 
@@ -35,10 +37,30 @@ _PADDED_WITHIN = re.compile(rb"^(?=.{76}\r?$)[A-Za-z0-9+/]+=+[A-Za-z0-9+/]", re.
 _BODY_TYPES = ("text/plain", "text/html")
 
 
+@remembered
+def _declared(type_field: bytes, disposition_field: bytes, default: str) -> tuple[str, str, str, str, bytes]:
+    """What the two fields, as they stand, say of a part: media type, disposition, file name, charset, boundary of a multipart."""
+    content_type, disposition = raw_text(unfolded(type_field)), raw_text(unfolded(disposition_field))
+    declared = parameters(content_type) if ";" in content_type else _NONE
+    given = parameters(disposition) if ";" in disposition else _NONE
+    kind = media_type(content_type, default)
+    boundary = (
+        declared.get("boundary", "").rstrip().encode("utf-8", "replace") if kind.startswith("multipart/") else b""
+    )
+    return (
+        kind,
+        disposition.partition(";")[0].strip().lower(),
+        file_name(given, declared) if given or declared else "",
+        declared.get("charset", ""),
+        boundary,
+    )
+
+
 class MailPart:
     """One MIME part: its header fields and the range of its content in `data`."""
 
     __slots__ = (
+        "_decoded",
         "boundary",
         "charset",
         "children",
@@ -58,17 +80,10 @@ class MailPart:
         self.start = start
         self.end = end
         self.children: list[MailPart] = []
-        content_type = raw_text(fields.raw(b"content-type"))
-        self.media_type = media_type(content_type, default)
-        declared = parameters(content_type) if ";" in content_type else _NONE
-        disposition = raw_text(fields.raw(b"content-disposition"))
-        self.disposition = disposition.partition(";")[0].strip().lower()
-        given = parameters(disposition) if ";" in disposition else _NONE
+        self._decoded: tuple[bytes, str | None] | None = None
+        declared = _declared(fields.stored(b"content-type"), fields.stored(b"content-disposition"), default)
+        self.media_type, self.disposition, self.file_name, self.charset, self.boundary = declared
         self.encoding = fields.raw(b"content-transfer-encoding").lower()
-        self.file_name = file_name(given, declared) if given or declared else ""
-        self.charset = declared.get("charset", "")
-        multipart = self.media_type.startswith("multipart/")
-        self.boundary = declared.get("boundary", "").rstrip().encode("utf-8", "replace") if multipart else b""
 
     @property
     def is_body(self) -> bool:
@@ -80,12 +95,32 @@ class MailPart:
 
     def content(self) -> bytes:
         """The bytes after transfer decoding; damaged encodings give what can be read."""
+        return self.decoded()[0]
+
+    def decoded(self) -> tuple[bytes, str | None]:
+        """The same, and what was lost on the way; None where nothing was, as far as the encoding can tell."""
+        if self._decoded is not None:
+            return self._decoded
         raw = self.data[self.start : self.end]
+        if not self.encoding.startswith(b"base64"):
+            found: tuple[bytes, str | None] = self._without_encoding(raw), None
+        elif (sound := sound_base64(raw)) is not None:
+            found = sound, None
+        else:
+            found = decode_base64(raw), base64_damage(raw)
+        if len(self.data) <= LARGEST:
+            self._decoded = found  # hashes and children want the same
+        return found
+
+    def replace(self, data: bytes) -> None:
+        """Give it other content, without an encoding."""
+        self.data, self.start, self.end = data, 0, len(data)
+        self.encoding, self._decoded = b"", None
+
+    def _without_encoding(self, raw: bytes) -> bytes:
         encoding = self.encoding
         if not encoding or encoding in (b"7bit", b"8bit", b"binary"):
             return raw
-        if encoding.startswith(b"base64"):
-            return decode_base64(raw)
         if encoding.startswith(b"quoted-printable"):
             return binascii.a2b_qp(raw)
         if encoding in (b"x-uuencode", b"uuencode", b"x-uue", b"uue"):
@@ -93,12 +128,6 @@ class MailPart:
         if encoding == YENC:
             return decode_yenc(raw)
         return raw
-
-    def damage(self) -> str | None:
-        """What was lost when the bytes were decoded; None where nothing was, as far as the encoding can tell."""
-        if not self.encoding.startswith(b"base64"):
-            return None
-        return base64_damage(self.data[self.start : self.end])
 
 
 class Message:
@@ -138,9 +167,7 @@ class Message:
             _take_out_files(part)
             return part
         if part.encoding.startswith((b"base64", b"quoted")) and data.find(b"--" + boundary, body, end) < 0:
-            part.data = part.content()  # an encoded multipart: forbidden by RFC 2045 section 6.4, and done
-            part.encoding = b""
-            part.start, part.end = 0, len(part.data)
+            part.replace(part.content())  # an encoded multipart: forbidden by RFC 2045 section 6.4, and done
         self._split(part, boundary, depth, last=last)
         return part
 
@@ -163,7 +190,7 @@ def part_ranges(part: MailPart) -> list[tuple[int, int]]:
 
 def _take_out_files(part: MailPart) -> None:
     """Files that lie in a plain text become parts between the pieces of the text."""
-    if part.media_type != "text/plain" or not part.is_body or part.encoding not in (b"", b"7bit", b"8bit", b"binary"):
+    if part.media_type != "text/plain" or part.encoding not in (b"", b"7bit", b"8bit", b"binary") or not part.is_body:
         return
     at = part.start
     for file in inline_files(part.data, part.start, part.end):
@@ -216,6 +243,17 @@ def _before_newline(data: bytes, at: int) -> int:
     return at - 1
 
 
+def sound_base64(raw: bytes) -> bytes | None:
+    """What base64 as RFC 2045 has it stands for; None for any other, which `decode_base64` reads as far as it can."""
+    packed = raw.translate(None, _SPACE)
+    if len(packed) % 4 or packed.endswith(b"==="):
+        return None
+    try:
+        return binascii.a2b_base64(packed, strict_mode=True)
+    except binascii.Error:
+        return None
+
+
 def decode_base64(raw: bytes) -> bytes:
     """Base64 with whatever lies between: junk is skipped, missing padding tolerated. What follows the padding is
     decoded too if it is nothing but base64 (encoders that pad each block), else dropped (footers of mailing lists)."""
@@ -242,7 +280,7 @@ def base64_damage(raw: bytes) -> str | None:
     foreign = head.translate(None, BASE64_ALPHABET + _SPACE)
     if foreign:
         return f"{len(foreign)} characters in it are not base64"
-    digits = len(head) - sum(head.count(c) for c in _SPACE)
+    digits = len(head.translate(None, _SPACE))
     if digits % 4 == 1:
         return "its base64 ends in the middle of a byte"
     if pad and digits % 4 == 0:

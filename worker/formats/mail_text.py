@@ -9,6 +9,8 @@ from worker.formats import charset
 from worker.formats.html import declared_charset, html_text
 from worker.formats.mail_parts import MailPart
 
+_BLANKS = bytes(32 if chr(byte).isspace() else byte for byte in range(256))  # in Latin-1
+
 
 def body_texts(root: MailPart) -> Iterator[str]:
     """The pieces of the message's text in order. Of a multipart/alternative the plain pieces count, and the HTML
@@ -50,3 +52,13 @@ def _text_of(part: MailPart) -> str:
         return html_text(markup)
     except DocumentError:
         return ""  # the rest of the message is still worth having
+
+
+def folded(text: str) -> bytes:
+    """`" ".join(text.split())` in UTF-8. Western text is cut at double blanks only, for these are few."""
+    try:
+        raw = text.encode("latin-1").translate(_BLANKS)
+    except UnicodeEncodeError:
+        return " ".join(text.split()).encode("utf-8", "replace")
+    raw = b" ".join([kept for piece in raw.split(b"  ") if (kept := piece.strip(b" "))])
+    return raw if raw.isascii() else raw.decode("latin-1").encode()

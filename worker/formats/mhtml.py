@@ -10,7 +10,7 @@ from core.records import Kind, Limits
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from worker.formats.clean import Collector, values
 from worker.formats.declared import Declared
-from worker.formats.mail_headers import decode_text, utc_date
+from worker.formats.mail_headers import field_date
 from worker.formats.mail_parts import MailPart, Message
 from worker.formats.mail_text import body_texts
 
@@ -36,12 +36,12 @@ class MhtmlHandler(LeafHandler):
         the end when the closing boundary is missing."""
         message = Message(source.whole(limits.parse_bytes))
         for position, leaf in enumerate(message.child_parts()):
-            damage = leaf.damage()
+            data, damage = leaf.decoded()
             yield Child(
                 name=_name(leaf) or b"part-%d" % position,
                 kind=Kind.EMBEDDED_OBJECT,
                 ordinal=position,
-                data=leaf.content(),
+                data=data,
                 error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
                 media_type=leaf.media_type,
             )
@@ -58,7 +58,7 @@ class MhtmlHandler(LeafHandler):
         out = collector.result("\n")
         fields = message.root.fields
         address = fields.text(b"snapshot-content-location") or fields.text(b"content-location")
-        saved = utc_date(decode_text(fields.raw(b"date")))
+        saved = field_date(fields.stored(b"date"))
         out.metadata = dict(values((("title", fields.text(b"subject")), ("address", address), ("created", saved))))
         return out
 

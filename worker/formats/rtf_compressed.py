@@ -16,6 +16,15 @@ _DICTIONARY = (
 _WINDOW = 4096
 
 
+def _tokens(control: int) -> tuple[tuple[int, ...], int]:
+    """Of a run with this control byte: how many bytes stand before each reference, and how many behind the last."""
+    *before, last = format(control, "08b")[::-1].split("1")
+    return tuple(map(len, before)), len(last)
+
+
+_TOKENS = tuple(map(_tokens, range(256)))
+
+
 def decompress(data: bytes, limit: int) -> bytes:
     """The RTF, as far as it can be read and up to `limit` bytes; the CRC is not checked (many writers leave it out).
     DocumentError `corrupt` when this is no compressed RTF."""
@@ -37,33 +46,27 @@ def _inflate(data: bytes, at: int, size: int) -> bytes:
     base = len(_DICTIONARY)
     end, wanted = len(data), base + size
     while at < end and len(out) < wanted:
-        control = data[at]
+        literals, last = _TOKENS[data[at]]
         at += 1
-        if not control:
-            out += data[at : at + 8]
-            at += 8
-            continue
-        for bit in range(8):
-            if at >= end:
-                break
-            if not control >> bit & 1:
-                out.append(data[at])
-                at += 1
-                continue
+        for count in literals:
+            if count:
+                out += data[at : at + count]
+                at += count
             if at + 1 >= end:
-                at = end
-                break
+                return bytes(out[base:wanted])
             word = data[at] << 8 | data[at + 1]
             at += 2
             written, length = len(out), (word & 15) + 2
             distance = written - (word >> 4) & _WINDOW - 1
             if not distance:
                 return bytes(out[base:wanted])  # a reference to the write position ends it
-            start = max(0, written - distance)
-            if start + length <= written:
+            start = written - distance if distance < written else 0
+            if length <= written - start:
                 out += out[start : start + length]
             else:
                 _copy(out, start, length)
+        out += data[at : at + last]
+        at += last
     return bytes(out[base:wanted])
 
 

@@ -91,14 +91,22 @@ def _read(data: bytes) -> tuple[list[x509.Certificate], list[_Signer]]:
 
 
 def _certificates(data: bytes, field: Element) -> Iterator[x509.Certificate]:
-    """Those that can be read, and of which the parts can be that are asked for."""
+    """Those that can be read."""
     for found in itertools.islice(inside(data, field), _MAX_CERTIFICATES):
         try:
             certificate = x509.load_der_x509_certificate(encoded(data, found))
-            _ = certificate.issuer, certificate.subject, certificate.extensions
-        except (ValueError, UnsupportedAlgorithm, x509.DuplicateExtension):
+        except (ValueError, UnsupportedAlgorithm):
             continue
         yield certificate
+
+
+def _is_whole(certificate: x509.Certificate) -> bool:
+    """Whether the parts can be read that are asked for."""
+    try:
+        _ = certificate.issuer, certificate.subject, certificate.extensions
+    except (ValueError, UnsupportedAlgorithm, x509.DuplicateExtension):
+        return False
+    return True
 
 
 def _signer(data: bytes, info: Element) -> _Signer:
@@ -149,8 +157,12 @@ def _attributes(data: bytes, field: Element) -> dict[bytes, bytes]:
 
 
 def _is_of(certificate: x509.Certificate, signer: _Signer) -> bool:
+    if signer.issuer and certificate.serial_number != signer.serial:
+        return False  # the others of its chain; looking at their parts takes longest of all
+    if not _is_whole(certificate):
+        return False
     if signer.issuer:
-        return certificate.serial_number == signer.serial and certificate.issuer.public_bytes() == signer.issuer
+        return certificate.issuer.public_bytes() == signer.issuer
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
     except x509.ExtensionNotFound:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 import zlib
 from collections.abc import Iterator
@@ -93,7 +94,8 @@ def _checksum(value: bytes) -> int:
     so exact for 256 bytes; this is four times as fast as adding in Python."""
     if len(value) <= 64:
         return sum(value) & 0xFFFF
-    return sum(zlib.adler32(value[at : at + 256], 0) & 0xFFFF for at in range(0, len(value), 256)) & 0xFFFF
+    pieces = [value[at : at + 256] for at in range(0, len(value), 256)]
+    return sum(map(zlib.adler32, pieces, itertools.repeat(0))) & 0xFFFF  # the high halves are multiples of 65,536
 
 
 def _of_attachment(out: Tnef, ident: int, value: bytes) -> None:

@@ -1,11 +1,11 @@
-"""What was made of the last bytes is made once."""
+"""worker.formats.last: what was made of the last bytes is made once, and what was made of short values is kept."""
 
 from __future__ import annotations
 
 import pytest
 
 from worker.formats import last
-from worker.formats.last import Last
+from worker.formats.last import Last, remembered
 
 
 def test_the_same_bytes_are_made_into_something_once() -> None:
@@ -16,20 +16,20 @@ def test_the_same_bytes_are_made_into_something_once() -> None:
         made.append((data, limit))
         return len(made)
 
-    remembered = Last(make)
+    known = Last(make)
     one, same, limits = b"one message", bytes(bytearray(b"one message")), object()
-    assert [remembered(one, limits), remembered(one, limits)] == [1, 1]
-    assert remembered(same, limits) == 2
-    assert remembered(same, object()) == 3
-    assert remembered(one, limits) == 4
+    assert [known(one, limits), known(one, limits)] == [1, 1]
+    assert known(same, limits) == 2
+    assert known(same, object()) == 3
+    assert known(one, limits) == 4
 
 
 def test_much_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory is a slot's dearest."""
     monkeypatch.setattr(last, "LARGEST", 4)
-    remembered = Last(lambda data: [data])
+    known = Last(lambda data: [data])
     data = b"12345"
-    assert remembered(data) is not remembered(data)
+    assert known(data) is not known(data)
 
 
 def test_an_error_is_raised_each_time() -> None:
@@ -38,7 +38,22 @@ def test_an_error_is_raised_each_time() -> None:
     def make(data: bytes) -> None:
         raise ValueError(data)
 
-    remembered = Last(make)
+    known = Last(make)
     for _ in range(2):
         with pytest.raises(ValueError, match="bad"):
-            remembered(b"bad")
+            known(b"bad")
+
+
+def test_short_values_are_remembered_and_long_ones_are_not() -> None:
+    """Messages have fields in common; a hostile one must not fill the memory."""
+    made: list[str] = []
+
+    @remembered
+    def doubled(value: str, end: str) -> str:
+        made.append(value)
+        return value * 2 + end
+
+    long = "x" * 301
+    assert [doubled("a", "!"), doubled("a", "!"), doubled("a", "?")] == ["aa!", "aa!", "aa?"]
+    assert [doubled(long, ""), doubled(long, "")] == [long * 2] * 2
+    assert made == ["a", "a", long, long]
