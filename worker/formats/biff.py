@@ -9,7 +9,7 @@ from core.errors import DocumentError, ExceptionCode
 
 BOF, EOF, CONTINUE = 0x0809, 0x000A, 0x003C
 _HEADER = struct.Struct("<HH")
-_CONTINUED = CONTINUE.to_bytes(2, "little")
+CONTINUED = CONTINUE.to_bytes(2, "little")  # how such a record begins
 _WIDE, _PHONETIC, _RICH = 0x01, 0x04, 0x08  # flags of a string (2.5.293)
 
 
@@ -19,17 +19,29 @@ def records(stream: bytes) -> Iterator[tuple[int, int, list[bytes]]]:
     at, size = 0, len(stream)
     while at + 4 <= size:
         start = at
-        kind, length = _HEADER.unpack_from(stream, at)
-        pieces = [stream[at + 4 : at + 4 + length]]
-        at += 4 + length
-        while stream.startswith(_CONTINUED, at) and at + 4 <= size:
-            length = _HEADER.unpack_from(stream, at)[1]
-            pieces.append(stream[at + 4 : at + 4 + length])
-            at += 4 + length
+        kind, pieces, at = record(stream, at)
         if kind or len(pieces[0]):  # zeros fill the stream up to its sector
             yield start, kind, pieces
     if at > size:
-        raise DocumentError(ExceptionCode.TRUNCATED, "the workbook breaks off in the middle of a record")
+        raise cut_short()
+
+
+def record(stream: bytes, at: int) -> tuple[int, list[bytes], int]:
+    """The type and data of the record at this offset, whose header is there, and the offset of the next one."""
+    kind, length = _HEADER.unpack_from(stream, at)
+    at += 4
+    pieces = [stream[at : at + length]]
+    at += length
+    while stream.startswith(CONTINUED, at) and at + 4 <= len(stream):
+        length = _HEADER.unpack_from(stream, at)[1]
+        pieces.append(stream[at + 4 : at + 4 + length])
+        at += 4 + length
+    return kind, pieces, at
+
+
+def cut_short() -> DocumentError:
+    """What is wrong with a stream whose last record goes beyond its end."""
+    return DocumentError(ExceptionCode.TRUNCATED, "the workbook breaks off in the middle of a record")
 
 
 class Strings:
@@ -70,6 +82,21 @@ class Strings:
         text = self.characters(count, flags)
         self._at += 4 * runs + reading
         return text
+
+    def rest(self) -> Iterator[str]:
+        """All strings that are left, each with a length of two bytes."""
+        while self.more:
+            piece, at = self._pieces[self._piece], self._at
+            size = len(piece)
+            while at + 3 <= size and (wide := piece[at + 2]) <= _WIDE:  # simple ones, as below
+                end = at + 3 + ((piece[at] | piece[at + 1] << 8) << wide)
+                if end > size:
+                    break
+                yield piece[at + 3 : end].decode("utf-16-le" if wide else "latin-1", "replace")
+                at = end
+            self._at = at
+            if self.more:
+                yield self.string()
 
     def _simple(self, count_bytes: int) -> str | None:
         """A string without runs and readings that lies whole in one piece, as nearly all do."""

@@ -24,9 +24,10 @@ _PREFIX = "application/vnd.oasis.opendocument."
 _TEXTS = tuple(_PREFIX + kind for kind in ("text", "text-template", "text-master", "text-web", "formula"))
 _SHEETS = tuple(_PREFIX + kind for kind in ("spreadsheet", "spreadsheet-template", "chart"))
 _SLIDES = tuple(_PREFIX + kind for kind in ("presentation", "presentation-template", "graphics", "graphics-template"))
-# Pictures and media of the document or of an object in it, and objects that are one file. Thumbnails and
+# Pictures and media of the document or of an object in it, objects that are one file, and the thumbnail (decision 34).
 # ObjectReplacements are renderings of what is there already.
-_CARRIED = re.compile(rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$", re.IGNORECASE)
+_THUMBNAIL = re.compile(rb"thumbnails/[^/]+$", re.IGNORECASE)
+_CARRIED = re.compile(rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$|^" + _THUMBNAIL.pattern, re.IGNORECASE)
 _OBJECT_TEXT = re.compile(r"(?:^|/)object \d+/content\.xml$")
 _KEYS = {
     "title": "title",
@@ -40,10 +41,13 @@ _KEYS = {
     "generator": "application",
 }
 _DECLARED_KEYS = tuple(_KEYS.values())
-_DECLARED_CHILDREN = "pictures, media and embedded objects (a packaged file under its own name) in the archive's order"
+_DECLARED_CHILDREN = (
+    "pictures, media, embedded objects (a packaged file under its own name) and the thumbnail, marked `thumbnail`, in the"
+    " archive's order"
+)
 _DECLARED_LEFT = (
     "documents that need a password which is not in the bank (`--passwords`), or that LibreOffice 24.2 and later encrypted",
-    "thumbnails, renderings, macros",
+    "renderings of objects, macros",
 )
 
 
@@ -112,6 +116,7 @@ class OdfHandler(LeafHandler):
                 return
             for position, child in enumerate(_carried(file, source.size, limits)):
                 child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
+                child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
                 child.name = child.name.rsplit(b"/", 1)[-1]
                 if child.data and (found := ole_objects.unwrapped(child.data)):
                     child.name, child.data = found[0] or child.name, found[1]

@@ -5,26 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from core.errors import DocumentError
-from worker.formats import ooxml_sheet
+from worker.formats import ooxml_sheet, xlsb
 from worker.formats.clean import Collector
 from worker.formats.ooxml_package import Package
 from worker.formats.ooxml_xml import Element, elements, local
 
-_RUN = ("{*}t", "{*}delText", "{*}tab", "{*}br", "{*}cr", "{*}noBreakHyphen", "{*}softHyphen")
+_RUN = frozenset(("t", "delText", "tab", "br", "cr", "noBreakHyphen", "softHyphen"))
+_OF_PARAGRAPH = tuple("{*}" + name for name in ("p", *_RUN))
 _MARKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
 _DRAWN = ("drawing", "diagramdata", "chart")
 
 
 def paragraph(element: Element) -> str:
-    """Text of one w:p or a:p, deleted text included."""
+    """Text of one w:p or a:p, deleted text included; that of paragraphs inside it is theirs."""
     out: list[str] = []
-    for found in element.iter(*_RUN):
+    for found in element.iterdescendants(*_OF_PARAGRAPH):
         name = local(found)
-        if name in ("t", "delText"):
-            out.append(found.text or "")
-        elif name != "tab" or local(found.getparent()) == "r":  # w:tab in w:tabs defines a tab stop
-            out.append(_MARKS[name])
+        if name == "p":
+            return "".join([_run(own, local(own)) for own in _own(element) if local(own) in _RUN])
+        out.append(_run(found, name))
     return "".join(out)
+
+
+def _run(element: Element, name: str) -> str:
+    if name in ("t", "delText"):
+        return element.text or ""
+    if name == "tab" and local(element.getparent()) != "r":  # w:tab in w:tabs defines a tab stop
+        return ""
+    return _MARKS[name]
+
+
+def _own(element: Element) -> Iterator[Element]:
+    """Everything below a paragraph, in order, that is not in another one inside it."""
+    waiting = list(reversed(element))
+    while waiting:
+        found = waiting.pop()
+        if local(found) != "p":
+            yield found
+            waiting.extend(reversed(found))
 
 
 def paragraphs(package: Package, name: str) -> Iterator[str]:
@@ -51,8 +69,14 @@ class Reader:
         self.slides: int | None = None
 
     def read(self, family: str) -> None:
-        """All parts, in order; `family` is word, xl, ppt or visio."""
-        families = {"word": self._document, "xl": self._workbook, "ppt": self._presentation, "visio": self._drawing}
+        """All parts, in order; `family` is word, xl, xlsb, ppt or visio."""
+        families = {
+            "word": self._document,
+            "xl": self._workbook,
+            "xlsb": self._binary_workbook,
+            "ppt": self._presentation,
+            "visio": self._drawing,
+        }
         families[family]()
 
     def _take(self, name: str, lines: Iterator[str]) -> None:
@@ -85,6 +109,16 @@ class Reader:
             self._take(name, _plain(package, name, "comment"))
         for name in package.having("threadedcomments"):
             self._take(name, _plain(package, name, "text"))
+        self._paragraphs(*_DRAWN)
+
+    def _binary_workbook(self) -> None:
+        package = self._package
+        book = xlsb.BinaryWorkbook(package)
+        self._guard(book.load)
+        for title, name in book.sheets:
+            self._take(name, xlsb.lines(package, name, title, book))
+        for name in xlsb.comment_parts(package):
+            self._take(name, xlsb.comments(package, name))
         self._paragraphs(*_DRAWN)
 
     def _drawing(self) -> None:

@@ -21,7 +21,7 @@ def elements(pieces: Iterator[bytes], *tags: str) -> Iterator[Element]:
     copies of mc:AlternateContent are left out. What was readable comes first, then DocumentError `corrupt` (or what
     `pieces` raises)."""
     names = tuple("{*}" + tag for tag in tags)
-    data, failed, more = _first(pieces)
+    data, failed, more = gathered(pieces)
     if more:
         yield from _streamed(data, pieces, names)
         return
@@ -34,7 +34,7 @@ def elements(pieces: Iterator[bytes], *tags: str) -> Iterator[Element]:
         raise failed or DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {broken}")
 
 
-def _first(pieces: Iterator[bytes]) -> tuple[bytes, DocumentError | None, bool]:
+def gathered(pieces: Iterator[bytes]) -> tuple[bytes, DocumentError | None, bool]:
     """Up to the size of a tree: the bytes, what ended them early, and whether there may be more."""
     got: list[bytes] = []
     size = 0
@@ -90,7 +90,7 @@ def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> 
             failed = error
         except etree.XMLSyntaxError as error:
             failed = DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {str(error)[:200]}")
-        yield from _ready(parser)
+        yield from _ready(parser, names)
     if failed is not None:
         raise failed
     try:
@@ -99,14 +99,17 @@ def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> 
         raise DocumentError(ExceptionCode.CORRUPT, f"a part is not well-formed XML: {str(error)[:200]}") from error
 
 
-def _ready(parser: etree.XMLPullParser) -> Iterator[Element]:
-    """Elements that are complete; each is emptied after use, and siblings before it are let go."""
+def _ready(parser: etree.XMLPullParser, names: tuple[str, ...]) -> Iterator[Element]:
+    """Elements that are complete, inner ones first; each is emptied after use, and siblings before it are let go unless
+    they belong to an element that is still to come."""
     try:
         for _, found in parser.read_events():
             element = cast("Element", found)
             if next(element.iterancestors("{*}Fallback"), None) is None:
                 yield element
             element.clear()
+            if next(element.iterancestors(*names), None) is not None:
+                continue
             parent = element.getparent()
             while parent is not None and element.getprevious() is not None:
                 del parent[0]

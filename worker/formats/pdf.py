@@ -12,6 +12,7 @@ from core.records import Kind, Limits, TextState
 from worker.formats import clean, pdf_document, pdf_xfa
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from worker.formats.declared import Declared
+from worker.formats.pdf_pages import Attachment, Pages
 
 _KEYS = {
     "Title": "title",
@@ -50,7 +51,7 @@ class PdfHandler(LeafHandler):
             "to a place on a page",
             leaves_out=(
                 "the contents of documents that need a password which is not in the bank (`--passwords`)",
-                "text in pictures: a document without any other has the state `no text layer`",
+                "text in pictures: a document without any other has the state `no text layer` unless `--ocr` finds some",
                 "pictures, sounds and films on pages; scripts; what XFA forms say beside the values",
             ),
         ),
@@ -78,8 +79,8 @@ class PdfHandler(LeafHandler):
                     break
             out = collector.result()
             out.pages = len(document)
-            info = document.get_metadata_dict(skip_empty=True)
-        pairs = ((key, info.get(name)) for name, key in _KEYS.items())
+            info = pdf_document.information(document, _KEYS)
+        pairs = ((key, info[name]) for name, key in _KEYS.items())
         out.metadata = (
             dict(clean.values((k, iso_date(v) if v and k in ("created", "modified") else v) for k, v in pairs)) | opened
         )
@@ -93,7 +94,7 @@ class PdfHandler(LeafHandler):
         return out
 
 
-def _child(position: int, attachment: pdf_document.Attachment) -> Child:
+def _child(position: int, attachment: Attachment) -> Child:
     try:
         name = pdf_document.attachment_name(attachment).encode("utf-8", "backslashreplace")
         content: bytes | None = pdf_document.attachment_bytes(attachment)
@@ -113,10 +114,10 @@ def _child(position: int, attachment: pdf_document.Attachment) -> Child:
 def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> int:
     """Text of the pages in order, one line break between; returns how many pages cannot be read."""
     unreadable = 0
-    for number in range(len(document)):
+    pages = Pages(document)
+    for number in range(len(pages)):
         try:
-            with pdf_document.page_of(document, number) as page:
-                pieces = [pdf_document.page_text(page), *pdf_document.annotation_texts(page)]
+            pieces = pages.texts(number)
         except pdfium.PdfiumError:
             unreadable += 1
             continue

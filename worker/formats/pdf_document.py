@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -17,6 +17,8 @@ import pypdfium2.raw as raw
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from worker.formats.passwords import Passwords, Purse
+from worker.formats.pdf_packed import may_mention
+from worker.formats.pdf_pages import Attachment, Pages, utf16
 
 _COST_OF_A_TRY, _COST_OF_A_BYTE = 1_500.0, 0.002  # microseconds: PDFium reads the document's outline with each
 _TAIL = 4096  # Acrobat wants %%EOF in the last 1,024 bytes (PDF 32000-1, annex H.3, note 18)
@@ -24,9 +26,7 @@ _CODES = {
     raw.FPDF_ERR_PASSWORD: (ExceptionCode.ENCRYPTED, "a password is needed to open it"),
     raw.FPDF_ERR_SECURITY: (ExceptionCode.ENCRYPTED, "its encryption scheme is not known"),
 }
-Attachment = Any  # raw.FPDF_ATTACHMENT, a ctypes pointer made at import
-_FILLED_IN = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
-_NOT_TEXT = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP)
+_BUFFER = ctypes.create_string_buffer(1024)  # of values that fit
 
 
 def looks_cut(data: bytes) -> bool:
@@ -72,106 +72,41 @@ def _unlocked(data: bytes, passwords: Passwords, limits: Limits) -> tuple[pdfium
     return found.value, found.metadata
 
 
-@contextmanager
-def page_of(document: pdfium.PdfDocument, index: int) -> Iterator[pdfium.PdfPage]:
-    """One page, closed again; pdfium.PdfiumError when it cannot be read."""
-    page = document.get_page(index)
-    try:
-        yield page
-    finally:
-        page.close()
-
-
-def page_text(page: pdfium.PdfPage) -> str:
-    """The page's text with `\\n` line ends; words hyphenated at a line's end (U+FFFE) are joined again."""
-    text_page = page.get_textpage()
-    try:
-        text = str(text_page.get_text_range())
-    finally:
-        text_page.close()
-    return text.replace("\ufffe\r\n", "").replace("\ufffe", "").replace("\r\n", "\n")
-
-
-@contextmanager
-def _annotation(page: pdfium.PdfPage, index: int) -> Iterator[raw.FPDF_ANNOTATION]:
-    annotation = raw.FPDFPage_GetAnnot(page, index)
-    try:
-        yield annotation
-    finally:
-        if annotation:
-            raw.FPDFPage_CloseAnnot(annotation)
-
-
-def _utf16(count: int, buffer: ctypes.Array[ctypes.c_char]) -> str:
-    return buffer.raw[: max(0, count - 2)].decode("utf-16-le", "ignore")
-
-
-def _annotation_string(annotation: raw.FPDF_ANNOTATION, key: bytes) -> str:
-    length = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)
-    if length <= 2:
-        return ""
-    buffer = ctypes.create_string_buffer(length)
-    raw.FPDFAnnot_GetStringValue(annotation, key, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
-    return _utf16(length, buffer)
-
-
 def with_forms(document: pdfium.PdfDocument) -> None:
     """Have the values of form fields read with the pages that are opened from now on; needs to be called before any is."""
     with suppress(pdfium.PdfiumError):
         document.init_forms()
 
 
-def _field_value(form: raw.FPDF_FORMHANDLE, annotation: raw.FPDF_ANNOTATION) -> str:
-    """What was filled in or chosen, wherever in the field's ancestors it stands (ISO 32000-1, 12.7.3.1); "" for buttons."""
-    if raw.FPDFAnnot_GetFormFieldType(form, annotation) not in _FILLED_IN:
-        return ""
-    length = raw.FPDFAnnot_GetFormFieldValue(form, annotation, None, 0)
-    if length <= 2:
-        return ""
+def information(document: pdfium.PdfDocument, keys: Iterable[str]) -> dict[str, str]:
+    """Values of these keys of the document information (ISO 32000-1, 14.3.3); "" where there is none."""
+    return {key: _information(document.raw, key.encode()) for key in keys}
+
+
+def _information(document: raw.FPDF_DOCUMENT, key: bytes) -> str:
+    room = len(_BUFFER)
+    length = raw.FPDF_GetMetaText(document, key, _BUFFER, room)
+    if length <= room:
+        return utf16(_BUFFER.raw[:length])
     buffer = ctypes.create_string_buffer(length)
-    raw.FPDFAnnot_GetFormFieldValue(form, annotation, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
-    return _utf16(length, buffer)
-
-
-def annotation_texts(page: pdfium.PdfPage) -> Iterator[str]:
-    """Comments, and the values of form fields (see `with_forms`)."""
-    form = page.formenv
-    for index in range(raw.FPDFPage_GetAnnotCount(page)):
-        with _annotation(page, index) as annotation:
-            subtype = raw.FPDFAnnot_GetSubtype(annotation) if annotation else raw.FPDF_ANNOT_LINK
-            if subtype in _NOT_TEXT:
-                continue
-            if subtype != raw.FPDF_ANNOT_WIDGET:
-                text = _annotation_string(annotation, b"Contents")
-            elif form is not None:
-                text = _field_value(form.raw, annotation)
-            else:
-                text = _annotation_string(annotation, b"V")
-        if text.strip():
-            yield text.replace("\r\n", "\n").replace("\r", "\n")
+    raw.FPDF_GetMetaText(document, key, buffer, length)
+    return utf16(buffer.raw)
 
 
 def attachments(document: pdfium.PdfDocument, data: bytes) -> Iterator[Attachment]:
     """Embedded files in the order of the name tree, then those of file-attachment annotations by page.
 
-    Pages are read only where such an annotation may be: its type stands in the bytes, or objects are compressed."""
+    Pages are read only where such an annotation may be."""
     for index in range(raw.FPDFDoc_GetAttachmentCount(document)):
         yield raw.FPDFDoc_GetAttachment(document, index)
-    if b"/FileAttachment" not in data and b"/ObjStm" not in data:
+    if not may_mention(data, b"/FileAttachment"):
         return
-    for number in range(len(document)):
+    pages = Pages(document)
+    for number in range(len(pages)):
         try:
-            with page_of(document, number) as page:
-                yield from _attached_to(page)
+            yield from pages.attached(number)
         except pdfium.PdfiumError:  # `text` reports the unreadable page
             continue
-
-
-def _attached_to(page: pdfium.PdfPage) -> Iterator[Attachment]:
-    for index in range(raw.FPDFPage_GetAnnotCount(page)):
-        with _annotation(page, index) as annotation:
-            if annotation and raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_FILEATTACHMENT:
-                yield raw.FPDFAnnot_GetFileAttachment(annotation)
 
 
 def attachment_name(attachment: Attachment) -> str:
@@ -181,7 +116,7 @@ def attachment_name(attachment: Attachment) -> str:
         return ""
     buffer = ctypes.create_string_buffer(length)
     raw.FPDFAttachment_GetName(attachment, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
-    return _utf16(length, buffer)
+    return utf16(buffer.raw)
 
 
 def attachment_bytes(attachment: Attachment) -> bytes:

@@ -9,15 +9,24 @@ from core.records import Kind, Limits
 from worker.formats import clean, ole_native, ole_objects
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from worker.formats.declared import Declared
+from worker.formats.last import Last
 from worker.formats.rtf_reader import Carried, RtfReader, payload
 
 
 def rtf_text(data: bytes, limit: int = Limits().text_characters) -> str:
     """The text of an RTF document, `\\n` between paragraphs; what can be read of a damaged one. Of HTML or plain text
     that was wrapped into RTF ([MS-OXRTFEX]) the text without markup. Raises nothing."""
-    collector = clean.Collector(limit)
-    RtfReader(data, collector).read()
-    return collector.text().replace("\0", "")
+    return _read(data, limit).collector.text().replace("\0", "")
+
+
+def _read(data: bytes, limit: int) -> RtfReader:
+    """A reader that has come to the end, or to the limit of characters."""
+    reader = RtfReader(data, clean.Collector(limit))
+    reader.read()
+    return reader
+
+
+_READ = Last(_read)
 
 
 class RtfHandler(LeafHandler):
@@ -56,10 +65,8 @@ class RtfHandler(LeafHandler):
         data = source.whole(limits.parse_bytes)
         if b"\\objdata" not in data and b"\\pict" not in data:
             return
-        reader = RtfReader(data, clean.Collector(limits.text_characters))
-        reader.read()
         position = 0
-        for carried in reader.carried:
+        for carried in _READ(data, limits.text_characters).carried:
             child = _child(data, carried, position)
             if child is not None:
                 yield child
@@ -70,10 +77,8 @@ class RtfHandler(LeafHandler):
         data = source.whole(limits.parse_bytes)
         if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
             raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as RTF does")
-        collector = clean.Collector(limits.text_characters)
-        reader = RtfReader(data, collector)
-        reader.read()
-        out = collector.result()
+        reader = _READ(data, limits.text_characters)
+        out = reader.collector.result()
         out.text = out.text.replace("\0", "").strip("\n")
         out.metadata = dict(clean.values(reader.metadata.items()))
         out.error = reader.error

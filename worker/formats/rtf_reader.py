@@ -16,6 +16,8 @@ from worker.formats.clean import Collector
 
 _MAX_DEPTH = 10_000  # groups inside one another; Word writes about ten
 _TOKEN = re.compile(rb"\\(?:([a-zA-Z]{1,32})(-?\d{1,10})? ?|'([0-9a-fA-F]{2})|([^a-zA-Z]))|([{}])|([^\\{}\r\n\0]+)")
+_FONT = re.compile(rb"\\(f|fcharset|cpg)(-?\d{1,10})?(?![a-zA-Z])")
+_NOT_OF_FONTS = re.compile(rb"\\(?:info|pict|object|objdata|pard?)(?![a-zA-Z])")
 _BRACE = re.compile(rb"\\bin(\d{1,10}) ?|\\[^a-zA-Z]|[{}]")
 _NOT_HEX = bytes(c for c in range(256) if c not in b"0123456789abcdefABCDEF")
 
@@ -28,7 +30,6 @@ class Group:
     fallback: int = 1  # \uc: characters that stand for a \u where a reader does not know it
     mute: bool = False  # text is not collected
     pictures: bool = True  # pictures are the document's own, not the rendering of an object
-    fonts: bool = False
     key: str = ""  # metadata key
     apart: bool = False  # a line of its own
 
@@ -55,7 +56,6 @@ class RtfReader:
     _now: Group = field(default_factory=lambda: Group("cp1252", mute=True))
     _document: str = "cp1252"
     _fonts: dict[int, str] = field(default_factory=dict)
-    _font: int = 0
     _bytes: list[bytes] = field(default_factory=list)  # text not decoded yet
     _info: list[str] = field(default_factory=list)
     _times: dict[int, int] = field(default_factory=dict)
@@ -81,6 +81,8 @@ class RtfReader:
             elif kind is None:  # cannot be: every alternative has a group
                 continue
             elif kind <= 2:
+                if token[1] not in _KNOWN and not self._star:  # most are about looks
+                    continue
                 jump = self._word(token[1], token[2], token)
                 if jump is not None:
                     return jump
@@ -104,7 +106,7 @@ class RtfReader:
         self._owed, self._star = 0, False
         self._stack.append(now)
         mute = now.mute and len(self._stack) > 1
-        self._now = Group(now.codec, now.fallback, mute, now.pictures, now.fonts, now.key, now.apart)
+        self._now = Group(now.codec, now.fallback, mute, now.pictures, now.key, now.apart)
 
     def _close(self) -> bool:
         """The end of a group; False when it was the outermost."""
@@ -190,6 +192,8 @@ class RtfReader:
             return self._carry(word, token)
         if word in words.SKIPPED or (starred and word not in words.ENTERED):
             return group_end(self.data, token.end())
+        if word == b"fonttbl":
+            return self._font_table(token)
         if word == b"upr":  # the same twice; the second one, in \ud, is in Unicode
             inner = self.data.find(b"{", token.end(), token.end() + 4)
             return group_end(self.data, inner + 1) + 1 if inner >= 0 else None
@@ -204,6 +208,23 @@ class RtfReader:
         elif self._now.pictures:
             self.carried.append(Carried(b"picture", token.end(), stop))
         return stop
+
+    def _font_table(self, token: re.Match[bytes]) -> int | None:
+        """Code pages by font; nothing else of the table matters. One that does not end where it should is not left out
+        as a whole."""
+        stop = group_end(self.data, token.end())
+        whole = stop < len(self.data) and _NOT_OF_FONTS.search(self.data, token.end(), stop) is None
+        self._now.mute = True
+        font = 0
+        for found in _FONT.finditer(self.data, token.end(), stop):
+            number = int(found[2] or b"0")
+            if found[1] == b"f":
+                font = number
+            elif found[1] == b"cpg":
+                self._fonts[font] = words.codec_of_page(number)
+            elif number in words.FONT_CODECS:
+                self._fonts[font] = words.FONT_CODECS[number]
+        return stop if whole else None
 
     def _unicode(self, value: int) -> None:
         self._owed = 0
@@ -221,16 +242,7 @@ class RtfReader:
         self._owed = self._now.fallback
 
     def _font_word(self, word: bytes, number: int) -> None:
-        now = self._now
-        if now.fonts:
-            if word == b"f":
-                self._font = number
-            elif word == b"fcharset" and number in words.FONT_CODECS:
-                self._fonts[self._font] = words.FONT_CODECS[number]
-            elif word == b"cpg":
-                self._fonts[self._font] = words.codec_of_page(number)
-        elif word == b"f":
-            self._use(self._fonts.get(number, self._document))
+        self._use(self._fonts.get(number, self._document))
 
     def _use(self, codec: str) -> None:
         if codec != self._now.codec:
@@ -257,7 +269,6 @@ class RtfReader:
             now.apart = True
         else:
             now.mute = True
-            now.fonts = word == b"fonttbl"
             now.pictures = now.pictures and word != b"object"
 
     def _info_word(self, word: bytes, number: int) -> None:
@@ -273,14 +284,19 @@ class RtfReader:
 
 _Action = Callable[[RtfReader, bytes, int], None]
 _ACTIONS: dict[bytes, _Action] = {
-    **dict.fromkeys((b"f", b"fcharset", b"cpg"), RtfReader._font_word),
     **dict.fromkeys((b"ansicpg", *words.DOCUMENT_CODECS), RtfReader._code_page),
-    **dict.fromkeys((b"fonttbl", b"info", *words.MUTE, *words.LOUD, *words.APART), RtfReader._group_word),
+    **dict.fromkeys((b"info", *words.MUTE, *words.LOUD, *words.APART), RtfReader._group_word),
     **dict.fromkeys(words.INFO, RtfReader._info_word),
     **dict.fromkeys(words.TIME, RtfReader._time_word),
+    b"f": RtfReader._font_word,
     b"plain": RtfReader._plain,
     b"uc": RtfReader._fallback,
 }
+
+
+_KNOWN = frozenset(
+    (*words.CHARACTERS, *words.SKIPPED, *_ACTIONS, b"u", b"bin", b"pict", b"objdata", b"fonttbl", b"upr")
+)
 
 
 def _iso(parts: dict[int, int]) -> str:
@@ -294,6 +310,19 @@ def _iso(parts: dict[int, int]) -> str:
 def group_end(data: bytes, at: int) -> int:
     """Where the group around `at` closes: the place of its brace, or the end of the data."""
     depth = 1
+    while (brace := data.find(b"}", at)) >= 0:
+        part = data[at:brace]
+        if b"\\{" in part or b"\\bin" in part or part.endswith(b"\\"):
+            return _group_end(data, at, depth)
+        depth += part.count(b"{") - 1
+        if not depth:
+            return brace
+        at = brace + 1
+    return len(data)
+
+
+def _group_end(data: bytes, at: int, depth: int) -> int:
+    """The same from inside so many groups, among braces that are text and \\bin bytes."""
     while True:
         for found in _BRACE.finditer(data, at):
             if found[1] is not None:

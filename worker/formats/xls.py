@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
@@ -35,7 +36,7 @@ class XlsHandler(LeafHandler):
                 "workbooks that need a password which is not in the bank (`--passwords`)",
                 "Excel 4 and older",
                 "formulas (their results are there); macros",
-                "pictures as metafiles and bitmaps",
+                "pictures as bitmaps without their headers",
             ),
         ),
     )
@@ -78,15 +79,16 @@ def _stream(compound: CompoundFile) -> bytes:
 
 
 def _drawings(compound: CompoundFile) -> Iterator[bytes]:
-    """The drawing group ([MS-XLS] 2.4.171), which lies in the globals and holds the pictures of all sheets."""
-    try:
+    """The drawing group ([MS-XLS] 2.4.171), which lies in the globals and holds the pictures of all sheets; a large one
+    comes in several such records, and a picture may go on from one into the next."""
+    group: list[bytes] = []
+    with suppress(DocumentError):
         for _, kind, pieces in records(_stream(compound)):
             if kind == _DRAWING_GROUP:
-                yield b"".join(pieces)
+                group += pieces
             if kind == EOF:
-                return
-    except DocumentError:
-        return
+                break
+    yield b"".join(group)
 
 
 HANDLERS: tuple[Handler, ...] = (XlsHandler(),)

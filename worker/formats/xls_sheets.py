@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from core.errors import DocumentError, ExceptionCode
-from worker.formats.biff import BOF, EOF, Strings, records, rk
+from worker.formats.biff import BOF, CONTINUED, EOF, Strings, cut_short, record, rk
 from worker.formats.ooxml_sheet import date_text, style_of
 from worker.formats.property_set import codec_of
 
@@ -20,8 +20,8 @@ _NOTE, _TXO, _HEADER, _FOOTER, _CHART_TEXT = 0x1C, 0x1B6, 0x14, 0x15, 0x100D
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _CODES = re.compile(r'&(?:"[^"]*"|\d+|[A-Za-z+-])')  # of headers and footers: fonts, sizes, page numbers, places
 _LONGEST_ROW = 1_000_000  # characters; a longer one is given in parts (cells may all share one long string)
-_CELL = struct.Struct("<HHH")  # row, column, cell format
-_ReadCell = Callable[["Sheets", list[bytes], int], list[str]]  # what the cells of one record show
+_CELL = struct.Struct("<HHH2xH")  # type, length, row, cell format of a record of one or more cells
+_ReadCell = Callable[["Sheets", list[bytes], int], str]  # what the cells of one record show, with tabs between
 
 
 class Sheets:
@@ -47,18 +47,7 @@ class Sheets:
         """Each sheet's name, then its rows with cells apart by tabs, and its other texts where they come. Raises
         DocumentError `encrypted`; what else is wrong is in `error` afterwards."""
         try:
-            for offset, kind, pieces in records(self._stream):
-                if kind in _CELLS:
-                    yield from self._cell(_CELLS[kind], pieces)
-                elif kind == BOF:
-                    yield from self._begin(offset, pieces[0])
-                elif kind == EOF:
-                    yield from self._flush()
-                    self._depth = max(0, self._depth - 1)
-                elif kind in _GLOBALS:
-                    _GLOBALS[kind](self, pieces)
-                else:
-                    yield from self._in_sheet(kind, pieces)
+            yield from self._records()
         except DocumentError as failed:
             if failed.code is ExceptionCode.ENCRYPTED:
                 raise
@@ -66,6 +55,45 @@ class Sheets:
         yield from self._flush()
         if self._depth and self.error is None:
             self.error = DocumentError(ExceptionCode.TRUNCATED, "the workbook breaks off before its end")
+
+    def _records(self) -> Iterator[str]:
+        """All records, of which most are cells in one piece."""
+        stream, size, at = self._stream, len(self._stream), 0
+        read_head, readers, last = _CELL.unpack_from, _CELLS, size - _CELL.size
+        while at + 4 <= size:
+            if at <= last:
+                kind, length, row, style = read_head(stream, at)
+                read = readers.get(kind)
+                end = at + 4 + length
+                if read is not None and length >= 6 and stream[end : end + 2] != CONTINUED:
+                    if row != self._row_number or self._row_size > _LONGEST_ROW:
+                        yield from self._flush()
+                        self._row_number = row
+                    self._add(read(self, [stream[at + 4 : end]], style))
+                    at = end
+                    continue
+                if read is None and kind not in _OTHERS:
+                    at = end
+                    continue
+            start = at
+            kind, pieces, at = record(stream, at)
+            if kind or pieces[0]:  # zeros fill the stream up to its sector
+                yield from self._record(start, kind, pieces)
+        if at > size:
+            raise cut_short()
+
+    def _record(self, offset: int, kind: int, pieces: list[bytes]) -> Iterator[str]:
+        if kind in _CELLS:
+            yield from self._cell(_CELLS[kind], pieces)
+        elif kind == BOF:
+            yield from self._begin(offset, pieces[0])
+        elif kind == EOF:
+            yield from self._flush()
+            self._depth = max(0, self._depth - 1)
+        elif kind in _GLOBALS:
+            _GLOBALS[kind](self, pieces)
+        else:
+            yield from self._in_sheet(kind, pieces)
 
     def _begin(self, offset: int, data: bytes) -> Iterator[str]:
         self._depth += 1
@@ -77,7 +105,7 @@ class Sheets:
         """Take a cell; the row before it when it begins another one."""
         if len(pieces[0]) < 6:
             return ()
-        row, _, style = _CELL.unpack_from(pieces[0])
+        row, _, style = struct.unpack_from("<HHH", pieces[0])
         done: tuple[str, ...] = ()
         if row != self._row_number or self._row_size > _LONGEST_ROW:
             done = self._flush()
@@ -88,16 +116,15 @@ class Sheets:
     def _in_sheet(self, kind: int, pieces: list[bytes]) -> Iterator[str]:
         if kind == _STRING and self._waiting:
             self._waiting = False
-            self._add([self._text(pieces, 0)])
+            self._add(self._text(pieces, 0))
         elif kind in (_NOTE, _TXO, _HEADER, _FOOTER, _CHART_TEXT) and (text := self._aside(kind, pieces)):
             yield from self._flush()
             yield text
 
-    def _add(self, cells: list[str]) -> None:
-        for cell in cells:
-            if cell:
-                self._row.append(cell)
-                self._row_size += len(cell)
+    def _add(self, cell: str) -> None:
+        if cell:
+            self._row.append(cell)
+            self._row_size += len(cell)
 
     def _flush(self) -> tuple[str, ...]:
         """The row so far; empty cells and rows are left out."""
@@ -145,9 +172,7 @@ class Sheets:
         self._names.setdefault(offset, self._text(pieces, 6, 1))
 
     def _on_shared(self, pieces: list[bytes]) -> None:
-        strings = Strings(pieces, 8)
-        while strings.more:
-            self._shared.append(strings.string())
+        self._shared.extend(Strings(pieces, 8).rest())
 
     def _on_format(self, pieces: list[bytes]) -> None:
         number = int.from_bytes(pieces[0][:2], "little")
@@ -159,36 +184,37 @@ class Sheets:
 
     # Cells -------------------------------------------------------------------------------------------------------
 
-    def _label(self, pieces: list[bytes], style: int) -> list[str]:
-        return [self._text(pieces, 6)]
+    def _label(self, pieces: list[bytes], style: int) -> str:
+        return self._text(pieces, 6)
 
-    def _shared_label(self, pieces: list[bytes], style: int) -> list[str]:
+    def _shared_label(self, pieces: list[bytes], style: int) -> str:
         index = int.from_bytes(pieces[0][6:10], "little")
-        return [self._shared[index]] if index < len(self._shared) else []
+        return self._shared[index] if index < len(self._shared) else ""
 
-    def _double(self, pieces: list[bytes], style: int) -> list[str]:
+    def _double(self, pieces: list[bytes], style: int) -> str:
         data = pieces[0][6:14]
-        return [self._number(struct.unpack("<d", data)[0], style)] if len(data) == 8 else []
+        return self._number(struct.unpack("<d", data)[0], style) if len(data) == 8 else ""
 
-    def _packed(self, pieces: list[bytes], style: int) -> list[str]:
-        return [self._number(rk(int.from_bytes(pieces[0][6:10], "little")), style)]
+    def _packed(self, pieces: list[bytes], style: int) -> str:
+        return self._number(rk(int.from_bytes(pieces[0][6:10], "little")), style)
 
-    def _several(self, pieces: list[bytes], style: int) -> list[str]:
+    def _several(self, pieces: list[bytes], style: int) -> str:
         data = pieces[0][4:-2]
-        return [self._number(rk(word), one) for one, word in struct.iter_unpack("<HI", data[: len(data) // 6 * 6])]
+        numbers = struct.iter_unpack("<HI", data[: len(data) // 6 * 6])
+        return "\t".join([self._number(rk(word), one) for one, word in numbers])
 
-    def _formula(self, pieces: list[bytes], style: int) -> list[str]:
+    def _formula(self, pieces: list[bytes], style: int) -> str:
         """What a formula showed when the file was saved (2.5.133); a string comes in a record of its own."""
         value = pieces[0][6:14]
         if value[6:8] != b"\xff\xff":
             return self._double(pieces, style)
         if value[0] == 0:
             self._waiting = True
-        return [_truth_or_error(value[2], error=value[0] == 2)] if value[0] in (1, 2) else []
+        return _truth_or_error(value[2], error=value[0] == 2) if value[0] in (1, 2) else ""
 
-    def _truth(self, pieces: list[bytes], style: int) -> list[str]:
+    def _truth(self, pieces: list[bytes], style: int) -> str:
         data = pieces[0][6:8]
-        return [_truth_or_error(data[0], error=data[1] == 1)] if len(data) == 2 else []
+        return _truth_or_error(data[0], error=data[1] == 1) if len(data) == 2 else ""
 
     def _number(self, number: float, style: int) -> str:
         shown = self._styles[style] if style < len(self._styles) else ""
@@ -224,3 +250,4 @@ _CELLS: dict[int, _ReadCell] = {
     _FORMULA_OLD: Sheets._formula,
     _BOOLERR: Sheets._truth,
 }
+_OTHERS = frozenset((*_GLOBALS, BOF, EOF, _STRING, _NOTE, _TXO, _HEADER, _FOOTER, _CHART_TEXT))

@@ -5,13 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from unpacking import PNG, make_zip
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from dataset_gen.formats import ole_package
+from worker.formats import ooxml_xml
 from worker.formats.base import MemorySource, Text
+from worker.formats.clean import Collector
 from worker.formats.odf import OdfHandler
+from worker.formats.odf_text import read_text
 from worker.identify import identify
 
 ODF = OdfHandler()
@@ -33,6 +38,30 @@ NAMES = (
     )
     + ' xmlns:dc="http://purl.org/dc/elements/1.1/"'
 )
+
+
+TAGS = (
+    "text:p",
+    "text:h",
+    "text:span",
+    "text:s text:c='3'",
+    "text:tab",
+    "text:note",
+    "office:annotation",
+    "draw:frame",
+    "svg:desc",
+    "draw:page",
+    "table:table table:name='T'",
+    "table:table-row",
+    "table:table-row",
+    "table:table-cell",
+    "table:table-cell",
+    "table:covered-table-cell",
+    "style:header",
+    "style:footer-left",
+    "presentation:footer",
+)
+WORDS = ("one", " two ", "a  b", "\n  x", " ")
 
 
 def package(kind: str, body: str, **more: bytes) -> bytes:
@@ -105,7 +134,7 @@ def test_headers_metadata_and_objects() -> None:
 
 
 def test_children() -> None:
-    """Pictures and objects in the archive's order; renderings are left out."""
+    """Pictures, objects and the thumbnail, which is marked, in the archive's order; renderings of objects are left out."""
     parts = {
         "Pictures/1.png": PNG,
         "Thumbnails/thumbnail.png": PNG,
@@ -117,9 +146,11 @@ def test_children() -> None:
     found = list(ODF.children(MemorySource(b"", data), Limits()))
     assert [(c.name, c.ordinal, c.data) for c in found] == [
         (b"1.png", 0, PNG),
-        (b"Object 1", 1, b"OLE"),
-        (b"2.png", 2, PNG),
+        (b"thumbnail.png", 1, PNG),
+        (b"Object 1", 2, b"OLE"),
+        (b"2.png", 3, PNG),
     ]
+    assert [c.notes for c in found] == [{}, {"thumbnail": True}, {}, {}]
     assert {c.kind for c in found} == {Kind.EMBEDDED_OBJECT}
 
 
@@ -142,6 +173,36 @@ def test_encrypted() -> None:
         read(data)
     assert caught.value.code is ExceptionCode.ENCRYPTED
     assert list(ODF.children(MemorySource(b"", data), Limits())) == []
+
+
+def body_of(steps: list[int]) -> str:
+    """Elements in one another, allowed or not, with words between: begin one, end one, or a word."""
+    out, inside = [], list[str]()
+    for step in steps:
+        if step < len(TAGS):
+            inside.append(TAGS[step])
+            out.append(f"<{TAGS[step]}>")
+        elif step < len(TAGS) + len(WORDS):
+            out.append(WORDS[step - len(TAGS)])
+        elif inside:
+            out.append(f"</{inside.pop().split()[0]}>")
+    return "".join([*out, *(f"</{tag.split()[0]}>" for tag in reversed(inside))])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, len(TAGS) + 3 * len(WORDS)), max_size=50), st.booleans())
+def test_large_parts_read_as_small_ones(steps: list[int], headers_only: bool) -> None:
+    """A part that is too large for a tree gives the same text and pages."""
+    body = f"<style:header>{body_of(steps)}</style:header><text:p>body</text:p>" if headers_only else body_of(steps)
+    data = f"<x {NAMES}>{body}</x>".encode()
+    seen = []
+    for most in (1 << 20, 0):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(ooxml_xml, "_TREE_BYTES", most)
+            collector = Collector(1 << 20)
+            pages = read_text(iter([data]), collector, sheets=True, headers_only=headers_only)
+        seen.append((collector.text(), pages))
+    assert seen[0] == seen[1]
 
 
 def test_damaged() -> None:
@@ -169,13 +230,13 @@ def test_lines_without_end_are_bounded() -> None:
 @pytest.mark.parametrize(
     ("name", "fragment", "pictures"),
     [
-        ("Plan.odt", "This will constitute good act of vandalism.", 1),
-        ("rom.ods", "COP fără publicare\tcontract de achiziţie\t245", 0),
-        ("rand-1670433101.440986000.odt", "graphomaniac Talpa Deuteronomical", 0),
+        ("Plan.odt", "This will constitute good act of vandalism.", 2),
+        ("rom.ods", "COP fără publicare\tcontract de achiziţie\t245", 1),
+        ("rand-1670433101.440986000.odt", "graphomaniac Talpa Deuteronomical", 1),
     ],
 )
 def test_real_files(name: str, fragment: str, pictures: int) -> None:
-    """Of LibreOffice and pandoc."""
+    """Of LibreOffice and pandoc; each has a thumbnail."""
     source = MemorySource(name.encode(), (REAL / name).read_bytes())
     out = ODF.text(source, Limits())
     assert fragment in out.text

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import struct
 import zipfile
+from collections import Counter
 
 import pytest
 
@@ -77,6 +79,31 @@ def test_docx_reads_every_place_with_text() -> None:
     assert "anchor" in lines
     assert "inserteddeleted" in lines
     assert [line for line in lines if line.startswith("in ")] == [f"in {kind}" for kind in kinds]
+
+
+def nested(depth: int) -> str:
+    """Paragraphs in one another, each with a line before the next and one behind it."""
+    before = "".join(f"<w:p><w:r><w:t>before {n},</w:t></w:r>" for n in range(depth))
+    return before + "".join(f"<w:r><w:t>behind {n}</w:t></w:r></w:p>" for n in reversed(range(depth)))
+
+
+@pytest.mark.parametrize("padding", [0, 2_100_000], ids=["tree", "streamed"])
+def test_text_of_nested_paragraphs_comes_once(padding: int) -> None:
+    """As that of the innermost one it stands in, however large the document is."""
+    out = read(docx(nested(100) + para("x" * padding)))
+    lines = [line for line in out.text.splitlines() if not line.startswith("x")]
+    assert sorted(lines) == sorted(f"before {n},behind {n}" for n in range(100))
+    assert out.error is None
+
+
+def test_paragraphs_nested_too_deeply() -> None:
+    """What the XML parser takes of them is there, once, and the document is said to be corrupt."""
+    out = read(docx(para("first") + nested(1000)))
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.CORRUPT
+    counted = Counter(re.findall(r"first|before \d+,", out.text))
+    assert counted["first"] == counted["before 100,"] == 1
+    assert set(counted.values()) == {1}
 
 
 def test_properties_become_metadata() -> None:
@@ -182,6 +209,13 @@ def test_children_are_embeddings_and_media_only() -> None:
         (b"image1.png", b"picture", 0, Kind.EMBEDDED_OBJECT),
         (b"o.bin", b"obj", 1, Kind.EMBEDDED_OBJECT),
     ]
+
+
+def test_the_thumbnail_is_marked() -> None:
+    """It may show what the document no longer says, and a reviewer can leave it out."""
+    data = docx(para("x"), **{"docProps/thumbnail.jpeg": b"small", "word/media/thumbnail.jpeg": b"large"})
+    found = [(c.data, c.notes) for c in HANDLER.children(MemorySource(b"", data), LIMITS)]
+    assert found == [(b"small", {"thumbnail": True}), (b"large", {})]
 
 
 def test_damaged_child_counts_as_failed_and_others_go_on() -> None:

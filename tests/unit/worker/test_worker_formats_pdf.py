@@ -72,6 +72,26 @@ def test_form_values_of_parent_fields() -> None:
     assert read(data + b"trailer<</Size 7/Root 1 0 R>>\n%%EOF\n").text == "inherited value\n"
 
 
+def test_unreadable_pages_are_counted_and_the_others_read() -> None:
+    """A page that is not there costs its own text only; one with much text does not run into the next."""
+    much = " ".join(f"word{number}" for number in range(3000))
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[4 0 R 9 0 R 6 0 R]/Count 3>>",
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300000 300]/Contents 5 0 R/Resources<</Font<</F 3 0 R>>>>>>",
+        b"<</Length 99999>>stream\nBT /F 9 Tf (" + much.encode() + b") Tj ET\nendstream",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 7 0 R/Resources<</Font<</F 3 0 R>>>>>>",
+        b"<</Length 99>>stream\nBT /F 9 Tf (last) Tj ET\nendstream",
+    )
+    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+    out = read(data + b"trailer<</Size 8/Root 1 0 R>>\n%%EOF\n")
+    assert out.text == f"{much}\nlast\n"
+    assert out.pages == 3
+    assert out.error is not None
+    assert (out.error.code, out.error.detail) == (ExceptionCode.CORRUPT, "1 of 3 pages cannot be read")
+
+
 def test_attachments_are_children() -> None:
     """Embedded files come out byte for byte with their names."""
     document = pdfium.PdfDocument(make("x"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from core.records import Kind, Limits
 from dataset_gen.formats import ole_package
 from worker.formats.base import Child, MemorySource
 from worker.formats.rtf import RtfHandler, rtf_text
+from worker.formats.rtf_reader import group_end
 
 RTF = RtfHandler()
 REAL = Path(__file__).parents[3].parent / "shared/data/real-files/mimekit/tnef"
@@ -69,6 +71,48 @@ def test_fonts_have_code_pages() -> None:
     assert read(fonts + body) == "При 日本 ą¹"
     assert read(r"\'cf\'f0", r"\ansi\ansicpg1251") == "Пр"
     assert read(r"\'8e", r"\mac") == "é"
+
+
+def test_font_tables_may_hold_anything() -> None:
+    """Other names of a font, its file, braces in its name; and the table's words mean nothing outside of it."""
+    fonts = r"{\fonttbl{\f1\fbidi \froman\fcharset204{\*\panose 0202}Times {\*\falt \'7b x};}{\f2 \}\fcharset161 B;}}"
+    assert read(fonts + r"\f1\'cf\f2\'e1\fcharset204\f0\'b9") == "Пα¹"
+
+
+@pytest.mark.parametrize("closed", ["", "}}}"])
+def test_font_table_that_does_not_end(closed: str) -> None:
+    """What lies in it by mistake is not lost with it."""
+    data = r"{\rtf1{\fonttbl{\f0 A;{\info{\title Held}}{\pict\pngblip 0102}" + closed
+    source = MemorySource(b"x.rtf", data.encode())
+    assert RtfHandler().text(source, Limits()).metadata == {"title": "Held"}
+    assert [child.data for child in RtfHandler().children(source, Limits())] == [b"\1\2"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from([b"{", b"}", b"\\", b"\\{", b"\\}", b"\\bin3 ", b"\\bin", b"\\b", b"x", b"\\'7d"])))
+def test_where_a_group_ends(pieces: list[bytes]) -> None:
+    """Braces that are text and bytes of \\bin do not count, wherever they stand."""
+    data = b"".join(pieces)
+    at, depth, end = 0, 1, len(data)
+    while at < len(data):
+        if (found := re.compile(rb"\\bin(\d{1,10}) ?").match(data, at)) is not None:
+            at = found.end() + int(found[1])
+        elif data[at] == 0x5C and not data[at + 1 : at + 2].isalpha() and at + 1 < len(data):
+            at += 2
+        else:
+            depth += (data[at] == 0x7B) - (data[at] == 0x7D)
+            if not depth:
+                end = at
+                break
+            at += 1
+    assert group_end(data, 0) == end
+
+
+def test_very_many_pictures() -> None:
+    """Each is a child with its own bytes, in order."""
+    body = "".join(rf"text {{\pict\pngblip {number:08x}}}\par" for number in range(5_000))
+    found = list(RtfHandler().children(MemorySource(b"x.rtf", rf"{{\rtf1 {body}}}".encode()), Limits()))
+    assert [child.data for child in found] == [struct.pack(">I", number) for number in range(5_000)]
 
 
 def test_metadata() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+import zlib
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,7 @@ def test_shared_strings_run_on_anywhere(strings: list[tuple[str, int, bool]], se
     while reader.more:
         found.append(reader.string())
     assert found == [text for text, _, _ in strings]
+    assert list(Strings([bytes(p) for p in pieces], 8).rest()) == found
 
 
 @pytest.mark.parametrize(
@@ -169,6 +171,24 @@ def test_embedded_objects() -> None:
     assert [(c.name, c.ordinal, c.data) for c in found] == [
         ("ünicode.txt".encode(), 0, b"hello"),
         (b"picture1.jpg", 1, jpg),
+    ]
+
+
+def test_pictures_that_go_on_in_a_second_record_and_metafiles() -> None:
+    """A drawing group that is large comes in several records; metafiles are inflated, bombs and damaged ones left out."""
+    png, emf = b"\x89PNG" + bytes(range(256)) * 40, b"\1\0\0\0" + b"line" * 500
+    pieces = record(0xF01E, bytes(17) + png, 0x6E0)
+    for size, packed in ((len(emf), zlib.compress(emf)), (10**9, zlib.compress(emf)), (len(emf), b"damaged")):
+        head = struct.pack("<16xI24xIBB", size, len(packed), 0, 0xFE)
+        pieces += record(0xF01A, head + packed, 0x3D4)
+    pieces += record(0xF01C, struct.pack("<32xI24xIBB", 4, 4, 0xFE, 0xFE) + b"pict", 0x543)
+    drawings = holding(0xF000, holding(0xF001, record(0xF007, bytes(36) + pieces, 5, 2)))
+    group = [(0xEB, drawings[:8_000]), (0xEB, drawings[8_000:])]
+    found = list(HANDLER.children(MemorySource(b"x.xls", workbook(biff(begin(5), *group, END))), Limits()))
+    assert [(c.name, c.data) for c in found] == [
+        (b"picture1.png", png),
+        (b"picture2.emf", emf),
+        (b"picture3.pict", bytes(512) + b"pict"),
     ]
 
 

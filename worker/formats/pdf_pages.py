@@ -1,0 +1,135 @@
+"""What stands on the pages of a PDF: their text, comments and form values, and the files attached to places on them.
+
+By PDFium's own calls: the objects that pypdfium2 wraps around a page and its text cost more than a short page does.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+Page = Any  # raw.FPDF_PAGE, a ctypes pointer made at import
+Annotation = Any  # raw.FPDF_ANNOTATION
+Attachment = Any  # raw.FPDF_ATTACHMENT
+_FIRST_BUFFER = 8192  # characters of a page; a fuller one gets a larger buffer
+_FILLED_IN = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
+_NOT_TEXT = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP)
+
+
+def utf16(data: bytes) -> str:
+    """UTF-16 as PDFium gives it, without its NUL at the end; halves of characters are left out."""
+    return data[:-2].decode("utf-16-le", "ignore")
+
+
+class Pages:
+    """The pages of an open document, one at a time. With form values if the document's forms are there before the
+    first is read (pdfium.PdfDocument.init_forms)."""
+
+    def __init__(self, document: pdfium.PdfDocument) -> None:
+        self._document = document.raw
+        self._form = document.formenv.raw if document.formenv else None
+        self._buffer = (ctypes.c_ushort * _FIRST_BUFFER)()
+
+    def __len__(self) -> int:
+        return int(raw.FPDF_GetPageCount(self._document))
+
+    def _load(self, index: int) -> Page:
+        page = raw.FPDF_LoadPage(self._document, index)
+        if not page:
+            raise pdfium.PdfiumError("the page cannot be read")
+        if self._form is not None:
+            raw.FORM_OnAfterLoadPage(page, self._form)
+        return page
+
+    def _close(self, page: Page) -> None:
+        if self._form is not None:
+            raw.FORM_OnBeforeClosePage(page, self._form)
+        raw.FPDF_ClosePage(page)
+
+    def texts(self, index: int) -> list[str]:
+        """A page's text, then its comments and form values. pdfium.PdfiumError when it cannot be read."""
+        page = self._load(index)
+        try:
+            return [self._text(page), *self._annotation_texts(page)]
+        finally:
+            self._close(page)
+
+    def attached(self, index: int) -> Iterator[Attachment]:
+        """Files attached to places on a page, each good until the next is asked for. pdfium.PdfiumError when the page
+        cannot be read."""
+        page = self._load(index)
+        try:
+            for annotation in _annotations(page):
+                if raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_FILEATTACHMENT:
+                    yield raw.FPDFAnnot_GetFileAttachment(annotation)
+        finally:
+            self._close(page)
+
+    def _text(self, page: Page) -> str:
+        """With `\\n` line ends; words hyphenated at a line's end (U+FFFE) are joined again."""
+        text_page = raw.FPDFText_LoadPage(page)
+        if not text_page:
+            raise pdfium.PdfiumError("the text of the page cannot be read")
+        try:
+            count = raw.FPDFText_CountChars(text_page)
+            if count <= 0:
+                return ""
+            if 2 * count + 2 > len(self._buffer):  # a character outside UCS-2 takes two
+                self._buffer = (ctypes.c_ushort * (1 << (2 * count + 1).bit_length()))()
+            written = raw.FPDFText_GetText(text_page, 0, count, self._buffer)
+            text = utf16(ctypes.string_at(self._buffer, 2 * written))
+        finally:
+            raw.FPDFText_ClosePage(text_page)
+        if "\ufffe" in text:
+            text = text.replace("\ufffe\r\n", "").replace("\ufffe", "")
+        return text.replace("\r\n", "\n")
+
+    def _annotation_texts(self, page: Page) -> Iterator[str]:
+        for annotation in _annotations(page):
+            subtype = raw.FPDFAnnot_GetSubtype(annotation)
+            if subtype in _NOT_TEXT:
+                continue
+            if subtype != raw.FPDF_ANNOT_WIDGET:
+                text = _string(annotation, b"Contents")
+            elif self._form is not None:
+                text = _field_value(self._form, annotation)
+            else:
+                text = _string(annotation, b"V")
+            if text.strip():
+                yield text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _annotations(page: Page) -> Iterator[Annotation]:
+    """Those that can be had, each closed before the next is opened."""
+    for index in range(raw.FPDFPage_GetAnnotCount(page)):
+        annotation = raw.FPDFPage_GetAnnot(page, index)
+        if annotation:
+            try:
+                yield annotation
+            finally:
+                raw.FPDFPage_CloseAnnot(annotation)
+
+
+def _string(annotation: Annotation, key: bytes) -> str:
+    length = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)
+    if length <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDFAnnot_GetStringValue(annotation, key, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    return utf16(buffer.raw)
+
+
+def _field_value(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> str:
+    """What was filled in or chosen, wherever in the field's ancestors it stands (ISO 32000-1, 12.7.3.1); "" for buttons."""
+    if raw.FPDFAnnot_GetFormFieldType(form, annotation) not in _FILLED_IN:
+        return ""
+    length = raw.FPDFAnnot_GetFormFieldValue(form, annotation, None, 0)
+    if length <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(length)
+    raw.FPDFAnnot_GetFormFieldValue(form, annotation, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    return utf16(buffer.raw)
