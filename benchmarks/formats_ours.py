@@ -28,7 +28,7 @@ from dataset_gen.workshop import Workshop
 from worker.formats.base import MemorySource
 from worker.formats.eml import EmlHandler
 from worker.identify import identify
-from worker.inspect_file import Loose, inspect_file
+from worker.inspect_file import Loose, inspect_files
 from worker.inspect_tree import find_loose, inspect_paths
 
 PROCESSES = 2
@@ -95,10 +95,8 @@ def _rate(source: Path, files: Sequence[str], rounds: int, scratch: str) -> tupl
 
 def _inspect_all(source: str, names: Sequence[str], scratch: str) -> None:
     spool = Path(scratch) / f"lines-{os.getpid()}"
-    for name in names:
-        inspect_file(
-            Loose(path=os.fsencode(os.path.join(source, name)), relative=os.fsencode(name)), JobOptions(), spool
-        )
+    files = [Loose(path=os.fsencode(os.path.join(source, name)), relative=os.fsencode(name)) for name in names]
+    inspect_files(files, JobOptions(), spool)
 
 
 def _seconds_each(source: Path, files: Sequence[str], rounds: int) -> tuple[list[str], dict[str, float]]:

@@ -6,6 +6,7 @@ import hashlib
 import uuid
 
 NO_PARENT = uuid.UUID(int=0)
+_NO_PARENT = NO_PARENT.bytes
 
 
 def item_id(job: uuid.UUID, parent: uuid.UUID | None, ordinal: bytes) -> uuid.UUID:
@@ -14,10 +15,8 @@ def item_id(job: uuid.UUID, parent: uuid.UUID | None, ordinal: bytes) -> uuid.UU
     `ordinal` is what identifies the item inside its parent: the path bytes relative to the source for
     a loose file; see `number` for children.
     """
-    state = hashlib.blake2b(job.bytes, digest_size=16)
-    state.update((parent or NO_PARENT).bytes)
-    state.update(ordinal)
-    return uuid.UUID(bytes=state.digest())
+    above = _NO_PARENT if parent is None else parent.bytes
+    return uuid.UUID(bytes=hashlib.blake2b(job.bytes + above + ordinal, digest_size=16).digest())
 
 
 def number(n: int) -> bytes:

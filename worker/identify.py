@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from worker import libmagic
 from worker.formats import split_part
 from worker.formats.base import Source
+from worker.formats.dbase_table import is_table
 from worker.formats.onenote_store import MAGIC_CONTENTS, MAGIC_SECTION
 from worker.formats.tar_header import is_tar_header
 from worker.identify_cms import content_type
@@ -21,7 +22,22 @@ UNKNOWN = "application/octet-stream"
 _TNEF = "application/vnd.ms-tnef"
 _PROGRAM = "application/x-dosexec"
 # What libmagic says of one or two bytes that random data holds by chance (about 1 % of it, with old .COM programs).
-_GUESSES = frozenset(("application/zlib", "application/x-arc", "image/x-tga", "image/svg+xml"))
+_GUESSES = frozenset(
+    (
+        "application/zlib",
+        "application/x-arc",
+        "application/x-compress-ttcomp",
+        "application/x-dosdriver",
+        "font/x-amiga-font",
+        "image/g3fax",
+        "image/svg+xml",
+        "image/x-tga",
+    )
+)
+# What libmagic calls documents of today, though they are no compound files: of programs before Word 6 and Excel 5.
+_OLDER = {"application/msword": "application/msword2", "application/vnd.ms-excel": "application/vnd.ms-excel.sheet.4"}
+# What a PDF without its first line, or with a text in front of it, still holds; its name has to say it then.
+_PDF_BODY = re.compile(rb"%PDF-\d|^\d{1,10} \d{1,5} obj\b", re.MULTILINE)
 
 # First bytes, by length. Longer ones are looked up first.
 _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
@@ -70,6 +86,10 @@ _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
             b"MSCF": "application/vnd.ms-cab-compressed",
             b"\xd7\xcd\xc6\x9a": "image/wmf",
             b"AT&T": "image/vnd.djvu",
+            b"\xffWPC": "application/vnd.wordperfect",
+            b"\x31\xbe\0\0": "application/x-mswrite",
+            b"\x32\xbe\0\0": "application/x-mswrite",
+            b"\x00\x05\x16\x07": "application/applefile",  # RFC 1740: what AppleDouble keeps beside a file
         },
     ),
     (
@@ -108,9 +128,15 @@ _FTYP = {
 }
 
 
+# What a file may begin with that is told by its first bytes.
+_FIRST = frozenset(prefix[0] for _, table in _MAGIC for prefix in table) | frozenset(
+    prefix[0] for prefix in (*_ZIP, _OLE, b"RIFF", b"0", b"BM", b"MZ")
+)
+
+
 def extension_of(name: bytes) -> bytes:
     """Lower-case extension of a name, without its dot; b"" when it has none."""
-    return os.path.splitext(name.lower())[1][1:]
+    return os.path.splitext(name)[1][1:].lower() if b"." in name else b""
 
 
 _REGISTERED: dict[bytes, str] = {}  # first bytes → media type, from plugins
@@ -139,6 +165,22 @@ def _by_magic(source: Source, head: bytes, extension: bytes) -> str | None:
     for prefix, media_type in _REGISTERED.items():
         if head.startswith(prefix):
             return media_type
+    found = _by_first_bytes(source, head, extension) if head[0] in _FIRST else None
+    if found is not None:
+        return found
+    if head[4:8] == b"ftyp":
+        return _FTYP.get(head[8:12], "video/mp4")
+    if is_table(head):
+        return "application/x-dbf"
+    if len(head) >= 512 and is_tar_header(head[:512]):
+        return "application/x-tar"
+    if _is_disc(source, head, extension):
+        return "application/x-iso9660-image"
+    return None
+
+
+def _by_first_bytes(source: Source, head: bytes, extension: bytes) -> str | None:
+    """Of what begins with a byte of `_FIRST`."""
     for length, table in _MAGIC:
         found = table.get(head[:length])
         if found is not None:
@@ -151,19 +193,11 @@ def _by_magic(source: Source, head: bytes, extension: bytes) -> str | None:
         return _RIFF.get(head[8:12])
     if head[:1] == b"0" and content_type(head) is not None:
         return "application/pkcs7-signature" if extension == b"p7s" else "application/pkcs7-mime"
-    if head[4:8] == b"ftyp":
-        return _FTYP.get(head[8:12], "video/mp4")
     if head.startswith(b"BM") and _is_bitmap(head):
         return "image/bmp"
     if head.startswith(b"MZ") and head[60:64] and head.startswith(b"PE\0\0", int.from_bytes(head[60:64], "little")):
         return _PROGRAM
-    if _CPIO.match(head):
-        return "application/x-cpio"
-    if len(head) >= 512 and is_tar_header(head[:512]):
-        return "application/x-tar"
-    if _is_disc(source, head, extension):
-        return "application/x-iso9660-image"
-    return None
+    return "application/x-cpio" if _CPIO.match(head) else None
 
 
 def _by_its_place(source: Source, head: bytes, extension: bytes) -> str | None:
@@ -198,6 +232,8 @@ def _is_bitmap(head: bytes) -> bool:
 
 
 def _by_content(head: bytes, extension: bytes, declared: str | None) -> str:
+    if extension == b"pdf" and _PDF_BODY.search(head):
+        return "application/pdf"
     text = as_text(head)
     if text is not None:
         return text_type(text, extension, declared)
@@ -206,6 +242,8 @@ def _by_content(head: bytes, extension: bytes, declared: str | None) -> str:
         return mail
     if head.find(b"%PDF-", 0, 1024) >= 0:  # PDF 32000-1, annex H: junk in front is tolerated
         return "application/pdf"
+    if head[40:44] == b" EMF":  # [MS-EMF] 2.3.4.2; those that hold a PDF are read as that
+        return "image/emf"
     found = libmagic.media_type(head)
     if found is None or found in _GUESSES or (found == _PROGRAM and not head.startswith(b"MZ")):
         return UNKNOWN
@@ -213,4 +251,6 @@ def _by_content(head: bytes, extension: bytes, declared: str | None) -> str:
         return _TNEF
     if found.startswith("text/"):
         return text_type(head, extension, declared)
+    if found in _OLDER:
+        return _OLDER[found]
     return found

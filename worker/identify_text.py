@@ -14,6 +14,7 @@ _BOMS = (  # UTF-32-LE before UTF-16-LE: the former starts with the latter
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_MARKS = tuple(bom for bom, _ in _BOMS)
 # Controls that text does not hold; tab, newlines, form feed, backspace, escape and Ctrl-Z (DOS end of file) may occur.
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\b\x1b\x1a") + b"\x7f"
 _FIRST_CONTROL = re.compile(b"[" + re.escape(_CONTROLS) + b"]")
@@ -27,6 +28,8 @@ _STRONG = frozenset(
 )
 _COMMON = _STRONG | frozenset(b"from to cc bcc subject date status importance priority content-disposition".split())
 _HEADER = re.compile(rb"([!-9;-~]{1,76})[ \t]*:")
+_WHOLE_FIELD = re.compile(rb"([!-9;-~]{1,76}+)[ \t]*+:[^\n]*+\n(?:[ \t][^\n]*+\n)*+")  # with the lines that continue it
+_WHOLE_HEADER = re.compile(rb"(?:%b){1,39}(?=\r?\n)" % _WHOLE_FIELD.pattern.replace(b"(", b"(?:", 1))
 _NOT_MAIL_NAMES = frozenset((b"txt", b"csv", b"tsv", b"html", b"htm", b"log", b"md", b"json", b"xml"))
 
 # Parts of reports about mail (RFC 3462, 3464, 3798, 5965): fields that look like a message's, and are the text.
@@ -53,11 +56,11 @@ _COMMENT = re.compile(rb"(?:\s+|<!--.*?-->)*", re.DOTALL)
 def as_text(head: bytes) -> bytes | None:
     """The head in an encoding whose ASCII is ASCII (UTF-16 and UTF-32 are recoded, byte-order marks dropped);
     None when these are not the first bytes of a text."""
-    for bom, encoding in _BOMS:
-        if head.startswith(bom):
-            if encoding == "utf-8":
-                return head[3:] if _plain(head[3:]) else None
-            return _recode(head[len(bom) :], encoding)
+    if head.startswith(_MARKS):
+        bom, encoding = next(one for one in _BOMS if head.startswith(one[0]))
+        if encoding == "utf-8":
+            return head[3:] if _plain(head[3:]) else None
+        return _recode(head[len(bom) :], encoding)
     if b"\0" not in head:
         return head if _plain(head) else None
     for encoding, zeros in (
@@ -177,8 +180,16 @@ def _markup(head: bytes, extension: bytes) -> str:
     return "text/plain"
 
 
-def _header_names(head: bytes) -> tuple[list[bytes], int]:
-    """Lower-case names of the header fields at the start, and how many lines there were no fields."""
+_HEADER_LINES = 40
+_MOST_ODD = _HEADER_LINES // 3  # of these lines; with more of them odd, fewer than twice as many are fields
+
+
+def _header_names(head: bytes, most_odd: int = _HEADER_LINES) -> tuple[list[bytes], int]:
+    """Lower-case names of the header fields at the start, and how many lines there were no fields; it stops where these
+    are more than `most_odd`."""
+    whole = _WHOLE_HEADER.match(head)
+    if whole is not None:  # as a rule there is nothing odd
+        return [name.lower() for name in _WHOLE_FIELD.findall(head, 0, whole.end())], 0
     names: list[bytes] = []
     odd = 0
     for line in head.split(b"\n"):
@@ -193,7 +204,7 @@ def _header_names(head: bytes) -> tuple[list[bytes], int]:
             names.append(field[1].lower())
         else:
             odd += 1
-        if len(names) + odd >= 40:
+        if len(names) + odd >= _HEADER_LINES or odd > most_odd:
             break
     return names, odd
 
@@ -203,7 +214,7 @@ def is_mail(head: bytes, extension: bytes = b"eml") -> bool:
 
     With a name that says text (`.txt`, `.csv` …) other lines among them ("Sent:", prose) ask for a field that only
     mail systems write: people keep printed mail as text that starts with "From:" and "To:"."""
-    names, odd = _header_names(head.lstrip(b"\r\n"))
+    names, odd = _header_names(head.lstrip(b"\r\n"), _MOST_ODD)
     known = _COMMON.intersection(names)
     if len(known) < 2 or odd > len(names) // 2:
         return False

@@ -18,7 +18,7 @@ from core.records import ContainerCount, Item, JobOptions, Kind
 from worker.budget import Budget
 from worker.context import Breadcrumb
 from worker.findings import Findings, Tally
-from worker.formats.base import Child, Handler, Part, Source
+from worker.formats.base import Child, Handler, Part, Source, is_leaf
 from worker.formats.passwords import NO_PASSWORDS, Passwords
 from worker.formats.registry import handler_for
 from worker.guard import guarded
@@ -76,7 +76,7 @@ class Unpacker:
             self.out.item_failed(item.id, DocumentError(ExceptionCode.ZERO_BYTES, "it has no bytes"))
         if item.parent is not None and (why := unsafe_name(item.name)):
             self.out.item_failed(item.id, DocumentError(ExceptionCode.UNSAFE_NAME, f"its name {why}"))
-        if item.id in self.convicted:
+        if self.convicted and item.id in self.convicted:
             self.unopened(item)
             source = None
         self.on_item(item, source, handler)
@@ -89,7 +89,7 @@ class Unpacker:
 
     def open(self, item: Item, source: Source, handler: Handler, budget: Budget) -> None:
         """Take the item's children out, here or (the big ones) in tasks of their own."""
-        if item.id in self.convicted or item.size == 0:
+        if item.size == 0 or is_leaf(handler) or (self.convicted and item.id in self.convicted):
             return
         if item.depth >= self.options.limits.depth:
             self._refuse_depth(item, source, handler)
@@ -168,7 +168,7 @@ class Unpacker:
             inside.tally.fail(child.error)
             return
         self.crumb.enter(ident, self.seconds(child.size_hint or len(child.data or b"")))
-        if ident in self.untouchable or (ident in self.convicted and child.data is None):
+        if self.convicted and (ident in self.untouchable or (ident in self.convicted and child.data is None)):
             child = replace(
                 child, data=None, stream=None, size_hint=None, error=None, media_type=None
             )  # its bytes are what kills
@@ -242,7 +242,7 @@ class Unpacker:
 
     def hashes(self, ident: uuid.UUID, source: Source, handler: Handler) -> tuple[bytes | None, bytes | None]:
         """(content hash, Message-ID hash) of a message; Nones for everything else and for the unreadable."""
-        if ident in self.convicted:
+        if self.convicted and ident in self.convicted:
             return None, None
         try:
             with guarded:

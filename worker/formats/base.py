@@ -6,6 +6,7 @@ raises `DocumentError` with a code, and whatever was yielded before stays.
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -177,3 +178,15 @@ class LeafHandler:
 
     def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
         return None
+
+
+@functools.cache
+def _is_leaf(kind: type[Handler]) -> bool:
+    return issubclass(kind, LeafHandler) and all(
+        getattr(kind, method) is getattr(LeafHandler, method) for method in ("announced", "parts", "children")
+    )
+
+
+def is_leaf(handler: Handler) -> bool:
+    """Whether what it reads is never a container and never has children, so that nobody need ask."""
+    return not handler.container and _is_leaf(type(handler))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import binascii
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from worker.formats import charset
 from worker.formats.mail_parts import decode_base64
 
 _FOLD = re.compile(rb"\r?\n[ \t]")
-_LINE_END = re.compile(r"\r\n|\n|\r")
-_HEAD = re.compile(r"([A-Za-z0-9.-]+)((?:;(?:\"[^\"]*\"|[^\":;])*)*):")
+# Without going back: a property may have parameters without end.
+_HEAD = re.compile(r"([A-Za-z0-9.-]++)((?:;(?:[^\":;]++|\"[^\"]*+\")*+)*+):")
+_MOST_PARAMETERS = 1_000  # of one property
 _PARAMETER = re.compile(r";([A-Za-z0-9-]+)(?:=(\"[^\"]*\"|[^;]*))?")
 _ESCAPED = re.compile(r"\\([nN\\;,:])")
 _NAMES = ("X-FILENAME", "FILENAME", "X-APPLE-FILENAME", "X-ORACLE-FILENAME", "X-LABEL")
@@ -53,26 +55,51 @@ def content_lines(data: bytes) -> Iterator[ContentLine]:
     if b"quoted-printable" in data.lower():
         data = _without_soft_breaks(data)
     text, _ = charset.decode(_FOLD.sub(b"", data))
-    for line in _LINE_END.split(text):
+    for line in _lines(text):
         found = _HEAD.match(line)
         if found is None:
             if line.strip():
                 yield ContentLine("", {}, line)
             continue
         name = found[1].rpartition(".")[2].upper()
-        parameters = {key.upper(): value.strip('"') for key, value in _PARAMETER.findall(found[2])}
+        parameters = {key.upper(): value.strip('"') for key, value in _parameters(found[2])}
         yield ContentLine(name, parameters, _decoded(line[found.end() :], parameters))
+
+
+def may_have(data: bytes, names: Iterable[str]) -> bool:
+    """Whether there can be a property of one of these names (in capitals); faster than taking all of them apart."""
+    if b"\0" in data:  # UTF-16
+        return True
+    text = _FOLD.sub(b"", data).upper()
+    return any(name.encode() in text for name in names)
+
+
+def _parameters(head: str) -> Iterator[tuple[str, str]]:
+    for found in itertools.islice(_PARAMETER.finditer(head), _MOST_PARAMETERS):
+        yield found[1], found[2] or ""
+
+
+def _lines(text: str) -> Iterator[str]:
+    """One at a time, for there may be millions, and a list of them would take many times what the text does."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
 
 
 def _without_soft_breaks(data: bytes) -> bytes:
     """Lines of quoted-printable values joined: in vCard 2.1 they end with "=" where they go on (RFC 2045, 6.7)."""
-    out: list[bytes] = []
+    out = bytearray()
     joining = False
-    for line in data.splitlines():
+    for text in _lines(data.decode("latin-1")):
+        line = text.encode("latin-1")
         inside = joining or _MARKED_SOFT.match(line) is not None
         joining = inside and line.endswith(b"=")
-        out.append(line[:-1] if joining else line + b"\n")
-    return b"".join(out)
+        out += line[:-1] if joining else line + b"\n"
+    return bytes(out)
 
 
 def _decoded(value: str, parameters: dict[str, str]) -> str:

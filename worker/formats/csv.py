@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
-import itertools
+import re
+from collections.abc import Iterator
+from operator import itemgetter
 
 from core.records import Limits
 from worker.formats.base import Handler, LeafHandler, Source, Text
@@ -30,19 +32,31 @@ def _delimiter(text: str) -> str:
 
 def _shape(text: str, delimiter: str) -> tuple[int, int]:
     """(rows, columns of the first row). Quoted line breaks are honoured where the quotes can be followed."""
-    first = next(csv.reader(itertools.islice(text.splitlines(), 1), delimiter=delimiter), [])
+    first = next(csv.reader(next(_lines(text), "").splitlines(), delimiter=delimiter), [])
     if '"' not in text:
-        return _lines(text), len(first)
+        return _count(text), len(first)
     try:
-        reader = csv.reader(iter(text.splitlines(keepends=True)), delimiter=delimiter)
+        reader = csv.reader(_lines(text), delimiter=delimiter)
         columns = len(next(reader, []))
-        return 1 + sum(1 for row in reader if row), columns
+        return 1 + sum(map(bool, reader)), columns
     except csv.Error:
-        return _lines(text), len(first)
+        return _count(text), len(first)
 
 
-def _lines(text: str) -> int:
-    return sum(1 for line in text.splitlines() if line)
+# Where str.splitlines() ends a line; a list of all lines would take many times what the text does.
+_ENDS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_LINE = re.compile(f"[^{_ENDS}]*+(?:\r\n|[{_ENDS}])|[^{_ENDS}]++")
+_FULL = re.compile(f"[^{_ENDS}]++")
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Lines with their ends."""
+    return map(itemgetter(0), _LINE.finditer(text))
+
+
+def _count(text: str) -> int:
+    """Lines that are not empty."""
+    return sum(1 for _ in _FULL.finditer(text))
 
 
 class CsvHandler(LeafHandler):
@@ -70,7 +84,7 @@ class CsvHandler(LeafHandler):
             try:
                 rows, columns = _shape(out.text, delimiter)
             except csv.Error:
-                rows, columns = _lines(out.text), 1
+                rows, columns = _count(out.text), 1
             out.metadata.update(delimiter=delimiter, rows=rows, columns=columns)
         return out
 

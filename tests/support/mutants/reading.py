@@ -25,7 +25,8 @@ from mutants.fence import Fence
 from mutants.originals import Turns
 from worker.findings import Findings, Tally
 from worker.guard import Guarded
-from worker.inspect_file import TRACE_BYTES, Loose, inspect_file
+from worker.inspect_file import Loose, inspect_file
+from worker.inspect_trace import new_trace
 from worker.processes import limit_slot
 
 Convictions = Mapping[uuid.UUID, tuple[ExceptionCode, str]]
@@ -111,7 +112,7 @@ def _read(task: Task, turns: Turns, number: int, convicted: Convictions, noting:
     name, file_name, data = mutant(turns, task.seed, number)
     path = task.file(file_name)
     path.write_bytes(data)
-    task.trace.write_bytes(bytes(TRACE_BYTES))
+    new_trace(task.trace)
     reading = Reading(number, name)
     noting.found = reading.findings
     before, start = _reset_peak(), time.process_time()

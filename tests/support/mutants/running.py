@@ -9,7 +9,6 @@ import shutil
 import signal
 import sys
 import traceback
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from core.records import JobOptions
 from mutants.originals import Turns
 from mutants.reading import Reading, Task, read_all
 from worker import libmagic
+from worker.inspect_trace import read_trace
 from worker.slot import PRELOADED, preload
 
 _BATCH = 100  # mutants of one process
@@ -120,12 +120,12 @@ class Run:
             raise RuntimeError(f"a process that had read everything ended with status {status}")
         number = int.from_bytes(process.board[:8], "little")
         assert number == task.numbers[0]
-        item = uuid.UUID(bytes=process.task.trace.read_bytes())
+        item = read_trace(process.task.trace).item
         code, what = _cause(status)
         name = self._turns.original(number).name
         process.deaths.append(f"died: {what}")
         process.lines.update(_lines(process.task.spool))
-        if item in task.convicted or not item.int or len(process.deaths) > _MOST_DEATHS:
+        if item is None or item in task.convicted or len(process.deaths) > _MOST_DEATHS:
             self._report(Reading(number, name, findings=[*process.deaths, "died outside an item, or too often"]))
             rest = replace(task, numbers=task.numbers[1:], convicted={})
             if rest.numbers:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.ids import NO_PARENT, item_id, number, path_id
 from core.operations import MemoryRecorder, Op
 from core.places import index_location, item_location, job_location
-from core.records import FsyncPolicy, JobOptions, JobState, Layout, Limits
+from core.records import FsyncPolicy, JobOptions, JobState, Layout, Limits, OcrChoice
 
 JOB, PARENT = uuid.UUID(int=1), uuid.UUID(int=2)
 
@@ -50,12 +50,23 @@ def test_an_items_place_lies_in_its_jobs_folder(item: uuid.UUID, layout: Layout,
 def test_job_options_survive_the_database() -> None:
     """What a job was created with is what every worker gets; an unknown option of a newer version is refused."""
     options = JobOptions(
-        single_pass=True, fsync=FsyncPolicy.FILE, layout=Layout.PER_WORKER, limits=Limits(depth=2), split_bytes=5
+        single_pass=True,
+        fsync=FsyncPolicy.FILE,
+        layout=Layout.PER_WORKER,
+        limits=Limits(depth=2),
+        split_bytes=5,
+        ocr=OcrChoice(languages="eng+deu", dpi=200),
     )
     assert JobOptions.from_json(json.loads(json.dumps(options.to_json()))) == options
     assert JobOptions.from_json({}) == JobOptions()
     with pytest.raises(TypeError, match="future"):
         JobOptions.from_json({"future": 1})
+
+
+def test_only_a_job_that_asks_has_a_phase_ocr() -> None:
+    """The others go through what they always did."""
+    assert [*JobOptions().phases] == ["walk", "expand", "index", "finalise"]
+    assert [*JobOptions(ocr=OcrChoice(languages="eng")).phases] == ["walk", "expand", "index", "ocr", "finalise"]
 
 
 def test_states_that_are_over() -> None:

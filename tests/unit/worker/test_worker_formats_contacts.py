@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,39 @@ def test_real_files() -> None:
     meeting = read((REAL / "meetup.ics").read_bytes())
     assert meeting.metadata["start"] == "2020-11-23T19:00:00"
     assert "From idea to 6000 users in a week" in meeting.text
+
+
+def test_a_property_with_parameters_without_end_needs_little_memory() -> None:
+    """Its name and value are read all the same; of the parameters the first thousand count."""
+    data = (
+        b"BEGIN:VCARD\nFN;CN=Ann"
+        + b"".join(b";P%d=v" % n for n in range(200_000))
+        + b";CN=Eve:Bob\nX"
+        + b';A="b"' * 200_000
+    )
+    tracemalloc.start()
+    try:
+        out = read(data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert out.metadata["names"] == ["Bob"]
+    assert "FN:Ann Bob\n" in out.text
+    assert peak < 10 * len(data)
+
+
+def test_an_inline_file_is_found_however_its_name_is_written() -> None:
+    """Folded within the name, in small letters, in UTF-16."""
+    for data in (
+        b"BEGIN:VCARD\nPHO\n TO;ENCODING=b:AAAA\n",
+        b"BEGIN:VCARD\nphoto;encoding=b:AAAA\n",
+        "\ufeffBEGIN:VCARD\nPHOTO;ENCODING=b:AAAA\n".encode("utf-16-le"),
+    ):
+        (child,) = VCardHandler().children(MemorySource(b"", data), Limits())
+        assert child.data == bytes(3)
+
+
+def test_only_the_first_event_is_told_of() -> None:
+    """The next one's organiser is not put in for one that the first does not have."""
+    data = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:\nSUMMARY:One\nEND:VEVENT\nBEGIN:VTODO\nORGANIZER:mailto:b@c.d\nLOCATION:L\n"
+    assert read(data).metadata == {"events": 2, "subject": "One"}

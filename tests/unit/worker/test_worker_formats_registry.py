@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from worker.formats.base import Handler, LeafHandler, MemorySource
+from worker.formats.base import Handler, LeafHandler, MemorySource, Source, is_leaf
 from worker.formats.registry import all_handlers, check_handlers, handler_for
 
 
@@ -48,6 +48,8 @@ def test_bad_declarations_are_refused(handlers: tuple[Handler, ...]) -> None:
         ("application/zip", "zip", True),
         ("application/x-tar", "tar", True),
         ("application/gzip", "gzip", True),
+        ("application/epub+zip", "zip", True),
+        ("application/vnd.etsi.asic-e+zip", "zip", True),
     ],
 )
 def test_containers_and_mail_have_handlers(media_type: str, name: str, container: bool) -> None:
@@ -75,3 +77,27 @@ def test_each_handler_is_listed_once() -> None:
     """`all_handlers` is what pages and documentation list."""
     handlers = all_handlers()
     assert len({handler.name for handler in handlers}) == len(handlers) >= 5
+
+
+class Parent(One):
+    """Has children."""
+
+    def announced(self, source: Source) -> int | None:
+        return 1
+
+
+class Container(One):
+    """Would have them."""
+
+    container = True
+
+
+def test_only_who_cannot_have_children_is_not_asked_for_them() -> None:
+    """A handler that says anything of children, or is none of ours, is asked."""
+    assert is_leaf(One())
+    assert not is_leaf(Parent())
+    assert not is_leaf(Container())
+    assert is_leaf(handler_for("text/plain"))
+    assert not any(
+        is_leaf(handler_for(name)) for name in ("text/html", "application/zip", "message/rfc822", "text/vcard")
+    )

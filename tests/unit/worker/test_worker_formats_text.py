@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.records import Limits, TextState
+from worker.formats import html
 from worker.formats.base import Handler, MemorySource, Text
 from worker.formats.charset import Decoder
 from worker.formats.csv import CsvHandler
-from worker.formats.html import HtmlHandler, html_text
+from worker.formats.html import HtmlHandler, fold, html_text
 from worker.formats.text import TextHandler, XmlHandler
 
 LIMITS = Limits()
@@ -152,3 +153,34 @@ def test_html_tags_without_end_lose_their_attributes() -> None:
     assert html_text(f"<p {attributes}>one <b>word</b></p>") == "one word"
     markup = f'<title>t</title><img alt=x src="data:image/png;base64,{"QUJD" * 50_000}"><p>seen'
     assert html_text(markup) == "seen"
+
+
+@given(st.text(st.sampled_from("ab \n\t\r\x0b\x0c\x1c\x85\xa0\u2003\u2028\u3000é"), max_size=60))
+def test_white_space_is_folded_as_it_is_defined(text: str) -> None:
+    """Whatever Unicode takes for white space: one blank, or one line break, and none at the ends."""
+    assert fold(text) == "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 40_000), st.integers(14_990, 40_000), st.integers(0, 40_000))
+def test_long_tags_are_noticed_wherever_they_stand(before: int, length: int, behind: int) -> None:
+    """Looking at a few places of a page is enough to know whether the others need be looked at."""
+    markup = f"{'x' * (before % 977)}<p>{'y' * before}<b {'a' * length}><i {'z' * behind}"
+    assert html._may_have_long_tag(markup) or html._LONG_TAG.search(markup) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["p", "DIV", "td", "Tr", "h1", "H6", "hr", "BR", "li", "blockquote", "figcaption", "PRE"]
+)
+def test_blocks_end_lines_in_either_case(name: str) -> None:
+    """A block's tag ends a line, one that only begins like it does not."""
+    assert html_text(f"one<{name}>two") == "one\ntwo"
+    assert html_text(f"one<{name}x>two</{name}x>three") == "onetwothree"
+
+
+@given(st.text(st.sampled_from('a1,;\t"\n\r\x0b\x85\u2028'), max_size=60))
+def test_rows_are_counted_as_they_were_split(text: str) -> None:
+    """Lines end where Python's do, and empty ones are no rows."""
+    out = read(CsvHandler(), text.encode())
+    if '"' not in text and out.text:
+        assert out.metadata["rows"] == sum(1 for line in out.text.splitlines() if line)

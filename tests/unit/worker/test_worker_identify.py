@@ -14,7 +14,7 @@ from effort import takes_at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker import libmagic
+from worker import identify_text, libmagic
 from worker.formats.base import MemorySource
 from worker.identify import identify
 
@@ -97,6 +97,10 @@ def compound(*names: str) -> bytes:
         (b"just words", "text/plain"),
         ("Grüße, Straße".encode("latin-1"), "text/plain"),
         (b"\x03\xd7\xff\0\x01\xc2" * 40, "application/octet-stream"),
+        (b"\xffWPC\x10\0\0\0\1\x0a\2\1", "application/vnd.wordperfect"),
+        (b"\0\5\x16\7\0\2\0\0Mac OS X        ", "application/applefile"),
+        (b"\1\0\0\0\x6c\0\0\0" + bytes(32) + b" EMF\0\0\1\0", "image/emf"),
+        (b"\1\0\0\0\x6c\0\0\0" + bytes(32) + b" EMF\0\0\1\0" + bytes(99) + b"%PDF-1.3\n", "application/pdf"),
         (MAIL, "message/rfc822"),
         (b"From a@b.example Mon Jan  1 00:00:00 2024\n" + MAIL, "application/mbox"),
         (b"From here on the text goes about its business.\n", "text/plain"),
@@ -108,7 +112,10 @@ def compound(*names: str) -> bytes:
         (zipped("[Content_Types].xml", *(f"docProps/{i}.xml" for i in range(9)), "ppt/presentation.xml"), PPTX),
         (zipped("[Content_Types].xml", "visio/document.xml"), "application/vnd.ms-visio.drawing.main+xml"),
         (zipped("word/document.xml", "notes.txt"), "application/zip"),
+        (b"\x31\xbe\0\0\0\xab" + bytes(300), "application/x-mswrite"),
         (compound("WordDocument"), "application/msword"),
+        (compound("WORDDOCUMENT"), "application/msword"),
+        (compound("a", "workbook"), "application/vnd.ms-excel"),
         (compound("a", "b", "c", "d", "Workbook"), "application/vnd.ms-excel"),
         (compound("PowerPoint Document"), "application/vnd.ms-powerpoint"),
         (compound("__properties_version1.0"), "application/vnd.ms-outlook"),
@@ -145,6 +152,15 @@ def test_the_extension_breaks_ties() -> None:
     assert what(b"From: me\nTo: you\nSent: Monday\n\nprinted mail\n", b"x.txt") == "text/plain"
 
 
+def test_a_pdf_without_its_first_line_is_known_by_its_name() -> None:
+    """Readers mend such files; as text they would be pages of operators. Words that only name PDFs stay words."""
+    body = b"1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n"
+    assert what(b"%\xe2\xe3\xcf\xd3\n" + body, b"a.pdf") == "application/pdf"
+    assert what(b"Sent by the scanner\n\n%PDF-1.1\n" + body, b"A.PDF") == "application/pdf"
+    assert what(b"Sent by the scanner\n\n%PDF-1.1\n" + body, b"a.txt") == "text/plain"
+    assert what(b"a PDF begins with %PDF- and goes on", b"a.pdf") == "text/plain"
+
+
 def test_the_declared_type_breaks_ties() -> None:
     """A MIME part's Content-Type counts where bytes and name say nothing, and only there."""
     assert what(b"no header, just a body", b"part-0", "message/rfc822") == "message/rfc822"
@@ -156,6 +172,19 @@ def test_a_cut_docx_stays_a_docx() -> None:
     """A truncated OOXML file reaches the handler that says what is wrong with it."""
     whole = zipped("[Content_Types].xml", "_rels/.rels", "word/document.xml")
     assert what(whole[:3300], b"a.docx") == DOCX
+
+
+def test_a_workbook_with_a_document_in_it_is_a_workbook() -> None:
+    """And a document with a workbook in it a document: only the root says what a compound file is."""
+    for outer, inner, expected in (
+        ("Workbook", "WordDocument", "application/vnd.ms-excel"),
+        ("WordDocument", "Workbook", "application/msword"),
+        ("anything", "WordDocument", "application/x-ole-storage"),
+    ):
+        data = bytearray(compound(outer, "MBD001", inner))
+        for entry, (left, right, child) in enumerate([(-1, -1, 2), (-1, -1, -1), (1, -1, 3), (-1, -1, -1)]):
+            struct.pack_into("<3i", data, 1024 + 128 * entry + 68, left, right, child)
+        assert what(bytes(data)) == expected
 
 
 def test_open_document_tells_its_type() -> None:
@@ -237,3 +266,20 @@ def test_programs_are_known_by_both_their_headers() -> None:
     program = b"MZ" + bytes(58) + b"\x80\0\0\0" + bytes(64) + b"PE\0\0" + bytes(200)
     assert identify(MemorySource(b"report.doc", program)) == "application/x-dosexec"
     assert identify(MemorySource(b"report.doc", program.replace(b"PE\0\0", b"text"))) != "application/msword"
+
+
+@given(
+    st.lists(
+        st.sampled_from([b"From: a", b"To: b", b"Subject: c", b"Received: d", b"prose", b" more", b"X"]), max_size=45
+    ),
+    st.sampled_from([b"eml", b"txt", b""]),
+)
+def test_a_message_is_told_without_reading_all_of_its_prose(lines: list[bytes], extension: bytes) -> None:
+    """Giving up early changes no answer."""
+    head = b"\n".join(lines)
+    names, odd = identify_text._header_names(head)
+    known = identify_text._COMMON.intersection(names)
+    expected = len(known) >= 2 and odd <= len(names) // 2
+    if extension == b"txt" and not known & identify_text._STRONG:
+        expected = expected and odd == 0 and known.issuperset(names)
+    assert identify_text.is_mail(head, extension) == expected
