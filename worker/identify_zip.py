@@ -14,18 +14,20 @@ DOCX = _OFFICE + "wordprocessingml.document"
 XLSX = _OFFICE + "spreadsheetml.sheet"
 PPTX = _OFFICE + "presentationml.presentation"
 VSDX = "application/vnd.ms-visio.drawing.main+xml"
+XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
 _EXTENSIONS = {
     DOCX: "docx docm dotx dotm",
     XLSX: "xlsx xlsm xltx xltm",
     PPTX: "pptx pptm potx potm ppsx ppsm",
     VSDX: "vsdx vsdm vstx vstm vssx vssm",
+    XLSB: "xlsb",
 }
 BY_EXTENSION = {ext.encode(): media_type for media_type, exts in _EXTENSIONS.items() for ext in exts.split()}
 _FOLDERS = {b"word": DOCX, b"xl": XLSX, b"ppt": PPTX, b"visio": VSDX}
 _CONTENT_TYPES = b"[Content_Types].xml"
 _PACKAGE_FOLDERS = frozenset((b"_rels", b"docProps", b"customXml", *_FOLDERS))
 _MEDIA_TYPE = re.compile(rb"application/[a-z0-9.+-]{3,80}")
-_XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
+_BINARY_PART = re.compile(rb"xl/(?:workbook|sharedStrings|styles|worksheets/[^/]+)\.bin\Z")  # [MS-XLSB] 2.1.7
 _DIRECTORY_NAMES = 4000  # names looked at before giving up
 
 
@@ -59,11 +61,10 @@ def _is_package_name(name: bytes) -> bool:
 def _by_names(names: list[bytes]) -> str | None:
     for name in names:
         folder, slash, rest = name.partition(b"/")
-        if slash and folder in _FOLDERS:
-            if folder == b"xl" and rest == b"workbook.bin":
-                return _XLSB
-            if rest:
-                return _FOLDERS[folder]
+        if slash and folder in _FOLDERS and rest:
+            if folder == b"xl" and any(_BINARY_PART.match(other) for other in names):
+                return XLSB
+            return _FOLDERS[folder]
     return None
 
 

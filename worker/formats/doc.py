@@ -29,7 +29,7 @@ class DocHandler(LeafHandler):
             leaves_out=(
                 "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
                 "Word for DOS, Word 2 and older",
-                "pictures as metafiles and bitmaps; links; macros",
+                "pictures as bitmaps without their headers; links; macros",
             ),
         ),
     )

@@ -1,8 +1,11 @@
-"""Pictures in the drawings of the older Office formats ([MS-ODRAW] 2.2.23) that are stored as the files they were."""
+"""Pictures in the drawings of the older Office formats ([MS-ODRAW] 2.2.23): those that are stored as the files they
+were, and metafiles, which are compressed."""
 
 from __future__ import annotations
 
 import re
+import struct
+import zlib
 from collections.abc import Iterator
 
 from core.records import Kind
@@ -13,24 +16,53 @@ from worker.formats.base import Child
 _HEADER = re.compile(
     rb"(?P<jpg>[\xa0\xb0]\x46\x1d\xf0|[\x20\x30]\x6e\x1d\xf0|[\xa0\xb0]\x46\x2a\xf0)"
     rb"|(?P<png>[\x00\x10]\x6e\x1e\xf0)|(?P<tif>[\x40\x50]\x6e\x29\xf0)"
+    rb"|(?P<emf>[\x40\x50]\x3d\x1a\xf0)|(?P<wmf>[\x60\x70]\x21\x1b\xf0)|(?P<pict>[\x20\x30]\x54\x1c\xf0)"
 )
 _BEGINS = {"jpg": (b"\xff\xd8\xff",), "png": (b"\x89PNG",), "tif": (b"II*\0", b"MM\0*")}
 _IDENTIFIER, _TAG = 16, 1
+# Of a metafile (2.2.31): its size, bounds and extent, its size as stored, whether it is compressed, no filter.
+_METAFILE = struct.Struct("<I24xIBB")
+_DEFLATED, _STORED, _NO_FILTER = 0, 0xFE, 0xFE
+_LARGEST = 64_000_000  # bytes of a metafile
+_PICT_HEADER = bytes(512)  # a file of QuickDraw's begins with as many bytes that mean nothing
 
 
 def pictures(stream: bytes) -> Iterator[tuple[str, bytes]]:
-    """(extension, bytes) of the pictures anywhere in a stream, in order. Metafiles and bitmaps, which are stored
-    without their headers, are left out, and so is a picture that ends beyond the stream."""
+    """(extension, bytes) of the pictures anywhere in a stream, in order. Bitmaps, which are stored without their
+    headers, are left out, and so is a picture that ends beyond the stream and a metafile that cannot be inflated."""
     at = 0
     while (found := _HEADER.search(stream, at)) is not None:
         at = found.end() + 4
         end = at + int.from_bytes(stream[found.end() : at], "little")
-        doubled = stream[found.start()] & 0x10
-        begin = at + _TAG + (2 if doubled else 1) * _IDENTIFIER
+        begin = at + (2 if stream[found.start()] & 0x10 else 1) * _IDENTIFIER
         extension = str(found.lastgroup)
-        if begin < end <= len(stream) and stream.startswith(_BEGINS[extension], begin):
-            yield extension, stream[begin:end]
+        if not begin < end <= len(stream):
+            continue
+        if extension in _BEGINS:
+            picture = stream[begin + _TAG : end] if stream.startswith(_BEGINS[extension], begin + _TAG) else b""
+        else:
+            picture = _metafile(stream[begin:end])
+        if picture:
+            yield extension, (_PICT_HEADER if extension == "pict" else b"") + picture
             at = end
+
+
+def _metafile(data: bytes) -> bytes:
+    """A metafile as it was; b"" where it is none, or not all there."""
+    if len(data) < _METAFILE.size:
+        return b""
+    size, stored, compression, chosen = _METAFILE.unpack_from(data)
+    body = data[_METAFILE.size : _METAFILE.size + stored]
+    if len(body) < stored or chosen != _NO_FILTER or not 0 < size <= _LARGEST:
+        return b""
+    if compression == _STORED:
+        return body
+    if compression != _DEFLATED:
+        return b""
+    try:
+        return zlib.decompressobj().decompress(body, size)
+    except zlib.error:
+        return b""
 
 
 def children(streams: Iterator[bytes], first: int) -> Iterator[Child]:

@@ -1,4 +1,4 @@
-"""Office Open XML (ECMA-376, [MS-VSDX]): Word documents, workbooks, presentations and Visio drawings; their embeddings
+"""Office Open XML (ECMA-376, [MS-XLSB], [MS-VSDX]): Word documents, workbooks, presentations and Visio drawings; their embeddings
 and media as children."""
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from worker.formats.zip_salvage import salvage
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_THUMBNAIL = re.compile(rb"docprops/thumbnail[^/]*$", re.IGNORECASE)
 _CARRIED = re.compile(
-    rb"(?:(?:^|/)(?:embeddings|media)/[^/]+"
+    rb"(?:(?:^|/)(?:embeddings|media)/[^/]+|^docprops/thumbnail[^/]*"
     rb"|^word/[^/]+\.(?:html?|xhtml|mht|mhtml|rtf|txt|docx))$",  # w:altChunk: text that Word takes in when it opens it
     re.IGNORECASE,
 )
@@ -51,6 +52,7 @@ _EXCEL = (
     _OFFICE + "spreadsheetml.template",
     "application/vnd.ms-excel.sheet.macroenabled.12",
     "application/vnd.ms-excel.template.macroenabled.12",
+    "application/vnd.ms-excel.sheet.binary.macroenabled.12",
 )
 _POWERPOINT = (
     _OFFICE + "presentationml.presentation",
@@ -66,10 +68,13 @@ _VISIO = tuple(
     for macros in ("", ".macroenabled")
 )
 _DECLARED_KEYS = tuple(_KEYS.values())
-_DECLARED_CHILDREN = "embedded objects (a packaged file under its own name) and media in the archive's order"
+_DECLARED_CHILDREN = (
+    "embedded objects (a packaged file under its own name), media and the thumbnail, marked `thumbnail`, in the archive's"
+    " order"
+)
 _DECLARED_LEFT = (
     "documents that need a password which is not in the bank (`--passwords`)",
-    "thumbnails, macros, fonts, custom XML",
+    "macros, fonts, custom XML",
 )
 
 
@@ -104,11 +109,11 @@ class OoxmlHandler(LeafHandler):
         Declared(
             title="Excel workbooks",
             media_types=_EXCEL,
-            extensions=("xlsx", "xlsm", "xltx", "xltm"),
+            extensions=("xlsx", "xlsm", "xltx", "xltm", "xlsb"),
             text="cells by rows as shown, sheet by sheet, hidden ones too; comments, text boxes, headers, footers, charts",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
-            leaves_out=("formulas (their results are there)", "workbooks in binary parts (xlsb)", *_DECLARED_LEFT),
+            leaves_out=("formulas (their results are there)", *_DECLARED_LEFT),
         ),
         Declared(
             title="PowerPoint presentations",
@@ -140,6 +145,7 @@ class OoxmlHandler(LeafHandler):
         with source.open() as file:
             for position, child in enumerate(_carried(file, source.size, limits)):
                 child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
+                child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
                 child.name = child.name.rsplit(b"/", 1)[-1]
                 if child.data and (found := ole_objects.unwrapped(child.data)):
                     child.name, child.data = found[0] or child.name, found[1]
@@ -204,7 +210,9 @@ def _member(file: BinaryIO, size: int, entry: Entry, limits: Limits) -> Child:
 
 
 def _family(package: Package) -> str | None:
-    """word, xl, ppt or visio, by where the parts with text lie; None when there are none."""
+    """word, xl, xlsb, ppt or visio, by where the parts with text lie; None when there are none."""
+    if "xl/workbook.bin" in package.names:
+        return "xlsb"
     for name in package.having("main", "slide", "worksheet"):
         folder = name.split("/", 1)[0]
         if folder in ("word", "xl", "ppt", "visio"):

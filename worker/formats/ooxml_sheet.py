@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from worker.formats.ooxml_package import Package
 from worker.formats.ooxml_xml import Element, elements, local
@@ -88,7 +89,7 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
         yield title
     for element in elements(package.pieces(name), "row", "headerFooter"):
         if element.tag[-1:] == "r":
-            yield from filter(None, (_printed(child.text or "") for child in element))
+            yield from filter(None, (printed(child.text or "") for child in element))
             continue
         yield from _row(element, book)
 
@@ -108,7 +109,7 @@ def _row(element: Element, book: Workbook) -> Iterator[str]:
         yield "\t".join(cells)
 
 
-def _printed(code: str) -> str:
+def printed(code: str) -> str:
     """A header or footer without its codes (ECMA-376 part 1, 18.3.1.39)."""
     return " ".join(_CODES.sub(lambda found: _SHOWN.get(found[0], ""), code).split())
 
@@ -126,7 +127,7 @@ def _cell(cell: Element, book: Workbook) -> str:
         return ""
     kind = cell.get("t") or "n"
     if kind == "n":
-        return _number(value, cell.get("s") or "0", book)
+        return number_text(value, cell.get("s") or "0", book)
     if kind == "s":
         inside = value.isdecimal() and len(value) < 10 and int(value) < len(book.strings)
         return book.strings[int(value)] if inside else ""
@@ -135,7 +136,7 @@ def _cell(cell: Element, book: Workbook) -> str:
     return value
 
 
-def _number(value: str, style: str, book: Workbook) -> str:
+def number_text(value: str, style: str, book: Workbook) -> str:
     shown = book.styles[int(style)] if style.isdecimal() and len(style) < 7 and int(style) < len(book.styles) else ""
     try:
         number = float(value)
@@ -150,8 +151,16 @@ def _number(value: str, style: str, book: Workbook) -> str:
 
 def date_text(number: float, start: datetime) -> str:
     """A serial date: days since the start, the time of day as a fraction."""
+    days = int(number)
+    if days == number and days > 0:
+        return _day(days, start)
     seconds = round((number % 1) * 86400)
-    moment = start + timedelta(days=int(number), seconds=seconds)
+    text = (start + timedelta(days=days, seconds=seconds)).isoformat(" ")
     if number < 1:
-        return moment.strftime("%H:%M:%S")
-    return moment.strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d")
+        return text[11:]
+    return text if seconds else text[:10]
+
+
+@lru_cache(maxsize=4096)
+def _day(days: int, start: datetime) -> str:
+    return (start + timedelta(days=days)).isoformat()[:10]

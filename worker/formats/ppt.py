@@ -34,7 +34,7 @@ class PptHandler(LeafHandler):
                 "presentations that need a password which is not in the bank (`--passwords`); pictures and properties of such",
                 "PowerPoint 95 and older",
                 "what only masters say; sounds; macros",
-                "pictures as metafiles and bitmaps",
+                "pictures as bitmaps without their headers",
             ),
         ),
     )

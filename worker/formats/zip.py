@@ -32,19 +32,31 @@ _VOLUME = re.compile(rb"\.\d{3}\Z")  # as 7-Zip cuts it, without changing a byte
 _FIRST_VOLUME = b"PK\x07\x08" + LOCAL_SIGNATURE  # of a split archive (APPNOTE 8.5.3)
 
 
+# Zip archives that say in a member `mimetype` what else they are, and have no handler of their own. The registry gives
+# us those of types that end with "+zip" as well (RFC 6839, 3.6).
+PACKAGES = (
+    "application/epub+zip",
+    "application/x-ibooks+zip",
+    "application/vnd.adobe.indesign-idml-package",
+    "application/vnd.oasis.opendocument.base",
+    "application/vnd.oasis.opendocument.database",
+)
+
+
 class ZipHandler(LeafHandler):
     """An archive; its members are its children, with the index in the central directory as ordinal. Directory
     entries are counted in the index and are not items."""
 
     name = "zip"
-    media_types: tuple[str, ...] = ("application/zip",)
+    media_types: tuple[str, ...] = ("application/zip", *PACKAGES)
     container = True
     splits = True
     whole = False
     declared: tuple[Declared, ...] = (
         Declared(
             title="Zip archives",
-            extensions=("zip", "zipx", "jar", "war", "apk"),
+            media_types=("application/zip",),
+            extensions=("zip", "zipx", "jar", "war", "apk", "pages", "numbers", "key"),
             children="members in the order of the central directory; without a directory, those that are complete by "
             "their local headers; symbolic links as items without bytes",
             announces="the central directory",
@@ -54,6 +66,17 @@ class ZipHandler(LeafHandler):
                 "one part of a split archive: its members are read only where the whole is there",
                 "a member whose data overlaps another's (a bomb)",
                 "directory entries, which are no items",
+            ),
+        ),
+        Declared(
+            title="Electronic books and other packages in zip archives",
+            media_types=PACKAGES,
+            extensions=("epub", "ibooks", "idml", "odb"),
+            children="as of zip archives: an EPUB's chapters are web pages",
+            announces="the central directory",
+            leaves_out=(
+                "title and author of the whole, but as the text of the part that tells them",
+                "what zip archives leave out",
             ),
         ),
     )

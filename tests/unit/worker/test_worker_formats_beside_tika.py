@@ -11,7 +11,7 @@ from core.records import Limits
 from worker.formats.base import MemorySource
 from worker.formats.mapi import TOPIC
 from worker.formats.mapi_form import FormReader
-from worker.formats.ooxml_sheet import _printed
+from worker.formats.ooxml_sheet import printed
 from worker.formats.tnef_reader import _checksum, read
 from worker.identify import identify
 
@@ -28,7 +28,7 @@ from worker.identify import identify
 )
 def test_what_a_sheet_prints_above_and_below(code: str, shown: str) -> None:
     """Fonts, sizes, colours and what is filled in are no text."""
-    assert _printed(code) == shown
+    assert printed(code) == shown
 
 
 @pytest.mark.parametrize("declared", ["message/feedback-report", "message/delivery-status"])

@@ -1,0 +1,25 @@
+"""xlsb: the records of a sheet."""
+
+import contextlib
+import io
+import zipfile
+
+from core.errors import DocumentError
+from core.records import Limits
+from worker.formats import xlsb
+from worker.formats.ooxml_package import Package
+
+SEEDS = [b"\x9c\x01\x10" + bytes(16), b"\x00\x11" + bytes(17) + b"\x06\x0e" + bytes(8) + b"\x01\0\0\0a\0"]
+
+
+def read(data: bytes) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in ("xl/workbook.bin", "xl/styles.bin", "xl/sharedStrings.bin", "xl/worksheets/sheet1.bin"):
+            archive.writestr(name, data)
+    package = Package(out, out.tell(), Limits())
+    book = xlsb.BinaryWorkbook(package)
+    with contextlib.suppress(DocumentError):
+        book.load()
+    with contextlib.suppress(DocumentError):
+        list(xlsb.lines(package, "xl/worksheets/sheet1.bin", "", book))
