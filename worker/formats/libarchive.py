@@ -11,7 +11,9 @@ import ctypes
 import errno
 import functools
 import importlib.util
+import locale
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
@@ -63,6 +65,8 @@ _CODES = (
 @functools.cache
 def library() -> Any:
     """The library with its prototypes; DocumentError `unsupported` where this machine has none."""
+    with suppress(locale.Error):  # it tells names in the locale's encoding: under LC_ALL=C those of cabinets were lost
+        locale.setlocale(locale.LC_CTYPE, "C.UTF-8")
     candidates = ["libarchive.so.13"]
     bundled = importlib.util.find_spec("archi")
     if bundled is not None and bundled.origin is not None:

@@ -37,7 +37,8 @@ class Properties:
         return 1_000.0 + (0 if self.power == _NO_ROUNDS else _COST_A_ROUND * (1 << self.power))
 
 
-@functools.lru_cache(maxsize=4)
+# 7-Zip writes no salt, so a password has the same key in every archive: a bank is derived once in a process.
+@functools.lru_cache(maxsize=1024)
 def _key(password: str, salt: bytes, power: int) -> bytes:
     """SHA-256 over salt, password and round number, for each round; many rounds lie in one block of memory whose
     numbers are written in columns, because a step of Python for each would take ten times as long."""

@@ -80,19 +80,16 @@ def _check_size(size: int, limit: int) -> None:
 
 
 def is_header(data: bytes) -> bool:
-    """Whether these bytes are a header, packed or not: what a wrong password gives is none."""
+    """Whether these bytes are a header, packed or not, and nothing else. What a wrong password gives is none: one in
+    256 begins like a header, but none of them has files and ends where it should."""
     cursor = Cursor(data)
     try:
         kind = cursor.byte()
         if kind == _HEADER:
-            _header(cursor)
-        elif kind == _ENCODED:
-            read_folders(cursor)
-        else:
-            return False
-    except (DocumentError, UnicodeDecodeError) as error:
-        return isinstance(error, DocumentError) and error.code is ExceptionCode.UNSUPPORTED
-    return True
+            return bool(_header(cursor).entries) and cursor.byte() == END and not cursor.left
+        return kind == _ENCODED and len(read_folders(cursor)) == 1 and not cursor.left
+    except (DocumentError, UnicodeDecodeError):
+        return False
 
 
 def _header(cursor: Cursor) -> Archive:

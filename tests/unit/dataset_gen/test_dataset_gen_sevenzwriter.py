@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -84,7 +85,8 @@ def test_libarchive_reads_it(tmp_path: Path) -> None:
     """A third reader lists the same names."""
     data, files = sample()
     (tmp_path / "x.7z").write_bytes(data)
-    done = subprocess.run(["bsdtar", "xf", "x.7z"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    env = {**os.environ, "LC_ALL": "C.UTF-8"}  # it writes names as the locale has them
+    done = subprocess.run(["bsdtar", "xf", "x.7z"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert {name: (tmp_path / name).read_bytes() for name in files} == files
 

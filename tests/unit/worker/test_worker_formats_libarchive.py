@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import locale
 import os
 import random
 import shutil
@@ -145,6 +146,17 @@ def test_cabinet_over_many_blocks() -> None:
     """Files that lie across blocks."""
     files = {f"{n}.bin": random.Random(n).randbytes(20_000) + b"same" * 5000 for n in range(4)}
     assert members(cabinet(files)) == files
+
+
+def test_names_do_not_depend_on_the_locale() -> None:
+    """A worker that was started under LC_ALL=C finds the same names."""
+    before = locale.setlocale(locale.LC_CTYPE)
+    locale.setlocale(locale.LC_CTYPE, "C")
+    libarchive.library.cache_clear()
+    try:
+        assert members(cabinet({"größe.txt": b"x"})) == {"größe.txt": b"x"}
+    finally:
+        locale.setlocale(locale.LC_CTYPE, before)
 
 
 def test_a_cabinet_of_a_set_says_so() -> None:

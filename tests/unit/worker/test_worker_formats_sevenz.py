@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import io
 import random
@@ -18,8 +19,10 @@ from unpacking import unpack
 from core.errors import DocumentError, ExceptionCode
 from core.records import JobOptions, Limits, TextState
 from worker.formats.base import MemorySource
+from worker.formats.passwords import Passwords
 from worker.formats.sevenz import SevenZipHandler
 from worker.formats.sevenz_folders import START
+from worker.formats.sevenz_header import is_header
 from worker.identify import identify
 
 SEVENZ = SevenZipHandler()
@@ -123,6 +126,19 @@ def test_an_encrypted_header_hides_everything() -> None:
     """The whole archive is reported, nothing is announced."""
     found = Found(packed(FILES, password="secret", hide=True))
     assert (found.announced, found.members, found.error) == (None, {}, ExceptionCode.ENCRYPTED)
+
+
+def test_a_hidden_header_without_a_crc_is_opened_by_its_password() -> None:
+    """py7zr writes none: that what comes out is a header has to do."""
+    source = MemorySource(b"x.7z", packed(FILES, password="secret", hide=True), Passwords({"wrong": 1, "secret": 2}))
+    assert [child.name.decode() for child in SEVENZ.children(source, Limits())] == list(FILES)
+
+
+def test_what_a_wrong_password_gives_is_no_header() -> None:
+    """One wrong password in 256 gives something that begins like one, packed or not."""
+    random_ = random.Random(5)
+    for first in (b"\x01", b"\x17"):
+        assert not any(is_header(first + random_.randbytes(104)) for _ in range(2_000))
 
 
 def test_methods_without_a_reader_are_named() -> None:
@@ -244,3 +260,17 @@ def test_a_big_archive_is_handed_on_in_pieces() -> None:
     assert shared.counts() == alone.counts()
     assert alone.count("x.7z") == (3, 3, 0, False)
     assert ("x.7z", "inner.7z", "deep.txt") in alone.by_path
+
+
+# As `7z a -p` of 7-Zip 26.02 writes it when nothing is typed at its question.
+EMPTY_PASSWORD = base64.b64decode(
+    "N3q8ryccAASqf4usEAAAAAAAAABiAAAAAAAAANmUl9dnxICNe/PvVeyyz+SYWXgzAQQGAAEJEAAHCwEAAiQG8QcBElMPGFIwJy4LNQbtUmjINSIA"
+    "iiEhAQABAAwQDAAICgEtOwivAAAFARkBABENAGYALgB0AHgAdAAAABQKAQBF1RgJ73ndARUGAQAggKSBAAA="
+)
+
+
+def test_an_archive_locked_with_nothing_opens_without_a_bank() -> None:
+    """7-Zip takes an empty password for a password: such an archive is encrypted and anybody may open it."""
+    found = Found(EMPTY_PASSWORD)
+    assert found.members == {"f.txt": b"hello world\n"}
+    assert found.error is None
