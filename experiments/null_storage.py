@@ -72,8 +72,9 @@ def _clear_up(place: Path) -> None:
     """Remove what killed commands of this user left (root: of anybody): it would hold memory for ever."""
     for left in place.glob(f"{_PREFIX}*-*"):
         pid = left.name.removeprefix(_PREFIX).partition("-")[0]
-        if pid.isdigit() and not psutil.pid_exists(int(pid)) and os.geteuid() in (0, left.lstat().st_uid):
-            shutil.rmtree(left, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another command clears up too
+            if pid.isdigit() and not psutil.pid_exists(int(pid)) and os.geteuid() in (0, left.lstat().st_uid):
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _copy(source: str, target: str) -> None:

@@ -20,7 +20,8 @@ from core.services.postgres_settings import server_arguments
 from core.services.process import RunAs, last_line, rotate, spawn, stop
 
 START_SECONDS = 120.0  # crash recovery of a large log included
-_LEFTOVER_SECONDS = 15.0  # how long a predecessor may take to go
+_LEFTOVER_SECONDS = 60.0  # how long a predecessor may take to go, on a machine whose processors are all busy …
+_HURRY_SECONDS = 5.0  # … and how long it is left to it
 _ROOM = 100_000_000  # bytes of a fresh database with its first log, rounded up
 _STOP = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0))  # fast, then immediate; both are crash-safe
 _TROUBLE = ("FATAL", "PANIC", "could not", "error:", "cannot")
@@ -171,7 +172,7 @@ class PostgresServer:
                 in_the_way = "lock file" in why or "shared memory block" in why
                 if not in_the_way or time.monotonic() - start > _LEFTOVER_SECONDS:
                     raise _fault("did not start", self._place, self._log)
-                self._end_leftover(time.monotonic() - start > _LEFTOVER_SECONDS / 3)
+                self._end_leftover(time.monotonic() - start > _HURRY_SECONDS)
                 time.sleep(0.2)
                 self._spawn()
             if time.monotonic() - start > START_SECONDS:

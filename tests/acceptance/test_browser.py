@@ -119,9 +119,9 @@ def watched(site: str, bench: Bench, browser: Browser) -> Watched:
         if held and seen.states and seen.calls:  # what comes now is seen to come
             hold.let_go()
             held = False
-        return state.startswith("completed")
+        return state.startswith("completed") and len(seen.calls) > 1  # its last calls come a moment after its end
 
-    until(over, "the job completes")
+    until(over, "the job completes and its chart of calls moves")
     seen.reloaded = page.evaluate("document.documentElement.dataset.same") != "page"
     seen.complaints = noted.unexpected()
     context.close()

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 from installation import Bench, until
 
 
@@ -24,7 +25,8 @@ def test_simultaneous_jobs_are_reported_as_one(bench: Bench, small: Path) -> Non
     assert first["items"] == second["items"] > 0
     assert found["elapsed_s"] == max(first["elapsed_s"], second["elapsed_s"])
     assert found["discovered_bytes"] == first["discovered_bytes"] + second["discovered_bytes"]
-    assert abs(found["gb_per_hour_discovered"] - found["discovered_bytes"] / found["elapsed_s"] * 3.6e-6) < 0.01
+    rate = found["discovered_bytes"] / found["elapsed_s"] * 3.6e-6
+    assert found["gb_per_hour_discovered"] == pytest.approx(rate, rel=0.01)  # both are rounded
     assert found["calls"]["open"]["count"] == sum(job["calls"]["open"]["count"] for job in found["jobs"])
     for job in found["jobs"]:
         assert job["labels"]

@@ -34,7 +34,7 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
         (run,) = point.repeats
         assert run.result["items"] == dataset["items"]
         assert run.null_elapsed_s is not None
-        assert 0 < run.worker_cpu <= 1
+        assert 0 < run.worker_cpu < 1.1  # what the workers told against what the database measured
         assert run.first_done_s is not None
         assert run.last_done_s is not None
         assert 0 < run.first_done_s <= run.last_done_s <= run.elapsed_s + 0.01

@@ -17,7 +17,7 @@ from sqlalchemy import insert
 from controller.counts import count_job
 from controller.databases import JobHandle, find_job, open_databases
 from controller.timeline.read import read_timeline
-from core.records import JobOptions, Phase
+from core.records import JobOptions
 from monitoring.steps import STEPS
 from sql import jobs, models, states
 from sql.session import Database
@@ -71,7 +71,7 @@ def test_the_timeline_adds_up_to_the_job(handle: JobHandle) -> None:
     counts = count_job(handle)
     json.dumps(found, allow_nan=False)
     assert found["job"] == str(handle.id)
-    assert [span["phase"] for span in found["phases"]] == [phase.value for phase in Phase]
+    assert [span["phase"] for span in found["phases"]] == [phase.value for phase in JobOptions().phases]
     assert found["pauses"] == []
     assert found["totals"]["items"] == counts.items
     assert found["totals"]["calls"] == value(handle, "SELECT sum(calls) FROM call_second WHERE job = %(job)s")

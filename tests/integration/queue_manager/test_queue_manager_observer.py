@@ -90,6 +90,20 @@ def test_the_end_is_observed_however_long_nobody_looked(
     assert observed(database) == {}
 
 
+def test_the_last_look_of_a_second_stays(database: Database, create_job: Callable[..., uuid.UUID]) -> None:
+    """A job may end, and its queue manager be stopped, in the second in which it was looked at before."""
+    job = create_job(1)
+    observer = Observer(database, DatabaseNumbers())
+    observer.look()
+    with database.transaction() as conn:
+        while not isinstance(states.advance(conn, job), JobState):
+            conn.exec_driver_sql("UPDATE task SET state = 'done', items = 7 WHERE job = %(job)s", {"job": job})
+    observer.look()
+    found = observed(database)
+    assert (found["progress"][-1].values["phase"], found["progress"][-1].values["items"]) == ("finalise", 7)
+    assert found["queue"][-1].values["phase"] == "finalise"
+
+
 def test_a_fault_is_told_once_and_raises_nothing(database: Database, caplog: pytest.LogCaptureFixture) -> None:
     """Dispatching goes on without it."""
     gone = Database("db1", database.url.replace("/test_", "/missing_"))
