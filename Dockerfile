@@ -34,15 +34,19 @@ FROM ${EDBENCH_PYTHON_IMAGE}
 ARG EDBENCH_VERSION=unknown
 LABEL org.opencontainers.image.title="edbench" org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${EDBENCH_VERSION}"
+# The library behind RAR, cabinets, ar and cpio wants libexpat, which Debian's Python brings along and python:*-slim does
+# not. Tesseract is for `--ocr`: more languages are more packages (EDBENCH_OCR_LANGUAGES="eng deu chi-sim"). Both come before
+# our own files, so that a change of those does not fetch them again.
+ARG EDBENCH_OCR_LANGUAGES=eng
+RUN apt-get update -qq \
+ && apt-get install -y -qq --no-install-recommends libexpat1 tesseract-ocr \
+      $(for language in $EDBENCH_OCR_LANGUAGES; do echo "tesseract-ocr-$language"; done) \
+ && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/edbench /opt/edbench
 ENV PATH=/opt/edbench/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
     EDBENCH_SCRATCH=/scratch HOME=/scratch MPLCONFIGDIR=/tmp/matplotlib
-# The library behind RAR, cabinets, ar and cpio wants libexpat, which Debian's Python brings along and python:*-slim does
-# not; better to hear of it here than in a job.
-RUN { dpkg -s libexpat1 >/dev/null 2>&1 \
-      || { apt-get update -qq && apt-get install -y -qq --no-install-recommends libexpat1 \
-           && rm -rf /var/lib/apt/lists/*; }; } \
- && python -c "from worker.formats.libarchive import library; library()"
+# Better to hear here than in a job that one of them does not load.
+RUN python -c "from worker.formats.libarchive import library; library(); from worker.ocr.engine import find_engine; find_engine()"
 # Scratch is open to any user, because the one that may write on the filer differs from site to site.
 RUN mkdir /scratch && chmod 1777 /scratch
 USER 1000:1000

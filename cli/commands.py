@@ -68,7 +68,7 @@ COMMANDS: tuple[Entry, ...] = (
     Entry(
         "items",
         "cli.items:items",
-        "Print every item of a job: what it is, where it was found, its hash, its text, its exceptions.",
+        "Print a job's items: what each is, where it was found, its hash, its text, its exceptions.",
         "edbench items last --jsonl > items.jsonl",
     ),
     Entry(

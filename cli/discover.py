@@ -14,6 +14,7 @@ from cli.context import CommandContext, installation, shared, with_options, writ
 from cli.running import follow
 from controller.filer import filer_choice, refuse_no_common_arbiter
 from controller.jobs import prepare_source, refuse_own_output
+from controller.ocr import ocr_choice, refuse_no_ocr
 from controller.orders import DiscoveryOrder, create_discovery
 from controller.run import crew_of
 from core.operations import NullRecorder
@@ -38,6 +39,8 @@ def discover(
     source_copies: opt.SourceCopies = 1,
     single_pass: opt.SinglePass = False,
     passwords: opt.Passwords = None,
+    ocr: opt.Ocr = False,
+    ocr_languages: opt.OcrLanguages = None,
     json_file: opt.JsonFile = None,
     name: opt.JobName = "",
     client: opt.Client = "",
@@ -82,7 +85,10 @@ def discover(
         dispatch_seconds=dispatch_seconds,
         filer=filer_choice(settings),
         limits=limits,
+        ocr=ocr_choice(ocr, ocr_languages),
     )
+    if settings.embedded:
+        refuse_no_ocr(options.ocr)
     order = DiscoveryOrder(
         options=options,
         name=name,

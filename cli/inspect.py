@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from cli.options import Passwords
+from cli.options import Ocr, OcrLanguages, Passwords
 from cli.show import table
+from controller.ocr import ocr_choice, refuse_no_ocr
 from core.passwords import read_bank
 from core.records import JobOptions
 from core.settings import read_settings
@@ -27,6 +28,8 @@ def inspect(
     jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON line an item, with its text.")] = False,
     processes: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if not given.")] = None,
     passwords: Passwords = None,
+    ocr: Ocr = False,
+    ocr_languages: OcrLanguages = None,
 ) -> None:
     """Unpack files without any database and show every item: the tool to look at one odd file.
 
@@ -38,9 +41,11 @@ def inspect(
     """
     settings = read_settings(os.environ)
     bank = read_bank(passwords).passwords if passwords else None
+    choice = ocr_choice(ocr, ocr_languages)
+    refuse_no_ocr(choice)
     lines = inspect_paths(
         paths,
-        JobOptions(),
+        JobOptions(ocr=choice),
         processes=processes or len(os.sched_getaffinity(0)),
         memory_mb=settings.slot_memory_mb,
         plugins=settings.plugins,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from core.filer.load import profile_names
+from core.ocr import DEFAULT_LANGUAGES
 from core.passwords import MOST_PASSWORDS
 from core.records import FsyncPolicy, Layout
 from core.settings import INDEX_ENGINES
@@ -48,6 +49,11 @@ Passwords = Annotated[
         metavar="FILE",
         help=f"passwords to try on encrypted items, one a line, UTF-8, at most {MOST_PASSWORDS:,}",
     ),
+]
+Ocr = Annotated[bool, typer.Option("--ocr", help="read pictures and scans too, by tesseract, in a phase of its own")]
+OcrLanguages = Annotated[
+    str | None,
+    typer.Option("--ocr-languages", metavar="NAMES", help=f"tesseract's, as eng+deu  [default: {DEFAULT_LANGUAGES}]"),
 ]
 SinglePass = Annotated[bool, typer.Option("--single-pass", help="take text while unpacking")]
 JobName = Annotated[str, typer.Option(help="name of the job  [default: the source's]")]

@@ -100,6 +100,7 @@ def _result_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
         ("index", f"{bytes_text(result['index_bytes'])}, {result['index_engine']}"),
         ("run with", f"{result['workers']} x {result['slots']} slots, {passes}, fsync {result['fsync']}"),
         *_passwords_row(result),
+        *_ocr_row(result),
         *_databases_rows(result),
         ("labels", "; ".join(result["labels"])),
     ]
@@ -109,6 +110,12 @@ def _passwords_row(result: dict[str, Any]) -> list[tuple[str, str]]:
     """How many passwords were tried on encrypted items, and of which bank."""
     bank = result.get("passwords")
     return [("passwords", f"{bank['count']:,}, bank {bank['digest'][:8]}")] if bank and bank["count"] else []
+
+
+def _ocr_row(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """What was read out of pictures."""
+    ocr = result.get("ocr")
+    return [("ocr", f"tesseract, {ocr['languages']}, at most {ocr['pages']:,} pages an item")] if ocr else []
 
 
 def _databases_rows(result: dict[str, Any]) -> list[tuple[str, str]]:

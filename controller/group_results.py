@@ -16,7 +16,19 @@ from core.settings import Settings
 from monitoring.aggregate import calls_by_op_of_jobs
 
 _SUMMED = ("raw_bytes", "discovered_bytes", "index_bytes", "items", "containers", "frames_lost")
-_COMMON = ("workers", "slots", "index_engine", "passes", "fsync", "layout", "filer", "passwords", "storage", "versions")
+_COMMON = (
+    "workers",
+    "slots",
+    "index_engine",
+    "passes",
+    "fsync",
+    "layout",
+    "filer",
+    "passwords",
+    "ocr",
+    "storage",
+    "versions",
+)
 
 
 def group_result(group: Group, settings: Settings, *, calls_complete: bool = True) -> dict[str, Any]:

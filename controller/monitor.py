@@ -26,7 +26,7 @@ class Watch:
     def __init__(self, handle: JobHandle, say: Callable[[str], None]) -> None:
         self._handle = handle
         self._say = say
-        self._pace = Pace(single_pass=handle.job.options.single_pass)
+        self._pace = Pace(handle.job.options)
         self._lost_at: float | None = None
         self.last: Snapshot | None = None
 

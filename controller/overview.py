@@ -99,7 +99,7 @@ def _row(database: Database, summary: JobSummary) -> dict[str, Any]:
         "exceptions": look.exceptions,
         "raw_bytes": look.raw_bytes,
         "discovered_bytes": discovered,
-        "progress": Pace(single_pass=job.options.single_pass).snapshot(look, 0.0, 0.0).share,
+        "progress": Pace(job.options).snapshot(look, 0.0, 0.0).share,
         "gb_per_hour_raw": round(gb_per_hour(look.raw_bytes, look.elapsed_s), 3),
         "gb_per_hour_discovered": round(gb_per_hour(discovered, look.elapsed_s), 3),
         "workers": summary.workers_planned,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from controller.rates import Window, duration, gb_per_hour, percent, seconds_left, share_done
-from core.records import JobState, Phase
+from core.records import JobOptions, JobState, Phase
 from sql.jobs import JobProgress, PhaseProgress
 
 NOW_SECONDS = 10.0  # "now" is the mean of so many seconds
@@ -18,7 +18,7 @@ class Snapshot:
     state: JobState
     phase: Phase
     reason: str | None
-    items_done: int  # of this phase: rows written, or texts taken in the index phase
+    items_done: int  # of this phase: rows written, or from the index phase on texts taken
     items_known: int | None  # None while more may turn up
     share: float | None  # of this phase's known work; None while that still grows without end
     tasks_done: int
@@ -32,13 +32,15 @@ class Snapshot:
     elapsed_s: float
     phase_left_s: float | None  # None: too little to go by
     left_s: float | None  # of the whole job; None while it cannot be known
+    then: Phase = Phase.INDEX  # what comes next that takes time
 
 
 class Pace:
     """Turns successive looks into snapshots; keeps what the rates of now need."""
 
-    def __init__(self, *, single_pass: bool) -> None:
-        self._single_pass = single_pass
+    def __init__(self, options: JobOptions) -> None:
+        not_timed = {Phase.FINALISE, Phase.INDEX} if options.single_pass else {Phase.FINALISE}
+        self._working = [phase for phase in options.phases if phase not in not_timed]
         self._raw = Window(NOW_SECONDS)
         self._discovered = Window(NOW_SECONDS)
         self._phase: Phase | None = None
@@ -58,7 +60,7 @@ class Pace:
             state=look.state,
             phase=look.phase,
             reason=look.reason,
-            items_done=look.items_indexed if indexing else look.items,
+            items_done=look.items_indexed if look.phase in (Phase.INDEX, Phase.OCR) else look.items,
             items_known=look.items if look.total_known else None,
             share=_share(part, look),
             tasks_done=part.done if part else 0,
@@ -71,12 +73,14 @@ class Pace:
             exceptions=look.exceptions,
             elapsed_s=look.elapsed_s,
             phase_left_s=phase_left,
-            left_s=phase_left if self._last_but_finalise(look.phase) else None,
+            left_s=phase_left if look.phase is self._working[-1] else None,
+            then=self._after(look.phase),
         )
 
-    def _last_but_finalise(self, phase: Phase) -> bool:
-        """Whether only deleting leftovers and the sync come after this phase."""
-        return phase is Phase.INDEX or (phase is Phase.EXPAND and self._single_pass)
+    def _after(self, phase: Phase) -> Phase:
+        """The next phase that takes time; after the last of them only deleting leftovers and the sync come."""
+        behind = self._working[self._working.index(phase) + 1 :] if phase in self._working else []
+        return behind[0] if behind else Phase.FINALISE
 
 
 def _share(part: PhaseProgress | None, look: JobProgress) -> float | None:
@@ -124,5 +128,5 @@ def left_text(snapshot: Snapshot) -> str:
     if snapshot.left_s is not None:
         return f"about {duration(snapshot.left_s)} left"
     if snapshot.phase_left_s is not None:
-        return f"{snapshot.phase} about {duration(snapshot.phase_left_s)} more, then index"
+        return f"{snapshot.phase} about {duration(snapshot.phase_left_s)} more, then {snapshot.then}"
     return "end unknown yet"

@@ -76,9 +76,11 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         "versions": _versions(handle.job.options.index_engine, str(server)),
         "filer": _filer(handle.job.options.filer),
         "passwords": dataclasses.asdict(handle.job.options.passwords),
+        "ocr": dataclasses.asdict(handle.job.options.ocr) if handle.job.options.ocr.asked else None,
         "wire": wire_json([handle]),
         "labels": [
             *_labels(settings, handle.job.options.filer.label, calls_complete and not lost),
+            *(["the time of phase ocr is in elapsed and GB/hour"] if handle.job.options.ocr.asked else []),
             *([f"{again} loose files were processed again for their exceptions: not comparable"] if again else []),
         ],
     }

@@ -37,11 +37,12 @@ class GroupKind(enum.StrEnum):
 
 
 class Phase(enum.StrEnum):
-    """The phases of a discovery job, in order."""
+    """The phases that a discovery job may have, in order; see JobOptions.phases."""
 
     WALK = "walk"
     EXPAND = "expand"
     INDEX = "index"
+    OCR = "ocr"  # only where a job asks for it (JobOptions.phases)
     FINALISE = "finalise"
 
 
@@ -140,6 +141,28 @@ class BankNote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OcrChoice:
+    """What is to be read out of pictures, and under which limits (worker.ocr); the default is nothing."""
+
+    languages: str = ""  # tesseract's names, joined by "+"; empty: there is no phase ocr
+    pages: int = 200  # of one item; the others are left out, and its text is truncated by limit
+    dpi: int = 300  # that a PDF's pages are rendered at …
+    rendered_pixels: int = 18_000_000  # … or fewer, so that no page has more than this (A3 has 17.4 million)
+    pixels: int = 40_000_000  # a picture with more is too large (A4 at 600 dpi has 34.8 million)
+    page_seconds: float = 120.0  # for one page
+    item_seconds: float = 1_800.0  # for all pages of one item
+    memory_mb: int = 1_000  # private memory of the process that reads a page
+    page_bytes: int = 16_000_000  # of what tesseract writes about one page: some 60 for each word
+    page_confidence: float = 50.0  # that tesseract must have in a page's letters on average, of 100, …
+    word_confidence: float = 30.0  # … and in each word that is kept of such a page
+
+    @property
+    def asked(self) -> bool:
+        """Whether the job has a phase ocr."""
+        return bool(self.languages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobOptions:
     """What a job was created with; stored with it, so that every worker on every host agrees."""
 
@@ -155,6 +178,12 @@ class JobOptions:
     split_bytes: int = 64_000_000  # containers above this are cut into ranges of about this much
     filer: FilerChoice = field(default_factory=FilerChoice)
     passwords: BankNote = field(default_factory=BankNote)
+    ocr: OcrChoice = field(default_factory=OcrChoice)
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """Those that the job goes through, in order."""
+        return tuple(phase for phase in PHASES if phase is not Phase.OCR or self.ocr.asked)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the job row."""
@@ -170,6 +199,7 @@ class JobOptions:
             layout=Layout(rest.pop("layout", Layout.SHARED)),
             filer=FilerChoice(**rest.pop("filer", {})),
             passwords=BankNote(**rest.pop("passwords", {})),
+            ocr=OcrChoice(**rest.pop("ocr", {})),
             **rest,
         )
 

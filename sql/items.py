@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from core.errors import ExceptionCode
-from core.records import ExceptionLevel, Item, Kind
+from core.records import ExceptionLevel, Item, ItemText, Kind, TextState
 from sql import models
 
 
@@ -27,6 +27,21 @@ def item_codes(conn: Connection, ids: Sequence[uuid.UUID]) -> set[tuple[uuid.UUI
         select(table.item, table.code).where(table.item.in_(list(ids)), table.level == ExceptionLevel.ITEM.value)
     )
     return {(row.item, ExceptionCode(row.code)) for row in rows}
+
+
+def load_texts(conn: Connection, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, ItemText]:
+    """What became of the text of these items, where that is known."""
+    table = models.item_text
+    return {
+        row.item: ItemText(
+            item=row.item,
+            state=TextState(row.state),
+            characters=row.characters,
+            pages=row.pages,
+            metadata=row.metadata,
+        )
+        for row in conn.execute(select(table).where(table.c.item.in_(list(ids))))
+    }
 
 
 def locations(conn: Connection, ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, bytes | None]:

@@ -280,5 +280,5 @@ def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
         extracted_bytes=sum(p.extracted_bytes for p in first),
         index_bytes=sum(p.index_bytes for p in phases.values()),
         elapsed_s=elapsed(conn, job),
-        total_known=now.phase in (Phase.INDEX, Phase.FINALISE) or now.state.over,
+        total_known=now.phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE) or now.state.over,
     )

@@ -20,6 +20,7 @@ from sql.states import suspend
 
 CHANNEL = "edbench_tasks"  # NOTIFY: there is something to dispatch where there was nothing
 FAILURES_LIMIT = 5
+_READING = (Phase.INDEX, Phase.OCR)  # they count the texts they give; the phases before, the items they find
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,7 @@ def finish(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
         raw_bytes=result.raw_bytes,
         extracted_bytes=result.extracted_bytes,
         index_bytes=result.index_bytes,
-        items=len(result.texts) if claimed.phase is Phase.INDEX else len(result.items),
+        items=len(result.texts) if claimed.phase in _READING else len(result.items),
     )
     if fenced.rowcount != 1:
         raise TaskLost(f"task {claimed.id}: attempt {claimed.attempt} is not the one that has it; its work is dropped")

@@ -61,10 +61,12 @@ def _take_out(conn: Connection, job: uuid.UUID, roots: Sequence[uuid.UUID], *, t
         raw_bytes=gone.raw_bytes,
         extracted_bytes=gone.extracted_bytes,
     )
-    if two_pass:
-        QUERIES["requeue_correction"].run(
-            conn, job=job, phase=Phase.INDEX.value, requeued=0, items=gone.texts, raw_bytes=0, extracted_bytes=0
-        )
+    read = {Phase.INDEX: gone.texts if two_pass else 0, Phase.OCR: gone.by_ocr}
+    for phase, texts in read.items():
+        if texts:
+            QUERIES["requeue_correction"].run(
+                conn, job=job, phase=phase.value, requeued=0, items=texts, raw_bytes=0, extracted_bytes=0
+            )
 
 
 def _text(path: Any) -> str:

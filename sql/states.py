@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from core.errors import UsageError
-from core.records import FINALISE_LIST, FINALISE_REST, PHASES, JobState, NewTask, Phase
+from core.records import FINALISE_LIST, FINALISE_REST, JobOptions, JobState, NewTask, Phase
 from sql import bulk
 from sql.queries import QUERIES
 from sql.recut import recut
@@ -130,13 +130,14 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
     state, phase = _lock(conn, job)
     if state is not JobState.RUNNING or _open(conn, job, phase):
         return None
+    phases = JobOptions.from_json(QUERIES["job_options"].run(conn, job=job).scalar_one()).phases
     while True:
         QUERIES["close_phase"].run(conn, job=job, phase=phase.value)
         if phase is Phase.FINALISE:
             final = JobState(QUERIES["final_state"].run(conn, job=job).scalar_one())
             QUERIES["end_job"].run(conn, job=job, state=final.value)
             return final
-        phase = PHASES[PHASES.index(phase) + 1]
+        phase = phases[phases.index(phase) + 1]
         QUERIES["enter_phase"].run(conn, job=job, phase=phase.value)
         QUERIES["reopen_phase"].run(conn, job=job, phase=phase.value)
         if phase is Phase.FINALISE:

@@ -154,6 +154,8 @@ class _Expand:
                 if notes := {item.id.hex: self.out.notes[item.id] for item in group if item.id in self.out.notes}:
                     ids["notes"] = notes
                 self._follow_on(Phase.INDEX, sum(map(_item_cost, group)), ids)
+        else:
+            self.out.follow_on.extend(self.indexing.ocr_tasks())
 
     def _follow_on(self, phase: Phase, weight: int, payload: dict[str, Any]) -> None:
         self.out.follow_on.append(NewTask(phase=phase, weight=weight, payload=payload))

@@ -32,6 +32,7 @@ def run(work: TaskWork) -> TaskResult:
         work.context.crumb.enter(item.id, limits.item_seconds + limits.item_seconds_per_mb * item.size / 1e6)
         _index(work, indexing, item)
     work.context.crumb.leave()
+    out.follow_on.extend(indexing.ocr_tasks())
     shard, index_bytes = indexing.shard.publish(work.storage, work.root)
     return out.result(shard=shard, index_bytes=index_bytes)
 
@@ -48,14 +49,14 @@ def _index(work: TaskWork, indexing: Indexing, item: Item) -> None:
         indexing.out.item_failed(item.id, DocumentError(*work.convicted[item.id]))
     elif not item.container:
         try:
-            source = _read(work, item)
+            source = read_item(work, item)
         except SourceFileError as e:
             work.check_source_root()
             indexing.out.item_failed(item.id, e)
     indexing.take(item, source, handler)
 
 
-def _read(work: TaskWork, item: Item) -> Source | None:
+def read_item(work: TaskWork, item: Item) -> Source | None:
     """Small items are read with one call; of large ones the handler reads what it needs."""
     source = work.source_of(item)
     if source is None or item.size > KEEP_BYTES:

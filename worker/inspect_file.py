@@ -1,6 +1,7 @@
-"""Unpacks one loose file without any database, for `edbench inspect`: the same engine, other places to put things.
+"""Unpacks loose files without any database, for `edbench inspect`: the same engine, other places to put things.
 
-Runs in a process of its own that may die: what was found before is in the spool file already.
+Runs in a process of its own that may die: what was found before is in the spool file already, and the trace says which
+file and which item it was at (worker.inspect_trace).
 """
 
 from __future__ import annotations
@@ -9,17 +10,17 @@ import contextlib
 import hashlib
 import itertools
 import json
-import mmap
 import os
 import shutil
-import signal
 import uuid
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import to_json
+
+from core.clock import SystemClock
 from core.errors import DocumentError
 from core.ids import item_id
 from core.names import json_name
@@ -28,20 +29,23 @@ from core.records import ContainerCount, Item, ItemText, JobOptions
 from core.storage import Storage
 from worker import store
 from worker.budget import Budget
-from worker.context import NoBreadcrumb
 from worker.findings import Findings
 from worker.formats.base import Handler, MemorySource, Source
 from worker.formats.passwords import NO_PASSWORDS, Passwords
 from worker.formats.registry import handler_for
 from worker.identify import identify
+from worker.inspect_trace import Deadline
 from worker.loose import loose_row
+from worker.ocr.candidates import is_candidate
+from worker.ocr.engine import find_engine
+from worker.ocr.reading import Reader
 from worker.sources import CHUNK, FilerSource
 from worker.texts import take_text
 from worker.unpack import Convicted, Unpacker
 
-_JSON = json.JSONEncoder(ensure_ascii=False).encode
+_JSON = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
+_TEXT, _NO_TEXT = b'"text": ', '"text": "", '
 NO_JOB = uuid.UUID(int=0)
-TRACE_BYTES = 16  # an item's id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,25 +55,6 @@ class Loose:
     path: bytes  # absolute
     relative: bytes  # to the PATH argument
     special: tuple[str, DocumentError] | None = None  # media type and exception of what is no regular file
-
-
-class Deadline(NoBreadcrumb):
-    """Ends this process (SIGALRM, not caught) when one item takes longer than it may. With `trace`, a file of
-    `TRACE_BYTES`, the item being read stands in it at every moment, so that a death can be attributed."""
-
-    def __init__(self, trace: Path | None = None) -> None:
-        self._trace: mmap.mmap | None = None
-        if trace is not None:
-            with trace.open("r+b") as file:
-                self._trace = mmap.mmap(file.fileno(), TRACE_BYTES)
-
-    def enter(self, item: uuid.UUID, seconds: float) -> None:
-        if self._trace is not None:
-            self._trace[:] = item.bytes
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-
-    def leave(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 _OWN = {"passwords": NO_PASSWORDS}  # of this process, which inspects nothing else
@@ -86,6 +71,7 @@ class SpillStore:
     def __init__(self, storage: Storage, directory: Path) -> None:
         self._storage = storage
         self._directory = directory
+        self._made = False
 
     def _path(self, item: uuid.UUID) -> bytes:
         return os.fsencode(self._directory / item.hex)
@@ -100,53 +86,81 @@ class SpillStore:
             size += len(chunk)
             if size > store.KEEP_BYTES:
                 self._directory.mkdir(exist_ok=True)
+                self._made = True
                 with open(self._path(item), "wb") as f:
                     f.writelines(itertools.chain(held, rest))
         return None
 
-    def close(self) -> None:
+    def clear(self) -> None:
         """Remove what was kept."""
-        if self._directory.exists():
+        if self._made:
+            self._made = False
             shutil.rmtree(self._directory, ignore_errors=True)
 
     def source(self, item: uuid.UUID, name: bytes, size: int) -> Source:
         return FilerSource(self._storage, self._path(item), name, size, own=True, passwords=_OWN["passwords"])
 
 
+def spill_directory(spool: Path) -> Path:
+    """Where the children lie that do not fit into memory."""
+    return spool.with_name(f"{spool.name}-children")
+
+
 def inspect_file(
     loose: Loose, options: JobOptions, spool: Path, *, trace: Path | None = None, convicted: Convicted | None = None
 ) -> None:
-    """Append one JSON line for each item found to `spool`; children come before what they lie in.
+    """`inspect_files` of one."""
+    inspect_files([loose], options, spool, trace=trace, convicted=convicted)
 
-    `trace` is a file of `TRACE_BYTES` that always names the item being read; the `convicted` are those at which
+
+def inspect_files(
+    files: Sequence[Loose],
+    options: JobOptions,
+    spool: Path,
+    *,
+    trace: Path | None = None,
+    convicted: Convicted | None = None,
+) -> None:
+    """Append one JSON line for each item found to `spool`, a file's after the other's; children come before what they
+    lie in.
+
+    `trace` (worker.inspect_trace) always says which file and item is being read; the `convicted` are items at which
     earlier processes died, and they are not read again.
     """
-    with (
-        spool.open("a", encoding="utf-8") as out,
-        contextlib.closing(SpillStore(Storage(NullRecorder()), spool.with_name(f"{spool.name}-children"))) as children,
-    ):
+    storage = Storage(NullRecorder())
+    children = SpillStore(storage, spill_directory(spool))
+    with spool.open("ab") as out, contextlib.closing(Deadline(trace)) as crumb:
+        spooled = out.tell()
 
-        def write(line: dict[str, Any]) -> None:
-            out.write(_JSON(line) + "\n")
+        def write(line: bytes) -> None:
+            nonlocal spooled
+            out.write(line)
             out.flush()
+            spooled += len(line)
 
-        crumb = Deadline(trace)
-        _Inspection(options, write, children, crumb, convicted or {}).run(loose)
+        inspection = _Inspection(options, write, children, crumb, convicted or {}, storage)
+        for position, loose in enumerate(files):
+            crumb.begin(position, spooled)
+            try:
+                inspection.run(loose)
+            finally:
+                children.clear()
 
 
 @dataclass(slots=True)
 class _Inspection:
     options: JobOptions
-    write: Callable[[dict[str, Any]], None]
+    write: Callable[[bytes], None]
     children: SpillStore
     crumb: Deadline
     convicted: Convicted
+    storage: Storage
     out: Findings = field(default_factory=Findings)
-    texts: dict[uuid.UUID, tuple[str, ItemText]] = field(default_factory=dict)
-    storage: Storage = field(default_factory=lambda: Storage(NullRecorder()))
+    texts: list[tuple[str, ItemText]] = field(default_factory=list)  # of the items being read, the innermost last
+    unpacker: Unpacker = field(init=False)
 
-    def run(self, loose: Loose) -> None:
-        unpacker = Unpacker(
+    def __post_init__(self) -> None:
+        self.unpacker = Unpacker(
             job=NO_JOB,
             options=self.options,
             store=self.children,
@@ -157,6 +171,10 @@ class _Inspection:
             on_done=self._done,
             passwords=_OWN["passwords"],
         )
+
+    def run(self, loose: Loose) -> None:
+        """One file."""
+        unpacker = self.unpacker
         ident = item_id(NO_JOB, None, loose.relative)
         self.crumb.enter(ident, self.options.limits.item_seconds)
         try:
@@ -198,21 +216,47 @@ class _Inspection:
         return source, digest
 
     def _text(self, item: Item, source: Source | None, handler: Handler) -> None:
-        self.texts[item.id] = take_text(item, source, handler, self.options.limits, self.out)
+        text, row = take_text(item, source, handler, self.options.limits, self.out)
+        if self.options.ocr.asked and source is not None and is_candidate(item, row):
+            text, row = self._reader().read(item, row, source, self.out)
+            limits = self.options.limits
+            self.crumb.enter(item.id, limits.item_seconds + limits.item_seconds_per_mb * item.size / 1e6)
+        self.texts.append((text, row))
+
+    def _reader(self) -> Reader:
+        return Reader(
+            engine=find_engine(),
+            choice=self.options.ocr,
+            limits=self.options.limits,
+            clock=SystemClock(),
+            enter=self.crumb.enter,
+        )
 
     def _done(self, item: Item) -> None:
         """Write the item and forget it, so that a mail store of any size needs no memory for its messages."""
-        text, row = self.texts.pop(item.id)
-        codes: dict[uuid.UUID, set[str]] = defaultdict(set)
-        for exception in self.out.exceptions:
-            codes[exception.item].add(exception.code.value)
-        counts = [c for c in self.out.containers if c.item == item.id]
-        self.write(line_of(item, text, row, sorted(codes.pop(item.id, set())), counts))
-        self.out.exceptions = [e for e in self.out.exceptions if e.item != item.id]
-        self.out.known = {k for k in self.out.known if k[0] != item.id}
-        self.out.notes.pop(item.id, None)
-        self.out.items.clear()
-        self.out.containers = [c for c in self.out.containers if c.item != item.id]
+        ident, out = item.id, self.out
+        text, row = self.texts.pop()
+        codes: list[str] = []
+        counts: list[ContainerCount] = []
+        if out.exceptions:
+            codes = sorted({e.code.value for e in out.exceptions if e.item == ident})
+            out.exceptions = [e for e in out.exceptions if e.item != ident]
+            out.known = {k for k in out.known if k[0] != ident}
+        if out.containers:
+            counts = [c for c in out.containers if c.item == ident]
+            out.containers = [c for c in out.containers if c.item != ident]
+        if out.notes:
+            out.notes.pop(ident, None)
+        out.items.clear()
+        self.write(json_line(line_of(item, text, row, codes, counts)))
+
+
+def json_line(line: dict[str, Any]) -> bytes:
+    """A line as it is spooled: the text, which is most of it, by the faster encoder."""
+    text = line["text"]
+    line["text"] = ""
+    front, _, back = _JSON(line).partition(_NO_TEXT)  # within a value there would be backslashes before the quotes
+    return b"".join((front.encode(), _TEXT, to_json(text), b", ", back.encode(), b"\n"))
 
 
 def _children(counts: Sequence[ContainerCount]) -> dict[str, Any] | None:

@@ -22,6 +22,7 @@ from sql.items import custodian_names
 from sql.session import Database
 from worker import expand, finalise, index, walk
 from worker.context import SlotContext
+from worker.ocr import phase as ocr
 from worker.task import TaskWork
 
 log = logging.getLogger(__name__)
@@ -30,8 +31,10 @@ BODIES: dict[Phase, Callable[[TaskWork], TaskResult]] = {
     Phase.WALK: walk.run,
     Phase.EXPAND: expand.run,
     Phase.INDEX: index.run,
+    Phase.OCR: ocr.run,
     Phase.FINALISE: finalise.run,
 }
+_WITH_PASSWORDS = (Phase.EXPAND, Phase.INDEX, Phase.OCR)  # they open items
 _RETRY_SECONDS = 0.25
 _SOURCE_TROUBLE = (ExceptionCode.VANISHED, ExceptionCode.UNREADABLE)
 
@@ -105,6 +108,8 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
             f"the job runs on the emulated filer {wanted!r} and worker {context.worker} emulates another or none:"
             f" start its workers with EDBENCH_FILER={wanted} and the same file there"
         )
+    if job.options.ocr.asked:  # now, and not when there is hours' work behind it
+        ocr.engine_of(job.options.ocr.languages, context.worker)
     context.storage.fsync = job.options.fsync
     work = TaskWork(
         context=context,
@@ -120,7 +125,7 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
     context.storage.stat_floor()
     if claimed.phase is not Phase.FINALISE:
         work.check_source_root()
-    if claimed.phase not in (Phase.EXPAND, Phase.INDEX):
+    if claimed.phase not in _WITH_PASSWORDS:
         return work
     return dataclasses.replace(work, passwords=context.banks.of(context.storage, work.root, job))
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import DocumentError, ExceptionCode
-from core.records import IndexOwner, Item, ItemText, Limits, TextState
+from core.records import IndexOwner, Item, ItemText, Limits, NewTask, TextState
 from worker.findings import Findings
 from worker.formats.base import Handler, Source, Text
 from worker.guard import guarded
 from worker.indexes.base import IndexDocument
 from worker.indexes.publisher import OpenShard
+from worker.ocr.candidates import is_candidate, tasks
 from worker.task import TaskWork
 
 CHARACTERS_A_PAGE = 3_000  # where the format knows no pages (glossary)
@@ -33,7 +35,7 @@ def take_text(
     Containers have no text of their own: their content is their children's. They may have metadata.
     """
     text, row = _taken(item, source, handler, limits, out)
-    return text, _annotated(row, out.notes.get(item.id))
+    return text, _annotated(row, out.notes.get(item.id)) if out.notes else row
 
 
 def _taken(item: Item, source: Source | None, handler: Handler, limits: Limits, out: Findings) -> tuple[str, ItemText]:
@@ -95,11 +97,22 @@ class Indexing:
     work: TaskWork
     shard: OpenShard
     out: Findings
+    pictures: list[tuple[Item, ItemText]] = field(default_factory=list)  # for phase ocr
 
     def take(self, item: Item, source: Source | None, handler: Handler) -> None:
         """Text of one item; its bytes may be None when they could not be had."""
         limits = self.work.job.options.limits
         body, row = take_text(item, source, handler, limits, self.out)
+        self.book(item, body, row)
+        if self.work.job.options.ocr.asked and is_candidate(item, row):
+            self.pictures.append((item, row))
+
+    def ocr_tasks(self) -> Iterator[NewTask]:
+        """Tasks of phase ocr for what this attempt met; none where the job does not ask for them."""
+        return tasks(self.pictures, self.work.job.options.ocr)
+
+    def book(self, item: Item, body: str, row: ItemText) -> None:
+        """The item's one valid index document from now on, and its row."""
         self.shard.add(self._document(item, body, row.metadata))
         self.out.texts.append(row)
         self.out.owners.append(IndexOwner(item=item.id, shard=self.shard.id))

@@ -15,6 +15,7 @@ def run_checks(settings: Settings, clock: Clock) -> Iterator[Finding]:
     yield machine.python_version()
     yield from machine.packages()
     yield machine.magic()
+    yield machine.ocr()
     yield from machine.programs()
     yield machine.open_files()
     yield machine.shared_memory()

@@ -17,6 +17,7 @@ from controller.doctor.finding import Finding, bad, ok, warn
 from core.errors import UsageError
 from core.services.binaries import installed_postgres, valkey_server
 from worker import libmagic
+from worker.ocr.engine import OcrUnavailable, find_engine
 
 LEAST_PYTHON = (3, 11)
 _OPEN_FILES_NEEDED, _OPEN_FILES_WANTED = 512, 1024
@@ -63,6 +64,15 @@ def magic() -> Finding:
     if why is None:
         return ok("libmagic loads")
     return warn(f"libmagic does not load ({why}): rarer types become application/octet-stream", "run: make setup")
+
+
+def ocr() -> Finding:
+    """tesseract, for jobs that read pictures."""
+    try:
+        engine = find_engine()
+    except OcrUnavailable as error:
+        return warn(f"no OCR (--ocr): {error.what}", f"for jobs that read pictures, {error.mend}")
+    return ok(f"OCR: tesseract {engine.version} with {', '.join(engine.languages) or 'no language'}")
 
 
 def programs() -> Iterator[Finding]:

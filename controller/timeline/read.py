@@ -94,7 +94,7 @@ def _identity(jobs: Sequence[JobAt]) -> str:
 def _seen(standings: Sequence[Standing], done: Sequence[JobProgress]) -> Snapshot:
     return combined(
         [
-            Pace(single_pass=standing.job.options.single_pass).snapshot(progress, 0.0, standing.now)
+            Pace(standing.job.options).snapshot(progress, 0.0, standing.now)
             for standing, progress in zip(standings, done, strict=True)
         ]
     )

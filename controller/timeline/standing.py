@@ -112,5 +112,5 @@ def progress_of(conn: Connection, standing: Standing, latest: Mapping[str, Any] 
         extracted_bytes=latest["discovered_bytes"] - latest["raw_bytes"],
         index_bytes=latest["index_bytes"],
         elapsed_s=latest["elapsed_s"],
-        total_known=phase in (Phase.INDEX, Phase.FINALISE),
+        total_known=phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE),
     )

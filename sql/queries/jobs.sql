@@ -5,6 +5,10 @@
 -- FOR UPDATE does, without holding up the foreign-key checks of rows that slots insert meanwhile.
 SELECT id, state, phase FROM job WHERE id = %(job)s FOR NO KEY UPDATE;
 
+-- name: job_options
+-- What a job was created with.
+SELECT options FROM job WHERE id = %(job)s;
+
 -- name: set_options
 -- What a job was created with, changed while it does not run.
 UPDATE job SET options = %(options)s::jsonb WHERE id = %(job)s;

@@ -26,14 +26,16 @@ WITH RECURSIVE tree AS (
 ), deaths AS (
     DELETE FROM death d USING tree WHERE d.job = %(job)s AND d.item = tree.id
 ), texts AS (
-    SELECT count(*) AS texts FROM item_text t JOIN tree ON tree.id = t.item
+    SELECT count(*) AS texts, count(*) FILTER (WHERE t.metadata ? 'ocr') AS by_ocr
+    FROM item_text t JOIN tree ON tree.id = t.item
 ), gone AS (
     DELETE FROM item i USING tree WHERE i.id = tree.id
     RETURNING CASE WHEN i.parent IS NULL AND i.sha256 IS NOT NULL THEN i.bytes ELSE 0 END AS raw,
         CASE WHEN i.location IS NOT NULL THEN i.bytes ELSE 0 END AS extracted
 )
 SELECT count(*) AS items, coalesce(sum(raw), 0)::bigint AS raw_bytes,
-    coalesce(sum(extracted), 0)::bigint AS extracted_bytes, (SELECT texts FROM texts) AS texts
+    coalesce(sum(extracted), 0)::bigint AS extracted_bytes, (SELECT texts FROM texts) AS texts,
+    (SELECT by_ocr FROM texts) AS by_ocr
 FROM gone;
 
 -- name: requeue_correction

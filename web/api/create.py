@@ -10,6 +10,7 @@ from fastapi import APIRouter, Response
 
 from controller.filer import filer_choice, refuse_no_common_arbiter
 from controller.jobs import prepare_source, refuse_own_output
+from controller.ocr import ocr_choice, refuse_no_ocr
 from controller.orders import DiscoveryOrder, create_discovery, first_databases
 from controller.run import crew_of
 from core.errors import UsageError
@@ -40,6 +41,8 @@ def create(context: Context, wish: NewJob, response: Response) -> JobId:
         databases = first_databases(context.databases, wish.databases)
         order = _order(settings, wish)
         order.check()
+        if context.embedded:
+            refuse_no_ocr(order.options.ocr)
         filer = Storage(NullRecorder())
         source = prepare_source(filer, chosen_source(context, wish.corpus, wish.source))
         refuse_own_output(source, settings)
@@ -89,6 +92,7 @@ def _order(settings: Settings, wish: NewJob) -> DiscoveryOrder:
         fsync=wish.fsync,
         layout=wish.layout,
         filer=filer_choice(settings),
+        ocr=ocr_choice(wish.ocr, wish.ocr_languages),
     )
     return DiscoveryOrder(
         options=options,

@@ -68,6 +68,8 @@ _FIELDS = {
     "--shard": "shard",
     "--databases": "databases",
     "at least two databases": "databases",
+    "--ocr-languages": "ocr_languages",
+    "--ocr": "ocr",
     "--filer": "filer",
     "filer": "filer",
     "source": "source",

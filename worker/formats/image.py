@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import BinaryIO
+
 from core.records import Limits, TextState
 from worker.formats import exif, image_size
 from worker.formats.base import Handler, LeafHandler, Source, Text
 from worker.formats.declared import Declared
 
-_READERS = (
+SizeReader = Callable[[BinaryIO, int], image_size.Size]
+_READERS: tuple[tuple[bytes, str, SizeReader], ...] = (
     (b"\x89PNG", "png", image_size.png),
     (b"\xff\xd8", "jpeg", image_size.jpeg),
     (b"GIF8", "gif", image_size.gif),
@@ -50,7 +54,7 @@ class ImageHandler(LeafHandler):
             extensions=("jpg", "jpeg", "png", "gif", "tif", "tiff", "bmp", "webp"),
             metadata=_EXIF_KEYS,
             leaves_out=(
-                "the text in the picture: the state is `no text layer`",
+                "the text in the picture: the state is `no text layer` unless `--ocr` finds some",
                 "Exif in GIF and BMP, which have none; XMP and IPTC",
             ),
         ),
@@ -60,7 +64,7 @@ class ImageHandler(LeafHandler):
             extensions=("heic", "heif", "avif"),
             metadata=_EXIF_KEYS,
             leaves_out=(
-                "the text in the picture: the state is `no text layer`",
+                "the text in the picture, with `--ocr` too: the state is `no text layer`",
                 "XMP, and all pictures but the main one",
             ),
         ),
@@ -75,18 +79,33 @@ class ImageHandler(LeafHandler):
             with source.open() as file:
                 out.metadata |= exif.metadata(file, source.size, str(out.metadata["format"]))
             return out
-        for magic, label, reader in _READERS:
-            if head.startswith(magic):
-                with source.open() as file:
-                    found = reader(file, source.size)
-                    told = exif.metadata(file, source.size, label)
-                return Text(
-                    state=TextState.NO_TEXT_LAYER,
-                    pages=found.frames,
-                    metadata={"format": label, "width": found.width, "height": found.height, **told},
-                    error=found.error,
-                )
-        return Text(state=TextState.NO_TEXT_LAYER)
+        raster = reader_of(head)
+        if raster is None:
+            return Text(state=TextState.NO_TEXT_LAYER)
+        label, reader = raster
+        with source.open() as file:
+            found = reader(file, source.size)
+            told = exif.metadata(file, source.size, label)
+        return Text(
+            state=TextState.NO_TEXT_LAYER,
+            pages=found.frames,
+            metadata={"format": label, "width": found.width, "height": found.height, **told},
+            error=found.error,
+        )
+
+
+def reader_of(head: bytes) -> tuple[str, SizeReader] | None:
+    """What kind of raster picture begins so, and what reads its size; None for anything else."""
+    return next(((label, reader) for magic, label, reader in _READERS if head.startswith(magic)), None)
+
+
+def measured(source: Source) -> tuple[str, image_size.Size] | None:
+    """Kind and size of a raster picture; None when it is none, DocumentError as `text`."""
+    raster = reader_of(source.head)
+    if raster is None:
+        return None
+    with source.open() as file:
+        return raster[0], raster[1](file, source.size)
 
 
 def _still(head: bytes) -> Text:

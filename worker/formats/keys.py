@@ -52,6 +52,7 @@ KEYS: dict[str, Key] = {
     "page_count": Key(NUMBER, "pages as the document's properties tell them; those that were counted are the item's `pages`"),
     "application": Key(TEXT, "program that wrote it"),
     "address": Key(TEXT, "where a saved web page was found"),
+    "thumbnail": Key(YES, "true of a small picture of the first page that the document's program put into it"),
     # Pictures
     "format": Key(TEXT, "which kind of picture"),
     "width": Key(NUMBER, "pixels across"),
@@ -77,6 +78,15 @@ KEYS: dict[str, Key] = {
     "start": Key(DATE, "when the first event begins"),
     "end": Key(DATE, "when it ends"),
     "location": Key(TEXT, "where it takes place"),
+    # What was read by OCR (docs/ocr.md)
+    "ocr": Key(YES, "true where the text, if there is any, was recognised in a picture"),
+    "ocr_engine": Key(TEXT, "program and version that read it"),
+    "ocr_languages": Key(TEXT, "languages that it was told to expect, as eng+deu"),
+    "ocr_pages": Key(NUMBER, "pages that were read"),
+    "ocr_confidence": Key(NUMBER, "how sure the program is of the letters, on average, of 100"),
+    # What was under a password
+    "decrypted": Key(YES, "true where a password opened it; the members of an archive say so too"),
+    "password_line": Key(NUMBER, "line of the password bank that opened it"),
     # Mail stores
     "password": Key(YES, "true where the store is marked with a password (it keeps nobody out)"),
 }  # fmt: skip

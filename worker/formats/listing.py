@@ -13,7 +13,7 @@ from worker.formats.keys import KEYS
 STATES: dict[TextState, str] = {
     TextState.OK: "there is text, and all of it is indexed",
     TextState.EMPTY: "the format may have text and this item has none; containers, whose content is their children's",
-    TextState.NO_TEXT_LAYER: "a picture, or a PDF of pictures: reading it takes OCR",
+    TextState.NO_TEXT_LAYER: "a picture, or a PDF of pictures; `--ocr` reads it ([ocr.md](ocr.md)), and where it finds words the state is `ok`",
     TextState.ENCRYPTED: "a password is needed; the exception is `encrypted`",
     TextState.UNSUPPORTED: "nothing reads this type of file, or what it uses; the exception is `unsupported`",
     TextState.FAILED: "it is damaged or its bytes could not be had; the exception says why",

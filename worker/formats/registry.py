@@ -12,6 +12,7 @@ from worker.formats import (
     contacts,
     cpio,
     csv,
+    dbase,
     doc,
     eml,
     emlx,
@@ -71,6 +72,7 @@ _MODULES = (
     html,
     text,
     csv,
+    dbase,
     image,
     rtf,
     odf,
@@ -123,13 +125,15 @@ _HANDLERS = check_handlers(handler for module in _MODULES for handler in module.
 
 
 def handler_for(media_type: str) -> Handler:
-    """The handler that declares this media type; the plain-text handler for unknown subtypes of text; else one that
-    gives neither children nor text."""
+    """The handler that declares this media type; the plain-text handler for unknown subtypes of text, that of zip
+    archives for what ends with "+zip"; else one that gives neither children nor text."""
     found = _HANDLERS.get(media_type)
     if found is not None:
         return found
     if media_type.startswith("text/"):  # unknown subtypes of text are read as text/plain (RFC 2046, 4.1.4)
         return _HANDLERS["text/plain"]
+    if media_type.endswith("+zip"):  # a zip archive whatever else it is (RFC 6839, 3.6)
+        return _HANDLERS["application/zip"]
     return _UNKNOWN
 
 

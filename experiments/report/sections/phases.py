@@ -22,7 +22,7 @@ def phases(result: Result) -> Section:
 
 def phase_colours(names: list[str]) -> dict[str, str]:
     """The same colour for a phase in every figure."""
-    known = ["walk", "expand", "index", "finalise"]
+    known = ["walk", "expand", "index", "finalise", "ocr"]
     order = [*known, *(name for name in names if name not in known)]
     colours = (4, 0, 2, 3, 1, 5)
     return {name: series_colour(colours[number % len(colours)]) for number, name in enumerate(order)}

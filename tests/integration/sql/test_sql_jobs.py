@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 import pytest
+from installation import PATIENCE
 
 from core.errors import UsageError
 from core.records import (
@@ -48,7 +49,7 @@ def test_creating_a_job_wakes_the_queue_manager(hands: Any) -> None:
     with hands.database.listen() as held:
         held.subscribe(ledger.CHANNEL)
         hands.create(1)
-        assert held.wait(10.0)
+        assert held.wait(PATIENCE)
 
 
 def test_a_job_is_found_by_the_beginning_of_its_id(hands: Any) -> None:

@@ -195,6 +195,42 @@ def test_a_filer_that_others_workers_do_not_emulate_is_refused_at_its_field(site
     assert "titan" in _get(make_site(embedded=True), f"{API}/choices")["filers"]
 
 
+@pytest.mark.parametrize(
+    ("wish", "field", "said"),
+    [
+        ({"ocr_languages": "eng"}, "ocr_languages", "add --ocr"),
+        ({"ocr": True, "ocr_languages": "../eng"}, "ocr_languages", "write eng or eng+deu"),
+        ({"ocr": True, "ocr_languages": "eng+zzz"}, "ocr_languages", "no data of zzz"),
+        ({"ocr": True, "ocr_languages": ""}, "ocr_languages", "at least 1"),
+    ],
+)
+def test_ocr_that_cannot_be_done_is_refused_at_its_field(
+    make_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wish: dict[str, object], field: str, said: str
+) -> None:
+    """Before a job is made, where the server's own processes are to do it."""
+    program = tmp_path / "tesseract"
+    program.write_text('#!/bin/sh\ncase $1 in --version) echo tesseract 5.3.0;; *) echo "x (1):"; echo eng;; esac\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    site = make_site(embedded=True)
+    corpus = _get(site, f"{API}/corpora")["corpora"][0]["id"]
+    refused = site.client.post(f"{API}/jobs", json={"corpus": corpus, **wish})
+    assert refused.status_code == 422
+    assert said in refused.json()["errors"][field]
+
+
+def test_ocr_without_tesseract_is_refused_at_its_field(
+    make_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what to install."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    site = make_site(embedded=True)
+    corpus = _get(site, f"{API}/corpora")["corpora"][0]["id"]
+    refused = site.client.post(f"{API}/jobs", json={"corpus": corpus, "ocr": True})
+    assert refused.status_code == 422
+    assert "apt-get install tesseract-ocr" in refused.json()["errors"]["ocr"]
+
+
 @pytest.mark.parametrize("path", ["jobs", "jobs/last/requeue"])
 @pytest.mark.parametrize("passwords", [["fine, but", ""], ["fine, but", "a\nb"], ["fine, but", "x" * 600], []])
 def test_passwords_that_are_none_are_refused_without_being_shown(site: Any, path: str, passwords: list[str]) -> None:

@@ -16,6 +16,8 @@ from cli.main import USAGE, main
         (("--source-copies", "2"), "--databases 2"),
         (("--databases", "2", "--source-copies", "3"), "1 or 2"),
         (("--databases", "2", "--shard", "--source-copies", "2"), "exclude each other"),
+        (("--ocr-languages", "eng"), "add --ocr"),
+        (("--ocr", "--ocr-languages", "../eng"), "write eng or eng+deu"),
     ],
 )
 def test_they_are_refused_before_anything_starts(

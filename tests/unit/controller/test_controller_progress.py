@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.progress import Pace, items_text, left_text, one_line
-from core.records import JobState, Phase
+from core.records import JobOptions, JobState, OcrChoice, Phase
 from sql.jobs import JobProgress, PhaseProgress
 
 
@@ -50,13 +50,13 @@ def look(
         extracted_bytes=extracted,
         index_bytes=0,
         elapsed_s=100.0,
-        total_known=phase in (Phase.INDEX, Phase.FINALISE) or state.over,
+        total_known=phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE) or state.over,
     )
 
 
 def test_while_walking_nothing_is_promised() -> None:
     """Directories not yet listed may hold anything: no share, no total, no end."""
-    snapshot = Pace(single_pass=False).snapshot(look(Phase.WALK, part(Phase.WALK)), 0.0, 0.0)
+    snapshot = Pace(JobOptions()).snapshot(look(Phase.WALK, part(Phase.WALK)), 0.0, 0.0)
     assert (snapshot.share, snapshot.items_known, snapshot.left_s, snapshot.phase_left_s) == (None, None, None, None)
     assert left_text(snapshot) == "end unknown yet"
     assert "so far" in items_text(snapshot)
@@ -65,24 +65,36 @@ def test_while_walking_nothing_is_promised() -> None:
 def test_expand_of_two_passes_tells_its_own_end_only() -> None:
     """How long the index phase takes is unknown before it began; the line says that it comes."""
     now = look(Phase.EXPAND, part(Phase.EXPAND, weight_done=50, weight_open=50), items=10)
-    two = Pace(single_pass=False).snapshot(now, 0.0, 0.0)
+    two = Pace(JobOptions()).snapshot(now, 0.0, 0.0)
     assert (two.left_s, two.phase_left_s) == (None, pytest.approx(10.0))
     assert left_text(two) == "expand about 10 s more, then index"
-    one = Pace(single_pass=True).snapshot(now, 0.0, 0.0)
+    one = Pace(JobOptions(single_pass=True)).snapshot(now, 0.0, 0.0)
     assert one.left_s == pytest.approx(10.0)
 
 
 def test_index_knows_its_total() -> None:
     """In the index phase every item is known."""
     now = look(Phase.INDEX, part(Phase.INDEX, weight_done=80, weight_open=20), items=100, indexed=80)
-    snapshot = Pace(single_pass=False).snapshot(now, 0.0, 0.0)
+    snapshot = Pace(JobOptions()).snapshot(now, 0.0, 0.0)
     assert items_text(snapshot) == "80 of 100 items"
     assert snapshot.left_s == pytest.approx(2.5)
 
 
+@pytest.mark.parametrize(("single_pass", "before"), [(False, Phase.INDEX), (True, Phase.EXPAND)])
+def test_with_ocr_the_end_is_known_in_phase_ocr(single_pass: bool, before: Phase) -> None:
+    """The phase before it tells its own end only, and what comes then; ocr reads for the time that its pages weigh."""
+    pace = Pace(JobOptions(single_pass=single_pass, ocr=OcrChoice(languages="eng")))
+    early = pace.snapshot(look(before, part(before, weight_done=80, weight_open=20), items=100, indexed=80), 0.0, 0.0)
+    assert early.left_s is None
+    assert left_text(early).endswith("more, then ocr")
+    now = look(Phase.OCR, part(Phase.OCR, weight_done=50, weight_open=50), items=100, indexed=100)
+    snapshot = pace.snapshot(now, 0.0, 1.0)
+    assert (snapshot.left_s, snapshot.share) == (pytest.approx(10.0), 0.5)
+
+
 def test_rates_since_start_and_now_differ() -> None:
     """Since the start is over the job's elapsed; now is over the last seconds."""
-    pace = Pace(single_pass=False)
+    pace = Pace(JobOptions())
     expand = part(Phase.EXPAND, weight_done=1, weight_open=1)
     pace.snapshot(look(Phase.EXPAND, expand, raw=1_000_000_000, extracted=0), 0.0, 0.0)
     later = pace.snapshot(look(Phase.EXPAND, expand, raw=2_000_000_000, extracted=1_000_000_000), 5.0, 10.0)
@@ -96,5 +108,5 @@ def test_rates_since_start_and_now_differ() -> None:
 def test_100_percent_is_for_the_end(done: int, left: int, phase: Phase, state: JobState) -> None:
     """The line of a job that is not over never says 100 %, not even between two phases with no task open."""
     now = look(phase, part(phase, weight_done=done, weight_open=left), state=state)
-    line = one_line(Pace(single_pass=False).snapshot(now, 3.0, 0.0))
+    line = one_line(Pace(JobOptions()).snapshot(now, 3.0, 0.0))
     assert ("100 %" in line) == state.over

@@ -96,14 +96,14 @@ def pages() -> dict[str, dict[str, Any]]:
          "types": tally, "custodians": tally}
     )  # fmt: skip
     listed = ItemPage(items=[ItemRow(**FIELDS)], next=None).items
-    chosen = dict.fromkeys(("custodian", "type", "exception", "kind"), HOSTILE)
+    chosen = dict.fromkeys(("custodian", "type", "exception", "kind", "text", "where"), HOSTILE)
     counts = [ExceptionTally(name=HOSTILE, exceptions=1, items=1, missing=0)]
     return {
         "run.html": {},
         "item.html": {"item": details(), "pairs": pairs_of(details()), "roots": tree(family()), "truncated": True,
                       "text": text, "no_text": ""},
         "items.html": {"rows": listed, "chosen": chosen, "narrowed": True, "kinds": [], "codes": [],
-                       "first_url": None, "next_url": None},
+                       "text_states": [], "example": HOSTILE, "wrong": HOSTILE, "first_url": None, "next_url": None},
         "search.html": {"q": HOSTILE, "answer": answer, "wrong": HOSTILE},
         "exceptions.html": {"tables": [("custodian", "custodian", counts)], "total": 1},
         "error.html": {"title": HOSTILE, "line": HOSTILE},

@@ -90,6 +90,10 @@ class NewJob(Model):
     source_copies: int = Field(1, ge=1, le=64, description="1, or a copy of the source for each database.")
     single_pass: bool = Field(False, description="Take text while unpacking.")
     passwords: Passwords | None = Field(None, description="Tried on encrypted items; shown nowhere afterwards.")
+    ocr: bool = Field(False, description="Read pictures and scans too, by tesseract, in a phase of its own.")
+    ocr_languages: Annotated[str, Field(min_length=1, max_length=200, pattern=TEXT)] | None = Field(
+        None, description="What OCR is to read, in tesseract's names, as eng+deu; default: eng. Only with `ocr`."
+    )
     fsync: FsyncPolicy = FsyncPolicy.NONE
     layout: Layout = Layout.SHARED
     index_engine: str | None = Field(None, max_length=20, description="tantivy or whoosh; default: the server's.")

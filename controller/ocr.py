@@ -1,0 +1,34 @@
+"""OCR as whoever creates a job sees it: what was asked for, and whether it can be done here."""
+
+from __future__ import annotations
+
+from core.errors import UsageError
+from core.ocr import DEFAULT_LANGUAGES, parse_languages
+from core.records import OcrChoice
+from worker.ocr.engine import OcrUnavailable, find_engine
+
+
+def ocr_choice(asked: bool, languages: str | None) -> OcrChoice:
+    """What a job has to remember of it; raises UsageError for languages that are none, or that nobody asked OCR for."""
+    if not asked:
+        if languages is not None:
+            raise UsageError("--ocr-languages says what --ocr reads; add --ocr")
+        return OcrChoice()
+    return OcrChoice(languages=parse_languages(DEFAULT_LANGUAGES if languages is None else languages))
+
+
+def refuse_no_ocr(choice: OcrChoice) -> None:
+    """Raises UsageError where OCR is asked for and cannot be done on this machine, whose own processes are to do it.
+
+    Workers that others run look for themselves: without it they suspend the job at their first task, and say why.
+    """
+    if not choice.asked:
+        return
+    try:
+        engine = find_engine()
+    except OcrUnavailable as error:
+        raise UsageError(f"--ocr: {error}, or leave --ocr out") from error
+    try:
+        engine.needs(choice.languages)
+    except OcrUnavailable as error:
+        raise UsageError(f"--ocr-languages: {error}, or name others") from error

@@ -1,0 +1,43 @@
+"""What a person does with scans: look for words that only their pictures have."""
+
+from __future__ import annotations
+
+from installation import Bench
+from ocr_pictures import need_tesseract, picture
+
+
+def test_scans_are_found_although_a_slot_was_killed(bench: Bench) -> None:
+    """SIGKILL of the slot that is about to read pictures: every item is accounted for, and the words are found."""
+    need_tesseract()
+    ann = bench.home / "source" / "ann"
+    ann.mkdir(parents=True)
+    (ann / "letter.txt").write_text("plain words")
+    (ann / "scan.pdf").write_bytes(picture("PDF", ["UMBRELLA"], ["HARVEST"]))
+    (ann / "photo.jpg").write_bytes(picture("JPEG", ["LANTERN"]))
+    hold = bench.hold("ocr", after=0)
+    process = bench.discover("--workers", "1", "--slots", "2", "--ocr", corpus=bench.home / "source")
+    victim = hold.until_reached(process)
+    victim.kill()
+    hold.let_go()
+    bench.end(process)
+    found = bench.result()
+    assert (found["state"], found["items"], found["exceptions"]) == ("completed", 3, {})
+    assert [*found["phases"]] == ["walk", "expand", "index", "ocr", "finalise"]
+    assert found["ocr"]["languages"] == "eng"
+    assert any("ocr" in label for label in found["labels"])
+    bench.edbench("verify", "last", "--internal")
+    hits = bench.edbench("search", "last", "harvest OR lantern").stdout
+    assert "scan.pdf" in hits
+    assert "photo.jpg" in hits
+    said = bench.edbench("job", "last").stdout
+    assert [line.split()[:4] for line in said.splitlines() if line.startswith("ocr")] == [["ocr", "1", "0", "2"]]
+
+
+def test_scans_without_a_database(bench: Bench) -> None:
+    """`inspect --ocr` gives the same text."""
+    need_tesseract()
+    scan = bench.home / "scan.pdf"
+    scan.write_bytes(picture("PDF", ["UMBRELLA"], ["HARVEST"]))
+    lines = bench.edbench("inspect", str(scan), "--jsonl", "--ocr", "--processes", "1").stdout
+    assert '"text": "UMBRELLA\\nHARVEST\\n"' in lines
+    assert '"ocr": true' in lines

@@ -1,0 +1,87 @@
+"""Pictures of words that any tesseract reads, and whether there is one."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from core.clock import SystemClock
+from core.records import Item, ItemText, Limits, OcrChoice
+from worker.findings import Findings
+from worker.formats.base import MemorySource
+from worker.formats.registry import handler_for
+from worker.identify import identify
+from worker.loose import loose_row
+from worker.ocr.engine import Engine, find_engine
+from worker.ocr.reading import Reader
+from worker.texts import take_text
+
+ENGLISH = OcrChoice(languages="eng")
+
+
+def need_tesseract() -> None:
+    """Skips without tesseract on a laptop, fails in CI."""
+    if shutil.which("tesseract") is None:
+        missing = "no tesseract here: apt-get install tesseract-ocr"
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+
+
+def drawn(*lines: str) -> Image.Image:
+    """Large black words on white, a line each."""
+    image = Image.new("L", (900, 60 + 110 * max(1, len(lines))), 255)
+    draw, font = ImageDraw.Draw(image), ImageFont.load_default(size=64)
+    for number, line in enumerate(lines):
+        draw.text((40, 30 + 110 * number), line, font=font, fill=0)
+    return image
+
+
+def picture(kind: str, *pages: Sequence[str]) -> bytes:
+    """A file of that kind (Pillow's name) with the words of each page; only TIFF and PDF have several."""
+    first, *rest = [drawn(*lines) for lines in pages]
+    out = io.BytesIO()
+    several = {"save_all": True, "append_images": rest} if kind in ("TIFF", "PDF") else {}
+    resolution = {"resolution": 150.0} if kind == "PDF" else {}
+    first.save(out, kind, **several, **resolution)
+    return out.getvalue()
+
+
+def stand_in(directory: Path, script: str) -> Engine:
+    """A program in tesseract's place that does what no tesseract can be had to do."""
+    program = directory / "stand-in"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return Engine(str(program), "5.0.0", ("eng",))
+
+
+def read(
+    data: bytes, choice: OcrChoice = ENGLISH, engine: Engine | None = None, limits: Limits | None = None
+) -> tuple[str, ItemText, dict[str, str]]:
+    """Text, row and exceptions (code → detail) of a loose file that OCR is for."""
+    source = MemorySource(b"x", data)
+    item = item_of(data)
+    out = Findings()
+    _, row = take_text(item, source, handler_for(item.media_type), Limits(), out)
+    reader = Reader(
+        engine=engine or find_engine(),
+        choice=choice,
+        limits=limits or Limits(),
+        clock=SystemClock(),
+        enter=lambda item, seconds: None,
+    )
+    text, new = reader.read(item, row, source, out)
+    return text, new, {e.code.value: e.detail for e in out.exceptions}
+
+
+def item_of(data: bytes) -> Item:
+    """The row of a loose file with these bytes."""
+    media_type = identify(MemorySource(b"x", data), None)
+    return loose_row(uuid.UUID(int=0), 0, b"x", media_type=media_type, size=len(data), sha256=bytes(32))

@@ -1,0 +1,43 @@
+"""Which items OCR is for, and the tasks that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from core.records import Item, ItemText, NewTask, OcrChoice, Phase, TextState
+
+PICTURES = ("image/png", "image/jpeg", "image/tiff", "image/bmp", "image/webp", "image/gif")
+PDF = "application/pdf"
+LEAST_PIXELS = 16  # on either side: no word fits into less (spacers and beacons in mail)
+PAGES_A_TASK = 8
+_PAGE_WEIGHT = 1_000_000  # a page takes about a second of a processor, as a few megabytes of an index task do
+
+
+def is_candidate(item: Item, row: ItemText) -> bool:
+    """A picture or PDF without text, that tesseract or PDFium can read and a word may be in."""
+    if row.state is not TextState.NO_TEXT_LAYER or item.container or item.sha256 is None:
+        return False
+    if item.media_type == PDF:
+        return True
+    sides = (row.metadata.get("width"), row.metadata.get("height"))
+    return item.media_type in PICTURES and all(isinstance(s, int) and s >= LEAST_PIXELS for s in sides)
+
+
+def tasks(found: Iterable[tuple[Item, ItemText]], choice: OcrChoice) -> Iterator[NewTask]:
+    """Tasks of a few pages each; an item is never divided."""
+    batch: list[Item] = []
+    pages = 0
+    for item, row in found:
+        more = max(1, min(row.pages, choice.pages))
+        if batch and pages + more > PAGES_A_TASK:
+            yield _task(batch, pages)
+            batch, pages = [], 0
+        batch.append(item)
+        pages += more
+    if batch:
+        yield _task(batch, pages)
+
+
+def _task(items: list[Item], pages: int) -> NewTask:
+    weight = pages * _PAGE_WEIGHT + sum(item.size for item in items)
+    return NewTask(phase=Phase.OCR, weight=weight, payload={"items": [item.id.hex for item in items]})

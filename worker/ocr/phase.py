@@ -1,0 +1,77 @@
+"""Phase ocr: read pictures and PDFs without text again from the filer, and put their text into the index.
+
+An item in which text was found gets a new index document, by a new owner; that of phase index is a ghost from then on, as
+one of an attempt that was taken over is (design §3.9).
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from core.errors import DocumentError, SourceFileError, SystemFault
+from core.records import Item, ItemText, Shard, TaskResult
+from sql.items import item_codes, load_items, load_texts
+from worker.findings import Findings
+from worker.index import read_item
+from worker.ocr.candidates import is_candidate
+from worker.ocr.engine import Engine, OcrUnavailable, find_engine
+from worker.ocr.reading import Reader
+from worker.task import TaskWork
+from worker.texts import Indexing
+
+
+def engine_of(languages: str, worker: str) -> Engine:
+    """The tesseract that a job wants of this worker; raises SystemFault, which suspends the job, where it has none."""
+    try:
+        engine = find_engine()
+        engine.needs(languages)
+    except OcrUnavailable as error:
+        raise SystemFault(
+            f"the job reads pictures (--ocr) and worker {worker} cannot: {error.what}; {error.mend}, then resume the job"
+        ) from error
+    return engine
+
+
+def run(work: TaskWork) -> TaskResult:
+    """Read this task's items and publish the slot's shard."""
+    ids = [uuid.UUID(text) for text in work.claimed.payload["items"]]
+    with work.database.transaction() as conn:
+        items, texts = load_items(conn, ids), load_texts(conn, ids)
+        out = Findings(known=item_codes(conn, ids))
+    options, context = work.job.options, work.context
+    reader = Reader(
+        engine=engine_of(options.ocr.languages, context.worker),
+        choice=options.ocr,
+        limits=options.limits,
+        clock=context.clock,
+        enter=context.crumb.enter,
+    )
+    indexing = Indexing(work, context.shards.of(work.job.id, options.index_engine), out)
+    for item in items:
+        if is_candidate(item, texts[item.id]):
+            _read(work, reader, indexing, item, texts[item.id])
+    context.crumb.leave()
+    shard: Shard | None = None
+    index_bytes = 0
+    if out.owners:
+        shard, index_bytes = indexing.shard.publish(work.storage, work.root)
+    return out.result(shard=shard, index_bytes=index_bytes)
+
+
+def _read(work: TaskWork, reader: Reader, indexing: Indexing, item: Item, row: ItemText) -> None:
+    try:
+        if item.id in work.convicted:
+            raise DocumentError(*work.convicted[item.id])
+        source = read_item(work, item)
+    except DocumentError as error:
+        if isinstance(error, SourceFileError):
+            work.check_source_root()
+        indexing.out.item_failed(item.id, error)
+        return
+    if source is None:
+        return
+    text, new = reader.read(item, row, source, indexing.out)
+    if text:
+        indexing.book(item, text, new)
+    else:
+        indexing.out.texts.append(new)

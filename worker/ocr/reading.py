@@ -1,0 +1,134 @@
+"""All pages of one item through tesseract, under the item's own limits."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.clock import Clock
+from core.errors import DocumentError, ExceptionCode
+from core.records import Item, ItemText, Limits, OcrChoice, TextState
+from worker.findings import Findings
+from worker.formats.base import Source
+from worker.formats.clean import Collector
+from worker.guard import guarded
+from worker.ocr.engine import Engine
+from worker.ocr.pages import Pages, pages_of
+from worker.ocr.tesseract import recognise
+from worker.ocr.words import Recognised
+
+_SLACK_SECONDS = 30.0  # of a page's deadline in its slot, beside tesseract's own: to render it
+_DAMAGE = frozenset((ExceptionCode.CORRUPT, ExceptionCode.TRUNCATED))
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What reads pages in this process. `enter` is told of each page, with the seconds that it may take."""
+
+    engine: Engine
+    choice: OcrChoice
+    limits: Limits
+    clock: Clock
+    enter: Callable[[uuid.UUID, float], None]
+
+    def read(self, item: Item, row: ItemText, source: Source, out: Findings) -> tuple[str, ItemText]:
+        """The item's text and its new row; what goes wrong is booked as an item-level exception, unless it is the damage
+        that the item is known for."""
+        found = Reading(self.limits.text_characters)
+        self.enter(item.id, self._page_seconds)
+        try:
+            with guarded, pages_of(source, item.media_type, self.limits, self.choice) as pages:
+                self._pages(item, pages, found)
+        except DocumentError as failed:
+            found.errors.append(failed)
+        damaged = any((item.id, code) in out.known for code in _DAMAGE)
+        for error in found.errors:
+            if not (damaged and error.code in _DAMAGE):
+                out.item_failed(item.id, error)
+        return found.text, found.row(row, self.choice, self.engine)
+
+    @property
+    def _page_seconds(self) -> float:
+        """Rendered once, and read twice if the first process was killed."""
+        return 2 * self.choice.page_seconds + _SLACK_SECONDS
+
+    def _pages(self, item: Item, pages: Pages, found: Reading) -> None:
+        deadline = self.clock.monotonic_ns() + int(self.choice.item_seconds * 1e9)
+        for number in range(pages.count):
+            if number >= self.choice.pages or found.full:
+                found.cut = True
+                return
+            if self.clock.monotonic_ns() > deadline:
+                detail = f"the time of all pages was over after {number} of {pages.count}"
+                raise DocumentError(ExceptionCode.TIMEOUT, detail)
+            self.enter(item.id, self._page_seconds)
+            try:
+                with guarded:
+                    self._page(pages, number, found)
+            except DocumentError as error:
+                where = f"page {number + 1}: " if pages.count > 1 else ""
+                found.errors.append(DocumentError(error.code, where + error.detail))
+
+    def _page(self, pages: Pages, number: int, found: Reading) -> None:
+        picture = pages.page(number)
+        if picture is not None:
+            got = recognise(self.engine, picture.file, self.choice, frame=picture.frame, dpi=picture.dpi)
+            found.add(got)
+        found.pages += 1
+
+
+@dataclass(slots=True)
+class Reading:
+    """What came of one item's pages so far."""
+
+    limit: int  # characters
+    pages: int = 0  # read, or seen to be blank
+    cut: bool = False
+    letters: int = 0
+    confidence: float = 0.0  # of all letters together
+    errors: list[DocumentError] = field(default_factory=list)
+    collector: Collector = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.collector = Collector(self.limit)
+
+    def add(self, page: Recognised) -> None:
+        """One more page, a line break behind its text."""
+        self.cut = self.cut or page.cut
+        self.letters += page.letters
+        self.confidence += page.confidence
+        if page.text:
+            self.collector.add(f"{page.text}\n")
+
+    @property
+    def full(self) -> bool:
+        """No more characters fit."""
+        return self.collector.cut
+
+    @property
+    def text(self) -> str:
+        return self.collector.text()
+
+    def row(self, before: ItemText, choice: OcrChoice, engine: Engine) -> ItemText:
+        """The item's row, which says that its text was recognised and not stored in it. Where nothing was found, and
+        nothing went wrong, the item has no text layer, as before."""
+        about: dict[str, Any] = {
+            "ocr": True,
+            "ocr_engine": f"tesseract {engine.version}",
+            "ocr_languages": choice.languages,
+            "ocr_pages": self.pages,
+        }
+        if self.letters:
+            about["ocr_confidence"] = round(self.confidence / self.letters)
+        metadata = before.metadata | about
+        return dataclasses.replace(before, state=self._state(before), characters=len(self.text), metadata=metadata)
+
+    def _state(self, before: ItemText) -> TextState:
+        if self.cut or self.full:
+            return TextState.TRUNCATED_BY_LIMIT
+        if self.text:
+            return TextState.OK
+        return TextState.FAILED if self.errors else before.state
