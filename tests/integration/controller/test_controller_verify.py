@@ -54,7 +54,10 @@ ONE_CHILD = (
     "(SELECT id FROM item WHERE parent IS NOT NULL AND location IS NOT NULL AND NOT container"
     " ORDER BY container_path LIMIT 1)"
 )
-ONE_CONTAINER = "(SELECT item FROM container_count WHERE announced IS NOT NULL ORDER BY item LIMIT 1)"
+ONE_CONTAINER = (
+    "(SELECT item FROM container_count JOIN item ON id = item WHERE announced IS NOT NULL AND container"
+    " ORDER BY container_path LIMIT 1)"
+)
 
 SPOILS = [
     (f"DELETE FROM item WHERE id = {ONE_FILE}", {"missing"}),
