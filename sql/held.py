@@ -67,6 +67,8 @@ class HeldConnection:
     def close(self) -> None:
         """Give up the connection and with it the locks; quiet when it is dead already."""
         with contextlib.suppress(*DRIVER_ERRORS):
+            if self._raw.closed:  # `wait` found it dead behind the pool's back, which would log that it cannot be reset
+                self._conn.invalidate()
             self._conn.close()
 
     @contextmanager

@@ -154,6 +154,24 @@ def test_a_held_connection_that_died_says_so(database: Database) -> None:
             conn.exec_driver_sql("SELECT 1")
 
 
+def test_a_held_connection_found_dead_while_waiting_is_given_up_quietly(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Promise: the fault is all that is said; a log with a traceback of the pool's would look like a defect."""
+
+    def wait_until_it_dies() -> None:
+        with database.listen() as held:
+            with held.transaction() as conn:
+                pid = conn.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+            with database.transaction() as conn:
+                conn.exec_driver_sql("SELECT pg_terminate_backend(%(pid)s)", {"pid": pid})
+            until(lambda: held.wait(0.1), "it shows")
+
+    with pytest.raises(DatabaseFault):
+        wait_until_it_dies()
+    assert [record for record in caplog.records if record.name.startswith("sqlalchemy")] == []
+
+
 def test_a_full_disk_is_a_lasting_fault(database: Database) -> None:
     """Promise: the server's disk_full state, as it really arrives, suspends rather than retries."""
     with pytest.raises(DatabaseFault, match="disk is full") as caught, database.transaction() as conn:
