@@ -33,6 +33,13 @@ from worker.formats.clean import value
 
 VALID, INVALID, NOT_CHECKED = "valid", "invalid", "not checked"
 KEYS = ("signed", "signer", "signature")
+_UNREADABLE = (
+    ValueError,
+    UnsupportedAlgorithm,
+    x509.InvalidVersion,
+    x509.DuplicateExtension,
+    x509.UnsupportedGeneralNameType,
+)  # what a damaged certificate raises
 _MAX_SIGNERS = 16
 _MAX_CERTIFICATES = 100
 _DIGESTS: dict[bytes, tuple[str, hashes.HashAlgorithm]] = {
@@ -95,7 +102,7 @@ def _certificates(data: bytes, field: Element) -> Iterator[x509.Certificate]:
     for found in itertools.islice(inside(data, field), _MAX_CERTIFICATES):
         try:
             certificate = x509.load_der_x509_certificate(encoded(data, found))
-        except (ValueError, UnsupportedAlgorithm):
+        except _UNREADABLE:
             continue
         yield certificate
 
@@ -104,7 +111,7 @@ def _is_whole(certificate: x509.Certificate) -> bool:
     """Whether the parts can be read that are asked for."""
     try:
         _ = certificate.issuer, certificate.subject, certificate.extensions
-    except (ValueError, UnsupportedAlgorithm, x509.DuplicateExtension):
+    except _UNREADABLE:
         return False
     return True
 

@@ -63,6 +63,15 @@ def test_what_cannot_be_checked_says_so() -> None:
         assert signature_metadata(signed("rsa")[:length], CONTENT)["signature"] == "not checked"
 
 
+def test_a_certificate_of_no_version_is_left_out() -> None:
+    """What a damaged byte makes of it is no reason to lose the message (x509.InvalidVersion is no ValueError)."""
+    data = signed("rsa")
+    version = b"\xa0\x03\x02\x01\x02"  # [0] version 3 of the certificate
+    assert data.count(version) == 1
+    spoiled = data.replace(version, version[:-1] + b"\x42")
+    assert signature_metadata(spoiled, CONTENT) == {"signed": True, "signature": "not checked"}
+
+
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 def test_a_signature_beside_the_message(newline: bytes) -> None:
     """multipart/signed, with the line ends of the wire or of a disk; a changed word is seen."""
