@@ -54,8 +54,8 @@ def items(
         custodian=custodian,
         type=media_type,
         exception=exception,
-        kind=kind.value if kind else None,
-        text_state=text.value if text else None,
+        kind=kind,
+        text_state=text,
         conditions=parse_conditions(where),
     )
     context = shared(ctx)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import UsageError
+from core.records import Kind, TextState
 from worker.formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
 
 ANY_EXCEPTION = "any"
@@ -42,8 +43,8 @@ class ItemFilter:
     custodian: str | None = None
     type: str | None = None
     exception: str | None = None
-    kind: str | None = None
-    text_state: str | None = None
+    kind: Kind | None = None
+    text_state: TextState | None = None
     conditions: Sequence[Condition] = ()
 
     def parameters(self) -> dict[str, str | None]:
@@ -53,8 +54,8 @@ class ItemFilter:
             "custodian": self.custodian,
             "type": self.type,
             "exception": self.exception,
-            "kind": self.kind,
-            "text_state": self.text_state,
+            "kind": self.kind and self.kind.value,
+            "text_state": self.text_state and self.text_state.value,
             "conditions": json.dumps(rows) if rows else None,
         }
 

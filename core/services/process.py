@@ -22,6 +22,24 @@ class RunAs:
     gid: int
 
 
+def tied(
+    command: Sequence[str | os.PathLike[str]],
+    *,
+    run_as: RunAs | None = None,
+    death_signal: signal.Signals = signal.SIGKILL,
+    limits: Mapping[int, int] | None = None,
+) -> list[str]:
+    """`command` as it is started so that it does not outlive who starts it, under `limits` (RLIMIT_… → value).
+
+    The kernel sends it `death_signal` when the *thread* that starts it ends. Exit status `launch.CANNOT_START` when it
+    cannot be started.
+    """
+    user = run_as or RunAs(launch.KEEP, launch.KEEP)
+    told = ",".join(f"{what}={most}" for what, most in (limits or {}).items())
+    wrapper = (sys.executable, "-I", "-S", launch.__file__, os.getpid(), int(death_signal), user.uid, user.gid, told)
+    return [*map(str, wrapper), *(os.fspath(part) for part in command)]
+
+
 def spawn(
     command: Sequence[str | os.PathLike[str]],
     *,
@@ -36,11 +54,9 @@ def spawn(
     The kernel sends it `death_signal` when the *thread* that called this ends, so call it from one that lives
     as long as the child shall. Raises OSError when it cannot be started.
     """
-    user = run_as or RunAs(launch.KEEP, launch.KEEP)
-    wrapper = [sys.executable, "-I", "-S", launch.__file__, os.getpid(), int(death_signal), user.uid, user.gid]
     with log.open("ab") as output:
         return subprocess.Popen(
-            [*(str(part) for part in wrapper), *(os.fspath(part) for part in command)],
+            tied(command, run_as=run_as, death_signal=death_signal),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -9,17 +9,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.operations import MemoryRecorder
 from core.places import index_location, items_location, job_location
-from core.records import Custodian, JobOptions, NewTask, Phase
+from core.records import Custodian, JobOptions, NewTask, Phase, TaskResult
 from core.settings import Settings
 from core.storage import Storage
 from sql import jobs, ledger, states
 from sql.session import Database
+from worker import run_task
 from worker.context import NoBreadcrumb, SlotContext
 from worker.indexes.publisher import OpenShards
 from worker.run_task import handle
-from worker.task import path_text
+from worker.task import TaskWork, path_text
 
 
 class SelectingRecorder(MemoryRecorder):
@@ -56,6 +59,17 @@ class TaskBench:
 
     def shard_folder(self, shard: uuid.UUID) -> Path:
         return self.storage_root / index_location(self.job, shard).decode()
+
+    def take_over(self, patch: pytest.MonkeyPatch, phase: Phase, task: int) -> None:
+        """From now on `task`, of this phase, is given to another attempt at the end of whoever's work on it."""
+        body = run_task.BODIES[phase]
+
+        def slow(work: TaskWork) -> TaskResult:
+            result = body(work)
+            self.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
+            return result
+
+        patch.setitem(run_task.BODIES, phase, slow)
 
     def slot(self, worker: str, storage: Storage | None = None) -> SlotContext:
         """A slot's context with shards of its own."""

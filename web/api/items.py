@@ -52,8 +52,8 @@ def items(
         custodian=custodian,
         type=type,
         exception=exception,
-        kind=kind.value if kind else None,
-        text_state=text.value if text else None,
+        kind=kind,
+        text_state=text,
         conditions=conditions,
     )
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from core.records import Kind, Limits
 from worker.formats import clean
@@ -19,6 +19,7 @@ class _ContentLinesHandler(LeafHandler):
     """What both have in common. Files too large to be parsed whole are read as plain text."""
 
     whole = False
+    gathered: Callable[[], Gathered]  # what the metadata of one file comes from
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """Inline binary values (photos, attachments) in order, under the names they are given."""
@@ -54,10 +55,6 @@ class _ContentLinesHandler(LeafHandler):
         out.metadata = gathered.metadata()
         return out
 
-    def gathered(self) -> Gathered:
-        """Of a new file."""
-        raise NotImplementedError
-
 
 def _shown(line: ContentLine) -> str:
     """A line of text: inline bytes left out, the name of a person put in."""
@@ -85,8 +82,7 @@ class VCardHandler(_ContentLinesHandler):
         ),
     )
 
-    def gathered(self) -> Gathered:
-        return ContactFields()
+    gathered = ContactFields
 
 
 class CalendarHandler(_ContentLinesHandler):
@@ -109,8 +105,7 @@ class CalendarHandler(_ContentLinesHandler):
         ),
     )
 
-    def gathered(self) -> Gathered:
-        return EventFields()
+    gathered = EventFields
 
 
 HANDLERS: tuple[Handler, ...] = (VCardHandler(), CalendarHandler())

@@ -6,7 +6,7 @@ By PDFium's own calls: the objects that pypdfium2 wraps around a page and its te
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -115,21 +115,21 @@ def _annotations(page: Page) -> Iterator[Annotation]:
 
 
 def _string(annotation: Annotation, key: bytes) -> str:
-    length = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)
-    if length <= 2:
-        return ""
-    buffer = ctypes.create_string_buffer(length)
-    raw.FPDFAnnot_GetStringValue(annotation, key, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
-    return utf16(buffer.raw)
+    return _told(lambda buffer, length: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, length))
 
 
 def _field_value(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> str:
     """What was filled in or chosen, wherever in the field's ancestors it stands (ISO 32000-1, 12.7.3.1); "" for buttons."""
     if raw.FPDFAnnot_GetFormFieldType(form, annotation) not in _FILLED_IN:
         return ""
-    length = raw.FPDFAnnot_GetFormFieldValue(form, annotation, None, 0)
-    if length <= 2:
+    return _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, length))
+
+
+def _told(ask: Callable[[Any, int], int]) -> str:
+    """A text of PDFium's, whose functions first tell how many bytes it has and then fill a buffer of that size."""
+    length = ask(None, 0)
+    if length <= 2:  # its end alone
         return ""
     buffer = ctypes.create_string_buffer(length)
-    raw.FPDFAnnot_GetFormFieldValue(form, annotation, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    ask(ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
     return utf16(buffer.raw)

@@ -8,20 +8,19 @@ is handed over, nothing is written to any disk, and no pipe can stall. Whoever c
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from core.errors import DocumentError, ExceptionCode, SystemFault
 from core.records import OcrChoice
+from core.services.launch import CANNOT_START
+from core.services.process import tied
 from worker.ocr.engine import Engine
-from worker.ocr.launch import CANNOT_START
 from worker.ocr.words import Recognised, recognised
 
-_LAUNCHER = str(Path(__file__).with_name("launch.py"))
 _TIMES = 2  # a process killed by a signal is started once more: only a picture that kills twice is to blame
 _WORDS_OF_MEMORY = (b"bad_alloc", b"alloc fail", b"out of memory", b"insufficient memory")
 _WORDS_OF_DATA = (b"Failed loading language", b"Could not initialize tesseract")
@@ -61,9 +60,14 @@ def _run(engine: Engine, arguments: list[str], picture: int, out: int, err: int,
     """Its exit status; minus SIGALRM when it was still at it when its time was over."""
     os.lseek(picture, 0, os.SEEK_SET)
     seconds = choice.page_seconds
-    limits = (os.getpid(), choice.memory_mb * 1_000_000, max(1, round(seconds)), choice.page_bytes)
+    limits = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CPU: max(1, round(seconds)),
+        resource.RLIMIT_FSIZE: choice.page_bytes,
+        resource.RLIMIT_DATA: choice.memory_mb * 1_000_000,
+    }
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", _LAUNCHER, *map(str, limits), engine.program, *arguments],
+        tied([engine.program, *arguments], limits=limits),
         stdin=picture,
         stdout=out,
         stderr=err,

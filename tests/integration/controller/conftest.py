@@ -1,4 +1,4 @@
-"""Copies of the finished job's database to spoil."""
+"""The finished job, and copies of its database to spoil."""
 
 from __future__ import annotations
 
@@ -7,6 +7,19 @@ from pathlib import Path
 
 import pytest
 from finished_job import Copy, Finished, copied
+
+from controller.databases import JobHandle, find_job, open_databases
+
+
+@pytest.fixture
+def handle(finished: Finished) -> Iterator[JobHandle]:
+    """The finished job; for reading only."""
+    databases = open_databases(finished.settings)
+    try:
+        yield find_job(databases, str(finished.job))
+    finally:
+        for database in databases:
+            database.dispose()
 
 
 @pytest.fixture

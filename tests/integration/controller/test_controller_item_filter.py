@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from finished_job import Finished
 
 from controller.browse import items_page
-from controller.databases import JobHandle, find_job, open_databases
+from controller.databases import JobHandle
 from controller.item_filter import ItemFilter, parse_conditions
 from controller.items import stream_items
+from core.records import TextState
 
 pytestmark = pytest.mark.services
 
 Metadata = dict[str, Any]
-
-
-@pytest.fixture
-def handle(finished: Finished) -> Iterator[JobHandle]:
-    """The finished job; for reading only."""
-    databases = open_databases(finished.settings)
-    try:
-        yield find_job(databases, str(finished.job))
-    finally:
-        for database in databases:
-            database.dispose()
 
 
 @pytest.fixture
@@ -85,9 +74,9 @@ def test_a_text_state_is_a_filter_too(handle: JobHandle) -> None:
     """Alone and beside others."""
     states = {item["id"]: (item["text_state"], item["media_type"]) for item in stream_items(handle)}
     for state in {state for state, _ in states.values()}:
-        found = {item["id"] for item in stream_items(handle, ItemFilter(text_state=state))}
+        found = {item["id"] for item in stream_items(handle, ItemFilter(text_state=TextState(state)))}
         assert found == {item for item, (s, _) in states.items() if s == state}
-    pdf = ItemFilter(text_state="no_text_layer", type="application/pdf")
+    pdf = ItemFilter(text_state=TextState.NO_TEXT_LAYER, type="application/pdf")
     assert {item["id"] for item in stream_items(handle, pdf)} == {
         item for item, told in states.items() if told == ("no_text_layer", "application/pdf")
     }

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from controller.databases import JobHandle, open_databases
+from controller.databases import JobHandle
 from controller.items import FIELDS, csv_row, stream_items
 from controller.results import job_result
 from controller.search import search_job, search_shard
 from controller.shards import opened_shards
 from core.errors import UsageError
 from dataset_gen import manifest as m
-from sql.jobs import get_job
 from worker.indexes.base import IndexDocument
 from worker.indexes.registry import new_writer, open_reader
 
@@ -46,15 +44,6 @@ KEYS = [
     "calls",
     "wire",
 ]
-
-
-@pytest.fixture
-def handle(finished: Any) -> Iterator[JobHandle]:
-    """The finished job; for reading only."""
-    database = open_databases(finished.settings)[0]
-    with database.transaction() as conn:
-        yield JobHandle(database, get_job(conn, finished.job))
-    database.dispose()
 
 
 def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> None:

@@ -6,16 +6,14 @@ import itertools
 import json
 import time
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from finished_job import Finished
 from installation import until
 from sqlalchemy import insert
 
 from controller.counts import count_job
-from controller.databases import JobHandle, find_job, open_databases
+from controller.databases import JobHandle
 from controller.timeline.read import read_timeline
 from core.records import JobOptions
 from monitoring.steps import STEPS
@@ -23,16 +21,6 @@ from sql import jobs, models, states
 from sql.session import Database
 
 pytestmark = pytest.mark.services
-
-
-@pytest.fixture
-def handle(finished: Finished) -> Iterator[JobHandle]:
-    databases = open_databases(finished.settings)
-    try:
-        yield find_job(databases, str(finished.job))
-    finally:
-        for database in databases:
-            database.dispose()
 
 
 def value(handle: JobHandle, sql: str) -> Any:

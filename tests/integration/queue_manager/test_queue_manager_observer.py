@@ -70,6 +70,13 @@ def test_a_job_that_has_just_ended_is_observed_once_more(
     assert observed(database) == {}
 
 
+def _end(database: Database, job: uuid.UUID) -> None:
+    """Every task is done, seven items each, and the job with them."""
+    with database.transaction() as conn:
+        while not isinstance(states.advance(conn, job), JobState):
+            conn.exec_driver_sql("UPDATE task SET state = 'done', items = 7 WHERE job = %(job)s", {"job": job})
+
+
 def test_the_end_is_observed_however_long_nobody_looked(
     database: Database, create_job: Callable[..., uuid.UUID]
 ) -> None:
@@ -77,9 +84,8 @@ def test_the_end_is_observed_however_long_nobody_looked(
     job = create_job(1)
     observer = Observer(database, DatabaseNumbers())
     observer.look()
+    _end(database, job)
     with database.transaction() as conn:
-        while not isinstance(states.advance(conn, job), JobState):
-            conn.exec_driver_sql("UPDATE task SET state = 'done', items = 7 WHERE job = %(job)s", {"job": job})
         conn.exec_driver_sql("UPDATE job SET finished_at = finished_at - interval '1 minute'")
         conn.exec_driver_sql("DELETE FROM observation")
     observer.look()
@@ -95,9 +101,7 @@ def test_the_last_look_of_a_second_stays(database: Database, create_job: Callabl
     job = create_job(1)
     observer = Observer(database, DatabaseNumbers())
     observer.look()
-    with database.transaction() as conn:
-        while not isinstance(states.advance(conn, job), JobState):
-            conn.exec_driver_sql("UPDATE task SET state = 'done', items = 7 WHERE job = %(job)s", {"job": job})
+    _end(database, job)
     observer.look()
     found = observed(database)
     assert (found["progress"][-1].values["phase"], found["progress"][-1].values["items"]) == ("finalise", 7)

@@ -12,13 +12,11 @@ from taskbench import TaskBench
 from unpacking import make_zip
 
 from core.operations import MemoryRecorder
-from core.records import JobOptions, Phase, TaskResult, TextState
+from core.records import JobOptions, Phase, TextState
 from sql import jobs
 from sql.requeue import requeue
-from worker import run_task
 from worker.indexes.registry import open_reader
 from worker.ocr import phase as ocr
-from worker.task import TaskWork
 
 OCR = JobOptions(ocr=ENGLISH)
 
@@ -118,15 +116,8 @@ def test_an_attempt_that_was_taken_over_leaves_nothing(
     _corpus(bench.source)
     bench.create()
     task = _task(bench)
-    body = run_task.BODIES[Phase.OCR]
-
-    def slow(work: TaskWork) -> TaskResult:
-        result = body(work)
-        bench.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
-        return result
-
     with monkeypatch.context() as patch:
-        patch.setitem(run_task.BODIES, Phase.OCR, slow)
+        bench.take_over(patch, Phase.OCR, task)
         bench.handle(task)
     assert _hits(bench, tmp_path, "umbrella") == []
     assert bench.run() == "completed"

@@ -16,14 +16,13 @@ from unpacking import make_docx, make_mail, make_mbox, make_tar, make_zip
 
 from core.errors import StorageFault
 from core.operations import NullRecorder
-from core.records import JobOptions, Kind, NewTask, Phase, TaskResult
+from core.records import JobOptions, Kind, NewTask, Phase
 from core.storage import ReadFile, Storage
 from core.storage_errors import opening_error
 from monitoring.metrics.tally import BUSY, TASKS, Outcome
 from sql import ledger
 from worker import run_task
 from worker.indexes.registry import open_reader
-from worker.task import TaskWork
 
 
 def _corpus(source: Path) -> None:
@@ -101,14 +100,7 @@ def test_the_work_of_a_lost_task_is_dropped(
 ) -> None:
     """Another attempt took over while this one worked: no row of its, and its documents are never found."""
     task = _to_index(task_bench)
-    body = run_task.BODIES[Phase.INDEX]
-
-    def slow(work: TaskWork) -> TaskResult:
-        result = body(work)
-        task_bench.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=task)
-        return result
-
-    monkeypatch.setitem(run_task.BODIES, Phase.INDEX, slow)
+    task_bench.take_over(monkeypatch, Phase.INDEX, task)
     task_bench.handle(task)
     assert _ended(task_bench, Phase.INDEX) == {Outcome.LOST: 1}
     assert task_bench.value("SELECT count(*) FROM item_index") == 0

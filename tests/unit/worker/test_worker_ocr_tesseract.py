@@ -1,4 +1,4 @@
-"""worker.ocr.tesseract and launch: one picture in a process that may die, hang or swell."""
+"""worker.ocr.tesseract: one picture in a process that may die, hang or swell."""
 
 from __future__ import annotations
 
