@@ -50,6 +50,7 @@ def discover(
     storage: opt.StorageRoot = None,
     index_engine: opt.IndexEngine = None,
     filer: opt.Filer = None,
+    trace: opt.Trace = False,
     max_depth: opt.MaxDepth = _LIMITS.depth,
     parse_mb: opt.ParseMb = _LIMITS.parse_bytes // 1_000_000,
     item_seconds: opt.ItemSeconds = _LIMITS.item_seconds,
@@ -85,6 +86,7 @@ def discover(
         dispatch_seconds=dispatch_seconds,
         filer=filer_choice(settings),
         limits=limits,
+        trace=trace,
         ocr=ocr_choice(ocr, ocr_languages),
     )
     if settings.embedded:

@@ -69,6 +69,7 @@ Filer = Annotated[
         help=f"emulated filer: {', '.join(profile_names())}, or a file in TOML  [default: EDBENCH_FILER or none]",
     ),
 ]
+Trace = Annotated[bool, typer.Option("--trace", help="keep every storage call, for `edbench replay`")]
 Serve = Annotated[bool, typer.Option("--serve", help="show the page on loopback while it runs")]
 ServePort = Annotated[int, typer.Option("--serve-port", min=0, max=65_535, help="of that page; 0: any that is free")]
 MaxDepth = Annotated[int, typer.Option(min=1, max=100, help="nesting that is still opened")]

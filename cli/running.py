@@ -17,7 +17,8 @@ from controller.group_results import group_result
 from controller.groups import Group, clean_group, refresh
 from controller.results import job_result
 from controller.run import Crew, judge, run_all_to_rest
-from core.errors import Interrupted, SystemFault
+from controller.trace_collection import collect_trace, trace_json
+from core.errors import Interrupted, RunFailed, SystemFault, UsageError
 from core.operations import NullRecorder
 from core.storage import Storage
 
@@ -60,6 +61,7 @@ def follow(
         if interrupted and not state.over:
             raise Interrupted(f"job {called} is {state}; go on with `edbench resume {called}`")
         result = _result(found, installed, all(outcome.calls_complete for outcome in outcomes)) | beside
+        untraced = _add_traces(context, installed, found, result) if state.over else []
         if json_file is not None:
             write_json(json_file, result)
         show_result(context.out, result)
@@ -72,11 +74,31 @@ def follow(
                 context.say(remark)
         if interrupted:
             raise Interrupted(f"job {called} is {state}")
+        if untraced:
+            raise RunFailed(f"the job is done, its trace is not: {untraced[0]}")
     except SystemFault:
         context.say(f"once that is mended, `edbench resume {called}` goes on")
         raise
     finally:
         print(called, file=sys.stdout, flush=True)
+
+
+def _add_traces(
+    context: CommandContext, installed: Installation, found: JobHandle | Group, result: dict[str, Any]
+) -> list[str]:
+    """Give the result of each job that asked for a trace its `trace`; why there is none, where it failed."""
+    failures = []
+    for handle, each in zip(jobs_of(found), result.get("jobs", [result]), strict=True):
+        if not handle.job.options.trace:
+            continue
+        try:
+            gathered = collect_trace(
+                handle, installed.settings, context.clock, labels=each["labels"], ours=installed.embedded
+            )
+            each["trace"] = trace_json(gathered)
+        except UsageError as error:
+            failures.append(str(error))
+    return failures
 
 
 def _result(found: JobHandle | Group, installed: Installation, calls_complete: bool) -> dict[str, Any]:

@@ -102,6 +102,7 @@ def _result_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
         *_passwords_row(result),
         *_ocr_row(result),
         *_databases_rows(result),
+        *_trace_rows(result),
         ("labels", "; ".join(result["labels"])),
     ]
 
@@ -116,6 +117,18 @@ def _ocr_row(result: dict[str, Any]) -> list[tuple[str, str]]:
     """What was read out of pictures."""
     ocr = result.get("ocr")
     return [("ocr", f"tesseract, {ocr['languages']}, at most {ocr['pages']:,} pages an item")] if ocr else []
+
+
+def _trace_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """Where the trace of each job is that asked for one."""
+    found = [job["trace"] for job in result.get("jobs", [result]) if "trace" in job]
+    return [("trace", trace_text(trace)) for trace in found]
+
+
+def trace_text(trace: Mapping[str, Any]) -> str:
+    """A job's trace in one line."""
+    lost = f", {trace['lost']:,} more are lost" if trace["lost"] else ""
+    return f"{trace['path']}, {bytes_text(trace['bytes'])}, {trace['calls']:,} calls{lost}"
 
 
 def _databases_rows(result: dict[str, Any]) -> list[tuple[str, str]]:

@@ -22,8 +22,3 @@ def item_id(job: uuid.UUID, parent: uuid.UUID | None, ordinal: bytes) -> uuid.UU
 def number(n: int) -> bytes:
     """The ordinal of a child: byte offset (mbox), directory index (zip) or position, failures counted."""
     return b"#%d" % n
-
-
-def path_id(path: bytes) -> int:
-    """64 bits that stand for a path in call records."""
-    return int.from_bytes(hashlib.blake2b(path, digest_size=8).digest(), "little")

@@ -5,6 +5,7 @@ A *call* is not a wire op and not a filer op; nothing here may be added to eithe
 
 from __future__ import annotations
 
+import builtins
 import enum
 from dataclasses import dataclass
 from typing import Protocol
@@ -39,21 +40,43 @@ class CallRecord:
     start_ns: int  # monotonic nanoseconds at the start
     duration_ns: int
     bytes: int  # bytes moved; 0 for metadata calls
-    path_id: int  # core.ids.path_id of the path
+    path: builtins.bytes  # absolute; rename: the new name
     error: int  # errno, 0 when it succeeded
+    argument: int  # read, write: offset in the file; open, stat: size found; scan: entries found; else 0
+    other: builtins.bytes  # rename: the old name; else empty
 
 
 class Recorder(Protocol):
     """Takes every storage call. Must cost little (≤ 5 µs): it is on the path of each one."""
 
-    def record(self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path_id: int, error: int) -> None:
-        """Keep one call; must not raise and must not touch storage."""
+    def record(
+        self,
+        op: Op,
+        start_ns: int,
+        duration_ns: int,
+        nbytes: int,
+        path: bytes,
+        error: int,
+        argument: int = 0,
+        other: bytes = b"",
+    ) -> None:
+        """Keep one call (see CallRecord); must not raise and must not touch storage."""
 
 
 class NullRecorder:
     """Keeps nothing; for tools that measure nothing (`inspect`, generation)."""
 
-    def record(self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path_id: int, error: int) -> None:
+    def record(
+        self,
+        op: Op,
+        start_ns: int,
+        duration_ns: int,
+        nbytes: int,
+        path: bytes,
+        error: int,
+        argument: int = 0,
+        other: bytes = b"",
+    ) -> None:
         return None
 
 
@@ -61,14 +84,28 @@ class MemoryRecorder:
     """Keeps every record in a list, for tests and small analyses. Unbounded: not for long runs."""
 
     def __init__(self) -> None:
-        self._rows: list[tuple[Op, int, int, int, int, int]] = []
+        self.records: list[CallRecord] = []  # in order
 
-    def record(self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path_id: int, error: int) -> None:
-        self._rows.append((op, start_ns, duration_ns, nbytes, path_id, error))
-
-    @property
-    def records(self) -> list[CallRecord]:
-        """The calls so far, in order."""
-        return [
-            CallRecord(op=o, start_ns=s, duration_ns=d, bytes=b, path_id=p, error=e) for o, s, d, b, p, e in self._rows
-        ]
+    def record(
+        self,
+        op: Op,
+        start_ns: int,
+        duration_ns: int,
+        nbytes: int,
+        path: bytes,
+        error: int,
+        argument: int = 0,
+        other: bytes = b"",
+    ) -> None:
+        self.records.append(
+            CallRecord(
+                op=op,
+                start_ns=start_ns,
+                duration_ns=duration_ns,
+                bytes=nbytes,
+                path=path,
+                error=error,
+                argument=argument,
+                other=other,
+            )
+        )

@@ -17,6 +17,11 @@ def copies_location(group: uuid.UUID) -> bytes:
     return b"corpora/copies-" + group.hex.encode()
 
 
+def replayed_trace_location(job: uuid.UUID) -> bytes:
+    """The trace that a replay replays, where every worker can read it."""
+    return job_location(job) + b"/replayed.edbtrace"
+
+
 def items_location(job: uuid.UUID) -> bytes:
     """The folder of a job's extracted children."""
     return job_location(job) + b"/items"
@@ -39,3 +44,13 @@ def item_location(job: uuid.UUID, item: uuid.UUID, layout: Layout, worker: str) 
     if layout is Layout.PER_WORKER:
         folder += b"/" + worker.encode()
     return folder + b"/" + name[:2] + b"/" + name
+
+
+def trace_location(job: uuid.UUID) -> bytes:
+    """The file of a job's trace."""
+    return job_location(job) + b"/trace.edbtrace"
+
+
+def trace_parts_location(job: uuid.UUID) -> bytes:
+    """The folder where workers bring what they recorded for a job's trace."""
+    return job_location(job) + b"/trace-parts"

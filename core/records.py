@@ -37,12 +37,13 @@ class GroupKind(enum.StrEnum):
 
 
 class Phase(enum.StrEnum):
-    """The phases that a discovery job may have, in order; see JobOptions.phases."""
+    """The phases that a job may have, in order; see JobOptions.phases."""
 
     WALK = "walk"
     EXPAND = "expand"
     INDEX = "index"
     OCR = "ocr"  # only where a job asks for it (JobOptions.phases)
+    REPLAY = "replay"  # in place of all before it, in a job that replays a trace
     FINALISE = "finalise"
 
 
@@ -163,6 +164,27 @@ class OcrChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayChoice:
+    """What a job that replays a trace is to do (worker.replay); the default is none: the job is a discovery job."""
+
+    clients: int = 0  # processes, all at the same time; 0: the job replays nothing
+    paths: tuple[str, ...] = ()  # absolute; the files replayed lie below them
+    speed: float = 1.0  # times the recorded one; 0: no think time
+    shared: bool = False  # clones of the trace share the files that are only read
+    seed: int = 0  # of the files' contents
+
+    @property
+    def asked(self) -> bool:
+        """Whether the job is a replay."""
+        return self.clients > 0
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReplayChoice:
+        """From plain data, in which a tuple is a list."""
+        return cls(**(data | {"paths": tuple(data.get("paths", ()))}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobOptions:
     """What a job was created with; stored with it, so that every worker on every host agrees."""
 
@@ -178,12 +200,17 @@ class JobOptions:
     split_bytes: int = 64_000_000  # containers above this are cut into ranges of about this much
     filer: FilerChoice = field(default_factory=FilerChoice)
     passwords: BankNote = field(default_factory=BankNote)
+    trace: bool = False  # every call is kept (core.trace)
     ocr: OcrChoice = field(default_factory=OcrChoice)
+    replay: ReplayChoice = field(default_factory=ReplayChoice)
 
     @property
     def phases(self) -> tuple[Phase, ...]:
         """Those that the job goes through, in order."""
-        return tuple(phase for phase in PHASES if phase is not Phase.OCR or self.ocr.asked)
+        if self.replay.asked:
+            return (Phase.REPLAY, Phase.FINALISE)
+        left_out = {Phase.REPLAY} if self.ocr.asked else {Phase.REPLAY, Phase.OCR}
+        return tuple(phase for phase in PHASES if phase not in left_out)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the job row."""
@@ -200,6 +227,7 @@ class JobOptions:
             filer=FilerChoice(**rest.pop("filer", {})),
             passwords=BankNote(**rest.pop("passwords", {})),
             ocr=OcrChoice(**rest.pop("ocr", {})),
+            replay=ReplayChoice.from_json(rest.pop("replay", {})),
             **rest,
         )
 
@@ -306,6 +334,7 @@ class TaskResult:
     texts: tuple[ItemText, ...] = ()
     owners: tuple[IndexOwner, ...] = ()
     shard: Shard | None = None
+    replay_client: tuple[int, dict[str, Any]] | None = None  # its number and what it found (worker.replay)
     follow_on: tuple[NewTask, ...] = ()
     raw_bytes: int = 0  # loose files read by this task
     extracted_bytes: int = 0  # children written by this task

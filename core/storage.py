@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from core.errors import ExceptionCode, SourceFileError, StorageFault
 from core.filer.emulation import DelayingRecorder, Station
-from core.ids import path_id
 from core.names import display_name
 from core.operations import Op, Recorder
 from core.records import FsyncPolicy
@@ -66,9 +65,14 @@ class Storage:
     ) -> None:
         self.fsync = fsync
         self.floor = b""  # a directory that has to stand: neither it nor one above it is ever made here
-        self._record = (recorder if filer is None else DelayingRecorder(recorder, filer)).record
+        self._filer = filer
+        self.record_to(recorder)
         self._now = monotonic_ns
         self._unsynced = Unsynced()
+
+    def record_to(self, recorder: Recorder) -> None:
+        """Calls from now on are recorded there; a file that is open already goes on with the recorder it had."""
+        self._record = (recorder if self._filer is None else DelayingRecorder(recorder, self._filer)).record
 
     # Reading
 
@@ -79,9 +83,9 @@ class Storage:
             with os.scandir(path) as found:
                 entries = [Entry(e.name, entry_kind(e)) for e in found]
         except OSError as e:
-            self._record(_SCAN, start, self._now() - start, 0, path_id(path), e.errno or 0)
+            self._record(_SCAN, start, self._now() - start, 0, path, e.errno or 0)
             raise reading_error("list", path, e) from e
-        self._record(_SCAN, start, self._now() - start, 0, path_id(path), 0)
+        self._record(_SCAN, start, self._now() - start, 0, path, 0, len(entries))
         return entries
 
     def stat(self, path: bytes) -> os.stat_result:
@@ -90,9 +94,9 @@ class Storage:
         try:
             result = os.lstat(path)
         except OSError as e:
-            self._record(_STAT, start, self._now() - start, 0, path_id(path), e.errno or 0)
+            self._record(_STAT, start, self._now() - start, 0, path, e.errno or 0)
             raise reading_error("look at", path, e) from e
-        self._record(_STAT, start, self._now() - start, 0, path_id(path), 0)
+        self._record(_STAT, start, self._now() - start, 0, path, 0, _size(result))
         return result
 
     def open(self, path: bytes) -> ReadFile:
@@ -101,7 +105,6 @@ class Storage:
         Raises SourceFileError: `symlink` for a link, `special_file` for a FIFO, socket or device (never waits
         for one), `vanished`, `unreadable`; StorageFault.
         """
-        identity = path_id(path)
         start = self._now()
         try:
             fd = os.open(path, _READ_FLAGS)
@@ -111,13 +114,13 @@ class Storage:
                 os.close(fd)
                 raise
         except OSError as e:
-            self._record(_OPEN, start, self._now() - start, 0, identity, e.errno or 0)
+            self._record(_OPEN, start, self._now() - start, 0, path, e.errno or 0)
             raise opening_error(path, e) from e
-        self._record(_OPEN, start, self._now() - start, 0, identity, 0)
+        self._record(_OPEN, start, self._now() - start, 0, path, 0, _size(info))
         if not stat_module.S_ISREG(info.st_mode):
-            close_fd(fd, path, identity, self._record, self._now)
+            close_fd(fd, path, self._record, self._now)
             raise _not_regular(path, info.st_mode)
-        return ReadFile(fd, path, identity, info.st_size, info.st_mtime_ns, self._record, self._now)
+        return ReadFile(fd, path, info.st_size, info.st_mtime_ns, self._record, self._now)
 
     def root_identity(self, path: bytes) -> tuple[int, int]:
         """(device, inode) of a root directory, links followed; StorageFault when it is not there."""
@@ -125,9 +128,9 @@ class Storage:
         try:
             info = os.stat(path)
         except OSError as e:
-            self._record(_STAT, start, self._now() - start, 0, path_id(path), e.errno or 0)
+            self._record(_STAT, start, self._now() - start, 0, path, e.errno or 0)
             raise storage_fault("reach", path, e) from e
-        self._record(_STAT, start, self._now() - start, 0, path_id(path), 0)
+        self._record(_STAT, start, self._now() - start, 0, path, 0)
         return info.st_dev, info.st_ino
 
     def space(self, path: bytes) -> Space:
@@ -136,9 +139,9 @@ class Storage:
         try:
             info = os.statvfs(path)
         except OSError as e:
-            self._record(_STAT, start, self._now() - start, 0, path_id(path), e.errno or 0)
+            self._record(_STAT, start, self._now() - start, 0, path, e.errno or 0)
             raise storage_fault("reach", path, e) from e
-        self._record(_STAT, start, self._now() - start, 0, path_id(path), 0)
+        self._record(_STAT, start, self._now() - start, 0, path, 0)
         return Space(info.f_bavail * info.f_frsize, info.f_favail, info.f_blocks * info.f_frsize)
 
     # Writing
@@ -156,16 +159,15 @@ class Storage:
         return file
 
     def _create(self, path: bytes, mode: int = _FILE_MODE) -> WriteFile:
-        identity = path_id(path)
         start = self._now()
         try:
             fd = os.open(path, _CREATE_FLAGS, mode)
         except OSError as e:
-            self._record(_CREATE, start, self._now() - start, 0, identity, e.errno or 0)
+            self._record(_CREATE, start, self._now() - start, 0, path, e.errno or 0)
             raise
-        self._record(_CREATE, start, self._now() - start, 0, identity, 0)
+        self._record(_CREATE, start, self._now() - start, 0, path, 0)
         sync_on_close = self.fsync is FsyncPolicy.FILE
-        return WriteFile(fd, path, identity, self._record, self._now, self.remove, sync_on_close)
+        return WriteFile(fd, path, self._record, self._now, self.remove, sync_on_close)
 
     def write_file(self, path: bytes, chunks: Iterable[Buffer], *, private: bool = False) -> int:
         """Writes the whole file under a temporary name, then renames it; returns its bytes.
@@ -209,9 +211,9 @@ class Storage:
         try:
             os.rename(old, new)
         except OSError as e:
-            self._record(_RENAME, start, self._now() - start, 0, path_id(new), e.errno or 0)
+            self._record(_RENAME, start, self._now() - start, 0, new, e.errno or 0, 0, old)
             raise storage_fault("rename to", new, e) from e
-        self._record(_RENAME, start, self._now() - start, 0, path_id(new), 0)
+        self._record(_RENAME, start, self._now() - start, 0, new, 0, 0, old)
         if self.fsync is FsyncPolicy.TASK:
             self._unsynced.renamed(old, new)
         elif self.fsync is FsyncPolicy.FILE:
@@ -227,11 +229,11 @@ class Storage:
         try:
             call(path)
         except OSError as e:
-            self._record(_REMOVE, start, self._now() - start, 0, path_id(path), e.errno or 0)
+            self._record(_REMOVE, start, self._now() - start, 0, path, e.errno or 0)
             if missing_ok and e.errno == errno.ENOENT:
                 return
             raise storage_fault("remove", path, e) from e
-        self._record(_REMOVE, start, self._now() - start, 0, path_id(path), 0)
+        self._record(_REMOVE, start, self._now() - start, 0, path, 0)
 
     def mkdir(self, path: bytes, *, parents: bool = True, exist_ok: bool = True) -> None:
         """A directory and those above it, as asked, but never `floor`; raises StorageFault."""
@@ -242,7 +244,7 @@ class Storage:
         try:
             os.mkdir(path, _DIRECTORY_MODE)
         except OSError as e:
-            self._record(_MKDIR, start, self._now() - start, 0, path_id(path), e.errno or 0)
+            self._record(_MKDIR, start, self._now() - start, 0, path, e.errno or 0)
             above = os.path.dirname(path)
             if e.errno == errno.ENOENT and parents and above != path:
                 self.mkdir(above)
@@ -251,7 +253,7 @@ class Storage:
             if e.errno == errno.EEXIST and exist_ok and self._is_directory(path):
                 return
             raise storage_fault("make directory", path, e) from e
-        self._record(_MKDIR, start, self._now() - start, 0, path_id(path), 0)
+        self._record(_MKDIR, start, self._now() - start, 0, path, 0)
         if self.fsync is FsyncPolicy.TASK:
             self._unsynced.made(path)
         elif self.fsync is FsyncPolicy.FILE:
@@ -319,18 +321,22 @@ class Storage:
         self._open_and_sync(os.fsync, path)
 
     def _open_and_sync(self, sync: Callable[[int], None], path: bytes) -> None:
-        identity = path_id(path)
         start = self._now()
         try:
             fd = os.open(path, _SYNC_FLAGS)
         except OSError as e:
-            self._record(_OPEN, start, self._now() - start, 0, identity, e.errno or 0)
+            self._record(_OPEN, start, self._now() - start, 0, path, e.errno or 0)
             raise storage_fault("open", path, e) from e
-        self._record(_OPEN, start, self._now() - start, 0, identity, 0)
+        self._record(_OPEN, start, self._now() - start, 0, path, 0)
         try:
-            sync_fd(sync, fd, path, identity, self._record, self._now)
+            sync_fd(sync, fd, path, self._record, self._now)
         finally:
-            close_fd(fd, path, identity, self._record, self._now)
+            close_fd(fd, path, self._record, self._now)
+
+
+def _size(info: os.stat_result) -> int:
+    """As call records have it: a directory's own size says nothing about what it holds."""
+    return 0 if stat_module.S_ISDIR(info.st_mode) else info.st_size
 
 
 def _not_regular(path: bytes, mode: int) -> SourceFileError:

@@ -29,7 +29,9 @@ _READ, _WRITE, _FSYNC, _CLOSE = Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE
 class RecordCall(Protocol):
     """`Recorder.record`, bound."""
 
-    def __call__(self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path_id: int, error: int, /) -> None: ...
+    def __call__(
+        self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path: bytes, error: int, argument: int = 0, /
+    ) -> None: ...
 
 
 class ReadFile(io.RawIOBase):
@@ -43,7 +45,6 @@ class ReadFile(io.RawIOBase):
         self,
         fd: int,
         path: bytes,
-        path_id: int,
         size: int,
         mtime_ns: int,
         record: RecordCall,
@@ -55,7 +56,6 @@ class ReadFile(io.RawIOBase):
         self.mtime_ns = mtime_ns
         self._fd = fd
         self._position = 0
-        self._path_id = path_id
         self._record = record
         self._now = now
 
@@ -74,9 +74,9 @@ class ReadFile(io.RawIOBase):
         try:
             n = os.preadv(self._fd, (buffer,), self._position)
         except OSError as e:
-            self._record(_READ, start, self._now() - start, 0, self._path_id, e.errno or 0)
+            self._record(_READ, start, self._now() - start, 0, self.path, e.errno or 0, self._position)
             raise reading_error("read", self.path, e) from e
-        self._record(_READ, start, self._now() - start, n, self._path_id, 0)
+        self._record(_READ, start, self._now() - start, n, self.path, 0, self._position)
         self._position += n
         return n
 
@@ -86,9 +86,9 @@ class ReadFile(io.RawIOBase):
         try:
             data = os.pread(self._fd, size, offset)
         except OSError as e:
-            self._record(_READ, start, self._now() - start, 0, self._path_id, e.errno or 0)
+            self._record(_READ, start, self._now() - start, 0, self.path, e.errno or 0, offset)
             raise reading_error("read", self.path, e) from e
-        self._record(_READ, start, self._now() - start, len(data), self._path_id, 0)
+        self._record(_READ, start, self._now() - start, len(data), self.path, 0, offset)
         return data
 
     def read(self, size: int | None = -1, /) -> bytes:
@@ -120,7 +120,7 @@ class ReadFile(io.RawIOBase):
         if self.closed:
             return
         try:
-            close_fd(self._fd, self.path, self._path_id, self._record, self._now)
+            close_fd(self._fd, self.path, self._record, self._now)
         finally:
             super().close()
 
@@ -135,7 +135,6 @@ class WriteFile:
         self,
         fd: int,
         path: bytes,
-        path_id: int,
         record: RecordCall,
         now: Callable[[], int],
         remove: Callable[[bytes], None],
@@ -144,7 +143,6 @@ class WriteFile:
         self.path = path
         self.bytes_written = 0
         self._fd = fd
-        self._path_id = path_id
         self._record = record
         self._now = now
         self._remove = remove
@@ -159,25 +157,25 @@ class WriteFile:
         total = len(view)
         done = 0
         while done < total:
-            done += self._write_once(view[done:] if done else view)
+            done += self._write_once(view[done:] if done else view, self.bytes_written + done)
         self.bytes_written += total
         return total
 
-    def _write_once(self, view: memoryview) -> int:
+    def _write_once(self, view: memoryview, offset: int) -> int:
         start = self._now()
         try:
             n = os.write(self._fd, view)
             if n == 0:  # POSIX allows it; going on would never end
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
         except OSError as e:
-            self._record(_WRITE, start, self._now() - start, 0, self._path_id, e.errno or 0)
+            self._record(_WRITE, start, self._now() - start, 0, self.path, e.errno or 0, offset)
             raise storage_fault("write", self.path, e) from e
-        self._record(_WRITE, start, self._now() - start, n, self._path_id, 0)
+        self._record(_WRITE, start, self._now() - start, n, self.path, 0, offset)
         return n
 
     def sync(self) -> None:
         """Force what was written to stable storage."""
-        sync_fd(os.fsync, self._fd, self.path, self._path_id, self._record, self._now)
+        sync_fd(os.fsync, self._fd, self.path, self._record, self._now)
 
     def close(self) -> None:
         """Ends the file; on NFS this is where a full or broken filer shows, so an error here counts."""
@@ -186,14 +184,14 @@ class WriteFile:
         if self._sync_on_close:
             self.sync()
         self._open = False
-        close_fd(self._fd, self.path, self._path_id, self._record, self._now)
+        close_fd(self._fd, self.path, self._record, self._now)
 
     def abort(self) -> None:
         """Close and remove it. Silent: there is an error on its way up already, and the calls are recorded."""
         with contextlib.suppress(StorageFault):
             if self._open:
                 self._open = False
-                close_fd(self._fd, self.path, self._path_id, self._record, self._now)
+                close_fd(self._fd, self.path, self._record, self._now)
         with contextlib.suppress(StorageFault):
             self._remove(self.path)
 
@@ -211,25 +209,23 @@ class WriteFile:
             raise
 
 
-def close_fd(fd: int, path: bytes, path_id: int, record: RecordCall, now: Callable[[], int]) -> None:
+def close_fd(fd: int, path: bytes, record: RecordCall, now: Callable[[], int]) -> None:
     """close(2), recorded. The descriptor is gone even when this raises StorageFault."""
     start = now()
     try:
         os.close(fd)
     except OSError as e:
-        record(_CLOSE, start, now() - start, 0, path_id, e.errno or 0)
+        record(_CLOSE, start, now() - start, 0, path, e.errno or 0)
         raise storage_fault("close", path, e) from e
-    record(_CLOSE, start, now() - start, 0, path_id, 0)
+    record(_CLOSE, start, now() - start, 0, path, 0)
 
 
-def sync_fd(
-    sync: Callable[[int], None], fd: int, path: bytes, path_id: int, record: RecordCall, now: Callable[[], int]
-) -> None:
+def sync_fd(sync: Callable[[int], None], fd: int, path: bytes, record: RecordCall, now: Callable[[], int]) -> None:
     """fsync(2) or syncfs(2), recorded; raises StorageFault."""
     start = now()
     try:
         sync(fd)
     except OSError as e:
-        record(_FSYNC, start, now() - start, 0, path_id, e.errno or 0)
+        record(_FSYNC, start, now() - start, 0, path, e.errno or 0)
         raise storage_fault("sync", path, e) from e
-    record(_FSYNC, start, now() - start, 0, path_id, 0)
+    record(_FSYNC, start, now() - start, 0, path, 0)

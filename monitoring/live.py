@@ -96,7 +96,17 @@ class LiveRecorder:
         self._words = words
         self._bases = [page_at + _PAGE_HEADER + op * _BLOCK for op in range(_OPS)]
 
-    def record(self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path_id: int, error: int) -> None:
+    def record(
+        self,
+        op: Op,
+        start_ns: int,
+        duration_ns: int,
+        nbytes: int,
+        path: bytes,
+        error: int,
+        argument: int = 0,
+        other: bytes = b"",
+    ) -> None:
         words = self._words
         base = self._bases[op]
         if duration_ns < _UNDER:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from core.clock import Clock, SystemClock
+from core.filer.emulation import Station
 from core.operations import NullRecorder, Recorder
 from core.records import Phase
 from core.settings import Settings
@@ -16,6 +17,7 @@ from core.storage import Storage
 from monitoring.metrics.tally import Tally, own_tally
 from sql.session import Database
 from worker.banks import Banks
+from worker.tracing import NoTracer, Tracer
 
 if TYPE_CHECKING:
     from worker.indexes.publisher import OpenShards
@@ -82,6 +84,8 @@ class SlotContext:
     scratch: Path  # this incarnation's own local directory; the supervisor removes it after a death
     shards: OpenShards
     tally: Tally = field(default_factory=own_tally)
+    tracer: Tracer = field(default_factory=NoTracer)
     banks: Banks = field(default_factory=Banks)
     clock: Clock = field(default_factory=SystemClock)
+    filer: Station | None = None  # the emulated filer that `storage` is delayed by
     filer_digest: str = ""  # of the emulated filer that `storage` is delayed by

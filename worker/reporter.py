@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 
 from core.errors import DatabaseFault
 from core.settings import Settings
+from core.trace.parts import WorkerParts
 from monitoring.counters import CounterDelta, merge_deltas
 from monitoring.frames import FrameMaker
 from monitoring.host_samplers import HostSampler, HostSampling, host_samplers
@@ -30,6 +31,7 @@ from sql import workers
 from sql.faults import DRIVER_ERRORS
 from sql.session import Database
 from worker.deaths import Report
+from worker.deliveries import Deliveries
 from worker.exposition import WorkerExposition
 from worker.leases import LeaseKeeper
 from worker.observing import WorkerSampler
@@ -67,6 +69,7 @@ class ReporterPlan:
     identity: WorkerIdentity
     previous: uuid.UUID | None  # the incarnation of a reporter that died: it is to be signed off
     table: SlotTable
+    parts: WorkerParts  # of the traces of jobs
     metrics: Endpoint
 
 
@@ -80,6 +83,7 @@ class DatabaseReporter(threading.Thread):
         self._plan = plan
         self._database = database
         self._leases = LeaseKeeper(database)
+        self._deliveries = Deliveries(plan.parts, database, plan.identity.incarnation)
         self._effort = effort
         self._acknowledge = acknowledge
         self._lock = lock
@@ -140,7 +144,9 @@ class DatabaseReporter(threading.Thread):
             log.info("task %d: attempt %d is not ours any more", task, attempt)
         if now >= self._seen_due:
             self._seen([row.pid for row in rows if row.pid], within=SEEN_SECONDS)
+            self._deliveries.look()
             self._seen_due = now + SEEN_SECONDS
+        self._deliveries.step()
 
     def _register(self) -> None:
         self._plan.identity.register(self._database)

@@ -18,6 +18,7 @@ from types import FrameType
 from core.filer.emulation import emulated_filer
 from core.settings import Settings
 from core.storage import Storage
+from core.trace.parts import WorkerParts
 from monitoring.live import LiveRecorder
 from sql.session import Database
 from worker import app
@@ -25,6 +26,7 @@ from worker.context import SlotContext, UnselectedRecorder
 from worker.indexes.publisher import OpenShards
 from worker.processes import die_with_parent, limit_slot
 from worker.slot_table import RowWriter, SlotTable
+from worker.tracing import SpoolTracer
 
 # Exit statuses that mean something to the supervisor (worker.deaths).
 EXIT_MEMORY = 71  # a MemoryError that nobody caught
@@ -47,6 +49,7 @@ class SlotPlan:
     slot: int
     incarnation: uuid.UUID  # of this process
     scratch: Path  # its own; exists
+    parts: WorkerParts  # of the traces of jobs
     table: SlotTable
     handle: Handle
 
@@ -64,6 +67,7 @@ def make_context(plan: SlotPlan) -> SlotContext:
     recorder = LiveRecorder(plan.table.region(plan.slot)) if plan.settings.observe else UnselectedRecorder()
     tally = plan.table.tally(plan.slot)
     filer = emulated_filer(plan.settings)
+    storage = Storage(recorder, filer=filer)
     return SlotContext(
         settings=plan.settings,
         worker=plan.worker,
@@ -76,11 +80,13 @@ def make_context(plan: SlotPlan) -> SlotContext:
             for number, d in enumerate(plan.settings.databases)
         },
         recorder=recorder,
-        storage=Storage(recorder, filer=filer),
+        storage=storage,
         crumb=RowWriter(plan.table, plan.slot, os.getpid(), plan.incarnation),
         scratch=plan.scratch,
         shards=OpenShards(plan.scratch),
         tally=tally,
+        tracer=SpoolTracer(plan.parts, plan.worker, plan.slot, storage, recorder),
+        filer=filer,
         filer_digest="" if filer is None else filer.digest,
     )
 

@@ -20,6 +20,7 @@ from types import FrameType
 
 from core.errors import UsageError
 from core.settings import Settings
+from core.trace.parts import deliver_left_behind, worker_parts
 from monitoring.metrics.endpoint import NOWHERE, Endpoint
 from worker.deaths import Circumstances, Report, describe, judge
 from worker.processes import STOPPED_STATES, oom_kills, process_state, thread_count
@@ -65,6 +66,7 @@ class Supervisor:
         self._watched = [Watched(slot) for slot in range(slots)]
         self._incarnation = uuid.uuid4()
         self._scratch = WorkerScratch(plan.settings.scratch, self._incarnation)
+        self._parts = worker_parts(plan.settings.scratch, self._incarnation, plan.settings.storage)
         self._stops = 0  # how often we were asked to stop
         self._stop_at = 0.0  # when the grace is over; 0: nobody asked
         self._reports: dict[int, Report] = {}  # that the ledger has not got yet
@@ -83,6 +85,7 @@ class Supervisor:
         for number in _HANDLED:
             signal.signal(number, self._on_stop)
         signal.signal(signal.SIGCHLD, _on_child)
+        deliver_left_behind(self._plan.settings.scratch, self._plan.settings.storage)
         self._scratch.remove_stale()
         preload(self._plan.preloaded)
         if (threads := thread_count()) != 1:
@@ -91,6 +94,7 @@ class Supervisor:
             self._turn()
             self._wait(TICK_SECONDS)
         self._finish_reporter()
+        self._parts.deliver_all()
         self._scratch.close()
         return 0
 
@@ -131,6 +135,7 @@ class Supervisor:
                     slot=watched.slot,
                     incarnation=incarnation,
                     scratch=watched.scratch,
+                    parts=self._parts,
                     table=self._table,
                     handle=self._plan.handle,
                 ),
@@ -236,6 +241,7 @@ class Supervisor:
             ),
             previous=previous,
             table=self._table,
+            parts=self._parts,
             metrics=self._plan.metrics,
         )
         self._reporter = fork_into(lambda parent: run_reporter(plan, theirs, parent), self._let_go)

@@ -43,9 +43,19 @@ class DelayingRecorder:
         self._record = recorder.record
         self._serve = station.serve
 
-    def record(self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path_id: int, error: int) -> None:
+    def record(
+        self,
+        op: Op,
+        start_ns: int,
+        duration_ns: int,
+        nbytes: int,
+        path: bytes,
+        error: int,
+        argument: int = 0,
+        other: bytes = b"",
+    ) -> None:
         ended = self._serve(op, nbytes, start_ns)
-        self._record(op, start_ns, max(duration_ns, ended - start_ns), nbytes, path_id, error)
+        self._record(op, start_ns, max(duration_ns, ended - start_ns), nbytes, path, error, argument, other)
 
 
 def emulated_filer(settings: Settings) -> EmulatedFiler | None:

@@ -7,12 +7,13 @@ import random
 import signal
 
 from installation import Bench, children_of, is_gone, until
+from traced import check_trace
 
 
 def test_killed_slots(bench: Bench) -> None:
     """SIGKILL of random slots, in expand and in index."""
     holds = {phase: bench.hold(phase) for phase in ("expand", "index")}
-    process = bench.discover("--workers", "2", "--slots", "2")
+    process = bench.discover("--workers", "2", "--slots", "2", "--trace")
     chance = random.Random(11)
     for phase, begun in (("expand", 1), ("expand", 3), ("index", 1), ("index", 3)):
         holds[phase].after(begun)
@@ -24,6 +25,7 @@ def test_killed_slots(bench: Bench) -> None:
             holds[phase].let_go()
     bench.end(process)
     assert bench.verify()["differences"] == 0
+    check_trace(bench.result(), whole=False)
 
 
 def test_a_killed_worker(bench: Bench) -> None:
@@ -110,14 +112,16 @@ def test_pause_and_resume_give_the_same_result(bench: Bench) -> None:
 def test_interrupted_job_is_paused_and_goes_on(bench: Bench) -> None:
     """Ctrl-C: exit status 130, the job paused, nothing left running; `resume` ends it."""
     hold = bench.hold("expand")
-    process = bench.discover("--workers", "1", "--slots", "2")
+    process = bench.discover("--workers", "1", "--slots", "2", "--trace")
     hold.until_reached(process)
     process.send_signal(signal.SIGINT)
     bench.until_pausing()
     hold.let_go()
     assert "resume" in bench.end(process, 130)
     until(lambda: not bench.leftovers(), "nothing left running")
-    bench.edbench("resume", "last", "--workers", "2")
+    bench.edbench("resume", "last", "--workers", "2", "--json", str(bench.home / "r.json"))
+    # Its trace went on with it. A slot that does not end in time is killed.
+    assert check_trace(bench.result(), whole=False) == {"walk", "expand", "index", "finalise"}
     assert bench.verify()["differences"] == 0
 
 

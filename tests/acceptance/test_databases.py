@@ -11,11 +11,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from installation import Bench, until
+from traced import check_trace
 
 
 def test_simultaneous_jobs_are_reported_as_one(bench: Bench, small: Path) -> None:
     """Two jobs over one data set at once: each is whole, and the rate is their sum over the longer one's time."""
-    out = bench.end(bench.discover("--databases", "2", "--workers", "2", "--slots", "2", corpus=small))
+    options = ("--databases", "2", "--workers", "2", "--slots", "2", "--trace")
+    out = bench.end(bench.discover(*options, corpus=small))
     found = bench.result()
     group = found["job_id"]
     assert out.splitlines()[-1].strip() == group
@@ -31,6 +33,10 @@ def test_simultaneous_jobs_are_reported_as_one(bench: Bench, small: Path) -> Non
     for job in found["jobs"]:
         assert job["labels"]
         assert job["state"] == "completed_with_exceptions"
+        assert "".join(job["trace"]["path"].split()) in "".join(out.split())  # however it was broken into lines
+        check_trace(job)
+    again = json.loads(bench.edbench("trace", "collect", group, "--json").stdout)
+    assert again == [job["trace"] | {"job": job["job_id"]} for job in found["jobs"]]
     checked = bench.verify()
     assert checked["differences"] == 0
     assert [part["manifest_items"] for part in checked["jobs"]] == [first["items"]] * 2

@@ -53,7 +53,11 @@ def handle(context: SlotContext, database: str, task: int) -> None:
     context.crumb.begin_task(database, claimed.job, task, claimed.attempt, claimed.phase)
     context.tally.begin(claimed.phase)
     context.recorder.select(claimed.job, claimed.phase)
-    context.recorder.record(Op.OPEN, 0, 5_000, 0, 0, 0)
+    context.recorder.record(Op.OPEN, 0, 5_000, 0, b"/f", 0)
+    context.tracer.begin(claimed.job, claimed.phase, wanted="stat" in payload)
+    if "stat" in payload:
+        context.storage.stat(os.fsencode(payload["stat"]))
+        context.tracer.flush()
     (context.scratch / "left-behind").write_bytes(b"x")
     first = claimed.attempt == 1
     if first and payload.get("where") == "between":

@@ -73,6 +73,15 @@ def test_wire_read_over_call_read_stands_in_the_summary() -> None:
     assert "wire" not in shown(result(wire=None))
 
 
+def test_a_trace_stands_in_the_summary_with_what_it_lacks() -> None:
+    """One line for each job that asked for one."""
+    whole = {"path": "/s/t", "bytes": 8_100, "calls": 1_000, "lost": 0}
+    lines = [line.strip() for line in shown(result(trace=whole)).splitlines()]
+    assert "trace       /s/t, 8.1 kB, 1,000 calls" in lines
+    assert "1,000 calls, 12 more are lost" in shown(result(trace=whole | {"lost": 12}))
+    assert "more are lost" not in shown(result())
+
+
 def test_counts_that_do_not_add_up_are_shouted() -> None:
     """A broken promise is not hidden in a table."""
     assert "DOES NOT ADD UP" in shown(result(children={"expected": 11, "emitted": 8, "failed": 2}))

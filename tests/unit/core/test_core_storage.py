@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import ExceptionCode, SourceFileError, StorageFault
-from core.ids import path_id
 from core.operations import MemoryRecorder, NullRecorder, Op
 from core.records import FsyncPolicy
 from core.storage import EntryKind, Storage
@@ -70,7 +69,38 @@ def test_each_call_is_one_record(storage: Storage, recorder: MemoryRecorder, roo
     ]
     assert all(r.error == 0 and r.duration_ns >= 0 for r in found)
     assert [r.start_ns for r in found] == sorted(r.start_ns for r in found)
-    assert {r.path_id for r in found[:9]} == {path_id(path)}
+    assert {r.path for r in found[:9]} == {path}
+    assert [(r.op.label, r.argument) for r in found if r.argument] == [
+        *(("open", 3), ("read", 1), ("stat", 3), ("scan", 1)),
+    ]
+    assert [(r.path, r.other) for r in found if r.other] == [(root + b"/g", path)]
+
+
+def test_records_say_where_in_a_file_bytes_were_moved(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
+    """Offsets of reads and writes, each where the one before it ended or where it was asked to be."""
+    with storage.create(root + b"/f") as file:
+        file.write(b"abc")
+        file.write(b"de")
+    with storage.open(root + b"/f") as opened:
+        assert opened.readinto(bytearray(2)) == 2
+        assert opened.read(1) == b"c"
+        opened.seek(4)
+        assert opened.read() == b"e"
+    moved = [(r.op.label, r.argument, r.bytes) for r in recorder.records if r.bytes]
+    assert moved == [("write", 0, 3), ("write", 3, 2), ("read", 0, 2), ("read", 2, 1), ("read", 4, 1)]
+
+
+def test_calls_go_to_another_recorder_from_then_on(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
+    """A file that is open already stays with the recorder it was opened under."""
+    second = MemoryRecorder()
+    file = storage.create(root + b"/f")
+    storage.record_to(second)
+    file.close()
+    storage.stat(root + b"/f")
+    assert ([r.op.label for r in recorder.records], [r.op.label for r in second.records]) == (
+        ["create", "close"],
+        ["stat"],
+    )
 
 
 def test_entries_have_kinds_and_raw_names(storage: Storage, root: bytes) -> None:

@@ -30,8 +30,8 @@ def test_growth_since_the_last_collect() -> None:
     buffer = region()
     recorder, reader = LiveRecorder(buffer), RegionReader(buffer)
     recorder.select(JOBS[0], Phase.WALK)
-    recorder.record(Op.READ, 1, 5_000, 100, 7, 0)
-    recorder.record(Op.READ, 1, 900_000, 50, 7, 5)
+    recorder.record(Op.READ, 1, 5_000, 100, b"/f", 0)
+    recorder.record(Op.READ, 1, 900_000, 50, b"/f", 5)
     (delta,) = reader.collect()
     assert (delta.job, delta.phase, delta.op) == (JOBS[0], Phase.WALK, Op.READ)
     assert (delta.calls, delta.bytes, delta.errors, delta.total_ns, delta.max_ns) == (2, 150, 1, 905_000, 900_000)
@@ -40,11 +40,11 @@ def test_growth_since_the_last_collect() -> None:
     expected.record(900_000)
     assert delta.histogram == expected
     assert reader.collect() == []
-    recorder.record(Op.READ, 1, 7_000, 0, 7, 0)
+    recorder.record(Op.READ, 1, 7_000, 0, b"/f", 0)
     (delta,) = reader.collect()
     assert (delta.calls, delta.bytes, delta.errors) == (1, 0, 0)
     assert 7_000 <= delta.max_ns <= 7_000 * 17 / 16  # not the largest so far: the bound of its bucket
-    recorder.record(Op.READ, 1, 1 << 40, 0, 7, 0)
+    recorder.record(Op.READ, 1, 1 << 40, 0, b"/f", 0)
     assert reader.collect()[0].max_ns == 1 << 40
 
 
@@ -57,7 +57,7 @@ def test_buckets_are_those_of_the_histogram(values: list[int]) -> None:
     recorder.select(JOBS[0], Phase.INDEX)
     expected = Histogram()
     for value in values:
-        recorder.record(Op.STAT, 0, value, 0, 0, 0)
+        recorder.record(Op.STAT, 0, value, 0, b"/f", 0)
         expected.record(max(value, 0))
     (delta,) = reader.collect()
     assert delta.histogram == expected
@@ -98,7 +98,7 @@ def test_pages_never_mix_and_nothing_is_lost(script: list[tuple[str, object]]) -
             key = value
             recorder.select(*value)  # type: ignore[misc]
         elif what == "record" and key is not None:
-            recorder.record(value, 0, 1234, 1, 0, 0)  # type: ignore[arg-type]
+            recorder.record(value, 0, 1234, 1, b"/f", 0)  # type: ignore[arg-type]
             made[key, value] += 1
         elif what == "collect":
             take()
@@ -120,13 +120,13 @@ def test_without_a_reader_calls_are_counted_as_lost() -> None:
     recorder = LiveRecorder(buffer, wait_seconds=2.0, monotonic=lambda: now[0], sleep=sleep)
     for n in range(PAGES + 1):
         recorder.select(uuid.UUID(int=n + 1), Phase.WALK)
-        recorder.record(Op.OPEN, 0, 1, 0, 0, 0)
+        recorder.record(Op.OPEN, 0, 1, 0, b"/f", 0)
     assert 2.0 <= now[0] <= 2.1
     reader = RegionReader(buffer)
     assert sum(d.calls for d in reader.collect()) == PAGES
     recorder.select(uuid.UUID(int=99), Phase.WALK)
     assert reader.lost == 1
-    recorder.record(Op.OPEN, 0, 1, 0, 0, 0)
+    recorder.record(Op.OPEN, 0, 1, 0, b"/f", 0)
     assert [d.job.int for d in reader.collect()] == [99]
 
 
@@ -136,7 +136,7 @@ def test_a_page_is_used_anew_only_after_its_final_state_was_read() -> None:
     recorder, reader = LiveRecorder(buffer, wait_seconds=0.0), RegionReader(buffer)
     for n in range(3 * PAGES):
         recorder.select(uuid.UUID(int=n + 1), Phase.WALK)
-        recorder.record(Op.OPEN, 0, 1, 0, 0, 0)
+        recorder.record(Op.OPEN, 0, 1, 0, b"/f", 0)
         assert [d.job.int for d in reader.collect()] == [n + 1]
     assert reader.lost == 0
 
@@ -152,7 +152,7 @@ def test_sigkill_loses_nothing() -> None:
                 recorder = LiveRecorder(memoryview(shared))
                 recorder.select(JOBS[0], Phase.EXPAND)
                 for _ in range(1000):
-                    recorder.record(Op.WRITE, 0, 2_000, 10, 0, 0)
+                    recorder.record(Op.WRITE, 0, 2_000, 10, b"/f", 0)
             finally:
                 os.kill(os.getpid(), signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
@@ -168,7 +168,7 @@ def test_recording_is_cheap() -> None:
 
     def record() -> None:
         for _ in range(1000):
-            recorder.record(Op.READ, 0, 123_456, 4096, 7, 0)
+            recorder.record(Op.READ, 0, 123_456, 4096, b"/f", 0)
 
     takes_at_most(1000 * 5e-6, record)
 

@@ -159,7 +159,7 @@ def test_regions_belong_to_one_slot_each() -> None:
     recorder = LiveRecorder(table.region(1))
     job = uuid.uuid4()
     recorder.select(job, Phase.EXPAND)
-    recorder.record(Op.READ, 0, 2_000, 10, 0, 0)
+    recorder.record(Op.READ, 0, 2_000, 10, b"/f", 0)
     assert RegionReader(table.region(0)).collect() == []
     (delta,) = RegionReader(table.region(1)).collect()
     assert (delta.job, delta.calls, delta.bytes) == (job, 1, 10)

@@ -1,0 +1,1 @@
+"""Traces: every storage call of a job, for analysis and replay (docs/trace-format.md)."""
