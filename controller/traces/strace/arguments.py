@@ -1,0 +1,116 @@
+"""What stands between the parentheses of a system call, and after its equals sign."""
+
+from __future__ import annotations
+
+import errno
+import re
+from typing import NamedTuple
+
+AT_FDCWD = -100
+_TOO_LARGE = 1 << 60
+_TOKEN = re.compile(
+    r'"(?:[^"\\]|\\.)*"(?:\.\.\.)?|<(?:[^<>]|<[^<>]*>)*>|/\*.*?\*/|[{\[(]|[}\])]|, |[^"{}\[\](),/<]+|.', re.DOTALL
+)
+_ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|([0-7]{1,3})|(.))", re.DOTALL)
+_NAMED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"v": b"\v", b"f": b"\f", b"a": b"\a", b"b": b"\b", b"e": b"\x1b"}
+_DESCRIPTOR = re.compile(r"(-?\d+|AT_FDCWD)(?:<(.*)>)?", re.DOTALL)
+_KIND = re.compile(r"stx?_mode=S_IF(\w+)")
+_SIZE = re.compile(r"stx?_size=(\d{1,18})(?!\d)")
+_FAILED = re.compile(r"-1 (E\w+)")
+
+
+def split(text: str) -> list[str]:
+    """The arguments, divided at commas outside strings, structures and the paths of -y."""
+    out: list[str] = []
+    depth = 0
+    current = ""
+    for token in _TOKEN.findall(text):
+        if token == ", " and depth == 0:
+            out.append(current)
+            current = ""
+            continue
+        if token in ("{", "[", "("):
+            depth += 1
+        elif token in ("}", "]", ")"):
+            depth -= 1
+        current += token
+    if current:
+        out.append(current)
+    return out
+
+
+def path(argument: str) -> bytes | None:
+    """The bytes of a string in C's notation; None of anything else, and of one that was cut short."""
+    if len(argument) < 2 or argument[0] != '"' or argument[-1] != '"':
+        return None
+    return _unescaped(argument[1:-1])
+
+
+def _unescaped(text: str) -> bytes:
+    raw = text.encode("latin-1")
+    return _ESCAPE.sub(_one_escape, raw) if b"\\" in raw else raw
+
+
+def _one_escape(found: re.Match[bytes]) -> bytes:
+    if found[1]:
+        return bytes((int(found[1], 16),))
+    if found[2]:
+        return bytes((int(found[2], 8) & 0xFF,))
+    return _NAMED.get(found[3], found[3])
+
+
+class Descriptor(NamedTuple):
+    """A file descriptor as an argument or a result; -y adds what it refers to."""
+
+    number: int
+    target: bytes | None  # a path, `pipe:[123]` …; None without -y
+
+
+def descriptor(text: str) -> Descriptor | None:
+    """AT_FDCWD is -100; None when it is no descriptor."""
+    found = _DESCRIPTOR.match(text)
+    if found is None:
+        return None
+    value = AT_FDCWD if found[1] == "AT_FDCWD" else int(found[1])
+    target = None if found[2] is None else _unescaped(found[2].partition("<")[0])
+    return Descriptor(value, target)
+
+
+def file_path(target: bytes | None) -> bytes | None:
+    """The path that -y gave, where it is one."""
+    if target is None or not target.startswith(b"/"):
+        return None
+    return target.removesuffix(b" (deleted)").removesuffix(b"(deleted)")
+
+
+def flags(argument: str) -> frozenset[str]:
+    """`O_WRONLY|O_CREAT` as a set."""
+    return frozenset(argument.split("|"))
+
+
+def number(text: str) -> int | None:
+    """A number in decimal or hexadecimal, or the first of `[123] => [456]`; None of NULL and of what is no offset."""
+    text = text.strip("[").split("]", 1)[0].split(" ", 1)[0]
+    try:
+        value = int(text, 16) if text.startswith("0x") else int(text)
+    except ValueError:
+        return None
+    return value if abs(value) < _TOO_LARGE else None
+
+
+def returned(result: str) -> int | None:
+    """What the call returned; None where it did not return (`?`)."""
+    found = _DESCRIPTOR.match(result)
+    return number(result if found is None or result.startswith("0x") else found[1])
+
+
+def failure(result: str) -> int:
+    """The errno of a call that failed, else 0; EIO for one that this system does not know."""
+    found = _FAILED.match(result)
+    return 0 if found is None else int(getattr(errno, found[1], errno.EIO))
+
+
+def mode_and_size(text: str) -> tuple[str, int | None]:
+    """What a stat structure says: `REG`, `DIR`, `LNK` … (empty where it does not), and the size."""
+    kind, size = _KIND.search(text), _SIZE.search(text)
+    return kind[1] if kind else "", int(size[1]) if size else None

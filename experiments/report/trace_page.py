@@ -1,0 +1,70 @@
+"""The page of `edbench trace info --html`: a trace in pictures and tables, in one file, in the report's style."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from core.errors import RunFailed
+from experiments.report import words
+from experiments.report.markup import Html, table, tag
+from experiments.report.style import style_sheet
+from experiments.report.svg import figure_svg
+from experiments.report.trace_figures import Drawn, trace_figures
+
+
+def write_trace_page(said: Mapping[str, Any], name: str, totals: str, target: Path) -> None:
+    """`said` is what `controller.traces.told.told` gives. Raises RunFailed when the file cannot be written."""
+    page = trace_page(said, name, totals)
+    try:
+        target.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise RunFailed(f"{target} cannot be written: {error.strerror}") from error
+
+
+def trace_page(said: Mapping[str, Any], name: str, totals: str) -> str:
+    """The whole page; needs nothing but itself, well-formed as XML as well as HTML."""
+    head = tag(
+        "head",
+        Html('<meta charset="utf-8"/>'),
+        Html('<meta name="viewport" content="width=device-width, initial-scale=1"/>'),
+        tag("title", f"edbench trace: {name}"),
+        tag("style", Html(style_sheet())),
+    )
+    made = f"{datetime.fromtimestamp(said['created'], UTC):%Y-%m-%d %H:%M} UTC"
+    body = tag(
+        "body",
+        tag("p", totals, class_="verdict", role="note"),
+        tag("h1", f"edbench trace {name}"),
+        tag("p", f"Recorded {made}.{_lost(said)}", class_="facts"),
+        *(_section(drawn) for drawn in trace_figures(said)),
+        tag("section", tag("h2", "Latency by op"), _latency(said)),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _lost(said: Mapping[str, Any]) -> str:
+    return f" {said['lost']:,} calls could not be kept while it was recorded." if said["lost"] else ""
+
+
+def _section(drawn: Drawn) -> Html:
+    name, title, figure, sentence = drawn
+    shown = tag("figure", figure_svg(figure, name, sentence), tag("figcaption", sentence))
+    return tag("section", tag("h2", title), shown, id=name)
+
+
+def _latency(said: Mapping[str, Any]) -> Html:
+    header = ("op", "calls", "errors", "bytes", "p50", "p95", "p99", "longest")
+    rows = [
+        (
+            op,
+            words.count(of["calls"]),
+            words.count(of["errors"]),
+            words.size(of["bytes"]),
+            *(words.microseconds(of[key]) for key in ("p50_us", "p95_us", "p99_us", "max_us")),
+        )
+        for op, of in said["ops"].items()
+    ]
+    return table(header, rows)
