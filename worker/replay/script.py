@@ -1,0 +1,154 @@
+"""A client's script: what it does, step by step, in packed blocks that are read one after the other."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import UsageError
+from core.operations import Op
+from core.zstandard import zstd
+
+BLOCK_STEPS: Final = 512  # unpacking a block takes some tens of microseconds, between two calls
+STEP: Final = struct.Struct("<BBHiIIIQQ")  # the fields of `Step`
+STEP_TYPE: Final = np.dtype(
+    [
+        ("code", "u1"),
+        ("expected", "u1"),
+        ("waits", "<u2"),
+        ("slot", "<i4"),
+        ("node", "<u4"),
+        ("other", "<u4"),
+        ("bytes", "<u4"),
+        ("argument", "<u8"),
+        ("start_ns", "<u8"),
+    ]
+)
+_WAIT: Final = struct.Struct("<IQ")
+_HEAD: Final = struct.Struct("<III")  # steps, waits, packed bytes
+_LEVEL: Final = 1
+NO_SLOT: Final = -1
+MOST_WAITS: Final = (1 << 16) - 1
+
+# Codes: an op as it is, or one of its other forms.
+OPEN_TO_WRITE: Final = 16
+CREATE_TO_READ: Final = 17
+REPLACE: Final = 18  # a create over a file that is there
+REPLACE_TO_READ: Final = 19
+SYNC_ALL: Final = 20  # syncfs: an fsync of a root
+REMOVE_DIRECTORY: Final = 21
+OPEN_ONLY: Final = 22  # an open that failed when it was recorded: what it opens is closed again, unrecorded
+ADOPT: Final = 30  # not a call: opens what a call of the trace needs and no call of the trace opened
+ADOPT_TO_WRITE: Final = 31
+LOOK: Final = 32  # and upwards: the op less 32, made as a stat
+
+OP_OF_CODE: Final[dict[int, Op]] = {
+    **{op.value: op for op in Op},
+    OPEN_TO_WRITE: Op.OPEN,
+    CREATE_TO_READ: Op.CREATE,
+    REPLACE: Op.CREATE,
+    REPLACE_TO_READ: Op.CREATE,
+    SYNC_ALL: Op.FSYNC,
+    REMOVE_DIRECTORY: Op.REMOVE,
+    OPEN_ONLY: Op.OPEN,
+    **{LOOK + op.value: op for op in Op},
+}
+UNRECORDED: Final = frozenset({ADOPT, ADOPT_TO_WRITE})
+
+
+class Step(NamedTuple):
+    """One step of a client. A *slot* is where a client keeps a descriptor."""
+
+    code: int
+    expected: int  # errno, 0: success
+    waits: int  # how many entries of the block's waits belong to it
+    slot: int  # that it uses or fills; NO_SLOT: none
+    node: int
+    other: int  # rename: the old name's node
+    bytes: int
+    argument: int  # read, write: offset in the file
+    start_ns: int  # as recorded
+
+
+class Wait(NamedTuple):
+    """Until that client of the clone has done so many steps."""
+
+    client: int  # position in the clone
+    steps: int
+
+
+class Block(NamedTuple):
+    """Steps that are unpacked together."""
+
+    steps: memoryview  # packed as STEP; take `STEP.iter_unpack`
+    waits: list[tuple[int, int]]  # `Wait`s of all steps, in order
+
+    def columns(self) -> npt.NDArray[np.void]:
+        """The steps as an array of STEP_TYPE."""
+        return np.frombuffer(self.steps, STEP_TYPE)
+
+
+class ScriptWriter:
+    """Writes one script; a context manager. Raises OSError."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb")
+        self._steps: list[bytes] = []
+        self._waits: list[bytes] = []
+        self.steps = 0
+
+    def add(self, step: Sequence[int], waits: Sequence[tuple[int, int]]) -> None:
+        """One more step; its field `waits` must be their number."""
+        self._steps.append(STEP.pack(*step))
+        self._waits += [_WAIT.pack(client, steps) for client, steps in waits]
+        self.steps += 1
+        if len(self._steps) == BLOCK_STEPS:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._steps:
+            body = zstd.compress(b"".join(self._steps + self._waits), _LEVEL)
+            self._file.write(_HEAD.pack(len(self._steps), len(self._waits), len(body)) + body)
+            self._steps, self._waits = [], []
+
+    def close(self) -> None:
+        try:
+            self._flush()
+        finally:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+
+def read_script(path: Path) -> Iterator[Block]:
+    """The blocks of a script, in order. Raises UsageError when the file is not whole."""
+    try:
+        with path.open("rb") as file:
+            while head := file.read(_HEAD.size):
+                steps, waits, packed = _HEAD.unpack(head)
+                raw = memoryview(zstd.decompress(file.read(packed)))
+                cut = steps * STEP.size
+                if len(raw) != cut + waits * _WAIT.size:
+                    raise UsageError(f"the replay's script {path} is damaged; compile it again")
+                yield Block(raw[:cut], list(_WAIT.iter_unpack(raw[cut:])))
+    except (OSError, struct.error, zstd.ZstdError) as e:
+        raise UsageError(f"the replay's script {path} cannot be read: {e}; compile it again") from e
+
+
+def all_steps(path: Path) -> Iterator[tuple[Step, list[Wait]]]:
+    """Every step with its waits, for looking at a script."""
+    for block in read_script(path):
+        waits = iter(block.waits)
+        for fields in STEP.iter_unpack(block.steps):
+            step = Step(*fields)
+            yield step, [Wait(*next(waits)) for _ in range(step.waits)]
