@@ -8,7 +8,7 @@ EDBENCH := .venv/bin/edbench
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core sql monitoring dataset_gen queue_manager worker controller experiments web cli benchmarks tests)
 
-.PHONY: help setup demo test test-browser test-containers test-corpus test-mutants test-nfs test-search fuzz lint types formats-page bench bench-formats up down scale clean
+.PHONY: help setup demo test test-browser test-containers test-corpus test-mutants test-nfs test-search fuzz lint types formats-page bench bench-formats bench-model up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -76,6 +76,9 @@ bench: setup ## measure this machine on a reference corpus; prints the figures a
 bench-formats: setup ## each format's speed and text beside Apache Tika's on the same files (needs java, else ours alone)
 	@$(PYTHON) -m benchmarks.formats $(BENCH_ARGS)
 
+bench-model: setup ## the capacity model against runs that it predicted beforehand; 11 minutes of a quiet machine
+	@$(PYTHON) -m benchmarks.model $(BENCH_ARGS)
+
 up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env when there is none
 	@DATABASES="$(DATABASES)" sh scripts/compose-env.sh
 	@docker compose build --quiet controller
@@ -90,5 +93,5 @@ down: ## stop the system in containers; databases and the shared directory stay
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
-	@rm -rf .venv .demo .fuzz build edbench.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json .bench-cache
+	@rm -rf .venv .demo .fuzz build edbench.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-model.json bench-model.predictions.json .bench-cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

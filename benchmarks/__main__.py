@@ -19,9 +19,13 @@ from benchmarks import (
     mbox,
     noop,
     record_cost,
+    replay_fidelity,
+    replay_speed,
     reporting,
+    simulation_speed,
     stragglers,
     timeline,
+    trace_cost,
 )
 from benchmarks.bench_home import BenchHome, bench_home
 from benchmarks.figures import Figure, Figures
@@ -43,6 +47,8 @@ def main() -> None:
     figures = Figures(arguments.output)
     print(f"{os.cpu_count()} cores; {LABEL}; medians of {arguments.repeats}\n", flush=True)
     _record_cost(figures)
+    for name, found in {**simulation_speed.measure(), **replay_speed.measure()}.items():
+        figures.add(name, Figure(**found))
     with bench_home() as home:
         _index_engines(figures, home)
         _filer(figures, home)
@@ -53,6 +59,7 @@ def main() -> None:
         _second_worker(figures, home, corpus, arguments.pairs)
         _ledger(figures, home, corpus)
         _live_cost(figures, home, corpus, arguments.repeats)
+        _trace_cost(figures, home, corpus, arguments.repeats)
     with bench_home() as home:
         _timeline(figures, home)
     with bench_home() as home:
@@ -84,7 +91,7 @@ def _record_cost(figures: Figures) -> None:
 def _filer(figures: Figures, home: BenchHome) -> None:
     corpus = home.directory / "small"
     home.run("generate", str(corpus), "--profile", "reference", "--scale", "0.001", "--seed", "1")
-    for name, found in filer.measure(home, corpus).items():
+    for name, found in {**filer.measure(home, corpus), **replay_fidelity.measure(home)}.items():
         figures.add(name, Figure(**found))
 
 
@@ -93,6 +100,15 @@ def _live_cost(figures: Figures, home: BenchHome, corpus: Path, repeats: int) ->
     pairs = ", ".join(f"{on:.1f} : {off:.1f}" for on, off in found.pairs)
     note = f"processor seconds of a run on : off {pairs}; on: recording, observing, and a page looking each second"
     figures.add("live_cost", Figure(value=found.percent, unit="% of CPU seconds", target=3, at_most=True, note=note))
+
+
+def _trace_cost(figures: Figures, home: BenchHome, corpus: Path, repeats: int) -> None:
+    found = trace_cost.measure(home, corpus, repeats)
+    pairs = ", ".join(f"{on:.1f} : {off:.1f}" for on, off in found.pairs)
+    note = f"processor seconds of a run with --trace : without {pairs}; {found.calls:,} calls, {found.lost} lost"
+    figures.add("trace_cost", Figure(value=found.percent, unit="% of CPU seconds", target=2, at_most=True, note=note))
+    size = found.bytes_per_million / 1e6
+    figures.add("trace_size", Figure(value=size, unit="MB per million calls", note="of that job's trace file"))
 
 
 def _timeline(figures: Figures, home: BenchHome) -> None:

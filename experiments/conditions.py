@@ -18,6 +18,7 @@ from controller.place_kind import read_mounts, storage_label
 from core.filer import FilerModel
 from core.records import JobOptions
 from core.settings import Settings
+from experiments.filer_numbers import numbers_of
 from experiments.memory import client_memory
 from experiments.processes import processors
 
@@ -127,6 +128,7 @@ def emulated(filer: FilerModel | None) -> dict[str, Any] | None:
         "scale": filer.scale,
         "ceiling_calls_per_s": ceiling if ceiling != float("inf") else None,
         "digest": filer.digest,
+        "numbers": numbers_of(filer),
     }
 
 

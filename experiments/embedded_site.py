@@ -13,26 +13,32 @@ from controller.databases import open_databases
 from controller.filer import watched_filer
 from controller.run import Crew
 from core.services import embedded_services
+from core.services.embedded import running_services
 from core.services.place import Home, postgres_place
 from experiments.base import PointSpec
 from experiments.conditions import host
 from experiments.memory import client_memory
 from experiments.places import fresh_place
 from experiments.processes import WorkerMeter, host_seconds, processors
+from experiments.serving import ServingMeter
 from experiments.site import Ground, Machine, Stand
 
 
 class ProcessMeter:
-    """Of the worker processes below this one."""
+    """Of the worker processes below this one, and of the services kept for this scratch directory."""
 
-    def __init__(self) -> None:
+    def __init__(self, scratch: Path) -> None:
         self._meter = WorkerMeter(os.getpid())
+        self._serving = ServingMeter(os.getpid(), running_services(scratch))
 
     def workers(self) -> tuple[float, float, float]:
         return (time.time(), *self._meter.read())
 
     def host(self) -> tuple[float, float] | None:
         return host_seconds()
+
+    def serving(self) -> Mapping[str, float]:
+        return self._serving.read()
 
     def close(self) -> None:
         """It holds nothing."""
@@ -61,7 +67,7 @@ class EmbeddedSite:
                     settings=settings,
                     databases=databases,
                     crew=Crew(settings=settings, ours=True, workers=spec.workers, slots=spec.slots, env=env),
-                    meter=ProcessMeter(),
+                    meter=ProcessMeter(settings.scratch),
                     watch=partial(watched_filer, settings),
                     database_files={d.name: postgres_place(Home(settings.scratch), d.name) for d in databases},
                     containers=tuple,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from experiments.decode import decode
+from experiments.phase_use import read_phases
 from experiments.points import PointRun
 from experiments.result import ContainerUse, Run, Series
 from experiments.series import (
@@ -16,6 +17,7 @@ from experiments.series import (
     used_between,
     worker_cpu,
 )
+from experiments.serving import processors_between
 
 
 def harvest(run: PointRun, repeat: int, order: int, processors: int) -> Run:
@@ -49,6 +51,11 @@ def harvest(run: PointRun, repeat: int, order: int, processors: int) -> Run:
         containers=tuple(decode(ContainerUse, one) for one in run.containers),
         host_cpu=round(busy / passed, 4) if passed else None,
         latency=calls.latency,
+        phases=tuple(
+            phase
+            for handle in run.handles
+            for phase in read_phases(handle, times.start, processors_between(run.samples, offset))
+        ),
         series=Series(
             calls_per_second=calls.per_second,
             database_activity=activity(run.samples, times),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from experiments.processes import host_seconds
 from sql.queries import QUERIES
@@ -32,6 +33,10 @@ class LedgerMeter:
 
     def host(self) -> tuple[float, float] | None:
         return host_seconds() if self._same_host else None
+
+    def serving(self) -> Mapping[str, float]:
+        """Servers report nothing to the ledger; what their containers used is known at the end."""
+        return {}
 
     def close(self) -> None:
         self._database.dispose()

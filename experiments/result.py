@@ -10,6 +10,7 @@ from typing import Any
 
 from core.errors import RunFailed, UsageError
 from experiments.decode import decode
+from experiments.phase_use import PhaseUse
 
 SCHEMA = "edbench-result/1"
 KINDS = ("scale-up", "scale-out", "knee")
@@ -101,6 +102,7 @@ class Run:
     series: Series
     host_cpu: float | None = None  # share of all the host's processors that were busy, with whatever, 0…1; None: remote
     containers: tuple[ContainerUse, ...] = ()  # of the run; empty where the workers ran as processes
+    phases: tuple[PhaseUse, ...] = ()  # of every job in order; empty in results of older versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -28,6 +28,7 @@ class Samples:
     queue: list[tuple[float, int, int, int]] = field(default_factory=list)  # at, pending, dispatched, running
     workers: list[tuple[float, float, float]] = field(default_factory=list)  # at, CPU seconds, run-queue seconds
     host: list[tuple[float, float, float]] = field(default_factory=list)  # at, seconds busy, seconds in all
+    serving: list[tuple[float, Mapping[str, float]]] = field(default_factory=list)  # at, CPU seconds of servers by name
     missed: int = 0  # looks that a database did not answer
 
 
@@ -109,6 +110,7 @@ class Sampler:
         host = self._meter.host()
         if host is not None:
             self.samples.host.append((time.time(), *host))
+        self.samples.serving.append((time.time(), self._meter.serving()))
         depth = [0, 0, 0]
         try:
             self.samples.workers.append(self._meter.workers())

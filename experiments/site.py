@@ -35,6 +35,9 @@ class Meter(Protocol):
     def host(self) -> tuple[float, float] | None:
         """Processor seconds that the workers' host was busy, and those that passed; None where it is another host."""
 
+    def serving(self) -> Mapping[str, float]:
+        """Processor seconds so far of those who serve the workers, by name; nothing of those nobody tells of."""
+
     def close(self) -> None:
         """Let go of what it reads from."""
 

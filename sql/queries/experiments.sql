@@ -27,6 +27,30 @@ SELECT coalesce(worker, '') AS worker, coalesce(slot, 0) AS slot, phase,
 FROM task WHERE job = %(job)s AND state = 'done' AND claimed_at IS NOT NULL AND finished_at IS NOT NULL
 ORDER BY claimed_at, id;
 
+-- name: phase_spans
+-- When each phase of a job began (its first claim) and ended (its barrier), seconds since the epoch, and how long it
+-- stood still between.
+SELECT p.phase, extract(epoch FROM p.started_at)::float8 AS started,
+    extract(epoch FROM coalesce(p.finished_at, j.finished_at))::float8 AS finished,
+    p.stopped_seconds::float8 AS stopped
+FROM job_phase p JOIN job j ON j.id = p.job
+WHERE p.job = %(job)s AND coalesce(p.finished_at, j.finished_at) IS NOT NULL;
+
+-- name: calls_by_phase
+-- A job's calls by phase and op.
+SELECT phase, op, sum(calls)::bigint AS calls, sum(bytes)::bigint AS bytes, sum(total_ns)::bigint AS total_ns
+FROM call_second WHERE job = %(job)s GROUP BY phase, op ORDER BY phase, op;
+
+-- name: heaviest_files
+-- The loose files under which most is found: items (itself among them) and their bytes, of the heaviest.
+WITH RECURSIVE found AS (
+    SELECT id, id AS loose, bytes FROM item WHERE job = %(job)s AND parent IS NULL
+    UNION ALL
+    SELECT i.id, f.loose, i.bytes FROM found f JOIN item i ON i.parent = f.id
+)
+SELECT count(*)::bigint AS items, sum(bytes)::bigint AS bytes FROM found GROUP BY loose
+ORDER BY sum(bytes) + 4096 * count(*) DESC, loose LIMIT %(most)s;
+
 -- name: call_seconds
 -- Every stored second of a job's calls with its histogram.
 SELECT second, op, calls, bytes, errors, total_ns, max_ns, histogram FROM call_second WHERE job = %(job)s;

@@ -43,6 +43,12 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
         assert {op: sum(by.get(op, 0) for _, by in series.calls_per_second) for op in calls} == calls
         assert {op: run.latency[op].calls for op in calls} == calls
         assert {op: sum(s[op].calls for s in series.latency_stages if op in s) for op in calls} == calls
+        assert [use.phase for use in run.phases] == ["walk", "expand", "index", "finalise"]
+        by_phase = [use.calls for use in run.phases]
+        assert {op: sum(by[op].calls for by in by_phase if op in by) for op in calls} == calls
+        assert all(use.tasks and use.task_s and use.busy_s <= use.elapsed_s * 2 * point.workers for use in run.phases)
+        assert sum(use.cpu_s["databases"] for use in run.phases) > 0  # PostgreSQL works, and is told from the workers
+        assert run.phases[1].heaviest[0][0] >= 1
         assert {span[0] for span in series.tasks} <= {f"w{n + 1}" for n in range(point.workers)}
         assert {span[2] for span in series.tasks} == {"walk", "expand", "index", "finalise"}
         assert sum(by["db1"]["rows"] for _, by in series.database_activity) > dataset["items"]

@@ -1,0 +1,1 @@
+"""The capacity model: what more workers, more databases or another filer would do."""

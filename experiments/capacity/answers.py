@@ -1,0 +1,146 @@
+"""The buyer's question in words: from how many workers and databases on the filer is the limit, what limits before, and
+which single addition helps most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from core.filer import FilerModel
+from experiments.capacity.assemble import Question
+from experiments.capacity.network import SLOTS, TASKS
+from experiments.capacity.predict import Prediction, Predictor
+
+MOST_WORKERS = 512
+_SEEDS = 1  # every question with the same one, so that what differs is the question
+_GROWS = 1.02  # GB/hour over that of half the workers, below which more of them bring nothing
+_HELPS = 1.03  # GB/hour over those before that are worth naming
+FILER = "filer "  # the stations of a filer begin with it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addition:
+    """One more of something, and what it brings."""
+
+    what: str
+    gain: float  # GB/hour over those without it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Of one point with its databases."""
+
+    at: Prediction
+    filer_limits_from: int | None  # workers; None: with no number of them
+    before: str  # what limits below that
+    additions: tuple[Addition, ...]  # the most helpful first
+
+
+def words_of(limit: str) -> str:
+    """A limit for people."""
+    if limit == SLOTS:
+        return "the number of slots (each is busy, and nothing else is)"
+    if limit == TASKS:
+        return "the tasks (too few or too unequal for so many slots)"
+    return limit if limit.startswith("database") else f"the {limit}"
+
+
+def is_filer(limit: str) -> bool:
+    """Whether it is a station of the filer."""
+    return limit.startswith(FILER)
+
+
+def answer(predictor: Predictor, at: Prediction, base: FilerModel | None, *, additions: bool) -> Answer:
+    """For the databases of `at`; `base`: the filer asked about; `additions`: try these too."""
+    first, before = _first(predictor, at.question)
+    return Answer(
+        at=at,
+        filer_limits_from=first,
+        before=before,
+        additions=tuple(sorted(_additions(predictor, at, base), key=lambda one: -one.gain)) if additions else (),
+    )
+
+
+def _first(predictor: Predictor, question: Question) -> tuple[int | None, str]:
+    """The fewest workers with which the filer is the limit, by doubling, then halving the gap; and what is the limit
+    with fewer. None where more workers bring nothing before the filer is full."""
+    limits: dict[int, str] = {0: SLOTS}
+
+    def rate(workers: int) -> float:
+        found = predictor(replace(question, workers=workers), _SEEDS)
+        limits[workers] = found.limit
+        return found.gb_per_hour_discovered.value
+
+    good, workers, best = 0, 1, rate(1)
+    while not is_filer(limits[workers]):
+        if workers >= MOST_WORKERS:
+            return None, limits[workers]
+        good, workers = workers, workers * 2
+        now = rate(workers)
+        if now < best * _GROWS and not is_filer(limits[workers]):
+            return None, limits[workers]
+        best = now
+    while workers - good > max(1, workers // 10):  # as exactly as the model deserves
+        middle = (good + workers) // 2
+        rate(middle)
+        if is_filer(limits[middle]):
+            workers = middle
+        else:
+            good = middle
+    return workers, limits[good]
+
+
+def _additions(predictor: Predictor, at: Prediction, filer: FilerModel | None) -> list[Addition]:
+    question = at.question
+    tried = [
+        ("half as many workers again", replace(question, workers=max(question.workers + 1, question.workers * 3 // 2))),
+        ("one more database", replace(question, databases=question.databases + 1)),
+    ]
+    if filer is not None:
+        more = replace(filer, metadata=replace(filer.metadata, servers=_half_more(filer.metadata.servers)))
+        tried.append(("half as much filer metadata processor again", replace(question, filer=more)))
+        more = replace(filer, data=replace(filer.data, servers=_half_more(filer.data.servers)))
+        tried.append(("half as much filer data processor again", replace(question, filer=more)))
+        if filer.link_bytes_per_s:
+            more = replace(filer, link_bytes_per_s=filer.link_bytes_per_s * 1.5)
+            tried.append(("half as much filer link again", replace(question, filer=more)))
+    base = at.gb_per_hour_discovered.value
+    return [
+        Addition(what=what, gain=predictor(changed, _SEEDS).gb_per_hour_discovered.value / base)
+        for what, changed in tried
+    ]
+
+
+def _half_more(servers: int) -> int:
+    return servers + max(1, servers // 2)
+
+
+def sentences(answers: Sequence[Answer], filer: str) -> list[str]:
+    """The answers as lines of text."""
+    out = []
+    for one in answers:
+        question = one.at.question
+        databases = _databases(question)
+        if one.filer_limits_from is None:
+            out.append(
+                f"With {databases} {filer} is not the limit with any number of workers; {words_of(one.before)} is."
+            )
+        elif one.filer_limits_from == 1:
+            out.append(f"With {databases} {filer} is the limit from the first worker on.")
+        else:
+            before = "" if is_filer(one.before) else f"; before that it is {words_of(one.before)}"
+            out.append(f"With {databases} {filer} is the limit from {one.filer_limits_from} workers on{before}.")
+    return out + [_helps(one) for one in answers if one.additions]
+
+
+def _databases(question: Question) -> str:
+    return f"{question.databases} database{'s' if question.databases > 1 else ''}"
+
+
+def _helps(one: Answer) -> str:
+    where = f"At {one.at.question.workers} workers and {_databases(one.at.question)}"
+    best = one.additions[0]
+    if best.gain < _HELPS:
+        return f"{where} no single addition brings more than {(best.gain - 1) * 100:.0f} %."
+    rest = ", ".join(f"{each.what} {round((each.gain - 1) * 100):+d} %" for each in one.additions[1:])
+    return f"{where} {best.what} helps most: {round((best.gain - 1) * 100):+d} % GB/hour ({rest})."

@@ -1,0 +1,282 @@
+"""What a job asks of everything, read out of a result's call and task records.
+
+Nothing is fitted where it was measured: calls by phase come from the call records, the filer's seconds from the filer's
+own numbers, time beside calls from the tasks' spans, processor time from the kernel's accounts. Two numbers of workers
+tell apart what comes with the work and what comes with time alone (queue manager, databases' own processes, this
+command), and how unevenly the link is asked.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import UsageError
+from core.filer import FilerModel
+from core.operations import Op
+from core.records import Phase as PhaseName
+from experiments.capacity import filer_load
+from experiments.capacity.filer_load import Calls
+from experiments.filer_numbers import filer_of
+from experiments.phase_use import SERVERS, WORKERS, PhaseUse
+from experiments.result import Point, Result, Run
+
+# Calls that come with a task rather than with items: publishing a shard, looking at the job's folder and the source.
+_A_TASK: Mapping[str, frozenset[Op]] = {
+    PhaseName.INDEX.value: frozenset({Op.STAT, Op.CREATE, Op.WRITE, Op.RENAME, Op.REMOVE, Op.MKDIR}),
+    PhaseName.EXPAND.value: frozenset({Op.STAT}),
+    PhaseName.FINALISE.value: frozenset({Op.STAT}),
+}
+_MOST_GAP_S = 0.1  # of a slot between two tasks; more is a phase's end, not the queue's
+_FAN_OUT = 16  # finalise's list: fan-out folders by their first digit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseLoad:
+    """One phase of one job over the whole data set. Seconds are sums over its tasks, with nobody in the way."""
+
+    name: str
+    sizes: tuple[float, ...]  # of its tasks as they were cut, relative, largest first, mean 1
+    entries: int  # files, items or folders that tasks are cut from; 0: they cannot be cut again
+    calls: Mapping[Op, Calls]  # that come with items
+    calls_a_task: Mapping[Op, Calls]
+    call_s: float  # inside calls as measured
+    wait_s: float  # in calls beyond what the filer's numbers say, and of slots between tasks: nobody is busy then
+    local_s: float  # beside calls, on the path
+    beside_s: float  # the workers' processor seconds off the path: index threads, supervisors, calls under way
+    database_s: float  # the servers' processor seconds that come with the work, on the path
+    barrier_s: float
+    heaviest: tuple[tuple[int, int], ...]  # items and bytes under the heaviest loose files
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A point that the calibration stands on."""
+
+    workers: int
+    elapsed_s: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """A job and the machine it was measured on."""
+
+    source: str  # which result
+    labels: tuple[str, ...]
+    phases: tuple[PhaseLoad, ...]
+    filer: FilerModel | None  # that it ran on, where its numbers are known
+    burst: float  # squared coefficient of variation of what the link is asked for
+    slots: int  # of each worker
+    processors: int
+    standing: float  # processors that are busy whatever is done, beside the databases
+    standing_database: float  # the same of a database server
+    databases_known: bool  # whether anybody told what the database servers used; containers of a run do not
+    raw_bytes: int
+    discovered_bytes: int
+    items: int
+    measured: tuple[Measured, ...]
+
+
+def calibrate(result: Result, name: str, *, filer_given: bool) -> Calibration:
+    """Read it; `filer_given`: a prediction takes its filer from elsewhere. Raises UsageError in one line."""
+    points = _usable(result, name, filer_given=filer_given)
+    least, most = points[0], points[-1]
+    first, last = _middle(least), _middle(most)
+    filer = filer_of(result, name)
+    standing = _standing(first, last)
+    return Calibration(
+        source=name,
+        labels=result.labels,
+        phases=tuple(_phase(n, use, first, last, filer, standing, result) for n, use in enumerate(first.phases)),
+        filer=filer,
+        burst=_burst(last, most, filer),
+        slots=least.slots,
+        processors=_processors(result),
+        standing=standing.get("others", 0.0),
+        standing_database=standing.get(SERVERS, 0.0),
+        databases_known=any(SERVERS in phase.cpu_s for phase in first.phases),
+        raw_bytes=int(first.result["raw_bytes"]),
+        discovered_bytes=int(first.result["discovered_bytes"]),
+        items=int(first.result["items"]),
+        measured=tuple(
+            Measured(workers=point.workers, elapsed_s=tuple(run.elapsed_s for run in point.repeats)) for point in points
+        ),
+    )
+
+
+def _usable(result: Result, name: str, *, filer_given: bool) -> list[Point]:
+    """The two points of fewest workers on one database; raises UsageError where the result tells too little."""
+    single = [point for point in result.points if point.databases == 1]
+    slots = {point.slots for point in single}
+    if len({point.workers for point in single}) < 2 or len(slots) > 1:
+        raise UsageError(
+            f"{name}: a calibration needs one database with two numbers of workers, 1 and 2 say, of the same slots;"
+            f" make one with `edbench experiment scale-up --workers 1,2`"
+        )
+    points = sorted(single, key=lambda point: point.workers)[:2]
+    for run in (run for point in points for run in point.repeats):
+        if not run.phases or not any(phase.calls for phase in run.phases):
+            raise UsageError(
+                f"{name} has no records of calls and tasks by phase (an older version made it, or EDBENCH_OBSERVE was"
+                " off); run the experiment again"
+            )
+        if not run.result["calls_complete"]:
+            raise UsageError(f"{name}: some call records are missing, so its calls are only a lower bound")
+    limited = [point for point in points if point.limited]
+    if limited and not filer_given:
+        raise UsageError(
+            f"{name} is GENERATOR-LIMITED at {limited[0].workers} worker{'s' if limited[0].workers > 1 else ''}, so it"
+            " says nothing about its filer; give the filer's numbers with --filer"
+        )
+    return points
+
+
+def _middle(point: Point) -> Run:
+    runs = sorted(point.repeats, key=lambda run: (run.elapsed_s, run.repeat))
+    return runs[(len(runs) - 1) // 2]
+
+
+def _processors(result: Result) -> int:
+    hosts: Sequence[Mapping[str, Any]] = result.conditions.get("hosts") or ()
+    return max([int(host.get("processors") or 1) for host in hosts], default=1)
+
+
+def _used(run: Run, *, databases: bool) -> float:
+    """Processor seconds of database servers, or of all who are neither those nor workers."""
+    return sum(
+        seconds
+        for phase in run.phases
+        for who, seconds in phase.cpu_s.items()
+        if who != WORKERS and (who == SERVERS) == databases
+    )
+
+
+def _standing(first: Run, last: Run) -> dict[str, float]:
+    """Processors busy with time rather than with work: the same work took the two runs differently long."""
+    longer = first.elapsed_s - last.elapsed_s
+    out = {}
+    for who, databases in ((SERVERS, True), ("others", False)):
+        more, base = _used(first, databases=databases) - _used(last, databases=databases), first.elapsed_s
+        most = _used(first, databases=databases) / base if base else 0.0
+        out[who] = min(max(0.0, more / longer), most) if longer > 0 else 0.0
+    return out
+
+
+def _phase(
+    n: int,
+    use: PhaseUse,
+    first: Run,
+    last: Run,
+    filer: FilerModel | None,
+    standing: Mapping[str, float],
+    result: Result,
+) -> PhaseLoad:
+    again = next((other for other in last.phases if other.phase == use.phase), use)
+    calls, calls_a_task = _calls(again)
+    call_s = sum(call.seconds for call in use.calls.values())
+    own = (
+        filer_load.demands(filer, {Op[op.upper()]: Calls(calls=c.calls, bytes=c.bytes) for op, c in use.calls.items()})
+        if filer
+        else {}
+    )
+    waited = _queued_s(first) * sum(c.calls for c in use.calls.values()) / max(1, _number_of_calls(first))
+    excess = max(0.0, call_s - sum(own.values()) - waited) if filer else 0.0
+    idle = max(0.0, use.elapsed_s * min(_slots(first), use.tasks) - use.busy_s)
+    path = max(0.0, use.busy_s - call_s)
+    database = _with_work(use, SERVERS, standing.get(SERVERS, 0.0))
+    on_path = min(database, path / 2)
+    workers = min(use.cpu_s.get(WORKERS, 0.0), again.cpu_s.get(WORKERS, math.inf))
+    following = first.phases[n + 1].start_s if n + 1 < len(first.phases) else use.start_s + use.elapsed_s
+    return PhaseLoad(
+        name=use.phase,
+        sizes=_relative(use.task_s),
+        entries=_entries(use.phase, first, result),
+        calls=calls,
+        calls_a_task=calls_a_task,
+        call_s=call_s,
+        wait_s=excess + min(idle, _MOST_GAP_S * use.tasks),
+        local_s=path - on_path,
+        beside_s=max(0.0, workers - (path - on_path)),
+        database_s=on_path,
+        barrier_s=max(0.0, following - use.start_s - use.elapsed_s),
+        heaviest=use.heaviest,
+    )
+
+
+def _calls(use: PhaseUse) -> tuple[dict[Op, Calls], dict[Op, Calls]]:
+    """Those that come with items, and those that come with each task: the latter's closes are as many as its creates."""
+    with_task = _A_TASK.get(use.phase, frozenset())
+    items: dict[Op, Calls] = {}
+    each: dict[Op, Calls] = {}
+    for label, call in use.calls.items():
+        op = Op[label.upper()]
+        if op in with_task:
+            each[op] = Calls(calls=call.calls / use.tasks, bytes=0.0)
+            if call.bytes:
+                items[op] = Calls(calls=0.0, bytes=call.bytes)
+        else:
+            items[op] = Calls(calls=call.calls, bytes=call.bytes)
+    if Op.CREATE in each and Op.CLOSE in items:
+        closes = min(each[Op.CREATE].calls, items[Op.CLOSE].calls / use.tasks)
+        each[Op.CLOSE] = Calls(calls=closes, bytes=0.0)
+        items[Op.CLOSE] = Calls(calls=items[Op.CLOSE].calls - closes * use.tasks, bytes=0.0)
+    return items, each
+
+
+def _with_work(use: PhaseUse, who: str, standing: float) -> float:
+    return max(0.0, use.cpu_s.get(who, 0.0) - standing * use.elapsed_s)
+
+
+def _slots(run: Run) -> int:
+    return int(run.result["workers"]) * int(run.result["slots"])
+
+
+def _relative(seconds: Sequence[float]) -> tuple[float, ...]:
+    mean = statistics.fmean(seconds) if seconds else 0.0
+    return tuple(sorted((one / mean for one in seconds), reverse=True)) if mean else (1.0,)
+
+
+def _entries(phase: str, run: Run, result: Result) -> int:
+    if phase == PhaseName.EXPAND.value:
+        return int(result.conditions.get("corpus", {}).get("files") or 0)
+    return {PhaseName.INDEX.value: int(run.result["items"]), PhaseName.FINALISE.value: _FAN_OUT}.get(phase, 0)
+
+
+def _number_of_calls(run: Run) -> int:
+    return sum(call.calls for phase in run.phases for call in phase.calls.values())
+
+
+def _stations(run: Run) -> Mapping[str, Mapping[str, float]]:
+    return dict((run.result.get("filer") or {}).get("stations") or {})
+
+
+def _queued_s(run: Run) -> float:
+    """Seconds that calls waited in the queues of an emulated filer."""
+    return sum(each["mean_wait_us"] * each["calls"] for each in _stations(run).values()) / 1e6
+
+
+def _burst(run: Run, point: Point, filer: FilerModel | None) -> float:
+    """How much longer calls waited for the link than they would for equally spread demands of random length.
+
+    A closed network of the link and the rest of a slot's time, by mean values; the wait of a queue grows with
+    (1 + the squared coefficient of variation) / 2 (Pollaczek and Khinchine).
+    """
+    link = _stations(run).get("link")
+    if filer is None or link is None or not link["calls"]:
+        return 1.0
+    seconds = sum(call.bytes for phase in run.phases for call in phase.calls.values()) * filer.link_ns_per_byte / 1e9
+    slots = point.workers * point.slots
+    busy = sum(phase.busy_s for phase in run.phases)
+    waited = link["mean_wait_us"] * link["calls"] / 1e6
+    queue = 0.0
+    for customers in range(1, slots + 1):
+        response = seconds * (1.0 + queue)
+        queue = customers * response / (busy - seconds - waited + response) if busy > seconds + waited else 0.0
+    random = response - seconds
+    return min(_MOST_BURST, max(_LEAST_BURST, 2.0 * waited / random - 1.0)) if random > 0 else 1.0
+
+
+_LEAST_BURST, _MOST_BURST = 0.1, 8.0

@@ -1,0 +1,150 @@
+"""Everything `edbench predict` says: the points, the check by mean values, the assumptions, the answer in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import UsageError
+from core.filer import FilerModel, load_filer
+from experiments.capacity.agreement import Agreement, agreement
+from experiments.capacity.answers import answer, sentences
+from experiments.capacity.assemble import Question
+from experiments.capacity.calibration import Calibration, calibrate
+from experiments.capacity.predict import Prediction, Predictor, network_of, prediction_json
+from experiments.capacity.reference import NAME, read_reference
+from experiments.report.words import many
+from experiments.result import read_result
+
+SCHEMA = "edbench-prediction/1"
+DEFAULT_RAW_GB = 45.0  # report R1's data set
+_MOST_SLOTS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is asked."""
+
+    workers: tuple[int, ...]
+    databases: tuple[int, ...]
+    filer: str | None = None  # a profile's name or a file; None: the calibration's own
+    result: Path | None = None  # to calibrate on; None: the reference calibration
+    slots: int | None = None  # of each worker; None: the calibration's
+    raw_gb: float | None = None
+    shard: bool = False
+    one_host: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """The answer. `filer` is None for a filer of which only the latency is known."""
+
+    calibration: Calibration
+    filer: FilerModel | None
+    points: tuple[Prediction, ...]  # by databases, then workers
+    assumptions: tuple[str, ...]
+    agreement: Agreement | None  # at the last point
+    answer: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        check = self.agreement
+        return {
+            "schema": SCHEMA,
+            "calibration": {"source": self.calibration.source, "labels": list(self.calibration.labels)},
+            "filer": None if self.filer is None else {"name": self.filer.name, "scale": self.filer.scale},
+            "assumptions": list(self.assumptions),
+            "points": [prediction_json(point) for point in self.points],
+            "mean_value_check": None
+            if check is None
+            else {"simulated_s": round(check.simulated_s, 3), "analysed_s": round(check.analysed_s, 3)},
+            "answer": list(self.answer),
+        }
+
+
+def forecast(wish: Wish) -> Forecast:
+    """Calibrate, simulate every point, and put it into words. Raises UsageError."""
+    filer = None if wish.filer is None else load_filer(wish.filer)
+    if wish.filer is not None and filer is None:
+        raise UsageError("--filer none is no filer to predict for; give a profile or a file, or leave it out")
+    result, name = (read_reference(), NAME) if wish.result is None else (read_result(wish.result), str(wish.result))
+    calibration = calibrate(result, name, filer_given=filer is not None)
+    slots = calibration.slots if wish.slots is None else wish.slots
+    if max(wish.workers) * slots > _MOST_SLOTS:
+        raise UsageError(f"{max(wish.workers)} workers x {slots} slots: at most {_MOST_SLOTS:,} slots are simulated")
+    times = (DEFAULT_RAW_GB if wish.raw_gb is None else wish.raw_gb) * 1e9 / calibration.raw_bytes
+    other = filer is not None and (calibration.filer is None or filer.digest != calibration.filer.digest)
+    predictor = Predictor(calibration, filer_changed=other)
+    questions = [
+        Question(
+            workers=workers,
+            databases=databases,
+            slots=slots,
+            filer=filer,
+            shard=wish.shard,
+            one_host=wish.one_host,
+            times=times,
+        )
+        for databases in wish.databases
+        for workers in wish.workers
+    ]
+    points = tuple(predictor(question) for question in questions)
+    base = filer or calibration.filer
+    called = "the filer" if base is None else f"the filer {_called(base)}"
+    last = [point for point in points if point.question.workers == max(wish.workers)]
+    return Forecast(
+        calibration=calibration,
+        filer=base,
+        points=points,
+        assumptions=_assumptions(calibration, wish, times, base, other=other),
+        agreement=agreement(network_of(calibration, questions[-1], 0)),
+        answer=tuple(_unknown(base) or _answers(predictor, last, base, called)),
+    )
+
+
+def _answers(predictor: Predictor, last: Sequence[Prediction], filer: FilerModel | None, called: str) -> list[str]:
+    """For each number of databases; what helps most, with the fewest and with the most of them."""
+    ends = {last[0].question.databases, last[-1].question.databases}
+    return sentences(
+        [answer(predictor, point, filer, additions=point.question.databases in ends) for point in last], called
+    )
+
+
+def _called(filer: FilerModel) -> str:
+    return filer.name if filer.scale == 1.0 else f"{filer.name} (scale 1/{filer.scale:g})"
+
+
+def _unknown(filer: FilerModel | None) -> list[str]:
+    if filer is not None:
+        return []
+    return [
+        "From how many workers on this filer is the limit cannot be told: the result was made on real storage, which"
+        " tells how long calls took and not how many at once it can serve; describe it in a file for --filer."
+    ]
+
+
+def _assumptions(
+    calibration: Calibration, wish: Wish, times: float, filer: FilerModel | None, *, other: bool
+) -> tuple[str, ...]:
+    points = " and ".join(str(point.workers) for point in calibration.measured)
+    hosts = (
+        f"all on one host of {calibration.processors} processors"
+        if wish.one_host
+        else f"each worker and each database server on a host of its own, of {calibration.processors} processors as measured"
+    )
+    size = calibration.raw_bytes * times / 1e9
+    several = "one data set shared out over the databases" if wish.shard else "on each database a job over all of it"
+    out = [
+        f"calibrated on {calibration.source}: {points} workers of {many(calibration.slots, 'slot')}",
+        f"data set of the same kind, {size:.4g} GB raw ({calibration.items * times:,.0f} items); {several}",
+        hosts,
+    ]
+    if filer is None:
+        out.append("the filer keeps its measured latency whatever the load: it has no ceiling here")
+    elif other:
+        out.append(f"the filer is {_called(filer)}, and not the one of the calibration")
+    if not calibration.databases_known:
+        out.append("what the database servers use is not known from this result: no database is ever the limit here")
+    return (*out, *(f"the calibration is labelled: {label}" for label in calibration.labels))

@@ -1,0 +1,78 @@
+"""How large the tasks of a phase are for so many slots: as they were, or cut again at the barrier (`sql.recut`)."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from core.records import JobOptions
+from core.records import Phase as PhaseName
+from experiments.capacity.calibration import PhaseLoad
+from sql.recut import TASKS_A_SLOT
+
+_BATCH = JobOptions()
+_MOST_SHARE = 0.95  # of a phase's time with the heaviest files
+_FILLED = 1.3  # batches over full ones: a custodian's last batch is what is left
+_LEAST = {PhaseName.EXPAND.value: 16, PhaseName.INDEX.value: 16, PhaseName.FINALISE.value: 2}  # as sql.recut has it
+
+
+def unit_sizes(
+    phase: PhaseLoad, slots: int, dice: random.Random, *, items: int, discovered: int, bytes_share: float, times: float
+) -> tuple[float, ...]:
+    """Relative sizes in the order of dispatch, mean 1. `bytes_share`: of the phase's time that goes with bytes rather
+    than with items; `times`: how often the measured data set is to be done.
+
+    Where tasks are cut again, their entries are dealt out in turn, but a loose file stays whole.
+    """
+    sizes = _more(phase.sizes, _tasks(phase, items * times, discovered * times, times), dice)
+    wanted = TASKS_A_SLOT * slots
+    if len(sizes) >= wanted or not phase.entries:
+        return sizes
+    parts: list[tuple[float, int]] = []  # size of a part, and of how many tasks it is one
+    entries_each = phase.entries * times / len(sizes)
+    for size in sizes:
+        most = max(1, int(entries_each * size) // _LEAST.get(phase.name, 16))
+        number = max(1, min(math.ceil(wanted * size / len(sizes)), most))
+        parts += [(size / number, number)] * number
+    if len(parts) == len(sizes):
+        return sizes
+    shares = _heaviest(phase, items, discovered, bytes_share, times, dice)
+    weights = [size * (1.0 - sum(shares)) for size, _ in parts]
+    total = sum(size for size, _ in parts)
+    for share in shares:  # in whichever part it fell
+        weights[dice.choices(range(len(parts)), weights=[size for size, _ in parts])[0]] += share * total
+    mean = sum(weights) / len(weights)
+    order = sorted(range(len(parts)), key=lambda n: (-parts[n][0], n))  # the ledger knows a part's share of its task
+    return tuple(weights[n] / mean for n in order)
+
+
+def _tasks(phase: PhaseLoad, items: float, discovered: float, times: float) -> int:
+    """How many tasks there are before any is cut again. A larger data set fills its batches better."""
+    number = len(phase.sizes) * times
+    if times > 1.0 and phase.entries:
+        full = max(items / _BATCH.batch_files, discovered / _BATCH.batch_bytes)
+        number = min(number, max(_FILLED * full, len(phase.sizes)))
+    return max(1, round(number))
+
+
+def _more(sizes: tuple[float, ...], number: int, dice: random.Random) -> tuple[float, ...]:
+    """So many, drawn from those there are."""
+    if number == len(sizes):
+        return sizes
+    drawn = sorted((dice.choice(sizes) for _ in range(number)), reverse=True)
+    mean = sum(drawn) / number
+    return tuple(size / mean for size in drawn)
+
+
+def _heaviest(
+    phase: PhaseLoad, items: int, discovered: int, bytes_share: float, times: float, dice: random.Random
+) -> list[float]:
+    """Shares of the phase's time that each of the heaviest loose files takes. A larger data set has each of them more
+    often; of a smaller one, a part of the measured, it is a matter of luck."""
+    if not items or not discovered:
+        return []
+    out = []
+    for count, nbytes in phase.heaviest:
+        share = ((1.0 - bytes_share) * count / items + bytes_share * nbytes / discovered) / times
+        out += [share] * (int(times) + (dice.random() < times % 1.0))
+    return out if sum(out) < _MOST_SHARE else [share * _MOST_SHARE / sum(out) for share in out]

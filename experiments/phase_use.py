@@ -1,0 +1,103 @@
+"""What each phase of a run took: its calls, its tasks and its processors. The capacity model is calibrated on this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from controller.databases import JobHandle
+from core.operations import Op
+from core.records import Phase
+from sql.queries import QUERIES
+
+MOST_TASKS = 400  # durations kept of one phase: of more tasks, so many order statistics
+MOST_FILES = 100  # heaviest loose files that are kept
+SERVERS = "databases"  # in `cpu_s`: all database servers of the run
+WORKERS = "workers"
+
+Between = Callable[[float, float], Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallUse:
+    """Calls of one op in one phase, all slots together."""
+
+    calls: int
+    bytes: int
+    seconds: float  # inside these calls, an emulated filer's delay included
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseUse:
+    """One phase of one job."""
+
+    database: str
+    phase: str
+    start_s: float  # its first claim, since the run's
+    elapsed_s: float  # until its barrier
+    tasks: int
+    busy_s: float  # from claim to finish, summed over its tasks
+    task_s: tuple[float, ...]  # of each task, shortest first; of many, MOST_TASKS of them evenly spread
+    calls: dict[str, CallUse]  # by op label
+    # Processor seconds while the phase lasted, by who used them: WORKERS, SERVERS, and others by name (queue manager,
+    # broker, this command). What is not known is absent. Of several jobs at once each has what all of them used.
+    cpu_s: dict[str, float]
+    # Of expand, which cannot divide a loose file among tasks: items and bytes found under the heaviest of them.
+    heaviest: tuple[tuple[int, int], ...] = ()
+
+
+def read_phases(handle: JobHandle, since: float, between: Between) -> tuple[PhaseUse, ...]:
+    """The job's phases in order; `since`: the run's first claim, seconds since the epoch on the database's clock;
+    `between`: processor seconds by user between two such moments. Raises DatabaseFault."""
+    with handle.database.transaction() as conn:
+        spans = QUERIES["phase_spans"].run(conn, job=handle.id).all()
+        tasks = QUERIES["task_spans"].run(conn, job=handle.id).all()
+        calls = QUERIES["calls_by_phase"].run(conn, job=handle.id).all()
+        heaviest = QUERIES["heaviest_files"].run(conn, job=handle.id, most=MOST_FILES).all()
+    files = tuple((row.items, row.bytes) for row in heaviest)
+    return tuple(
+        _phase(
+            handle.database.name,
+            span,
+            since,
+            [task.finished - task.claimed for task in tasks if task.phase == span.phase],
+            [row for row in calls if row.phase == span.phase],
+            between(span.started, span.finished),
+            files if span.phase == Phase.EXPAND.value else (),
+        )
+        for span in sorted(spans, key=lambda span: float(span.started))
+    )
+
+
+def _phase(
+    database: str,
+    span: Any,
+    since: float,
+    tasks: Sequence[float],
+    calls: Iterable[Any],
+    cpu: Mapping[str, float],
+    heaviest: tuple[tuple[int, int], ...],
+) -> PhaseUse:
+    return PhaseUse(
+        database=database,
+        phase=Phase(span.phase).value,
+        start_s=round(max(0.0, span.started - since), 3),
+        elapsed_s=round(max(0.0, span.finished - span.started - span.stopped), 3),
+        tasks=len(tasks),
+        busy_s=round(sum(tasks), 3),
+        task_s=tuple(round(seconds, 4) for seconds in thinned(sorted(tasks), MOST_TASKS)),
+        calls={
+            Op(row.op).label: CallUse(calls=row.calls, bytes=row.bytes, seconds=round(row.total_ns / 1e9, 4))
+            for row in calls
+        },
+        cpu_s={name: round(seconds, 3) for name, seconds in cpu.items()},
+        heaviest=heaviest,
+    )
+
+
+def thinned(ordered: Sequence[float], most: int) -> Sequence[float]:
+    """At most so many of sorted values, evenly spread over their ranks, the first and the last among them."""
+    if len(ordered) <= most:
+        return ordered
+    return [ordered[round(place * (len(ordered) - 1) / (most - 1))] for place in range(most)]

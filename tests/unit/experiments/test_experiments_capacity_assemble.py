@@ -1,0 +1,145 @@
+"""A calibration as a network: nothing of the work is lost or made, however it is cut and dealt out."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import UsageError
+from core.filer import load_filer
+from experiments.capacity.agreement import agreement
+from experiments.capacity.assemble import PROCESSORS, Question, assemble
+from experiments.capacity.calibration import Calibration, calibrate
+from experiments.capacity.filer_load import LINK
+from experiments.capacity.network import DATABASE, TASKS
+from experiments.capacity.predict import Predictor, network_of, runs
+from experiments.capacity.reference import read_reference
+from experiments.capacity.units import unit_sizes
+
+CALIBRATION: Calibration = calibrate(read_reference(), "the reference", filer_given=False)
+
+
+def _moved(question: Question) -> float:
+    """Seconds that all jobs ask of the link."""
+    network = assemble(CALIBRATION, question, random.Random(1))
+    return sum(
+        phase.demands.get(LINK, 0.0) * sum(phase.weights or (1.0,) * phase.units)
+        for job in network.jobs
+        for phase in job.phases
+    )
+
+
+@given(
+    workers=st.integers(1, 60),
+    slots=st.integers(1, 4),
+    databases=st.integers(1, 3),
+    shard=st.booleans(),
+    times=st.sampled_from([1.0, 3.0, 9.0]),
+)
+def test_the_same_bytes_go_over_the_link(workers: int, slots: int, databases: int, shard: bool, times: float) -> None:
+    one = _moved(Question(workers=1, databases=1, slots=1))
+    question = Question(workers=workers, databases=databases, slots=slots, shard=shard, times=times)
+    expected = one * times * (1 if shard else databases)
+    assert _moved(question) == pytest.approx(expected, rel=1e-6)
+
+
+@given(slots=st.integers(1, 400), seed=st.integers(0, 1000), times=st.sampled_from([0.5, 1.0, 7.0]))
+def test_units_are_cut_for_the_slots(slots: int, seed: int, times: float) -> None:
+    for phase in CALIBRATION.phases:
+        sizes = unit_sizes(
+            phase,
+            slots,
+            random.Random(seed),
+            items=CALIBRATION.items,
+            discovered=CALIBRATION.discovered_bytes,
+            bytes_share=0.2,
+            times=times,
+        )
+        assert sum(sizes) == pytest.approx(len(sizes))
+        assert min(sizes) >= 0.0
+        if slots == 1 and times == 1.0 and phase.name != "finalise":
+            assert sizes == phase.sizes
+
+
+def test_more_slots_have_more_tasks_but_a_loose_file_stays_whole() -> None:
+    expand = next(phase for phase in CALIBRATION.phases if phase.name == "expand")
+
+    def cut(slots: int) -> tuple[float, ...]:
+        return unit_sizes(
+            expand,
+            slots,
+            random.Random(0),
+            items=CALIBRATION.items,
+            discovered=CALIBRATION.discovered_bytes,
+            bytes_share=0.2,
+            times=1.0,
+        )
+
+    assert len(cut(1)) < len(cut(8)) <= len(cut(16))
+    heaviest = max(0.8 * items / CALIBRATION.items for items, _ in expand.heaviest)
+    assert max(cut(16)) / len(cut(16)) >= heaviest
+
+
+def test_own_hosts_have_own_processors() -> None:
+    shared = assemble(CALIBRATION, Question(workers=3, databases=2, slots=2, one_host=True), random.Random(0))
+    own = assemble(CALIBRATION, Question(workers=3, databases=2, slots=2), random.Random(0))
+    assert shared.own_processors is None
+    assert PROCESSORS in {station.name for station in shared.stations}
+    assert DATABASE not in shared.jobs[0].phases[1].demands
+    assert own.own_processors is not None
+    assert DATABASE in own.jobs[0].phases[1].demands
+
+
+@pytest.mark.parametrize(("workers", "databases", "slots"), [(0, 1, 1), (1, 0, 1), (1, 1, 0)])
+def test_nobody_at_work_is_refused(workers: int, databases: int, slots: int) -> None:
+    with pytest.raises(UsageError, match="a prediction needs at least 1"):
+        Question(workers=workers, databases=databases, slots=slots)
+
+
+def test_the_calibrated_points_come_back() -> None:
+    """The model is not fitted to elapsed times, so that it gives them again says that nothing is missing."""
+    predictor = Predictor(CALIBRATION, filer_changed=False)
+    for point in CALIBRATION.measured:
+        found = predictor(Question(workers=point.workers, databases=1, slots=1, one_host=True))
+        assert found.elapsed_s.value == pytest.approx(point.elapsed_s[0], rel=0.05)
+        assert found.elapsed_s.low < point.elapsed_s[0] < found.elapsed_s.high
+
+
+def test_the_same_question_has_the_same_answer() -> None:
+    question = Question(workers=5, databases=2, slots=2)
+    assert runs(CALIBRATION, question, 2) == runs(CALIBRATION, question, 2)
+
+
+def test_the_further_from_the_calibration_the_wider() -> None:
+    predictor = Predictor(CALIBRATION, filer_changed=False)
+    spans = [predictor(Question(workers=n, databases=1, slots=1, times=20.0), 1).elapsed_s for n in (2, 64)]
+    assert spans[0].high / spans[0].value < spans[1].high / spans[1].value
+
+
+def test_a_faster_filer_and_a_full_one() -> None:
+    """A hundred workers on titan are held back by it; on a filer far above them they are not."""
+    predictor = Predictor(CALIBRATION, filer_changed=True)
+    titan, flash = load_filer("titan"), load_filer("nas-10g")
+    slow = predictor(Question(workers=100, databases=1, slots=1, filer=titan, times=20.0), 1)
+    fast = predictor(Question(workers=100, databases=4, slots=1, filer=flash, times=20.0), 1)
+    assert slow.limit.startswith("filer")
+    assert fast.gb_per_hour_discovered.value > 4 * slow.gb_per_hour_discovered.value
+
+
+def test_few_tasks_are_named_as_the_limit() -> None:
+    found = Predictor(CALIBRATION, filer_changed=True)(
+        Question(workers=200, databases=1, slots=1, filer=load_filer("nas-10g")), 3
+    )
+    assert found.limit == TASKS
+
+
+@pytest.mark.parametrize("databases", [1, 2])
+def test_simulation_and_mean_values_agree(databases: int) -> None:
+    """Within 5 %, on the pipeline's own network with what the analysis cannot have taken out."""
+    question = Question(workers=8, databases=databases, slots=1, one_host=True, times=50.0)
+    found = agreement(network_of(CALIBRATION, question, 0))
+    assert found is not None
+    assert abs(found.apart) < 0.05

@@ -1,0 +1,123 @@
+"""What calibration reads out of a result; the reference calibration, a measured one, serves as result."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from core.errors import UsageError
+from core.filer import load_filer
+from core.operations import Op
+from experiments.capacity import filer_load
+from experiments.capacity.calibration import calibrate
+from experiments.capacity.filer_load import DATA, DISK, LINK, METADATA, Calls
+from experiments.capacity.reference import read_reference
+from experiments.filer_numbers import filer_of, numbers_of
+from experiments.phase_use import PhaseUse
+from experiments.result import Point, Result, Run
+
+
+@pytest.fixture(scope="module")
+def measured() -> Result:
+    return read_reference()
+
+
+def _with_runs(measured: Result, **changes: object) -> Result:
+    points = tuple(
+        dataclasses.replace(point, repeats=tuple(dataclasses.replace(run, **changes) for run in point.repeats))  # type: ignore[arg-type]
+        for point in measured.points
+    )
+    return dataclasses.replace(measured, points=points)
+
+
+def _with_points(result: Result, *points: Point) -> Result:
+    return dataclasses.replace(result, points=points)
+
+
+def test_every_call_of_the_records_is_somewhere(measured: Result) -> None:
+    """Those that come with items and those that come with tasks are all there were, bytes included."""
+    found = calibrate(measured, "r", filer_given=False)
+    run = measured.points[1].repeats[0]
+    for phase, use in zip(found.phases, run.phases, strict=True):
+        for label, call in use.calls.items():
+            op = Op[label.upper()]
+            items = phase.calls.get(op, Calls(calls=0.0, bytes=0.0))
+            each = phase.calls_a_task.get(op, Calls(calls=0.0, bytes=0.0))
+            assert items.calls + each.calls * use.tasks == pytest.approx(call.calls)
+            assert items.bytes + each.bytes * use.tasks == pytest.approx(call.bytes)
+
+
+def test_seconds_add_up_to_what_the_slot_was_busy(measured: Result) -> None:
+    """With one slot nobody waits in a queue: the filer's own seconds, waits and time beside calls are all of it."""
+    found = calibrate(measured, "r", filer_given=False)
+    filer, run = found.filer, measured.points[0].repeats[0]
+    assert filer is not None
+    for phase, use in zip(found.phases, run.phases, strict=True):
+        calls = {Op[k.upper()]: Calls(calls=c.calls, bytes=c.bytes) for k, c in use.calls.items()}
+        path = sum(filer_load.demands(filer, calls).values()) + phase.wait_s + phase.local_s + phase.database_s
+        assert path == pytest.approx(use.elapsed_s, rel=0.05)
+
+
+def test_what_is_busy_with_time_is_told_from_what_comes_with_work(measured: Result) -> None:
+    found = calibrate(measured, "r", filer_given=False)
+    assert 0.0 < found.standing_database < 0.2
+    assert 0.0 < found.standing < 0.2
+    used = sum(phase.cpu_s["databases"] for phase in measured.points[0].repeats[0].phases)
+    assert sum(phase.database_s for phase in found.phases) < used
+
+
+def test_the_filer_comes_back_from_its_numbers(measured: Result) -> None:
+    filer = load_filer("titan")
+    assert filer is not None
+    said = {"name": filer.name, "scale": filer.scale, "digest": filer.digest, "numbers": numbers_of(filer)}
+    result = dataclasses.replace(measured, conditions=measured.conditions | {"emulated_filer": said})
+    assert filer_of(result, "r") == filer
+    said["numbers"]["metadata"]["servers"] = 3
+    with pytest.raises(UsageError, match="are not those it ran with"):
+        filer_of(result, "r")
+
+
+def test_demands_of_calls() -> None:
+    """By the profile's own numbers: titan's service times and link are divided by its scale, 40."""
+    filer = load_filer("titan")
+    assert filer is not None
+    found = filer_load.demands(filer, {Op.OPEN: Calls(calls=10, bytes=0), Op.READ: Calls(calls=20, bytes=375e6)})
+    assert found[METADATA] == pytest.approx(10 * 270.8e-6 * 40)
+    assert found[DATA] == pytest.approx(20 * 492.3e-6 * 40)
+    assert found[LINK] == pytest.approx(40.0)
+    assert found[DISK] == pytest.approx(20 * 0.10 * 0.004)
+
+
+def test_a_result_without_records_is_refused(measured: Result) -> None:
+    with pytest.raises(UsageError, match="no records of calls and tasks by phase"):
+        calibrate(_with_runs(measured, phases=()), "old", filer_given=False)
+
+
+def test_a_result_that_misses_calls_is_refused(measured: Result) -> None:
+    run: Run = measured.points[0].repeats[0]
+    lost = _with_runs(measured, result=run.result | {"calls_complete": False})
+    with pytest.raises(UsageError, match="only a lower bound"):
+        calibrate(lost, "lost", filer_given=False)
+
+
+def test_one_number_of_workers_is_refused(measured: Result) -> None:
+    with pytest.raises(UsageError, match="two numbers of workers"):
+        calibrate(_with_points(measured, measured.points[0]), "one", filer_given=True)
+
+
+def test_a_generator_limited_result_calibrates_no_filer(measured: Result) -> None:
+    """Its own filer it says nothing about; where the filer's numbers come from a file it may serve."""
+    points = [dataclasses.replace(point, limited=True, limits=("said",)) for point in measured.points]
+    limited = _with_points(measured, *points)
+    with pytest.raises(UsageError, match="GENERATOR-LIMITED at 1 worker"):
+        calibrate(limited, "busy", filer_given=False)
+    assert calibrate(limited, "busy", filer_given=True).phases
+
+
+def test_a_result_on_real_storage_has_a_delay_and_no_filer(measured: Result) -> None:
+    conditions = measured.conditions | {"emulated_filer": None}
+    found = calibrate(dataclasses.replace(measured, conditions=conditions), "real", filer_given=False)
+    assert found.filer is None
+    use: PhaseUse = measured.points[0].repeats[0].phases[1]
+    assert found.phases[1].call_s == pytest.approx(sum(call.seconds for call in use.calls.values()))

@@ -1,0 +1,45 @@
+"""Processor time of those who serve the workers."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from experiments.phase_use import SERVERS, WORKERS, thinned
+from experiments.sampler import Samples
+from experiments.serving import COMMAND, QUEUE_MANAGER, ServingMeter, processors_between
+
+
+def test_this_command_is_counted() -> None:
+    """By the kernel's own accounts; without services there are no databases to count."""
+    meter = ServingMeter(os.getpid(), None)
+    before = meter.read()
+    begin = time.process_time()
+    while time.process_time() - begin < 0.1:
+        sum(range(1000))
+    after = meter.read()
+    assert after[COMMAND] - before[COMMAND] > 0.05
+    assert after[QUEUE_MANAGER] == 0.0
+    assert SERVERS not in after
+
+
+def test_between_samples_time_is_shared_out() -> None:
+    samples = Samples(
+        workers=[(100.0, 0.0, 0.0), (110.0, 5.0, 0.0), (120.0, 5.0, 0.0)],
+        serving=[(100.0, {SERVERS: 1.0}), (120.0, {SERVERS: 3.0, "broker": 2.0})],
+    )
+    between = processors_between(samples, offset=50.0)  # the database's clock is 50 s ahead
+    assert between(150.0, 155.0) == pytest.approx({WORKERS: 2.5, SERVERS: 0.5, "broker": 0.5})
+    assert between(100.0, 900.0) == pytest.approx({WORKERS: 5.0, SERVERS: 2.0, "broker": 2.0})
+    assert processors_between(Samples(), offset=0.0)(0.0, 1.0) == {}
+
+
+def test_of_many_tasks_the_ends_stay() -> None:
+    values = [float(n) for n in range(1000)]
+    kept = thinned(values, 10)
+    assert len(kept) == 10
+    assert (kept[0], kept[-1]) == (0.0, 999.0)
+    assert list(kept) == sorted(kept)
+    assert thinned(values[:10], 10) == values[:10]
