@@ -68,6 +68,11 @@ def stopped(conn: Connection, incarnation: uuid.UUID) -> None:
     QUERIES["worker_stopped"].run(conn, incarnation=incarnation)
 
 
+def reporter_died(conn: Connection, incarnation: uuid.UUID) -> None:
+    """Another reporter goes on for it under a new incarnation; calls of its last frame may be missing."""
+    QUERIES["reporter_died"].run(conn, incarnation=incarnation)
+
+
 def live_slots(conn: Connection) -> int:
     """Slots of all live workers."""
     return int(QUERIES["live_slots"].run(conn, seconds=LIVE_SECONDS).scalar_one())

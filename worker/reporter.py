@@ -153,7 +153,7 @@ class DatabaseReporter(threading.Thread):
         self.registered = True
         if self._plan.previous is not None:
             with self._database.transaction() as conn:
-                workers.stopped(conn, self._plan.previous)
+                workers.reporter_died(conn, self._plan.previous)
 
     def _write(self, numbered: Numbered) -> None:
         report = numbered.report

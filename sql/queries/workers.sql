@@ -16,6 +16,12 @@ WHERE incarnation = %(incarnation)s;
 UPDATE worker SET stopped_at = clock_timestamp(), seen_at = clock_timestamp()
 WHERE incarnation = %(incarnation)s AND stopped_at IS NULL;
 
+-- name: reporter_died
+-- Its reporter did not leave in good order, and the frame that it was filling is lost with it.
+UPDATE worker
+SET stopped_at = clock_timestamp(), seen_at = clock_timestamp(), frames_lost = frames_lost + 1
+WHERE incarnation = %(incarnation)s AND stopped_at IS NULL;
+
 -- name: live_slots
 -- Slots of the workers seen lately that have not left.
 SELECT coalesce(sum(slots), 0)::int FROM worker

@@ -203,13 +203,15 @@ def test_a_slot_killed_from_outside_is_replaced(bench: Any) -> None:
 
 
 def test_a_dead_reporter_is_replaced(bench: Any) -> None:
-    """When the reporter is killed, another one registers as a new incarnation and signs off the old one."""
+    """When the reporter is killed, another one registers as a new incarnation and signs off the old one, whose last
+    frame is counted as lost: the calls of a job are a lower bound then."""
     worker = bench.start()
     (slot,) = bench.until(lambda: _slot_pids(bench, worker))
     (reporter,) = set(_children(worker)) - {slot}
     os.kill(reporter, signal.SIGKILL)
     bench.until(lambda: len(bench.rows("SELECT 1 FROM worker")) == 2)
     bench.until(lambda: bench.one("SELECT count(stopped_at) AS stopped FROM worker").stopped == 1)
+    assert bench.one("SELECT frames_lost FROM worker WHERE stopped_at IS NOT NULL").frames_lost >= 1
     bench.tasks({"do": "abort"})
     bench.until(bench.done)
     assert len(bench.rows("SELECT * FROM death")) == 1
