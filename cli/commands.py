@@ -120,6 +120,19 @@ COMMANDS: tuple[Entry, ...] = (
         "edbench import-counters last array.csv --map array.toml --offset 1.5",
     ),
     Entry(
+        "replay",
+        "cli.replay:replay",
+        "Make the storage calls of a trace again, from client processes, without the work between them.",
+        "edbench replay job.edbtrace --path /mnt/filer/replay --clients 1,4,16",
+    ),
+    Entry(
+        "trace",
+        "cli.trace:trace_app",
+        "Look at a trace of storage calls, export it, import one, merge several.",
+        "edbench trace info job.edbtrace --html trace.html",
+        group=True,
+    ),
+    Entry(
         "compare",
         "cli.compare:compare",
         "Put results of experiments side by side, with their intervals; the first is what the others are held against.",
@@ -143,5 +156,11 @@ COMMANDS: tuple[Entry, ...] = (
         "Measure at several points, in random order, with a report.",
         "edbench experiment scale-up --corpus c",
         group=True,
+    ),
+    Entry(
+        "predict",
+        "cli.predict:predict",
+        "Predict elapsed time and GB/hour for more workers, more databases or another filer, and what limits each.",
+        "edbench predict --workers 10,30,100 --databases 1,2,4 --filer nas-10g",
     ),
 )

@@ -232,10 +232,10 @@ def _site(
     return ComposeSite(settings, corpus, context.env, say), alone
 
 
-def numbers(text: str, option: str) -> list[int]:
-    """`1,2,4` as numbers; raises UsageError."""
+def numbers(text: str, option: str, *, digits: int = 3) -> list[int]:
+    """`1,2,4` as numbers of at most so many digits; raises UsageError."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(re.fullmatch(r"[0-9]{1,3}", part) for part in parts):
+    if not parts or not all(re.fullmatch(rf"[0-9]{{1,{digits}}}", part) for part in parts):
         raise UsageError(f"{option} is {text!r}; it must be whole numbers such as 1,2,4")
     return [int(part) for part in parts]
 

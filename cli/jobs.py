@@ -10,10 +10,12 @@ from cli.context import CommandContext, installation, jobs_of, shared
 from cli.options import AsJson, JobArgument
 from cli.output import print_json
 from cli.show import group_line, jobs_table, show_counts
+from cli.show_played import show_played
 from cli.show_wire import show_wire
 from controller.counts import JobCounts, count_job, counts_json, summary_json
 from controller.databases import newest_jobs
 from controller.groups import Group, group_json, list_groups
+from controller.replay.found import played_json
 from controller.wire import WireShares, wire_shares
 
 
@@ -49,12 +51,15 @@ def job(
         found = installed.find(job)
         counts = [(handle.database.name, count_job(handle)) for handle in jobs_of(found)]
         wire = wire_shares(jobs_of(found))
+        played = None if isinstance(found, Group) else played_json(found)
     if isinstance(found, Group):
         _show_group(context, found, counts, wire, as_json)
     elif as_json:
-        print_json(counts_json(counts[0][1]) | _wire_json(wire))
+        print_json(counts_json(counts[0][1]) | _wire_json(wire) | ({"replay": played} if played else {}))
     else:
         show_counts(context.out, counts[0][1])
+        if played is not None:
+            show_played(context.out, played)
         show_wire(context.out, wire)
 
 

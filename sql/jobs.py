@@ -110,7 +110,7 @@ def create_job(
     group_id: uuid.UUID | None = None,
     held: bool = False,
 ) -> None:
-    """A running job in phase walk with its first tasks; the queue manager is woken at the commit (make it durable).
+    """A running job in its first phase with its first tasks; the queue manager is woken at the commit (make it durable).
 
     `held`: it is paused instead, until `request_resume`; its clocks begin with its first claim all the same.
     """
@@ -118,11 +118,12 @@ def create_job(
         insert(models.job).values(
             id=id,
             group_id=group_id,
+            type="replay" if options.replay.asked else "discovery",
             name=bulk.storable(name),
             client=bulk.storable(client),
             project=bulk.storable(project),
             state=(JobState.PAUSED if held else JobState.RUNNING).value,
-            phase=Phase.WALK.value,
+            phase=options.phases[0].value,
             source=source,
             # stat gives unsigned 64-bit numbers; the column is signed.
             source_device=_signed(device),

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from core.errors import ExceptionCode, TaskLost
 from core.records import ClaimedTask, Phase, TaskResult
-from sql import bulk
+from sql import bulk, replay
 from sql.queries import QUERIES
 from sql.states import suspend
 
@@ -62,6 +62,8 @@ def finish(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
     bulk.put_owners(conn, claimed, result.owners)
     if result.shard is not None:
         bulk.put_shard(conn, claimed.job, result.shard)
+    if result.replay_client is not None:
+        replay.put_result(conn, claimed.job, *result.replay_client)
     if result.follow_on:
         was_empty = not QUERIES["has_pending"].run(conn, job=claimed.job).scalar_one()
         bulk.insert_tasks(conn, claimed.job, result.follow_on)

@@ -279,6 +279,24 @@ death = Table(
     Index("ix_death_job_item", "job", "item"),
 )
 
+# A client of a replay: which host is to play it, which attempt does, and what it found.
+replay_client = Table(
+    "replay_client",
+    metadata,
+    _job(),
+    Column("client", Integer, nullable=False),
+    Column("host", Text, nullable=False),  # that is to play it, see sql.replay.host_key
+    Column("task", BigInteger),  # NULL until a slot took it
+    Column("attempt", Integer),
+    Column("worker", Text),
+    Column("slot", Integer),
+    _time("taken_at"),
+    _time("ready_at"),  # its part of the tree stands, its calls are ready to be made
+    _time("finished_at"),
+    Column("result", JSONB),  # worker.replay's ClientResult
+    PrimaryKeyConstraint("job", "client"),
+)
+
 worker = Table(
     "worker",
     metadata,

@@ -27,11 +27,19 @@ from worker.task import TaskWork
 
 log = logging.getLogger(__name__)
 
+
+def _replay(work: TaskWork) -> TaskResult:
+    from worker import replay_task  # numpy's library starts threads, which must not be before the slots are forked
+
+    return replay_task.run(work)
+
+
 BODIES: dict[Phase, Callable[[TaskWork], TaskResult]] = {
     Phase.WALK: walk.run,
     Phase.EXPAND: expand.run,
     Phase.INDEX: index.run,
     Phase.OCR: ocr.run,
+    Phase.REPLAY: _replay,
     Phase.FINALISE: finalise.run,
 }
 _WITH_PASSWORDS = (Phase.EXPAND, Phase.INDEX, Phase.OCR)  # they open items
@@ -49,6 +57,7 @@ def handle(context: SlotContext, database: str, task: int) -> None:
     context.tally.begin(claimed.phase)
     context.recorder.select(claimed.job, claimed.phase)
     outcome, result = _attempt(context, db, claimed)
+    context.tracer.flush()  # of an attempt that was not finished
     context.tally.end(claimed.phase, outcome, result)
     context.crumb.end_task()  # not in a `finally`: what escapes ends the slot, and the crumb must still say where
 
@@ -76,6 +85,7 @@ def _attempt(context: SlotContext, db: Database, claimed: ClaimedTask) -> tuple[
         if any(e.code in _SOURCE_TROUBLE for e in result.exceptions):
             work.check_source_root()  # a reader inside a handler may have met an unmounted source, not a bad file
         context.storage.sync_written()
+        context.tracer.flush()  # before the job can be over
         _finish(context, db, claimed, result, work.job.options.lease_seconds)
         return Outcome.DONE, result
     except TaskLost as e:
@@ -111,6 +121,7 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
     if job.options.ocr.asked:  # now, and not when there is hours' work behind it
         ocr.engine_of(job.options.ocr.languages, context.worker)
     context.storage.fsync = job.options.fsync
+    context.tracer.begin(job.id, claimed.phase, wanted=job.options.trace)
     work = TaskWork(
         context=context,
         database=db,

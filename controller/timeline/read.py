@@ -114,9 +114,12 @@ def _panels(found: Found, standings: Sequence[Standing]) -> Iterator[Panel]:
         for readings, standing in zip(found.progress, standings, strict=True)
     ]
     volumes, items, exceptions = work_panels(axis, jobs)
-    yield volumes
+    discovers = not all(standing.job.options.replay.asked for standing in standings)  # a replay has calls alone
+    if discovers:
+        yield volumes
     yield from call_panels(axis, found.calls, ops)
-    yield items
+    if discovers:
+        yield items
     yield from database_panels(axis, found.of(DATABASE))
     yield queue_panel(axis, found.queue, [standing.stops for standing in standings])
     yield from worker_panels(axis, found.of(WORKER))
@@ -128,7 +131,8 @@ def _panels(found: Found, standings: Sequence[Standing]) -> Iterator[Panel]:
     share = read_share_panel(axis, found.of(WIRE), read_bytes(axis, found.calls))
     if share is not None:
         yield share
-    yield exceptions
+    if discovers:
+        yield exceptions
 
 
 def _totals(standings: Sequence[Standing], done: Sequence[JobProgress]) -> dict[str, int | float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from experiments.report.parts import Part, Plot, Section, Series, Tabled
 from experiments.report.sections.beside_r1 import beside_r1
 from experiments.report.sections.calls_an_item import calls_an_item
 from experiments.report.sections.calls_over_time import calls_over_time
+from experiments.report.sections.capacity import capacity
 from experiments.report.sections.containers import containers, ran_in_containers
 from experiments.report.sections.database_activity import database_activity
 from experiments.report.sections.disclosure import disclosure
@@ -37,7 +39,7 @@ from experiments.result import Result
 FILE = "report.html"
 FIGURES, SERIES = "figures", "series"
 ALWAYS: tuple[Callable[[Result], Section], ...] = (
-    points, beside_r1, scaling, calls_over_time, database_activity, one_or_two, sizes, stages, queue_depth, latency,
+    points, beside_r1, scaling, capacity, calls_over_time, database_activity, one_or_two, sizes, stages, queue_depth, latency,
     calls_an_item, phases, occupancy, generator, exceptions, disclosure,
 )  # fmt: skip
 
@@ -49,6 +51,11 @@ def write_report(result: Result, directory: Path) -> Path:
     cannot be written.
     """
     sections = build_sections(result)
+    return write_page(page_html(result, sections), sections, directory)
+
+
+def write_page(html: str, sections: Sequence[Section], directory: Path) -> Path:
+    """A page made of these sections, with its figures and series beside it; as `write_report`."""
     page = directory / FILE
     try:
         for folder in (FIGURES, SERIES):
@@ -58,7 +65,7 @@ def write_report(result: Result, directory: Path) -> Path:
                 write_png(part.figure, directory / FIGURES / f"{part.name}.png")
             if isinstance(part, Plot | Tabled):
                 write_csv(part.series, directory / SERIES / f"{part.series.name}.csv")
-        page.write_text(page_html(result, sections), encoding="utf-8")
+        page.write_text(html, encoding="utf-8")
     except OSError as error:
         raise RunFailed(f"the report cannot be written to {directory}: {error.strerror}") from error
     return page
@@ -85,21 +92,47 @@ def write_csv(series: Series, path: Path) -> None:
 
 def page_html(result: Result, sections: Sequence[Section]) -> str:
     """The whole page; well-formed as XML as well as HTML."""
+    return document(
+        Head(
+            title=f"edbench {result.kind}: {result.verdict}",
+            heading=f"edbench experiment {result.kind}",
+            verdict=result.verdict,
+            doubt=bool(shouted(result)) or any(point.limited for point in result.points),
+            facts=_facts(result),
+            warnings=result.warnings,
+        ),
+        sections,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """What stands above the sections."""
+
+    title: str
+    heading: str
+    verdict: str
+    doubt: bool  # the verdict is marked: something keeps the figures from being taken at their word
+    facts: str
+    warnings: Sequence[str]
+
+
+def document(above: Head, sections: Sequence[Section]) -> str:
+    """A page of sections; well-formed as XML as well as HTML."""
     head = tag(
         "head",
         Html('<meta charset="utf-8"/>'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1"/>'),
-        tag("title", f"edbench {result.kind}: {result.verdict}"),
+        tag("title", above.title),
         tag("style", Html(style_sheet())),
     )
     links = (tag("a", section.title, href=f"#{section.anchor}") for section in sections)
-    doubt = bool(shouted(result)) or any(point.limited for point in result.points)
     body = tag(
         "body",
-        tag("p", result.verdict, class_="verdict doubt" if doubt else "verdict", role="note"),
-        tag("h1", f"edbench experiment {result.kind}"),
-        tag("p", _facts(result), class_="facts"),
-        _warnings(result),
+        tag("p", above.verdict, class_="verdict doubt" if above.doubt else "verdict", role="note"),
+        tag("h1", above.heading),
+        tag("p", above.facts, class_="facts"),
+        _warnings(above.warnings),
         tag("nav", join(Html(f"{link} ") for link in links), aria_label="sections"),
         *(_section(section) for section in sections),
     )
@@ -113,10 +146,10 @@ def _facts(result: Result) -> str:
     return facts + (f" Labels: {'; '.join(result.labels)}." if result.labels else "")
 
 
-def _warnings(result: Result) -> Html:
-    if not result.warnings:
+def _warnings(warnings: Sequence[str]) -> Html:
+    if not warnings:
         return Html("")
-    lines = (tag("li", warning) for warning in result.warnings)
+    lines = (tag("li", warning) for warning in warnings)
     return tag("div", tag("h2", "Warnings"), tag("ul", *lines), class_="warnings")
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from experiments.report import words
 from experiments.report.markup import Html, escaped, join, tag
 from experiments.result import Estimate, Point, Result, Run
 
 LIMITED = "GENERATOR-LIMITED"
+_T = TypeVar("_T")
 
 
 def point_name(point: Point, points: Sequence[Point]) -> str:
@@ -40,7 +41,7 @@ def busiest(result: Result) -> Point:
     return max(result.points, key=lambda point: (point.workers * point.slots, point.databases))
 
 
-def spread(points: Sequence[Point], most: int) -> list[Point]:
+def spread(points: Sequence[_T], most: int) -> list[_T]:
     """At most so many of the points, evenly spread, the first and the last among them."""
     if len(points) <= most:
         return list(points)

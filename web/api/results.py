@@ -13,12 +13,12 @@ from core.errors import UsageError
 from experiments.compare import compare as side_by_side
 from experiments.compare import comparison_json
 from experiments.report.page import FILE as REPORT
-from experiments.result import Point, Result
+from experiments.result import Point
 from web.api.models.common import TEXT, responses
 from web.api.models.results import Comparison, Estimate, FileRow, PointRow, ResultDetails, ResultList, ResultRow
 from web.api.needs import Context
 from web.headers import REPORT_POLICY
-from web.results import file_in, files_in, result_in, run_directory, runs, zipped
+from web.results import Summary, file_in, files_in, result_in, run_directory, runs, summary_in, zipped
 
 Run = Annotated[str, Path(max_length=255, pattern=TEXT, description="Name of a result.")]
 _BINARY: dict[int | str, dict[str, Any]] = {
@@ -36,7 +36,7 @@ def list_results(context: Context) -> ResultList:
     unreadable: dict[str, str] = {}
     for name, directory in runs(context.results_root).items():
         try:
-            rows.append(ResultRow(**_row(name, result_in(directory), (directory / REPORT).is_file())))
+            rows.append(ResultRow(**_row(name, summary_in(directory), (directory / REPORT).is_file())))
         except UsageError as error:
             unreadable[name] = str(error)
     rows.sort(key=lambda row: row.created, reverse=True)
@@ -56,13 +56,13 @@ def archive(context: Context, run: Run) -> StreamingResponse:
 def one_result(context: Context, run: Run) -> ResultDetails:
     """One result without its series; `files` says where those are."""
     directory = run_directory(context.results_root, run)
-    result = result_in(directory)
+    found = summary_in(directory)
     files = files_in(directory)
     return ResultDetails(
-        **_row(run, result, REPORT in files),
-        warnings=list(result.warnings),
-        conditions=result.conditions,
-        points_measured=[_point(point) for point in result.points],
+        **_row(run, found, REPORT in files),
+        warnings=found.warnings,
+        conditions=found.conditions,
+        points_measured=[] if found.result is None else [_point(point) for point in found.result.points],
         files=[FileRow(name=f.name, bytes=f.bytes, media_type=f.media_type) for f in files.values()],
     )
 
@@ -85,14 +85,14 @@ def compare(
     return Comparison.model_validate(comparison_json(side_by_side(results, force=force)))
 
 
-def _row(run: str, result: Result, report: bool) -> dict[str, Any]:
+def _row(run: str, found: Summary, report: bool) -> dict[str, Any]:
     return {
         "run": run,
-        "kind": result.kind,
-        "created": result.created,
-        "verdict": result.verdict,
-        "labels": list(result.labels),
-        "points": len(result.points),
+        "kind": found.kind,
+        "created": found.created,
+        "verdict": found.verdict,
+        "labels": found.labels,
+        "points": found.points,
         "report": report,
     }
 

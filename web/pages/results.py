@@ -15,6 +15,7 @@ from web.errors import NotFound
 from web.pages.render import page
 
 MOST_COMPARED = 8
+REPLAY = "replay"  # a kind of result that is not put beside others
 
 router = APIRouter()
 
@@ -29,7 +30,8 @@ def results(request: Request, context: Context) -> Response:
 def one_result(request: Request, context: Context, run: api.Run) -> Response:
     """One result with its report."""
     result = api.one_result(context, run)
-    others = [row for row in api.list_results(context).results if row.run != run]
+    comparable = [] if result.kind == REPLAY else api.list_results(context).results
+    others = [row for row in comparable if row.run != run and row.kind != REPLAY]
     return page(request, "result.html", result=result, others=others, method=METHOD)
 
 

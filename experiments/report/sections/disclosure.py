@@ -17,13 +17,18 @@ ANCHOR, TITLE = "disclosure", "Full disclosure"
 
 def disclosure(result: Result) -> Section:
     """Conditions as they stand in the result, then all runs."""
-    flat = list(flattened(result.conditions))
+    return Section(anchor=ANCHOR, title=TITLE, parts=(conditions_table(result.conditions), _runs(result)))
+
+
+def conditions_table(conditions: Mapping[str, object]) -> Tabled:
+    """Conditions, however nested, one a line."""
+    flat = list(flattened(conditions))
     rows = [(tag("code", key), _shown(value)) for key, value in flat]
     shown = html_table(("condition", "value"), rows, text_columns=frozenset({0, 1}), caption="Conditions")
     series = Series(
         name="conditions", header=("condition", "value"), rows=tuple((key, str(value)) for key, value in flat)
     )
-    return Section(anchor=ANCHOR, title=TITLE, parts=(Tabled(table=shown, series=series), _runs(result)))
+    return Tabled(table=shown, series=series)
 
 
 def flattened(data: object, prefix: str = "") -> Iterator[tuple[str, object]]:

@@ -8,10 +8,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import replay_results
 from fastapi.testclient import TestClient
 from report_results import result
 
 from core.settings import Settings
+from experiments.replay.result import write_result as write_replay_result
 from experiments.result import Result, write_result
 from web.app import create_app
 from web.context import WebContext
@@ -140,3 +142,24 @@ def test_without_a_database_there_is_no_job(client: TestClient) -> None:
     assert client.get(f"{API}/jobs/last").status_code == 404
     assert client.post(f"{API}/jobs", json={"source": "/"}).status_code in (409, 422)
     assert client.get("/results").status_code == 200
+
+
+def test_a_replay_is_listed_and_shown_but_not_compared(tmp_path: Path) -> None:
+    """Beside an experiment: its verdict and report, no points of that kind, and no way to put it beside others."""
+    write_result(result(), tmp_path / "results" / "run-a")
+    replayed = tmp_path / "results" / "replay-b"
+    made = replay_results.result(replay_results.point(4, 990.0))
+    write_replay_result(made, replayed)
+    (replayed / "report.html").write_text("<!doctype html><title>report</title>")
+    context = WebContext(settings=Settings(storage=tmp_path), databases=(), embedded=True, runner=BesideCommand())
+    client = TestClient(create_app(context), base_url="http://localhost", raise_server_exceptions=False)
+    listed = client.get(f"{API}/results").json()
+    assert {row["run"]: row["kind"] for row in listed["results"]} == {"run-a": result().kind, "replay-b": "replay"}
+    assert listed["unreadable"] == {}
+    shown = client.get(f"{API}/results/replay-b").json()
+    assert (shown["verdict"], shown["points"], shown["points_measured"]) == (made.verdict, 1, [])
+    page = client.get("/results/replay-b").text
+    assert "files/report.html" in page
+    assert "Compare with" not in page
+    assert 'value="replay-b"' not in client.get("/results").text
+    assert 'value="replay-b"' not in client.get("/results/run-a").text

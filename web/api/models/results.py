@@ -65,7 +65,7 @@ class ResultDetails(ResultRow):
 
     warnings: list[str]
     conditions: dict[str, Any]
-    points_measured: list[PointRow]
+    points_measured: list[PointRow] = Field(description="Of an experiment; a replay's are in its files.")
     files: list[FileRow]
 
 

@@ -1,0 +1,106 @@
+"""The self-check: the same clients on null storage (memory) without think time; what this host can make of calls at most.
+
+It runs in a process of its own, `python -m controller.replay.ceiling`, because clients are forked and whoever asks may
+have threads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import core
+from controller.place_kind import MEMORY, file_system_of, read_mounts
+from core.errors import EdbenchError
+from core.memory import free_memory
+from core.records import ReplayChoice
+from core.services import launch
+from core.trace.read import open_trace
+from worker.replay.local import run_local
+from worker.replay.program import Program, compile_replay
+from worker.replay.tree import Target
+from worker.replay_host import plan_of
+
+PLACE = Path("/dev/shm")
+MARK = 0.8  # of the ceiling: figures above it are the generator's
+_SHARE = 0.6  # of free memory that may be taken
+_LEAST_RATE = 5_000  # calls a second that any host makes …
+_MOST_SECONDS = 600.0  # … so that the check would take longer than this at most
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """What the clients made of calls on null storage."""
+
+    calls: int
+    elapsed_s: float
+
+    @property
+    def calls_per_second(self) -> float:
+        """0.0 when no time passed."""
+        return self.calls / self.elapsed_s if self.elapsed_s else 0.0
+
+
+def ceiling(trace: Path, choice: ReplayChoice, scratch: Path) -> Ceiling | str:
+    """The ceiling of these clients, or why it is not known, in one line."""
+    wish = {"clients": choice.clients, "shared": choice.shared, "seed": choice.seed}
+    command = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(int(signal.SIGTERM)), "-1", "-1", "",
+               sys.executable, "-m", "controller.replay.ceiling", str(trace), str(scratch), json.dumps(wish)]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(core.__file__).parents[1], check=False)
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+    found = json.loads(done.stdout)
+    return Ceiling(calls=int(found["calls"]), elapsed_s=float(found["elapsed_s"]))
+
+
+def no_room(program: Program, place: Path = PLACE) -> str | None:
+    """Why the check cannot be made here; None when it can."""
+    if not place.is_dir() or file_system_of(place, read_mounts()) not in MEMORY:
+        return f"{place} is no memory file system"
+    need = sum(room.bytes for room in program.rooms)
+    room = min(shutil.disk_usage(place).free, int(free_memory() * _SHARE))
+    if need > room:
+        return f"it needs {need / 1e9:,.2f} GB in {place}, and {room / 1e9:,.2f} GB may be taken"
+    if program.calls > _MOST_SECONDS * _LEAST_RATE:
+        return f"{program.calls:,} calls would take too long"
+    return None
+
+
+def main(trace: Path, scratch: Path, choice: ReplayChoice) -> int:
+    """Make the check, print its figures; the exit status."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="ceiling-", dir=scratch) as directory:
+        try:
+            with open_trace(trace) as opened:
+                program = compile_replay(opened, plan_of(opened.header, choice), Path(directory) / "program")
+            reason = no_room(program)
+            if reason is not None:
+                return _failed(reason)
+            with tempfile.TemporaryDirectory(prefix=f"edbench-null-{os.getpid()}-", dir=PLACE) as place:
+                merged = run_local(program, Target(paths=(Path(place),), replay_id="ceiling")).merged
+        except (EdbenchError, OSError) as error:
+            return _failed(" ".join(str(error).split()))
+    sys.stdout.write(json.dumps({"calls": merged.calls, "elapsed_s": merged.elapsed_s}) + "\n")
+    return 0
+
+
+def _failed(reason: str) -> int:
+    sys.stderr.write(f"{reason}\n")
+    return 1
+
+
+def _terminated(_number: int, _frame: object) -> None:
+    raise SystemExit(1)  # what was made is removed on the way out
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _terminated)
+    options = json.loads(sys.argv[3])
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), ReplayChoice(paths=("null",), speed=0.0, **options)))

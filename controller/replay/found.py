@@ -1,0 +1,90 @@
+"""What the clients of a replay found, all together."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from typing import Any
+
+from controller.databases import JobHandle
+from core.errors import RunFailed
+from monitoring.histogram import Histogram
+from sql import replay
+from worker.replay.result import ClientResult, Difference, merge_results
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A replay that is over."""
+
+    clients: int
+    hosts: int
+    began: float  # the start of all, seconds since the epoch by the database's clock
+    prepared_s: float  # from the first client's claim to the last one's being ready
+    prepared_files: int
+    prepared_bytes: int
+    run_queue_s: float  # that clients waited for a processor, summed
+    result: ClientResult  # merged
+
+
+def found_by(handle: JobHandle) -> Found:
+    """Of a replay that completed. Raises RunFailed when a client has no result, DatabaseFault."""
+    with handle.database.transaction() as conn:
+        clients = replay.clients(conn, handle.id)
+    results = [client.result for client in clients if client.result is not None]
+    if not results or len(results) < len(clients):
+        raise RunFailed(f"job {handle.id}: {len(clients) - len(results)} clients have no result; replay again")
+    taken = [client.taken for client in clients if client.taken is not None]
+    ready = [client.ready for client in clients if client.ready is not None]
+    return Found(
+        clients=len(clients),
+        hosts=len({client.host for client in clients}),
+        began=min(float(result["start"]) for result in results),
+        prepared_s=max(ready) - min(taken),
+        prepared_files=sum(int(result["files"]) for result in results),
+        prepared_bytes=sum(int(result["bytes"]) for result in results),
+        run_queue_s=sum(float(result["run_queue_s"]) for result in results),
+        result=merge_results(ClientResult.from_json(result["found"]) for result in results),
+    )
+
+
+def played_json(handle: JobHandle) -> dict[str, Any] | None:
+    """A replay's figures in plain data, times in microseconds; None for another job, and for a replay that did not
+    go through."""
+    if not handle.job.options.replay.asked:
+        return None
+    try:
+        found = found_by(handle)
+    except RunFailed:
+        return None
+    whole = found.result
+    return {
+        "clients": found.clients,
+        "speed": handle.job.options.replay.speed,
+        "prepared_s": round(found.prepared_s, 3),
+        "elapsed_s": round(whole.elapsed_s, 3),
+        "calls_per_second": round(whole.calls / whole.elapsed_s, 3) if whole.elapsed_s else 0.0,
+        "differences": {difference_text(one): one.calls for one in whole.differences},
+        "calls": {
+            op.label: {"count": one.calls, "bytes": one.bytes, "errors": one.errors}
+            | _times("response", one.response, one.response_max_ns)
+            | _times("service", one.service, one.service_max_ns)
+            for op, one in whole.ops.items()
+        },
+    }
+
+
+def _times(name: str, histogram: Histogram, longest: int) -> dict[str, float]:
+    p50, p99 = histogram.percentiles((50, 99), longest)
+    return {f"{name}_p50_us": round(p50 / 1000, 3), f"{name}_p99_us": round(p99 / 1000, 3)}
+
+
+def difference_text(difference: Difference) -> str:
+    """`open: recorded ENOENT, replayed OK`."""
+    if difference.expected == difference.found:
+        return f"{difference.op.label}: fewer bytes than recorded"
+    return f"{difference.op.label}: recorded {_name(difference.expected)}, replayed {_name(difference.found)}"
+
+
+def _name(number: int) -> str:
+    return errno.errorcode.get(number, str(number)) if number else "OK"

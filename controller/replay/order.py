@@ -1,0 +1,69 @@
+"""What a person asked for when replaying a trace."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import UsageError
+from core.records import ReplayChoice
+from core.trace.model import TraceHeader
+
+RECORDED, MOST = "recorded", "max"
+_TIMES = re.compile(r"[x×]([0-9]+(?:\.[0-9]+)?)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOrder:
+    """Everything about a replay beside the number of its clients."""
+
+    trace: Path
+    paths: tuple[Path, ...]  # absolute
+    speed: float = 1.0  # times the recorded one; 0: no think time
+    shared: bool = False
+    seed: int = 0
+    force: bool = False  # also where a path is not empty
+    keep: bool = False  # leave the files
+    name: str = ""
+
+    def choice(self, clients: int) -> ReplayChoice:
+        """As the job's options have it. Raises UsageError for a path that is not UTF-8."""
+        return ReplayChoice(
+            clients=clients,
+            paths=tuple(_text(path) for path in self.paths),
+            speed=self.speed,
+            shared=self.shared,
+            seed=self.seed,
+        )
+
+
+def default_name(header: TraceHeader, path: Path) -> str:
+    """What a replay is called when nobody gave it a name: after the job of the trace, else after its file."""
+    job = header.origin.get("job")
+    return f"replay of {job[:8] if isinstance(job, str) and job else path.stem}"
+
+
+def parse_speed(text: str) -> float:
+    """`recorded`, `max` (0.0) or a factor such as `x2`; raises UsageError."""
+    if text == RECORDED:
+        return 1.0
+    if text == MOST:
+        return 0.0
+    found = _TIMES.fullmatch(text)
+    if found is None or not float(found[1]):
+        raise UsageError(f"--speed is {text!r}; it can be recorded, max, or a factor such as x2 or x0.5")
+    return float(found[1])
+
+
+def speed_text(speed: float) -> str:
+    """As `parse_speed` takes it."""
+    return {1.0: RECORDED, 0.0: MOST}.get(speed, f"x{speed:g}")
+
+
+def _text(path: Path) -> str:
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        raise UsageError(f"--path {str(path)!r} is not UTF-8; give the directory another name") from None
+    return str(path)

@@ -1,0 +1,65 @@
+"""What a trace says of the storage it was recorded on: the figures that its replay is held against."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from core.operations import Op
+from core.trace.model import Trace
+from monitoring.aggregate import CallSum
+from monitoring.histogram import bucket_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """Figures of all streams together."""
+
+    streams: int
+    calls: int
+    errors: int
+    bytes: int
+    lost: int  # calls that the trace could not keep
+    elapsed_s: float  # from the first call's start to the last one's end
+    by_op: dict[Op, CallSum]  # closed-loop latencies, as recorded
+    by_second: tuple[int, ...]  # calls that began in each second of the trace
+
+    @property
+    def calls_per_second(self) -> float:
+        """On average; 0.0 of an empty trace."""
+        return self.calls / self.elapsed_s if self.elapsed_s else 0.0
+
+
+def recorded(trace: Trace) -> Recorded:
+    """One pass over the trace, with memory for its seconds only. Raises UsageError when the trace is damaged."""
+    by_op: dict[Op, CallSum] = {}
+    buckets: dict[Op, Counter[int]] = {}
+    seconds: Counter[int] = Counter()
+    last_ns = 0
+    for number in range(len(trace.header.streams)):
+        for op, start_ns, duration_ns, nbytes, _, _, _, error, _ in trace.calls(number):
+            found = by_op.get(op)
+            if found is None:
+                found, buckets[op] = by_op.setdefault(op, CallSum()), Counter()
+            found.calls += 1
+            found.bytes += nbytes
+            found.errors += 1 if error else 0
+            found.total_ns += duration_ns
+            if duration_ns > found.max_ns:
+                found.max_ns = duration_ns
+            buckets[op][bucket_of(duration_ns)] += 1
+            seconds[start_ns // 1_000_000_000] += 1
+            if start_ns + duration_ns > last_ns:
+                last_ns = start_ns + duration_ns
+    for op, counts in buckets.items():
+        by_op[op].histogram.counts.update(counts)
+    return Recorded(
+        streams=len(trace.header.streams),
+        calls=sum(found.calls for found in by_op.values()),
+        errors=sum(found.errors for found in by_op.values()),
+        bytes=sum(found.bytes for found in by_op.values()),
+        lost=trace.header.lost,
+        elapsed_s=max(last_ns, trace.header.duration_ns) / 1e9,
+        by_op={op: by_op[op] for op in sorted(by_op)},
+        by_second=tuple(seconds[second] for second in range(max(seconds, default=-1) + 1)),
+    )

@@ -1,0 +1,108 @@
+"""Clients of a replay: who plays which, when all of them start, what each found. In the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from core.errors import SystemFault
+from core.records import ClaimedTask, JobState
+from sql.queries import QUERIES
+from sql.workers import LIVE_SECONDS
+
+LEAD_SECONDS = 1.5  # between the moment when the last client is ready and the start of all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a replay stands. Times are seconds since the epoch by the database's clock."""
+
+    state: JobState
+    clients: int
+    ready: int
+    start: float | None  # of all clients; None until all are ready
+    now: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayClient:
+    """One client as the database has it. Times are seconds since the epoch by the database's clock."""
+
+    client: int
+    host: str  # that plays it, see `host_key`
+    worker: str | None
+    slot: int | None
+    taken: float | None
+    ready: float | None
+    finished: float | None
+    result: dict[str, Any] | None  # worker.replay's, as JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seats:
+    """A host with live workers."""
+
+    host: str
+    slots: int
+
+
+def host_key(boot_id: str, name: str) -> str:
+    """What tells hosts apart, as `live_seats` puts it together; a container is a host of its own."""
+    return f"{boot_id}/{name}"
+
+
+def add_clients(conn: Connection, job: uuid.UUID, hosts: Sequence[str]) -> None:
+    """The clients 0, 1, … of a new replay, each with the host that is to play it."""
+    QUERIES["insert_replay_clients"].run(conn, job=job, clients=list(range(len(hosts))), hosts=list(hosts))
+
+
+def take_client(conn: Connection, claimed: ClaimedTask, worker: str, slot: int, host: str) -> int | None:
+    """A client for this attempt; None when this host has no free one.
+
+    Raises SystemFault when an earlier attempt of the task had one: a replay that lost a client is not what was
+    recorded, and is not gone on with.
+    """
+    before = QUERIES["taken_by_task"].run(conn, job=claimed.job, task=claimed.id).one_or_none()
+    if before is not None:
+        raise SystemFault(
+            f"client {before.client} of the replay died (worker {before.worker}, slot {before.slot}; its log says why),"
+            " and what the others measured without it says nothing; replay again"
+        )
+    taken = QUERIES["take_replay_client"].run(
+        conn, job=claimed.job, task=claimed.id, attempt=claimed.attempt, worker=worker, slot=slot, host=host
+    )
+    client = taken.scalar_one_or_none()
+    return None if client is None else int(client)
+
+
+def ready(conn: Connection, job: uuid.UUID, client: int) -> None:
+    """This client has prepared its part."""
+    QUERIES["replay_client_ready"].run(conn, job=job, client=client)
+
+
+def standing(conn: Connection, job: uuid.UUID) -> Standing | None:
+    """Where the replay stands; None when the job is gone."""
+    row = QUERIES["replay_standing"].run(conn, job=job, lead=LEAD_SECONDS).one_or_none()
+    if row is None:
+        return None
+    return Standing(state=JobState(row.state), clients=row.clients, ready=row.ready, start=row.start, now=row.now)
+
+
+def put_result(conn: Connection, job: uuid.UUID, client: int, result: dict[str, Any]) -> None:
+    """What a client found; only behind the fence of its task."""
+    QUERIES["put_replay_result"].run(conn, job=job, client=client, result=json.dumps(result))
+
+
+def clients(conn: Connection, job: uuid.UUID) -> list[ReplayClient]:
+    """Every client, by number."""
+    return [ReplayClient(**row._mapping) for row in QUERIES["replay_clients"].run(conn, job=job)]
+
+
+def seats(conn: Connection) -> list[Seats]:
+    """Hosts with live workers, the one with the most slots first."""
+    return [Seats(**row._mapping) for row in QUERIES["live_seats"].run(conn, seconds=LIVE_SECONDS)]

@@ -1,0 +1,106 @@
+"""What a storage engineer does: record a job once, and play its calls again elsewhere."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+from installation import Bench, until
+from replay_traces import reading_trace
+from unpacking import make_zip
+
+from core.trace.write import write_trace
+
+_HOUR_NS = 3_600_000_000_000
+
+
+@pytest.fixture
+def target(bench: Bench) -> Path:
+    """An empty directory on the storage under test."""
+    path = bench.home / "target"
+    path.mkdir()
+    return path
+
+
+def _source(bench: Bench) -> Path:
+    """Two custodians with loose files, and an archive for each."""
+    for name in ("ann", "bob"):
+        directory = bench.home / "source" / name
+        directory.mkdir(parents=True)
+        for number in range(6):
+            (directory / f"note-{number}.txt").write_text(f"a word of {name} " * (50 + number))
+        (directory / "more.zip").write_bytes(make_zip({f"{n}.txt": b"in an archive " * n for n in range(1, 5)}))
+    return bench.home / "source"
+
+
+def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
+    """With one client and with as many as slots, on the storage and on an emulated filer, into one report that tells
+    them apart; nothing is left where it was played."""
+    source = _source(bench)
+    recorded = bench.home / "r.json"
+    bench.edbench("discover", str(source), "--workers", "1", "--slots", "2", "--trace", "--json", str(recorded))
+    trace = json.loads(recorded.read_text())["trace"]
+    found, quick = bench.home / "replay.json", bench.home / "quick.toml"
+    quick.write_text('name = "quick"\nmetadata.service_us.default = 1\n')
+    options = ("--clients", "1,2", "--filer", f"none,{quick}", "--speed", "max", "--json", str(found))
+    done = bench.edbench("replay", trace["path"], "--path", str(target), *options)
+    result = json.loads(found.read_text())
+    real, emulated = dict.fromkeys(point["storage"] for point in result["points"])
+    assert emulated == "EMULATED FILER quick, scale 1/1"
+    assert [(point["storage"], point["clients"], point["emulated"]) for point in result["points"]] == [
+        (real, 1, False), (real, 2, False), (emulated, 1, True), (emulated, 2, True),
+    ]  # fmt: skip
+    assert [point["job"].get("filer") is not None for point in result["points"]] == [False, False, True, True]
+    assert result["verdict"].startswith(f"{emulated} at 2 of 4 points; ")
+    for point in result["points"]:
+        assert point["calls"] == trace["calls"] == result["recorded"]["calls"]
+        assert point["differences"] == {}
+        assert sum(point["per_second"]) == point["calls"]
+        assert point["ceiling"]["calls_per_second"] > 0
+        assert point["response"].keys() == point["service"].keys() == result["recorded"]["latency"].keys()
+    assert list(target.iterdir()) == []
+    page = Path(done.stdout.strip().splitlines()[-1])
+    assert "The trace beside its replay" in page.read_text()
+    assert result["verdict"] in " ".join(done.stdout.split())
+    assert "replayed at speed max with 2 clients" in bench.edbench("job", "last").stdout
+
+
+def _long(bench: Bench, streams: int) -> Path:
+    """A trace whose second call is an hour after the first."""
+    path = bench.home / "long.edbtrace"
+    write_trace(reading_trace(streams=streams, files=1, pause_ns=_HOUR_NS), path)
+    return path
+
+
+def _players(bench: Bench, process: subprocess.Popen[str], clients: int) -> list[psutil.Process]:
+    """The slots that are clients, once all are ready: they hold the replay's lock."""
+    ready = f"SELECT 1 FROM replay_client HAVING count(*) = {clients} AND count(ready_at) = {clients}"
+    until(lambda: bench.query(ready), "all ready")
+    held = [slot for slot in bench.slots(process) if any(file.path.endswith("/lock") for file in slot.open_files())]
+    assert len(held) == clients
+    return held
+
+
+def test_a_client_that_dies_ends_the_replay(bench: Bench, target: Path) -> None:
+    """One line that says which, exit status 1, and no file is left."""
+    process = bench.start("replay", str(_long(bench, 2)), "--path", str(target))
+    players = _players(bench, process, 2)
+    assert list(target.iterdir()) != []
+    players[0].kill()
+    _, error = process.communicate()
+    assert process.returncode == 1, error
+    assert "of the replay died (worker w1, slot" in error.strip().splitlines()[-1]
+    assert list(target.iterdir()) == []
+
+
+def test_an_interrupted_replay_leaves_nothing(bench: Bench, target: Path) -> None:
+    process = bench.start("replay", str(_long(bench, 1)), "--path", str(target))
+    _players(bench, process, 1)
+    process.terminate()
+    _, error = process.communicate()
+    assert process.returncode == 130, error
+    assert "is not resumed" in error.strip().splitlines()[-1]
+    assert list(target.iterdir()) == []

@@ -1,0 +1,75 @@
+"""A replay that cannot be: refused before anything is made."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from replay_traces import reading_trace
+
+from controller.replay.ceiling import ceiling
+from controller.replay.order import ReplayOrder
+from controller.replay.run import Stage, replay_once
+from core.clock import SystemClock
+from core.errors import UsageError
+from core.settings import Settings
+from core.trace.read import open_trace
+from core.trace.write import write_trace
+from sql.replay import seats
+from sql.session import Database
+
+
+@pytest.fixture
+def order(tmp_path: Path) -> ReplayOrder:
+    """Of a trace with one file of 10^15 bytes, into an empty directory."""
+    (tmp_path / "target").mkdir()
+    trace = reading_trace(streams=1, files=1)
+    nodes = [node._replace(size=10**15) if node.size else node for node in trace.nodes]
+    write_trace(dataclasses.replace(trace, nodes=nodes), tmp_path / "t.edbtrace")
+    return ReplayOrder(trace=tmp_path / "t.edbtrace", paths=(tmp_path / "target",))
+
+
+def _stage(database: Database, tmp_path: Path, *, ours: bool) -> Stage:
+    return Stage(
+        settings=Settings(storage=tmp_path / "storage", scratch=tmp_path / "scratch"),
+        database=database,
+        ours=ours,
+        workers=1,
+        env={},
+        clock=SystemClock(),
+        show=lambda _snapshot, _at: None,
+        say=lambda _line: None,
+    )
+
+
+def _refused(stage: Stage, order: ReplayOrder, said: str) -> None:
+    def checked() -> None:
+        raise AssertionError("it passed the checks")
+
+    with open_trace(order.trace) as trace, pytest.raises(UsageError, match=said):
+        replay_once(stage, trace, order, 1, checked=checked)
+    assert list(order.paths[0].iterdir()) == []
+    with stage.database.transaction() as conn:
+        assert conn.exec_driver_sql("SELECT count(*) FROM job").scalar_one() == 0
+
+
+def test_a_path_without_room(database: Database, tmp_path: Path, order: ReplayOrder) -> None:
+    """In one line that says what is needed; no job, no file, and nothing stays on scratch."""
+    _refused(_stage(database, tmp_path, ours=True), order, str(order.paths[0]))
+    assert list((tmp_path / "scratch" / "replay").iterdir()) == []
+
+
+def test_workers_of_others_that_have_no_slot(database: Database, tmp_path: Path, order: ReplayOrder) -> None:
+    with database.transaction() as conn:
+        assert seats(conn) == []
+    _refused(_stage(database, tmp_path, ours=False), order, "start more slots")
+
+
+def test_the_self_check_says_why_it_cannot_be_made(tmp_path: Path, order: ReplayOrder) -> None:
+    """The files do not fit into memory; in one line, and nothing is left."""
+    found = ceiling(order.trace, order.choice(1), tmp_path / "scratch")
+    assert isinstance(found, str)
+    assert "GB" in found
+    assert len(found.splitlines()) == 1
+    assert list((tmp_path / "scratch").iterdir()) == []
