@@ -64,7 +64,7 @@ class WireShares:
 
 @dataclass(slots=True)
 class WireReads:
-    """What was read over the wire by the mounts that hold the storage root or a source."""
+    """What was read over the wire by the mounts that hold the storage root or a source, or what is replayed on."""
 
     counters: Mapping[str, Counter]  # by source
 
@@ -75,15 +75,16 @@ class WireReads:
 
 def wire_reads(handles: Sequence[JobHandle], first: float, last: float) -> WireReads:
     """What the mounts under these jobs read around that time; empty where nothing is mounted over NFS."""
-    sources = [os.fsdecode(handle.job.source) for handle in handles]
+    replayed = [path for handle in handles for path in handle.job.options.replay.paths]
+    places = replayed or [os.fsdecode(handle.job.source) for handle in handles]
     rows: dict[tuple[str, int], Any] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
             found = QUERIES["wire_reads"].run(conn, first=int(first), last=int(last))
             rows |= {(row.source, row.second): row for row in found}
-    wanted = {row.source for row in rows.values() if row.storage}
+    wanted = {row.source for row in rows.values() if row.storage and not replayed}
     points = {(row.source, point) for row in rows.values() for point in row.points or ()}
-    for path in sources:
+    for path in places:
         wanted |= _under(path, points)
     readings: dict[str, list[tuple[int, float]]] = {}
     for (source, second), row in sorted(rows.items()):

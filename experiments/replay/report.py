@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from experiments.replay.curves import curves
+from experiments.replay.filer_side import filer_side
 from experiments.replay.knee_section import knee_section
 from experiments.replay.latencies import beside_the_trace, latencies
 from experiments.replay.replayer import replayer
@@ -34,18 +35,19 @@ def write_replay_report(result: ReplayResult, directory: Path) -> Path:
 
 
 def build_sections(result: ReplayResult) -> list[Section]:
-    """In reading order; the knee's only where bounds were set."""
-    found = [
+    """In reading order; the knee's only where bounds were set, the filer's where it told something."""
+    found: list[Section | None] = [
         curves(result),
         timeline(result),
         beside_the_trace(result),
         latencies(result),
+        filer_side(result),
         replayer(result),
         _disclosure(result),
     ]
     if result.knee is not None:
         found.insert(1, knee_section(result))
-    return found
+    return [section for section in found if section is not None]
 
 
 def _not_as_recorded(result: ReplayResult) -> bool:

@@ -20,7 +20,9 @@ from experiments.result import Point, Result, Run
 
 @pytest.fixture(scope="module")
 def measured() -> Result:
-    return read_reference()
+    found = read_reference()
+    points = tuple(dataclasses.replace(point, repeats=point.repeats[:1]) for point in found.points)
+    return dataclasses.replace(found, points=points)  # one repeat: which of several is taken is not what is tested
 
 
 def _with_runs(measured: Result, **changes: object) -> Result:
