@@ -166,10 +166,15 @@ def from_json(data: object) -> Result:
 
 def write_result(result: Result, directory: Path) -> Path:
     """`result.json` in `directory`; raises RunFailed when it cannot be written."""
+    return write_plain(to_json(result), directory)
+
+
+def write_plain(data: dict[str, Any], directory: Path) -> Path:
+    """A result as plain data, of whatever schema, as `result.json`; raises RunFailed when it cannot be written."""
     path = directory / FILE
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(to_json(result), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise RunFailed(f"the result cannot be written to {path}: {error.strerror}") from error
     return path

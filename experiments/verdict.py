@@ -52,11 +52,15 @@ def labels_of(points: Sequence[Point], *, emulated: str | None, cached: bool) ->
     out = [] if emulated is None else [emulated]
     if cached:
         out.append(CACHED)
-    limited = [point for point in points if point.limited]
-    if limited:
-        where = "every point" if len(limited) == len(points) else f"{len(limited)} of {len(points)} points"
-        out.append(f"{LIMITED} at {where}")
-    return tuple(out)
+    return (*out, *limited_label([point.limited for point in points]))
+
+
+def limited_label(limited: Sequence[bool]) -> tuple[str, ...]:
+    """The label for the points that the generator limited, of all points in order; none where it limited none."""
+    if not any(limited):
+        return ()
+    where = "every point" if all(limited) else f"{sum(limited)} of {len(limited)} points"
+    return (f"{LIMITED} at {where}",)
 
 
 def verdict_of(kind: str, points: Sequence[Point], labels: Sequence[str], storage: str, knee: Knee | None) -> str:

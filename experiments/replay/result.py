@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.errors import RunFailed
-from experiments.result import FILE, Latency
+from experiments.result import Latency, write_plain
 
 SCHEMA = "edbench-replay/1"
 ALL = "all"  # in place of an op's label: all calls together
@@ -140,10 +138,4 @@ def to_json(result: ReplayResult) -> dict[str, Any]:
 
 def write_result(result: ReplayResult, directory: Path) -> Path:
     """`result.json` in `directory`; raises RunFailed when it cannot be written."""
-    path = directory / FILE
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(to_json(result), indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise RunFailed(f"the result cannot be written to {path}: {error.strerror}") from error
-    return path
+    return write_plain(to_json(result), directory)

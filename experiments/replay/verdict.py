@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from controller.replay.ceiling import MARK
-from controller.timeline.thresholds import CACHE_FACTOR, CACHED, CPU_SHARE, LIMITED, RUN_QUEUE_SHARE
+from controller.timeline.thresholds import CACHE_FACTOR, CACHED, CPU_SHARE, RUN_QUEUE_SHARE
 from experiments.replay.result import ALL, Ceiling, Fidelity, RecordedFigures, ReplayKnee, ReplayPoint, by_storage
 from experiments.report import words
+from experiments.verdict import limited_label
 
 
 def limits_of(
@@ -39,11 +40,7 @@ def labels_of(points: Sequence[ReplayPoint], *, touched: int, memory: int) -> tu
     ]
     if touched < CACHE_FACTOR * memory:
         out.append(CACHED)
-    limited = [point for point in points if point.limited]
-    if limited:
-        where = "every point" if len(limited) == len(points) else f"{len(limited)} of {len(points)} points"
-        out.append(f"{LIMITED} at {where}")
-    return tuple(out)
+    return (*out, *limited_label([point.limited for point in points]))
 
 
 def verdict_of(

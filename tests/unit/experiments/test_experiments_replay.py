@@ -16,9 +16,10 @@ from lxml import etree
 from core.errors import UsageError
 from experiments.replay.fidelity import fidelity
 from experiments.replay.knee import refuse_bounds_on_nothing, search
-from experiments.replay.report import write_replay_report
+from experiments.replay.report import build_sections, write_replay_report
 from experiments.replay.result import ALL, ReplayKnee, write_result
 from experiments.replay.verdict import limits_of, warnings_of
+from experiments.report.parts import Tabled
 
 
 def test_a_faithful_replay_passes_and_each_bound_can_fail_it() -> None:
@@ -38,21 +39,17 @@ def test_a_faithful_replay_passes_and_each_bound_can_fail_it() -> None:
     assert [row.what for row in fidelity(recorded, tail).rows if row.kept is False] == ["all calls p99"]
 
 
-def test_the_report_says_what_the_filer_did(tmp_path: Path) -> None:
+def test_the_report_says_what_the_filer_did() -> None:
     """Its stations where it is emulated, reads over the wire where there is a mount, nothing where there is neither."""
     plain = made.point(1, 900.0)
-    assert "What the filer did" not in write_replay_report(made.result(plain), tmp_path / "a").read_text("utf-8")
+    assert "filer" not in {section.anchor for section in build_sections(made.result(plain))}
     stations = {"link": {"utilisation": 0.85, "mean_wait_us": 60_000.0, "calls": 26_416}}
     wire = {"total": {"call_read_bytes": 4_000_000, "wire_read_bytes": 1_000_000, "ratio": 0.25}}
     told = dataclasses.replace(plain, job=plain.job | {"filer": {"stations": stations}, "wire": wire})
-    page = write_replay_report(made.result(told), tmp_path / "b").read_text("utf-8")
-    assert "What the filer did" in page
-    rows = {
-        name: list(csv.reader((tmp_path / "b" / "series" / f"{name}.csv").read_text().splitlines()))[1]
-        for name in ("stations", "wire")
-    }
-    assert rows["stations"] == [made.EMULATED, "1", "link", "0.85", "60000.0", "26416"]
-    assert rows["wire"] == [made.EMULATED, "1", "4000000", "1000000", "0.25"]
+    (section,) = (one for one in build_sections(made.result(told)) if one.anchor == "filer")
+    rows = {part.series.name: part.series.rows for part in section.parts if isinstance(part, Tabled)}
+    assert rows["stations"] == ((made.EMULATED, 1, "link", 0.85, 60_000.0, 26_416),)
+    assert rows["wire"] == ((made.EMULATED, 1, 4_000_000, 1_000_000, 0.25),)
 
 
 @given(most=st.integers(1, 100), good=st.integers(0, 120))
