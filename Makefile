@@ -1,14 +1,15 @@
 # Everything runs from .venv in this directory. Paths are relative: the directory's own may hold spaces.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+# Without bytecode on disk every process compiles the product anew, more than a second each.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
-LINTED = $(wildcard core sql monitoring dataset_gen queue_manager worker controller experiments web cli benchmarks tests)
+LINTED = $(wildcard core sql monitoring dataset_gen queue_manager worker controller experiments web cli benchmarks scripts tests)
 
-.PHONY: help setup demo test test-browser test-containers test-corpus test-mutants test-nfs test-search fuzz lint types formats-page bench bench-formats bench-model up down scale clean
+.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search fuzz fuzz-long audit sbom lint types formats-page bench bench-formats bench-load bench-model up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -43,6 +44,9 @@ test-browser: setup ## drive the page in a real browser (needs chromium, else sk
 test-containers: setup ## run the system in containers, kill some, compare; needs a Docker engine, else skips and says so
 	@$(PYTHON) -m pytest -rs tests/acceptance/test_containers.py $(PYTEST_ARGS)
 
+test-chaos: setup ## 25 runs of edbench chaos, and a database that loses its last commits; some minutes, in CI too
+	@$(PYTHON) -m pytest -rs -n 2 --dist load tests/acceptance/chaos_campaign.py tests/acceptance/database_crash.py $(PYTEST_ARGS)
+
 test-corpus: setup ## the reference corpus at scale 0.01: totals, shares, hash, a discovery job that finds all of it; long
 	@$(PYTHON) -m pytest -rs tests/corpus/reference_corpus.py $(PYTEST_ARGS)
 
@@ -55,10 +59,19 @@ test-search: setup ## the tests over generated inputs, with new inputs each time
 test-mutants: setup ## read 20,000 damaged files, in processes that may die; two CPU minutes (MUTANTS_ARGS="--seed 5" for others)
 	@PYTHONPATH=tests/support $(PYTHON) -m mutants $(MUTANTS_ARGS)
 
-fuzz: setup ## each of our own parsers under libFuzzer (atheris) for SECONDS=60; FUZZ_ARGS="--only msg,tnef" for some
+fuzz: setup ## each of our own parsers under libFuzzer (atheris) for SECONDS=10; FUZZ_ARGS="--only msg,tnef" for some
 	@test -e .fuzz/lib/atheris || $(PYTHON) -m pip install --quiet --require-hashes --only-binary :all: --no-deps \
 		--target .fuzz/lib -r tests/fuzz/requirements.txt
-	@PYTHONPATH=tests/support:.fuzz/lib $(PYTHON) tests/fuzz --seconds $(or $(SECONDS),60) $(FUZZ_ARGS)
+	@PYTHONPATH=tests/support:.fuzz/lib $(PYTHON) tests/fuzz --seconds $(or $(SECONDS),10) $(FUZZ_ARGS)
+
+fuzz-long: ## the same for a full minute each and longer (SECONDS=60); half an hour on two processors
+	@$(MAKE) --no-print-directory fuzz SECONDS=$(or $(SECONDS),60)
+
+audit: setup ## known vulnerabilities of everything in the lock; where no database can be reached it says so
+	@$(PYTHON) scripts/audit.py
+
+sbom: setup ## write sbom.json (CycloneDX): every locked package with its hashes and licence
+	@$(PYTHON) scripts/sbom.py
 
 lint: setup ## check style and formatting with ruff
 	@$(PYTHON) -m ruff check $(LINTED)
@@ -76,6 +89,9 @@ bench: setup ## measure this machine on a reference corpus; prints the figures a
 bench-formats: setup ## each format's speed and text beside Apache Tika's on the same files (needs java, else ours alone)
 	@$(PYTHON) -m benchmarks.formats $(BENCH_ARGS)
 
+bench-load: setup ## a million queued tasks, cancelled jobs, a job of a million items; hours (BENCH_ARGS="--only soak" for parts)
+	@$(PYTHON) -m benchmarks.load $(BENCH_ARGS)
+
 bench-model: setup ## the capacity model against runs that it predicted beforehand; 11 minutes of a quiet machine
 	@$(PYTHON) -m benchmarks.model $(BENCH_ARGS)
 
@@ -83,7 +99,7 @@ up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes 
 	@DATABASES="$(DATABASES)" sh scripts/compose-env.sh
 	@docker compose build --quiet controller
 	@docker compose up --detach --wait --remove-orphans --scale worker=$(or $(N),2)
-	@printf 'The page: http://%s/ (its token is EDBENCH_TOKEN in .env)\n' "$$(docker compose port controller 8080)"
+	@printf 'The page: http://%s/ (its token: docker compose exec controller cat /secrets/token)\n' "$$(docker compose port controller 8080)"
 
 scale: ## have N=8 workers in containers from now on
 	@case "$(N)" in ''|*[!0-9]*) echo "make scale: say how many workers, as in: make scale N=8" >&2; exit 2;; esac
@@ -93,5 +109,5 @@ down: ## stop the system in containers; databases and the shared directory stay
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
-	@rm -rf .venv .demo .fuzz build edbench.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-model.json bench-model.predictions.json .bench-cache
+	@rm -rf .venv .demo .fuzz build edbench.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-load.json bench-model.json bench-model.predictions.json .bench-cache sbom.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

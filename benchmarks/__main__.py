@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from benchmarks import (
+    box_cost,
     dispatcher,
     filer,
     floor,
@@ -60,6 +61,7 @@ def main() -> None:
         _ledger(figures, home, corpus)
         _live_cost(figures, home, corpus, arguments.repeats)
         _trace_cost(figures, home, corpus, arguments.repeats)
+        _box_cost(figures, home, corpus, arguments.repeats)
     with bench_home() as home:
         _timeline(figures, home)
     with bench_home() as home:
@@ -109,6 +111,13 @@ def _trace_cost(figures: Figures, home: BenchHome, corpus: Path, repeats: int) -
     figures.add("trace_cost", Figure(value=found.percent, unit="% of CPU seconds", target=2, at_most=True, note=note))
     size = found.bytes_per_million / 1e6
     figures.add("trace_size", Figure(value=size, unit="MB per million calls", note="of that job's trace file"))
+
+
+def _box_cost(figures: Figures, home: BenchHome, corpus: Path, repeats: int) -> None:
+    found = box_cost.measure(home, corpus, repeats)
+    pairs = ", ".join(f"{on:.1f} : {off:.1f}" for on, off in found.pairs)
+    note = f"processor seconds of a run in boxes : in the slots {pairs}; of them {found.start_s:.1f} s once, to load"
+    figures.add("box_cost", Figure(value=found.percent, unit="% of items/s", target=10, at_most=True, note=note))
 
 
 def _timeline(figures: Figures, home: BenchHome) -> None:

@@ -19,7 +19,8 @@ import redis
 
 from benchmarks.bare_job import bare_job
 from core.celery_app import queue_name
-from core.services import embedded_services
+from core.roles import QUEUE_MANAGER
+from core.services import broker_keeper_url, embedded_services
 from core.settings import Settings
 from sql import workers
 from sql.migrate import migrate
@@ -51,8 +52,7 @@ def measure(directory: Path, many: int = MANY) -> Dispatching:
     with embedded_services(settings, slots=SLOTS) as running:
         database = Database("db1", running.databases[0].url)
         migrate(database)
-        assert running.broker is not None
-        broker = redis.Redis.from_url(running.broker)
+        broker = redis.Redis.from_url(broker_keeper_url(running.scratch))
         worker = _register(database)
         found = [_measure(running, database, broker, worker, pending) for pending in (FEW, many)]
         database.dispose()
@@ -75,7 +75,7 @@ def _measure(
     job = _job(database, pending)
     manager = subprocess.Popen(
         [sys.executable, "-m", "queue_manager"],
-        env={**os.environ, **settings.environment()},
+        env={**os.environ, **settings.for_role(QUEUE_MANAGER).environment()},
         cwd=Path(__file__).parents[1],
     )
     process = psutil.Process(manager.pid)

@@ -18,6 +18,8 @@ import redis
 from benchmarks.timeline import block_values, wire_values, worker_values
 from core.operations import Op
 from core.records import JobOptions, NewTask, Phase
+from core.roles import QUEUE_MANAGER
+from core.roles import WORKER as WORKING
 from core.services import embedded_services
 from core.settings import Settings
 from monitoring.counters import CounterDelta
@@ -51,16 +53,15 @@ def measure(directory: Path) -> Reporting:
     with embedded_services(settings, slots=4) as running:
         database = Database("db1", running.databases[0].url)
         migrate(database)
-        assert running.broker is not None
         job = _job(database)
         incarnations = [_register(database, number) for number in range(WORKERS)]
         manager = subprocess.Popen(
             [sys.executable, "-m", "queue_manager"],
-            env={**os.environ, **running.environment()},
+            env={**os.environ, **running.for_role(QUEUE_MANAGER).environment()},
             cwd=Path(__file__).parents[1],
         )
         try:
-            return _while_reporting(running.broker, job, incarnations, psutil.Process(manager.pid))
+            return _while_reporting(running, job, incarnations, psutil.Process(manager.pid))
         finally:
             manager.terminate()
             manager.wait()
@@ -68,12 +69,15 @@ def measure(directory: Path) -> Reporting:
 
 
 def _while_reporting(
-    broker_url: str, job: uuid.UUID, incarnations: list[uuid.UUID], manager: psutil.Process
+    settings: Settings, job: uuid.UUID, incarnations: list[uuid.UUID], manager: psutil.Process
 ) -> Reporting:
+    sending = settings.for_role(WORKING)
+    assert sending.broker is not None
+    assert settings.broker is not None
     context = multiprocessing.get_context("fork")
     until = time.time() + WARM_SECONDS + SECONDS + 3.0
     shares = [range(n, len(incarnations), PROCESSES) for n in range(PROCESSES)]
-    senders = [context.Process(target=_send, args=(broker_url, job, incarnations, part, until)) for part in shares]
+    senders = [context.Process(target=_send, args=(sending.broker, job, incarnations, part, until)) for part in shares]
     for sender in senders:
         sender.start()
     time.sleep(WARM_SECONDS)
@@ -82,7 +86,7 @@ def _while_reporting(
     before, began = [_cpu(broker), _cpu([manager]), _cpu(servers)], time.monotonic()
     time.sleep(SECONDS)
     after, took = [_cpu(broker), _cpu([manager]), _cpu(servers)], time.monotonic() - began
-    waiting = int(redis.Redis.from_url(broker_url).xlen(STREAM))
+    waiting = int(redis.Redis.from_url(settings.broker).xlen(STREAM))
     for sender in senders:
         sender.terminate()
         sender.join()

@@ -33,10 +33,10 @@ def compose_cluster(
 
 
 def refuse_out_of_sight(source: Path, installed: Installation) -> None:
-    """Raises UsageError for a source that the containers do not see: they have the storage root and nothing else."""
+    """Raises UsageError for a source that the containers do not see."""
     from controller.cluster.sight import refuse_unseen
 
-    refuse_unseen(source, installed.settings.storage)
+    refuse_unseen(source, installed.settings.storage, installed.settings.evidence)
 
 
 def given(ctx: typer.Context, option: str) -> bool:

@@ -139,6 +139,12 @@ COMMANDS: tuple[Entry, ...] = (
         "edbench compare results/a results/b",
     ),
     Entry(
+        "chaos",
+        "cli.chaos:chaos",
+        "Run jobs of every kind with faults at seeded moments, and check that nothing is lost.",
+        "edbench chaos --corpus c --faults all --runs 25 --seed 1",
+    ),
+    Entry(
         "doctor",
         "cli.doctor:doctor",
         "Check this machine, scratch, the storage root and the services; exit status 1 when something is bad.",

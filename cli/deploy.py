@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.context import shared, writable_file
-from controller.cluster.swarm import resolved_definition, stack_of, write_stack
+from controller.cluster.swarm import resolved_definition, stack_of, write_secrets, write_stack
 from core.errors import UsageError
 
 TARGETS = ("swarm",)
@@ -26,7 +26,8 @@ def deploy(
 ) -> None:
     """Write a stack file for several hosts, from the definition and the .env that `make up` uses.
 
-    It holds passwords and is readable by its owner alone. docs/containers.md says what must hold on the hosts.
+    The passwords are in files of their own beside it, readable by their owner alone. docs/containers.md says what must
+    hold on the hosts.
     """
     context = shared(ctx)
     if target not in TARGETS:
@@ -39,5 +40,7 @@ def deploy(
             raise UsageError(f"--place {text!r} is not SERVICE=HOST; write db1=host7, for instance")
         places[service] = host
     definition = resolved_definition(file, context.env)
-    write_stack(stack_of(definition, workers=workers, places=places), output)
+    secrets = output.with_suffix(".secrets")
+    write_secrets(definition, secrets)
+    write_stack(stack_of(definition, workers=workers, places=places, secrets=secrets), output)
     context.say(f"wrote {output}; deploy it on a manager with: docker stack deploy -c {output} edbench")

@@ -30,6 +30,7 @@ def items(
     job: JobArgument,
     as_jsonl: Annotated[bool, typer.Option("--jsonl", help="one JSON object a line, every item")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV with a header, every item")] = False,
+    csv_raw: Annotated[bool, typer.Option("--csv-raw", help="the same, formulas and all")] = False,
     where: Annotated[str, typer.Option(metavar="CONDITIONS", help="only items whose metadata is like that")] = "",
     custodian: Annotated[str | None, typer.Option(metavar="NAME", help="only this custodian's")] = None,
     media_type: Annotated[str | None, typer.Option("--type", help="only of this media type")] = None,
@@ -40,14 +41,14 @@ def items(
     """Print a job's items: what each is, where it was found, its hash, its text, its exceptions.
 
     Without --jsonl or --csv a table of the first items is shown. Of a group each job's items come, one job after the
-    other, each with its database.
+    other, each with its database. In CSV what a spreadsheet would run as a formula has an apostrophe in front.
 
     CONDITIONS are KEY OPERATOR VALUE joined by `and`, with the operators = != < <= > >= and ~ (contains):
     'date>=2001-06 and author~smith and page_count>10'. A date is compared as far as it is given; an item without the
     key is left out. docs/formats.md lists the keys.
     """
-    if as_jsonl and as_csv:
-        raise UsageError("--jsonl and --csv exclude each other; give one")
+    if as_jsonl + as_csv + csv_raw > 1:
+        raise UsageError("--jsonl, --csv and --csv-raw exclude each other; give one")
     if exception not in (None, ANY_EXCEPTION, *ExceptionCode):
         raise UsageError(f"--exception can be {ANY_EXCEPTION}, {', '.join(ExceptionCode)}")
     wanted = ItemFilter(
@@ -61,11 +62,17 @@ def items(
     context = shared(ctx)
     with installation(context.settings()) as installed:
         handles = jobs_of(installed.find(job))
-        _print(context, handles, wanted, as_jsonl=as_jsonl, as_csv=as_csv)
+        _print(context, handles, wanted, as_jsonl=as_jsonl, as_csv=as_csv or csv_raw, raw=csv_raw)
 
 
 def _print(
-    context: CommandContext, handles: Sequence[JobHandle], wanted: ItemFilter, *, as_jsonl: bool, as_csv: bool
+    context: CommandContext,
+    handles: Sequence[JobHandle],
+    wanted: ItemFilter,
+    *,
+    as_jsonl: bool,
+    as_csv: bool,
+    raw: bool,
 ) -> None:
     # Closed here and not by the collector: the reader may go away, and then the services do.
     with closing(stream_all(handles, wanted)) as rows:
@@ -76,7 +83,7 @@ def _print(
             writer = csv.writer(sys.stdout, lineterminator="\n")
             fields = fields_of(handles)
             writer.writerow(fields)
-            writer.writerows(csv_row(item, fields) for item in rows)
+            writer.writerows(csv_row(item, fields, raw=raw) for item in rows)
         else:
             _show(context, rows, of_several=len(handles) > 1)
 

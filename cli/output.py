@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import RunFailed
+from monitoring.histogram import LIMIT_NS
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
@@ -37,6 +38,11 @@ def bytes_text(nbytes: int) -> str:
             return f"{nbytes} B" if unit == "B" else f"{value:.1f} {unit}"
         value /= 1000
     raise AssertionError("the last unit takes everything")
+
+
+def micros_text(value: float) -> str:
+    """Whole microseconds of a percentile; `> 8,796,093,022` where only is known that it is no less."""
+    return f"> {LIMIT_NS // 1000:,}" if value >= LIMIT_NS / 1000 else f"{value:,.0f}"
 
 
 def flush() -> None:

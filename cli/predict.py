@@ -11,8 +11,7 @@ from cli import options as opt
 from cli.context import shared, writable_file
 from cli.experiment import numbers
 from cli.output import write_json
-from cli.show_prediction import show_prediction, show_r1
-from core.errors import UsageError
+from cli.show_prediction import show_prediction
 from experiments.capacity.forecast import DEFAULT_RAW_GB, Wish, forecast
 from experiments.grid import checked
 
@@ -46,7 +45,6 @@ OneHost = Annotated[
     ),
 ]
 Slots = Annotated[int | None, typer.Option(min=1, max=64, help="slots of each worker  [default: the calibration's]")]
-R1 = Annotated[bool, typer.Option("--r1", help="hold the model against report R1, and say what that proves")]
 
 
 def predict(
@@ -60,7 +58,6 @@ def predict(
     shard: opt.Shard = False,
     one_host: OneHost = False,
     json_file: opt.JsonFile = None,
-    r1: R1 = False,
 ) -> None:
     """Predict elapsed time and GB/hour for more workers, more databases or another filer, and what limits each.
 
@@ -69,11 +66,6 @@ def predict(
     """
     context = shared(ctx)
     writable_file(json_file, "--json")
-    if r1:
-        if from_ is not None or filer is not None:
-            raise UsageError("--r1 has numbers of its own; leave out --from and --filer")
-        show_r1(context.out, json_file)
-        return
     found = forecast(
         Wish(
             workers=checked(numbers(workers, "--workers"), "--workers"),

@@ -11,18 +11,19 @@ from cli import options as opt
 from cli.beside import PORT
 from cli.context import SLOTS_BESIDE, installation, shared, with_options
 from web.app import create_app
-from web.auth import read_token
-from web.beside import HOST
+from web.beside import HOST, shown_address
+from web.door import Door
 from web.guests import OthersWork
 from web.installed import web_context
 from web.runs import EmbeddedRunner
 from web.server import Stage, address, listening
 from web.server import serve as serve_until_stopped
+from web.token import given_token, kept_token
 
 
 def serve(
     ctx: typer.Context,
-    host: Annotated[str, typer.Option(help="address to listen on; any but loopback needs EDBENCH_TOKEN")] = HOST,
+    host: Annotated[str, typer.Option(help="address to listen on")] = HOST,
     port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any that is free")] = PORT,
     cluster: opt.Cluster = None,
     databases: opt.Databases = 1,
@@ -35,11 +36,12 @@ def serve(
     """Serve the web page and the HTTP API until Ctrl-C, which pauses the jobs created there.
 
     PostgreSQL, the broker and the workers are started here if EDBENCH_DATABASES is not set and --cluster is embedded.
-    Sources may lie below the storage root and the directories of EDBENCH_CORPORA.
+    Sources may lie below the storage root and the directories of EDBENCH_CORPORA. The page wants the token of
+    EDBENCH_TOKEN; where there is none, one is made up, kept in scratch for its owner's eyes, and printed with the address.
     """
     context = shared(ctx)
     settings = with_options(context.settings(cluster), storage=storage, slots=None, engine=None)
-    token = read_token(context.env, host)
+    given = given_token(context.env)
     room = max_slots or max(SLOTS_BESIDE, 4 * (os.cpu_count() or 1))
     with listening(host, port) as sock, installation(settings, slots=room, databases=databases) as installed:
         runner = (
@@ -47,10 +49,12 @@ def serve(
             if installed.embedded
             else OthersWork(installed.settings, context.clock)
         )
+        token = given or kept_token(settings.scratch)
+        door = Door(token)
         with web_context(
-            installed.settings, context.env, runner, embedded=installed.embedded, token=token, clock=context.clock
+            installed.settings, context.env, runner, embedded=installed.embedded, door=door, clock=context.clock
         ) as served_context:
-            print(address(sock), flush=True)
+            print(shown_address(address(sock), given, token), flush=True)
             try:
                 serve_until_stopped(Stage(create_app(served_context)), sock)
             finally:

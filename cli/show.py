@@ -11,7 +11,7 @@ from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
-from cli.output import bytes_text
+from cli.output import bytes_text, micros_text
 from controller.counts import JobCounts
 from controller.group_progress import group_state
 from controller.rates import duration
@@ -85,7 +85,7 @@ def _result_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
     expansion = f", expansion {result['expansion']:.2f}" if result["expansion"] else ""
     return [
         ("state", result["state"] + (f" ({result['reason']})" if result["reason"] else "")),
-        ("elapsed", f"{duration(result['elapsed_s'])} ({phases})" if phases else "0 s"),
+        ("elapsed", f"{duration(result['elapsed_s'])} ({phases}){_longest(result)}" if phases else "0 s"),
         ("raw", f"{bytes_text(result['raw_bytes'])}, {result['gb_per_hour_raw']:.1f} GB/hour"),
         (
             "discovered",
@@ -105,6 +105,14 @@ def _result_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
         *_trace_rows(result),
         ("labels", "; ".join(result["labels"])),
     ]
+
+
+def _longest(result: dict[str, Any]) -> str:
+    """Of a group: what report R1 takes for elapsed."""
+    if "longest_job_s" not in result:
+        return ""
+    rate = result["gb_per_hour_discovered_longest_job"]
+    return f" start to end; longest job {duration(result['longest_job_s'])}, {rate:.1f} GB/hour discovered over that"
 
 
 def _passwords_row(result: dict[str, Any]) -> list[tuple[str, str]]:
@@ -146,7 +154,7 @@ def _databases_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
 def calls_table(calls: dict[str, dict[str, Any]]) -> Table:
     """Storage calls by op."""
     rows = [
-        (op, c["count"], bytes_text(c["bytes"]), c["errors"], f"{c['p50_us']:.0f}", f"{c['p99_us']:.0f}")
+        (op, c["count"], bytes_text(c["bytes"]), c["errors"], micros_text(c["p50_us"]), micros_text(c["p99_us"]))
         for op, c in calls.items()
     ]
     return table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
@@ -192,6 +200,8 @@ def show_counts(console: Console, counts: JobCounts) -> None:
     job, progress = counts.summary.job, counts.progress
     reason = f" ({job.reason})" if job.reason else ""
     console.print(f"job {job.id} {job.name}: {job.state}{reason}, {duration(progress.elapsed_s)}", markup=False)
+    for line in progress.waiting:
+        console.print(f"waiting: {line}", markup=False, soft_wrap=True)
     sections = (
         (
             ("phase", "tasks done", "open", "items", "seconds"),

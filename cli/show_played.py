@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from cli.output import bytes_text
+from cli.output import bytes_text, micros_text
 from cli.show import table
 from controller.rates import duration
 from controller.replay.order import speed_text
@@ -26,7 +26,7 @@ def show_played(console: Console, played: dict[str, Any]) -> None:
     console.print()
     columns = ("call", "number", "bytes", "errors", "response p50 µs", "p99 µs", "service p50 µs", "p99 µs")
     rows = [
-        (op, c["count"], bytes_text(c["bytes"]), c["errors"], *(f"{c[name]:,.0f}" for name in _TIMES))
+        (op, c["count"], bytes_text(c["bytes"]), c["errors"], *(micros_text(c[name]) for name in _TIMES))
         for op, c in played["calls"].items()
     ]
     console.print(table(columns, rows, right=range(1, 8)))

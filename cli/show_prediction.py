@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from rich.console import Console
 
-from cli.output import write_json
 from cli.show import table
 from experiments.capacity.answers import words_of
 from experiments.capacity.forecast import Forecast
@@ -42,14 +39,3 @@ def _row(point: Prediction) -> tuple[object, ...]:
         f"{words.figure(rate.low)} to {words.figure(rate.high)}",
         words_of(point.limit),
     )
-
-
-def show_r1(console: Console, json_file: Path | None) -> None:
-    """The consistency check against report R1."""
-    from experiments.capacity import r1  # takes seconds, and brings what only it needs
-
-    found = r1.consistency()
-    if json_file is not None:
-        write_json(json_file, found.to_json())
-    for line in found.lines():
-        console.print(line, markup=False, soft_wrap=True)

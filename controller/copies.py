@@ -22,6 +22,7 @@ def copy_source(
 
     Raises UsageError for what cannot be copied (links, devices, unreadable files), StorageFault.
     """
+    storage.keep_below(os.fsencode(storage_root), own=True)
     target = os.path.join(os.fsencode(storage_root), copies_location(group), database.encode())
     _copy_tree(storage, source.path, target)
     return prepare_source(storage, os.fsdecode(target))
@@ -29,6 +30,7 @@ def copy_source(
 
 def remove_copies(storage: Storage, storage_root: Path, group: uuid.UUID) -> None:
     """Remove all copies of a group's source; nothing if there are none. Raises StorageFault."""
+    storage.keep_below(os.fsencode(storage_root), own=True)
     storage.remove_tree(os.path.join(os.fsencode(storage_root), copies_location(group)))
 
 

@@ -164,6 +164,7 @@ def counts_json(counts: JobCounts) -> dict[str, Any]:
     """`edbench job --json`."""
     return summary_json(counts.summary) | {
         "elapsed_s": round(counts.progress.elapsed_s, 3),
+        "waiting": list(counts.progress.waiting),
         "items": counts.items,
         "containers": counts.containers,
         "loose_files": counts.loose_files,

@@ -14,6 +14,7 @@ _STATES = (
     JobState.CANCELLING,
     JobState.SUSPENDED,
     JobState.PAUSED,
+    JobState.DELETING,
     JobState.CANCELLED,
     JobState.COMPLETED_WITH_EXCEPTIONS,
     JobState.COMPLETED,
@@ -51,6 +52,7 @@ def combined(snapshots: Sequence[Snapshot]) -> Snapshot:
         elapsed_s=elapsed,
         phase_left_s=_longest([s.phase_left_s for s in open_ones if s.phase is behind.phase]),
         left_s=_longest([s.left_s for s in open_ones]),
+        waiting=tuple(line for s in snapshots for line in s.waiting),
     )
 
 

@@ -1,4 +1,4 @@
-"""The result of a group: its jobs' results, and their sums over the longest job's elapsed time (report R1)."""
+"""The result of a group: its jobs' results, and their sums from the start of the first to the end of the last."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ _COMMON = (
 def group_result(group: Group, settings: Settings, *, calls_complete: bool = True) -> dict[str, Any]:
     """Everything about a group in plain data: `jobs` has each job's own result, the rest has the keys of a job's.
 
-    `job_id` is the group's id, which every command takes where it takes a job's. Rates are bytes and items of all
-    jobs over the elapsed time of the longest. Raises DatabaseFault, UsageError when a job is gone.
+    `job_id` is the group's id, which every command takes where it takes a job's. `elapsed_s` is from the first
+    claim of the first job to the end of the last, on their databases' clocks, pauses included; rates are over that.
+    Beside: `longest_job_s` and its rate, which is what report R1 has. Raises DatabaseFault, UsageError when a job is gone.
     """
     results = [job_result(handle, settings, calls_complete=calls_complete) for handle in group.jobs]
     for handle, result in zip(group.jobs, results, strict=True):
@@ -62,7 +63,8 @@ def group_result(group: Group, settings: Settings, *, calls_complete: bool = Tru
 
 def _figures(results: list[dict[str, Any]]) -> dict[str, Any]:
     total = {key: sum(result[key] for result in results) for key in _SUMMED}
-    seconds = max(result["elapsed_s"] for result in results)
+    longest = max(result["elapsed_s"] for result in results)
+    seconds = _start_to_end(results) or longest
     raw, discovered = total["raw_bytes"], total["discovered_bytes"]
     exceptions: dict[str, int] = {}
     phases: dict[str, float] = {}
@@ -75,7 +77,10 @@ def _figures(results: list[dict[str, Any]]) -> dict[str, Any]:
         **total,
         "state": group_state([JobState(result["state"]) for result in results]).value,
         "reason": next((result["reason"] for result in results if result["reason"]), None),
-        "elapsed_s": seconds,
+        "elapsed_s": round(seconds, 3),
+        "longest_job_s": longest,
+        "gb_per_hour_discovered_longest_job": round(gb_per_hour(discovered, longest), 3),
+        "disturbances": [*dict.fromkeys(line for result in results for line in result["disturbances"])],
         "expansion": round(discovered / raw, 4) if raw else None,
         "gb_per_hour_raw": round(gb_per_hour(raw, seconds), 3),
         "gb_per_hour_discovered": round(gb_per_hour(discovered, seconds), 3),
@@ -89,6 +94,12 @@ def _figures(results: list[dict[str, Any]]) -> dict[str, Any]:
         "violations": [line for result in results for line in result["violations"]],
         "calls_complete": all(result["calls_complete"] for result in results),
     }
+
+
+def _start_to_end(results: list[dict[str, Any]]) -> float | None:
+    """Seconds; None while a job has not ended."""
+    starts, ends = zip(*(result["span_s"] for result in results), strict=True)
+    return None if None in starts or None in ends else float(max(ends) - min(starts))
 
 
 def _labels(group: Group, results: list[dict[str, Any]]) -> list[str]:

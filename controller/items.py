@@ -8,6 +8,7 @@ from typing import Any
 
 from controller.databases import JobHandle
 from controller.item_filter import ALL_ITEMS, ItemFilter
+from core.csv_cells import defused
 from core.names import display_name, json_name
 from sql.queries import QUERIES
 
@@ -81,11 +82,13 @@ def item_json(row: Any) -> dict[str, Any]:
     } | json_name(bytes(row.name))
 
 
-def csv_row(item: dict[str, Any], fields: Sequence[str] = FIELDS) -> list[str]:
-    """The item as one row in the order of `fields`: paths joined by " / ", codes by spaces, nothing for null."""
+def csv_row(item: dict[str, Any], fields: Sequence[str] = FIELDS, *, raw: bool = False) -> list[str]:
+    """The item as one row in the order of `fields`: paths joined by " / ", codes by spaces, nothing for null. Cells
+    that a spreadsheet would run are defused, unless they are wanted `raw`."""
     joined = item | {
         "container_path": " / ".join(item["container_path"]),
         "exceptions": " ".join(item["exceptions"]),
         "container": "true" if item["container"] else "false",
     }
-    return ["" if (value := joined.get(field)) is None else str(value) for field in fields]
+    cells = ["" if (value := joined.get(field)) is None else str(value) for field in fields]
+    return cells if raw else list(map(defused, cells))

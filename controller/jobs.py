@@ -21,8 +21,8 @@ from core.passwords import PasswordBank
 from core.places import job_location
 from core.records import JobOptions, JobState
 from core.storage import Storage
+from sql import deletion, states, workers
 from sql import jobs as ledger_jobs
-from sql import states, workers
 from sql.queries import QUERIES
 from sql.session import Database
 
@@ -67,6 +67,7 @@ def create_discovery_job(
     released. `passwords` are tried on encrypted items. Raises StorageFault, DatabaseFault.
     """
     job = uuid.uuid4()
+    storage.keep_below(os.fsencode(storage_root), own=True)
     storage.mkdir(job_directory(storage_root, job))
     hand_over(job_directory(storage_root, job), storage_root)
     if passwords is not None:
@@ -172,17 +173,15 @@ def job_directory(storage_root: Path, job: uuid.UUID) -> bytes:
 def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
     """Remove the job's files on the filer, then its rows; a repeated call goes on where the first one stopped.
 
-    The files go first, so that a failure leaves a job that can still be named. Raises UsageError while the job
+    Until the end it is there as `deleting`, and no transaction is open while files go. Raises UsageError while the job
     may still change or where its files lie under another storage root, StorageFault, DatabaseFault.
     """
+    storage.keep_below(os.fsencode(storage_root), own=True)
     _refuse_other_storage(handle, storage, storage_root)
     with handle.database.transaction(durable=True) as conn:
-        QUERIES["lock_job"].run(conn, job=handle.id)  # nobody resumes it meanwhile
-        state = ledger_jobs.get_job(conn, handle.id).state
-        if not (state.over or state in (JobState.PAUSED, JobState.SUSPENDED)):
-            raise UsageError(f"job {handle.id} is {state}; end it first with `edbench cancel {handle.id}`")
-        storage.remove_tree(job_directory(storage_root, handle.id))
-        ledger_jobs.delete_rows(conn, handle.id)
+        deletion.begin(conn, handle.id)  # from here on nobody resumes it
+    storage.remove_tree(job_directory(storage_root, handle.id))
+    deletion.delete_rows(handle.database, handle.id)
 
 
 def _refuse_other_storage(handle: JobHandle, storage: Storage, storage_root: Path) -> None:

@@ -76,6 +76,11 @@ def allowed(state: JobState) -> list[str]:
     return [*out, "requeue"] if state is JobState.COMPLETED_WITH_EXCEPTIONS else out
 
 
+def waiting_text(waiting: Sequence[str]) -> str | None:
+    """What a job waits for, as one line; None when it does not."""
+    return "waiting: " + "; ".join(waiting) if waiting else None
+
+
 def _row(database: Database, summary: JobSummary) -> dict[str, Any]:
     job = summary.job
     with database.transaction() as conn:
@@ -90,7 +95,7 @@ def _row(database: Database, summary: JobSummary) -> dict[str, Any]:
         "project": summary.project,
         "state": look.state.value,
         "phase": look.phase.value,
-        "reason": look.reason,
+        "reason": look.reason or waiting_text(look.waiting),
         "source": display_name(job.source),
         "created": summary.created_at,
         "finished": summary.finished_at,

@@ -19,7 +19,7 @@ def store_bank(storage_root: Path, job: uuid.UUID, bank: PasswordBank) -> BankNo
     """Write the bank, for its owner's eyes only; what may be told of it. Raises StorageFault."""
     note = bank.note
     path = _path(storage_root, job, note)
-    Storage(NullRecorder()).write_file(path, [bank.to_bytes()], private=True)
+    _storage(storage_root).write_file(path, [bank.to_bytes()], private=True)
     hand_over(path, storage_root)
     return note
 
@@ -31,7 +31,7 @@ def stored_bank(storage_root: Path, job: Job) -> PasswordBank | None:
         return None
     path = _path(storage_root, job.id, note)
     try:
-        with Storage(NullRecorder()).open(path) as file:
+        with _storage(storage_root).open(path) as file:
             return parse_bank(file.readall(), display_name(path))
     except SourceFileError as error:
         raise UsageError(
@@ -43,8 +43,14 @@ def stored_bank(storage_root: Path, job: Job) -> PasswordBank | None:
 def remove_bank(storage_root: Path, job: uuid.UUID, note: BankNote) -> None:
     """Remove a bank that no task needs any more. Raises StorageFault."""
     if note.count:
-        Storage(NullRecorder()).remove(_path(storage_root, job, note), missing_ok=True)
+        _storage(storage_root).remove(_path(storage_root, job, note), missing_ok=True)
 
 
 def _path(storage_root: Path, job: uuid.UUID, note: BankNote) -> bytes:
     return os.path.join(os.path.abspath(os.fsencode(storage_root)), bank_location(job, note))
+
+
+def _storage(storage_root: Path) -> Storage:
+    storage = Storage(NullRecorder())
+    storage.keep_below(os.fsencode(storage_root), own=True)
+    return storage

@@ -4,32 +4,7 @@ from __future__ import annotations
 
 import os
 
-from core.mounts import MOUNTINFO, holding, parse_mountinfo
-
-NETWORK = frozenset(
-    [
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "smbfs",
-        "ceph",
-        "glusterfs",
-        "lustre",
-        "gpfs",
-        "beegfs",
-        "afs",
-        "9p",
-        "virtiofs",
-        "fuse.sshfs",
-        "fuse.glusterfs",
-        "fuse.s3fs",
-        "fuse.rclone",
-        "fuse.juicefs",
-        "fuse.mount-s3",
-    ]
-)
-MEMORY = frozenset({"tmpfs", "ramfs"})
+from core.mounts import MOUNTINFO, MountEntry, Reach, holding, parse_mountinfo, reach_of
 
 
 def file_system_of(path: str | os.PathLike[str], mounts: bytes) -> str:
@@ -37,18 +12,30 @@ def file_system_of(path: str | os.PathLike[str], mounts: bytes) -> str:
 
     `mounts` is the text of mountinfo, see proc_pid_mountinfo(5); of equal mount points the last one is in force.
     """
-    mount = holding(os.path.realpath(os.fsdecode(path)), parse_mountinfo(os.fsdecode(mounts)))
+    mount = _mount_of(path, mounts)
     return "unknown" if mount is None else mount.kind
 
 
+def in_memory(path: str | os.PathLike[str], mounts: bytes) -> bool:
+    """Whether `path` lies on a file system that is memory."""
+    mount = _mount_of(path, mounts)
+    return mount is not None and reach_of(mount.kind, mount.source)[0] is Reach.MEMORY
+
+
 def storage_label(path: str | os.PathLike[str], mounts: bytes) -> str:
-    """How a result names its storage: `local storage (ext4)`, `network storage (nfs4)`, `memory (tmpfs)`."""
-    kind = file_system_of(path, mounts)
-    if kind in NETWORK:
-        return f"network storage ({kind})"
-    if kind in MEMORY:
-        return f"memory ({kind})"
-    return f"local storage ({kind})"
+    """How a result names its storage: `local storage (ext4)`, `network storage (nfs4)`, `memory (tmpfs)`.
+
+    A type that is neither known as local nor as network storage is said to be that: a FUSE program may be anything.
+    """
+    mount = _mount_of(path, mounts)
+    if mount is None:
+        return f"{Reach.UNKNOWN} (the mount table does not say)"
+    reach, name = reach_of(mount.kind, mount.source)
+    return f"{reach} ({name}{f' from {mount.source}' if reach is Reach.UNKNOWN else ''})"
+
+
+def _mount_of(path: str | os.PathLike[str], mounts: bytes) -> MountEntry | None:
+    return holding(os.path.realpath(os.fsdecode(path)), parse_mountinfo(os.fsdecode(mounts)))
 
 
 def read_mounts() -> bytes:

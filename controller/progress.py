@@ -33,6 +33,7 @@ class Snapshot:
     phase_left_s: float | None  # None: too little to go by
     left_s: float | None  # of the whole job; None while it cannot be known
     then: Phase = Phase.INDEX  # what comes next that takes time
+    waiting: tuple[str, ...] = ()  # what slots have been doing for so long that it is to be said
 
 
 class Pace:
@@ -75,6 +76,7 @@ class Pace:
             phase_left_s=phase_left,
             left_s=phase_left if look.phase is self._working[-1] else None,
             then=self._after(look.phase),
+            waiting=look.waiting,
         )
 
     def _after(self, phase: Phase) -> Phase:
@@ -111,6 +113,7 @@ def one_line(snapshot: Snapshot) -> str:
     ]
     if snapshot.state is not JobState.RUNNING:
         parts.insert(0, str(snapshot.state))
+    parts.extend(f"waiting: {line}" for line in snapshot.waiting)
     return " · ".join(parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import platform
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from controller.counts import JobCounts, count_job
 from controller.databases import JobHandle
+from controller.disturbances import disturbances
 from controller.place_kind import read_mounts, storage_label
 from controller.rates import GB, gb_per_hour, per_second
 from controller.wire import wire_json
@@ -66,9 +67,13 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         workers = _workers(conn, handle.id)
         server = QUERIES["server_version"].run(conn).scalar_one()
         again = requeued_files(conn, handle.id)
+        disturbed = disturbances(conn, handle.id)
+        span = QUERIES["job_span"].run(conn, job=handle.id).one()
     lost = sum(worker.frames_lost for worker in workers)
     return _figures(counts) | {
         "phases": phases,
+        "span_s": [span.started, span.finished],
+        "disturbances": disturbed,
         "calls": {op: call_json(totals) for op, totals in calls.items()},
         "frames_lost": lost,
         "calls_complete": calls_complete and not lost and settings.observe,
@@ -79,7 +84,9 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         "ocr": dataclasses.asdict(handle.job.options.ocr) if handle.job.options.ocr.asked else None,
         "wire": wire_json([handle]),
         "labels": [
+            *disturbed,
             *_labels(settings, handle.job.options.filer.label, calls_complete and not lost),
+            *box_labels(worker.box for worker in workers),
             *(["the time of phase ocr is in elapsed and GB/hour"] if handle.job.options.ocr.asked else []),
             *([f"{again} loose files were processed again for their exceptions: not comparable"] if again else []),
         ],
@@ -149,6 +156,17 @@ def _installed(package: str) -> str:
 def _filer(choice: FilerChoice) -> dict[str, Any] | None:
     """The emulated filer; what its stations did is added by whoever watched them (controller.filer)."""
     return {"name": choice.name, "scale": choice.scale} if choice.digest else None
+
+
+def box_labels(lacking: Iterable[str]) -> list[str]:
+    """What a job's workers lacked to keep parsers from the rest of the machine (worker.box); nothing where they had
+    all of it."""
+    return [
+        "files were parsed in the slots themselves: EDBENCH_BOX was off"
+        if what == "off"
+        else f"parsers' boxes lacked something: {what}"
+        for what in sorted(set(filter(None, lacking)))
+    ]
 
 
 def _labels(settings: Settings, emulated: str, calls_complete: bool) -> list[str]:

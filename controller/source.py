@@ -36,6 +36,7 @@ def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSo
     Raises UsageError when it does not exist, is no directory or cannot be listed.
     """
     root = os.path.abspath(os.fsencode(path))
+    storage.keep_below(root)
     directories, others = _first_level(storage, root)
     if b"data" in directories and (Path(os.fsdecode(root)) / MANIFEST).is_file():
         root = os.path.join(root, b"data")
@@ -69,13 +70,13 @@ def _first_level(storage: Storage, root: bytes) -> tuple[list[bytes], int]:
     if not os.path.isdir(root):
         raise UsageError(f"source {shown} is not a directory; give the directory that holds the custodians'")
     try:
-        entries = storage.scan(root)
+        with storage.listing(root) as listing:
+            directories = [e.name for entries in listing for e in entries if e.kind is EntryKind.DIRECTORY]
     except (SourceFileError, StorageFault) as error:
         raise UsageError(f"source {shown} cannot be listed ({error}); give this user access to it") from error
     if not os.access(root, os.X_OK):
         raise UsageError(f"source {shown} cannot be entered; give this user execute permission on it")
-    directories = [entry.name for entry in entries if entry.kind is EntryKind.DIRECTORY]
-    return directories, len(entries) - len(directories)
+    return directories, listing.count - len(directories)
 
 
 def refuse_own_output(source: PreparedSource, settings: Settings) -> None:

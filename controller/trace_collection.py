@@ -46,7 +46,10 @@ def collect_trace(
         counted=counted,
     )
     target = settings.storage / os.fsdecode(trace_location(handle.id))
-    return gather_trace(gathering, Storage(NullRecorder()), target)
+    storage = Storage(NullRecorder())
+    for root in gathering.roots:
+        storage.keep_below(root)
+    return gather_trace(gathering, storage, target)
 
 
 def trace_json(gathered: Gathered) -> dict[str, Any]:

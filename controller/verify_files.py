@@ -25,6 +25,7 @@ def check_files(conn: Connection, job: uuid.UUID, storage: Storage, root: Path) 
     Raises StorageFault when the filer fails.
     """
     prefix = os.fsencode(root)
+    storage.keep_below(prefix, own=True)
     count, after = 0, _FIRST
     while rows := QUERIES["verify_files"].run(conn, job=job, after=after, limit=_ROWS_AT_ONCE).all():
         for row in rows:

@@ -47,7 +47,7 @@ def queue_name(database: str) -> str:
 
 
 def make_app(broker_url: str) -> Celery:
-    """A Celery application on that broker. Messages: task `edbench.run`, args [database name, task id].
+    """A Celery application on that broker. Messages: task `edbench.run`, args [database name, job id, task id].
 
     Publishing without a broker fails within about two seconds; a consumer reconnects for ever.
     """

@@ -21,6 +21,8 @@ class ExceptionCode(enum.StrEnum):
     NESTING_LIMIT = "nesting_limit"  # containers inside containers deeper than the limit
     EXPANSION_LIMIT = "expansion_limit"  # expands beyond the allowed ratio or bytes (a bomb)
     CHILDREN_LIMIT = "children_limit"  # more children under one loose file than allowed
+    TIME_LIMIT = "time_limit"  # one loose file took more seconds in all than allowed
+    DEATHS_LIMIT = "deaths_limit"  # it cost more slots their lives than allowed
     TIMEOUT = "timeout"  # still being read at the item's deadline, twice
     KILLED_PARSER = "killed_parser"  # the slot died twice while reading it
     MEMORY = "memory"  # reading it needed more memory than a slot may have
@@ -75,7 +77,7 @@ class BrokerFault(SystemFault):
 
 
 class TaskLost(EdbenchError):
-    """Another attempt took this task over; whatever this attempt did is dropped."""
+    """The task is not this claim's (any more); whatever was done under it is dropped."""
 
 
 class DocumentError(EdbenchError):

@@ -6,11 +6,66 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 MOUNTINFO = Path("/proc/self/mountinfo")
 
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Linux's own file systems on devices of this host, and what lies over them. A device may itself be a volume of an array
+# (iSCSI, Fibre Channel): that the mount table does not tell.
+_LOCAL = _names(
+    "ext2 ext3 ext4 xfs btrfs zfs bcachefs f2fs jfs reiserfs nilfs2 ntfs ntfs3 vfat msdos exfat hfsplus udf iso9660"
+    " squashfs erofs overlay aufs fuseblk fuse.bindfs fuse.mergerfs fuse.unionfs fuse.fuse-overlayfs"
+)
+_MEMORY = frozenset(("tmpfs", "ramfs", "devtmpfs"))
+_NETWORK = _names(
+    "nfs nfs4 cifs smb3 smbfs ceph glusterfs lustre gpfs beegfs afs coda 9p virtiofs orangefs pvfs2 ocfs2 gfs2 wekafs"
+    " panfs quobyte moosefs saunafs lizardfs vboxsf"
+)
+# Programs behind FUSE mounts, by the subtype (`fuse.NAME`) or by how their source begins where there is none.
+_FUSE_NETWORK = _names(
+    "sshfs glusterfs s3fs rclone juicefs mount-s3 goofys geesefs s3backer gcsfuse blobfuse blobfuse2 ceph ceph-fuse mfs"
+    " moosefs saunafs sfs lizardfs seaweedfs weed quobyte hdfs fuse_dfs cvmfs2 curlftpfs davfs davfs2 smbnetfs tigrisfs"
+    " alluxio 3fs dfuse cubefs chubaofs orangefs xtreemfs cephfs"
+)
+_FUSE_SOURCES = (
+    ("mfs#", "moosefs"), ("mfsmount", "moosefs"), ("sfs#", "saunafs"), ("lizardfs#", "lizardfs"),
+    ("JuiceFS:", "juicefs"), ("seaweedfs", "seaweedfs"), ("s3fs", "s3fs"), ("sshfs#", "sshfs"), ("ceph-fuse", "ceph"),
+)  # fmt: skip
+
 _OCTAL = re.compile(rb"\\([0-3][0-7]{2})")
+
+
+class Reach(StrEnum):
+    """Where the bytes of a file system lie, as far as its type tells."""
+
+    LOCAL = "local storage"
+    NETWORK = "network storage"
+    MEMORY = "memory"
+    UNKNOWN = "cannot tell whether local or network storage"
+
+
+def reach_of(kind: str, source: str) -> tuple[Reach, str]:
+    """Of a mount's type and source: the reach, and the file system's name where the type alone (`fuse`) has none."""
+    if kind in _MEMORY:
+        return Reach.MEMORY, kind
+    if kind in _NETWORK:
+        return Reach.NETWORK, kind
+    if kind in _LOCAL:
+        return Reach.LOCAL, kind
+    program = kind.removeprefix("fuse.") if kind.startswith("fuse.") else ""
+    if program in _FUSE_NETWORK:
+        return Reach.NETWORK, kind
+    if kind == "fuse":
+        for beginning, name in _FUSE_SOURCES:
+            if source.startswith(beginning):
+                return Reach.NETWORK, f"fuse, {name}"
+    return Reach.UNKNOWN, kind
 
 
 @dataclass(frozen=True, slots=True)

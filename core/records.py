@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import ExceptionCode
+from core.limits import Limits as Limits
 
 
 class JobState(enum.StrEnum):
@@ -22,11 +23,12 @@ class JobState(enum.StrEnum):
     SUSPENDED = "suspended"  # the system failed; `resume` once it is mended
     COMPLETED = "completed"
     COMPLETED_WITH_EXCEPTIONS = "completed_with_exceptions"
+    DELETING = "deleting"  # its files and rows are going
 
     @property
     def over(self) -> bool:
         """No command can change it any more, except delete."""
-        return self in (JobState.CANCELLED, JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
+        return self in (JobState.CANCELLED, JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS, JobState.DELETING)
 
 
 class GroupKind(enum.StrEnum):
@@ -53,6 +55,7 @@ PHASES: tuple[Phase, ...] = tuple(Phase)
 class TaskState(enum.StrEnum):
     """States of a task in the ledger."""
 
+    HELD = "held"  # found by a claim that has not finished; pending once it has
     PENDING = "pending"
     DISPATCHED = "dispatched"  # a message was sent; pending again after its deadline
     RUNNING = "running"  # claimed by a slot under a lease
@@ -101,21 +104,6 @@ class Layout(enum.StrEnum):
 
     SHARED = "shared"  # one fan-out tree for all workers
     PER_WORKER = "per-worker"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Limits of design §3; hitting one is an exception with its own code."""
-
-    depth: int = 16  # containers and documents inside one another, the loose file being 0
-    parse_bytes: int = 64_000_000  # a single message or document that must be parsed whole
-    expansion_ratio: float = 100.0  # extracted bytes over loose-file bytes, above the floor
-    expansion_floor: int = 32_000_000  # extracted bytes under one loose file that are never questioned
-    extracted_bytes: int = 1_000_000_000_000  # extracted bytes under one loose file
-    children: int = 10_000_000  # items under one loose file
-    item_seconds: float = 60.0  # deadline of one item …
-    item_seconds_per_mb: float = 2.0  # … and for each 10⁶ bytes of it
-    text_characters: int = 50_000_000  # text taken from one item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,7 +282,7 @@ class ItemText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexOwner:
-    """Which shard, written by which attempt, holds the only valid index document of an item."""
+    """Which shard holds the only valid index document of an item; it carries the claim token of its writer."""
 
     item: uuid.UUID
     shard: uuid.UUID
@@ -315,18 +303,26 @@ FINALISE_REST = ""  # … and whatever is to be done once
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedTask:
-    """A task as its slot got it. (id, attempt) is the fence of everything this attempt writes."""
+    """A task as its slot got it. (id, token) is the fence of everything that is written under this claim."""
 
-    id: int
+    id: uuid.UUID
     job: uuid.UUID
     phase: Phase
-    attempt: int
+    token: uuid.UUID  # the claim token: random, made by the slot that claimed
+    attempt: int  # for people: how often the task was claimed, as far as the database knows; nothing is decided by it
     payload: dict[str, Any]
+    portions: int = 0  # of findings that earlier claims of the task have written (sql.portions)
+
+    @property
+    def owner(self) -> str:
+        """What the index documents written under this claim carry."""
+        return self.token.hex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskResult:
-    """Everything one attempt of a task found; written in one transaction or not at all."""
+    """What one claim of a task found, but for what it has written in portions before; written in one transaction or not
+    at all."""
 
     items: tuple[Item, ...] = ()
     exceptions: tuple[ItemException, ...] = ()
@@ -336,9 +332,18 @@ class TaskResult:
     shard: Shard | None = None
     replay_client: tuple[int, dict[str, Any]] | None = None  # its number and what it found (worker.replay)
     follow_on: tuple[NewTask, ...] = ()
+    written: int = 0  # items that were written in portions
+    portions: int | None = None  # how many the ledger must have seen; None: those there were at the claim
+    spent: dict[uuid.UUID, float] = field(default_factory=dict)  # seconds by loose file, of those that share a total
     raw_bytes: int = 0  # loose files read by this task
     extracted_bytes: int = 0  # children written by this task
     index_bytes: int = 0  # index files published by this task
+
+    @property
+    def durable(self) -> bool:
+        """Whether its commit has to outlive a crash of the database, because something outside goes on from it: a slot
+        publishes to its shard again and again, and a replay cannot be gone on with."""
+        return self.replay_client is not None or (self.shard is not None and self.shard.first)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,6 +354,7 @@ class Shard:
     engine: str
     location: bytes  # directory relative to the storage root
     documents: int  # documents committed by its owner so far, ghosts included
+    first: bool = False  # nothing was published to it before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 from core.errors import UsageError
 from core.filer import load_filer
+from core.roles import Login, has_login, has_password, with_login
 
 INDEX_ENGINES = ("tantivy", "whoosh")
+LOGIN_FILE = "EDBENCH_LOGIN_FILE"  # names a file with user:password, for the URLs that name nobody
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -29,20 +32,34 @@ class Settings:
     databases: tuple[DatabaseAddress, ...] = ()  # empty: embedded services are to be started
     broker: str | None = None  # redis://… or redis+socket://…
     storage: Path = field(default_factory=lambda: Path("edbench-storage").absolute())  # on the filer under test
+    evidence: Path | None = None  # below it sources may lie that containers see and cannot change
     scratch: Path = field(default_factory=lambda: Path(".edbench").absolute())  # local, never the filer
     slots: int = 4  # per worker
     index_engine: str = "tantivy"
     slot_memory_mb: int = 1024  # private memory a slot may have before it is refused more (RLIMIT_DATA)
+    stall_seconds: int = 600  # a slot that is silent for longer, outside an item, is ended
     log_level: str = "WARNING"
     filer: str = "none"  # emulated filer: a profile's name or a file (core.filer)
     filer_arbiter: str = ""  # directory for its arbiter that all workers share; empty: this host's shared memory
     observe: bool = True  # off: storage calls are not recorded and nothing is observed, to see what that costs
+    chaos: str = ""  # socket of an `edbench chaos` that is told of every moment (core.moments); empty: there is none
+    box: bool = True  # off: files are parsed in the slots themselves, to see what the box costs (worker.box)
+    handed: tuple[Login, ...] = ()  # as whom each role comes to these databases and broker; empty: as the URLs say
     plugins: tuple[str, ...] = ()  # modules with format handlers that are not ours (worker.plugins)
 
     @property
     def embedded(self) -> bool:
         """Whether PostgreSQL and the broker are ours to start."""
         return not self.databases
+
+    def for_role(self, role: str) -> Settings:
+        """What a process of that role is given: its own way to databases and broker, and nobody else's."""
+        for login in self.handed:
+            if login.role == role:
+                databases = tuple(DatabaseAddress(name=d.name, url=login.into(d.url)) for d in self.databases)
+                broker = None if self.broker is None else login.into(self.broker)
+                return replace(self, databases=databases, broker=broker, handed=())
+        return replace(self, handed=())
 
     def environment(self) -> dict[str, str]:
         """The `EDBENCH_*` variables that give a child process these settings."""
@@ -52,14 +69,18 @@ class Settings:
             "EDBENCH_SLOTS": str(self.slots),
             "EDBENCH_INDEX_ENGINE": self.index_engine,
             "EDBENCH_SLOT_MEMORY_MB": str(self.slot_memory_mb),
+            "EDBENCH_STALL_S": str(self.stall_seconds),
             "EDBENCH_LOG_LEVEL": self.log_level,
             "EDBENCH_FILER": self.filer,
             "EDBENCH_OBSERVE": "on" if self.observe else "off",
+            "EDBENCH_BOX": "on" if self.box else "off",
         }
         if self.databases:
             out["EDBENCH_DATABASES"] = ",".join(f"{d.name}={d.url}" for d in self.databases)
         if self.plugins:
             out["EDBENCH_PLUGINS"] = ",".join(self.plugins)
+        if self.chaos:
+            out["EDBENCH_CHAOS"] = self.chaos
         if self.filer_arbiter:
             out["EDBENCH_FILER_ARBITER"] = self.filer_arbiter
         if self.broker:
@@ -67,21 +88,76 @@ class Settings:
         return out
 
 
-def parse_databases(text: str) -> tuple[DatabaseAddress, ...]:
-    """`name=url,name=url`; raises UsageError when it is not that."""
-    out: list[DatabaseAddress] = []
+def _by_socket(url: str) -> bool:
+    """Whether it leads to a unix socket, where the file's rights or the server's `peer` say who may come."""
+    parts = urlsplit(url)
+    if parts.scheme in ("redis+socket", "unix"):
+        return True
+    return not parts.hostname and parse_qs(parts.query).get("host", ["/"])[0].startswith("/")
+
+
+def _guarded(url: str, what: str, login: str | None) -> str:
+    """The URL with the login from the file, if it names nobody; raises UsageError where it has no password then.
+
+    Over a network a database may also ask for a certificate or keep its passwords in a file of libpq's, if the URL
+    says so itself: `sslcert=`, `passfile=`.
+    """
+    if login is not None and not has_login(url):
+        return with_login(url, login)
+    if has_password(url) or _by_socket(url) or {"sslcert", "passfile"} & parse_qs(urlsplit(url).query).keys():
+        return url
+    raise UsageError(
+        f"{what} has no password, so anybody who reaches it may use it; write scheme://user:password@host, or"
+        f" scheme://host and the rest into a file that {LOGIN_FILE} names"
+    )
+
+
+def read_login(text: str, origin: str) -> str:
+    """`user:password` of a login file; raises UsageError, with where it comes from, when it is not that."""
+    if not re.fullmatch(r"[A-Za-z0-9._~-]+:[A-Za-z0-9._~-]+", text.strip()):
+        raise UsageError(f"{origin} must hold user:password, of letters, digits, dots, dashes and underscores")
+    return text.strip()
+
+
+def _login(env: Mapping[str, str]) -> str | None:
+    path = env.get(LOGIN_FILE)
+    if not path:
+        return None
+    try:
+        return read_login(Path(path).read_text(encoding="utf-8"), f"{LOGIN_FILE}: {path}")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{LOGIN_FILE}: {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def database_urls(text: str) -> list[tuple[str, str]]:
+    """Names and URLs of `name=url,name=url`, as they stand there; raises UsageError when it is not that."""
+    out: list[tuple[str, str]] = []
     for part in filter(None, (p.strip() for p in text.split(","))):
         name, sep, url = (p.strip() for p in part.partition("="))
         if not sep or not name:
             raise UsageError(
-                f"EDBENCH_DATABASES: {part!r} is not name=url; write db1=postgresql+psycopg2://user@host/db"
+                f"EDBENCH_DATABASES: {part!r} is not name=url; write db1=postgresql+psycopg2://user:password@host/db"
             )
         if not url.startswith("postgresql+psycopg2://"):
             raise UsageError(f"EDBENCH_DATABASES: the URL of {name} must start with postgresql+psycopg2://")
-        out.append(DatabaseAddress(name=name, url=url))
-    if len({d.name for d in out}) != len(out):
+        out.append((name, url))
+    if len({name for name, _ in out}) != len(out):
         raise UsageError("EDBENCH_DATABASES: two databases have the same name")
-    return tuple(out)
+    return out
+
+
+def parse_databases(text: str, login: str | None = None) -> tuple[DatabaseAddress, ...]:
+    """`name=url,name=url`, with `login` (user:password) for those that name nobody; raises UsageError when it is not
+    that, or one has no password."""
+    return tuple(
+        DatabaseAddress(name=name, url=_guarded(url, f"EDBENCH_DATABASES: the URL of {name}", login))
+        for name, url in database_urls(text)
+    )
+
+
+def parse_broker(url: str | None, login: str | None = None) -> str | None:
+    """The broker's URL, with `login` if it names nobody; raises UsageError where it has no password."""
+    return _guarded(url, "EDBENCH_BROKER: the URL", login) if url else None
 
 
 def _positive(env: Mapping[str, str], key: str, default: int) -> int:
@@ -118,17 +194,21 @@ def read_settings(env: Mapping[str, str]) -> Settings:
     engine = env.get("EDBENCH_INDEX_ENGINE") or "tantivy"
     if engine not in INDEX_ENGINES:
         raise UsageError(f"EDBENCH_INDEX_ENGINE is {engine!r}; it can be {' or '.join(INDEX_ENGINES)}")
+    login = _login(env)
     return Settings(
-        databases=parse_databases(env.get("EDBENCH_DATABASES", "")),
-        broker=env.get("EDBENCH_BROKER") or None,
+        databases=parse_databases(env.get("EDBENCH_DATABASES", ""), login),
+        broker=parse_broker(env.get("EDBENCH_BROKER"), login),
         storage=Path(env.get("EDBENCH_STORAGE") or "edbench-storage").absolute(),
         scratch=Path(env.get("EDBENCH_SCRATCH") or ".edbench").absolute(),
         slots=_positive(env, "EDBENCH_SLOTS", 4),
         index_engine=engine,
         slot_memory_mb=_positive(env, "EDBENCH_SLOT_MEMORY_MB", 1024),
+        stall_seconds=_positive(env, "EDBENCH_STALL_S", 600),
         log_level=_log_level(env),
         filer=filer_source(env.get("EDBENCH_FILER") or "none"),
         filer_arbiter=env.get("EDBENCH_FILER_ARBITER") or "",
         observe=_switch(env, "EDBENCH_OBSERVE"),
+        chaos=env.get("EDBENCH_CHAOS") or "",
+        box=_switch(env, "EDBENCH_BOX"),
         plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", "").split(",")))),
     )

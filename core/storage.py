@@ -14,6 +14,8 @@ import secrets
 import stat as stat_module
 import time
 from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import ExceptionCode, SourceFileError, StorageFault
@@ -21,10 +23,12 @@ from core.filer.emulation import DelayingRecorder, Station
 from core.names import display_name
 from core.operations import Op, Recorder
 from core.records import FsyncPolicy
+from core.storage_beneath import Anywhere, Beneath
 from core.storage_chunks import gathered, local_chunks
-from core.storage_entries import Entry, EntryKind, Space, entry_kind
-from core.storage_errors import opening_error, reading_error, storage_fault
+from core.storage_entries import Entry, EntryKind, Space
+from core.storage_errors import listing_error, opening_error, reading_error, storage_fault
 from core.storage_files import ReadFile, WriteFile, close_fd, sync_fd
+from core.storage_listing import AT_ONCE, Listing
 from core.storage_sync import Unsynced, syncfs
 
 if TYPE_CHECKING:
@@ -69,6 +73,24 @@ class Storage:
         self.record_to(recorder)
         self._now = monotonic_ns
         self._unsynced = Unsynced()
+        self._paths: Anywhere | Beneath = Anywhere()
+
+    def keep_below(self, path: bytes, *, own: bool = False, hold: bool = False) -> None:
+        """From the first time on, calls work only below such directories, and through no link that lies there.
+
+        What would lead elsewhere is `unreadable`, or a StorageFault where the directory is our `own` storage root. The
+        directory itself may be a link, and need not be there yet. With `hold`, what its name led to at the first call, or
+        at the last `root_identity`, is the directory until `let_go`.
+        """
+        if not isinstance(self._paths, Beneath):
+            self._paths = Beneath()
+        self._paths.add(path, own=own, hold=hold)
+
+    def let_go(self) -> None:
+        """Forget what `keep_below` has said; what was held may be unmounted again."""
+        if isinstance(self._paths, Beneath):
+            self._paths.close()
+        self._paths = Anywhere()
 
     def record_to(self, recorder: Recorder) -> None:
         """Calls from now on are recorded there; a file that is open already goes on with the recorder it had."""
@@ -76,23 +98,39 @@ class Storage:
 
     # Reading
 
-    def scan(self, path: bytes) -> list[Entry]:
-        """The directory's entries in no particular order, without a stat each; raises as `stat`."""
+    def scan(self, path: bytes, at_most: int | None = None) -> list[Entry]:
+        """The directory's entries (or the first so many of them) in no particular order, without a stat each; raises
+        as `stat`."""
         start = self._now()
         try:
-            with os.scandir(path) as found:
-                entries = [Entry(e.name, entry_kind(e)) for e in found]
+            with self._paths.scan(path) as found:
+                entries = list(islice(found, at_most))
         except OSError as e:
             self._record(_SCAN, start, self._now() - start, 0, path, e.errno or 0)
-            raise reading_error("list", path, e) from e
+            raise listing_error(path, e) from e
         self._record(_SCAN, start, self._now() - start, 0, path, 0, len(entries))
         return entries
+
+    def listing(self, path: bytes, spill: Path | None = None, alive: Callable[[], None] | None = None) -> Listing:
+        """As `scan`, for a directory of any size; `spill`: a local directory, for what does not fit into memory;
+        `alive` is told now and then that it goes on."""
+        listing = Listing(spill)
+        start = self._now()
+        try:
+            with self._paths.scan(path) as found:
+                listing.fill(found, alive)
+        except OSError as e:
+            listing.close()
+            self._record(_SCAN, start, self._now() - start - listing.spilled_ns, 0, path, e.errno or 0)
+            raise listing_error(path, e) from e
+        self._record(_SCAN, start, self._now() - start - listing.spilled_ns, 0, path, 0, listing.count)
+        return listing
 
     def stat(self, path: bytes) -> os.stat_result:
         """lstat(2): a link's own. Raises SourceFileError (vanished, unreadable) or StorageFault."""
         start = self._now()
         try:
-            result = os.lstat(path)
+            result = self._paths.lstat(path)
         except OSError as e:
             self._record(_STAT, start, self._now() - start, 0, path, e.errno or 0)
             raise reading_error("look at", path, e) from e
@@ -107,7 +145,7 @@ class Storage:
         """
         start = self._now()
         try:
-            fd = os.open(path, _READ_FLAGS)
+            fd = self._paths.open(path, _READ_FLAGS)
             try:
                 info = os.fstat(fd)
             except OSError:
@@ -126,7 +164,7 @@ class Storage:
         """(device, inode) of a root directory, links followed; StorageFault when it is not there."""
         start = self._now()
         try:
-            info = os.stat(path)
+            info = self._paths.identify(path)
         except OSError as e:
             self._record(_STAT, start, self._now() - start, 0, path, e.errno or 0)
             raise storage_fault("reach", path, e) from e
@@ -161,7 +199,7 @@ class Storage:
     def _create(self, path: bytes, mode: int = _FILE_MODE) -> WriteFile:
         start = self._now()
         try:
-            fd = os.open(path, _CREATE_FLAGS, mode)
+            fd = self._paths.open(path, _CREATE_FLAGS, mode)
         except OSError as e:
             self._record(_CREATE, start, self._now() - start, 0, path, e.errno or 0)
             raise
@@ -198,10 +236,11 @@ class Storage:
         except OSError as e:
             raise storage_fault("create", path, e) from e
 
-    def copy_in(self, local_path: str | bytes, path: bytes) -> int:
-        """Publishes a file from local scratch (read unrecorded: scratch is not the filer); returns its bytes."""
+    def copy_in(self, local_path: str | bytes, path: bytes, alive: Callable[[], None] | None = None) -> int:
+        """Publishes a file from local scratch (read unrecorded: scratch is not the filer); returns its bytes. `alive` is
+        told now and then that it goes on."""
         try:
-            return self.write_file(path, local_chunks(local_path))
+            return self.write_file(path, local_chunks(local_path, alive))
         except OSError as e:
             raise storage_fault("read scratch file", os.fsencode(local_path), e) from e
 
@@ -209,7 +248,7 @@ class Storage:
         """rename(2), replacing; made safe according to the fsync policy. Raises StorageFault."""
         start = self._now()
         try:
-            os.rename(old, new)
+            self._paths.rename(old, new)
         except OSError as e:
             self._record(_RENAME, start, self._now() - start, 0, new, e.errno or 0, 0, old)
             raise storage_fault("rename to", new, e) from e
@@ -221,7 +260,7 @@ class Storage:
 
     def remove(self, path: bytes, *, missing_ok: bool = False) -> None:
         """unlink(2) of anything but a directory; raises StorageFault."""
-        self._remove(os.unlink, path, missing_ok)
+        self._remove(self._paths.unlink, path, missing_ok)
 
     def _remove(self, call: Callable[[bytes], None], path: bytes, missing_ok: bool) -> None:
         self._unsynced.removed(path)
@@ -242,7 +281,7 @@ class Storage:
             return
         start = self._now()
         try:
-            os.mkdir(path, _DIRECTORY_MODE)
+            self._paths.mkdir(path, _DIRECTORY_MODE)
         except OSError as e:
             self._record(_MKDIR, start, self._now() - start, 0, path, e.errno or 0)
             above = os.path.dirname(path)
@@ -282,19 +321,22 @@ class Storage:
 
         Others may remove at the same time. Raises StorageFault.
         """
-        try:
-            entries = self.scan(path)
-        except SourceFileError as e:
-            if e.errno == errno.ENOENT:
-                return
-            raise StorageFault(f"{e.detail}; give this user access to it, then try again", errno=e.errno) from e
-        for name, kind in entries:
-            below = os.path.join(path, name)
-            if kind is EntryKind.DIRECTORY:
-                self.remove_tree(below)
-            else:
-                self._remove(os.unlink, below, True)
-        self._remove(os.rmdir, path, True)
+        full = True
+        while full:
+            try:
+                entries = self.scan(path, AT_ONCE)
+            except SourceFileError as e:
+                if e.errno == errno.ENOENT:
+                    return
+                raise StorageFault(f"{e.detail}; give this user access to it, then try again", errno=e.errno) from e
+            for name, kind in entries:
+                below = os.path.join(path, name)
+                if kind is EntryKind.DIRECTORY:
+                    self.remove_tree(below)
+                else:
+                    self._remove(self._paths.unlink, below, True)
+            full = len(entries) == AT_ONCE
+        self._remove(self._paths.rmdir, path, True)
 
     # Making safe
 
@@ -323,7 +365,7 @@ class Storage:
     def _open_and_sync(self, sync: Callable[[int], None], path: bytes) -> None:
         start = self._now()
         try:
-            fd = os.open(path, _SYNC_FLAGS)
+            fd = self._paths.open(path, _SYNC_FLAGS)
         except OSError as e:
             self._record(_OPEN, start, self._now() - start, 0, path, e.errno or 0)
             raise storage_fault("open", path, e) from e

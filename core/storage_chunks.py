@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,8 +33,10 @@ def gathered(chunks: Iterable[Buffer]) -> Iterator[Buffer]:
         yield held
 
 
-def local_chunks(path: str | bytes) -> Iterator[bytes]:
-    """A file on local scratch, in pieces of WRITE_SIZE; raises OSError."""
+def local_chunks(path: str | bytes, alive: Callable[[], None] | None = None) -> Iterator[bytes]:
+    """A file on local scratch, in pieces of WRITE_SIZE; raises OSError. `alive` is told before each."""
     with open(path, "rb") as file:
         while chunk := file.read(WRITE_SIZE):
+            if alive is not None:
+                alive()
             yield chunk

@@ -31,7 +31,7 @@ class Space(NamedTuple):
     total_bytes: int
 
 
-def entry_kind(entry: os.DirEntry[bytes]) -> EntryKind:
+def entry_kind(entry: os.DirEntry[bytes] | os.DirEntry[str]) -> EntryKind:
     """By the directory's own type field; only a file system without one costs an lstat(2)."""
     if entry.is_symlink():
         return EntryKind.LINK

@@ -7,6 +7,7 @@ import os
 
 from core.errors import ExceptionCode, SourceFileError, StorageFault
 from core.names import display_name
+from core.storage_beneath import UnsafePath
 
 # Errors that say nothing about one file: the filer, the network to it or this process is in trouble.
 _FAULTS = frozenset(
@@ -54,13 +55,21 @@ _ADVICE = {
     errno.ENOTDIR: "a file stands where a directory is needed: move it away",
 }
 _ADVICE_GONE = "check that the filer is mounted and reachable"
+_ADVICE_UNSAFE = {
+    errno.ELOOP: "find out who put it there, and put the directory back",
+    errno.EXDEV: "find out who wrote such a path into the database",
+}
 
 
 def storage_fault(doing: str, path: bytes, error: OSError) -> StorageFault:
     """The storage is in trouble: one line with the path, the system's words and what to do."""
     number = error.errno or 0
-    advice = _ADVICE.get(number, _ADVICE_GONE)
-    return StorageFault(f"cannot {doing} {display_name(path)}: {os.strerror(number)}; {advice}", errno=number)
+    advice = (_ADVICE_UNSAFE if isinstance(error, UnsafePath) else _ADVICE).get(number, _ADVICE_GONE)
+    return StorageFault(f"cannot {doing} {display_name(path)}: {_words(error)}; {advice}", errno=number)
+
+
+def _words(error: OSError) -> str:
+    return str(error.strerror) if isinstance(error, UnsafePath) else os.strerror(error.errno or 0)
 
 
 def reading_error(doing: str, path: bytes, error: OSError) -> SourceFileError | StorageFault:
@@ -70,7 +79,7 @@ def reading_error(doing: str, path: bytes, error: OSError) -> SourceFileError | 
     EIO is `unreadable`, and the caller decides by the source root whether it was really the file.
     """
     number = error.errno or 0
-    if number in _FAULTS:
+    if number in _FAULTS or (isinstance(error, UnsafePath) and error.own):
         return storage_fault(doing, path, error)
     # ENOTDIR: a directory above it was replaced by a file.
     code = ExceptionCode.VANISHED if number in (errno.ENOENT, errno.ENOTDIR) else ExceptionCode.UNREADABLE
@@ -79,13 +88,20 @@ def reading_error(doing: str, path: bytes, error: OSError) -> SourceFileError | 
 
 def opening_error(path: bytes, error: OSError) -> SourceFileError | StorageFault:
     """As `reading_error` for an open: a link was not followed, a socket or a device without driver not opened."""
-    if error.errno == errno.ELOOP:
+    if error.errno == errno.ELOOP and not isinstance(error, UnsafePath):
         return _source_error(ExceptionCode.SYMLINK, "open", path, error)
     if error.errno == errno.ENXIO:
         return _source_error(ExceptionCode.SPECIAL_FILE, "open", path, error)
     return reading_error("open", path, error)
 
 
+def listing_error(path: bytes, error: OSError) -> SourceFileError | StorageFault:
+    """As `reading_error` for a scan: a directory that has become a link was not followed."""
+    if error.errno == errno.ELOOP and not isinstance(error, UnsafePath):
+        return _source_error(ExceptionCode.SYMLINK, "list", path, error)
+    return reading_error("list", path, error)
+
+
 def _source_error(code: ExceptionCode, doing: str, path: bytes, error: OSError) -> SourceFileError:
     number = error.errno or 0
-    return SourceFileError(code, f"cannot {doing} {display_name(path)}: {os.strerror(number)}", errno=number)
+    return SourceFileError(code, f"cannot {doing} {display_name(path)}: {_words(error)}", errno=number)

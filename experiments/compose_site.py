@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from controller.cluster.containers import Project, environment_of
+from controller.cluster.containers import Project
 from controller.cluster.facts import boot_id_of, database_directories, worker_user
 from controller.cluster.filer_container import COMMAND, watching_container
 from controller.cluster.quiet import quiet_system
@@ -58,7 +58,7 @@ class ComposeSite:
         try:
             check_storage(project, self._system.storage)
             controller = project.one("controller")
-            refuse_unseen(self._source, Path(environment_of(controller.attrs)["EDBENCH_STORAGE"]))
+            refuse_unseen(self._source, self._system.storage, self._system.evidence)
             refuse_unseen_filer(self._system)
             self._owner = worker_user(controller)
             self._here = boot_id_of(controller) == boot_id()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.source import PreparedSource
-from core.errors import StorageFault
+from core.errors import RunFailed, StorageFault
 from core.settings import Settings
 from experiments.base import PointSpec
 from experiments.cold import Drop
@@ -20,6 +20,8 @@ from experiments.null_storage import NullStorage, no_room, null_storage
 from experiments.points import PointRun, Workload, run_point
 from experiments.result import Run
 from experiments.site import Ground, Machine, Site
+
+ATTEMPTS = 3  # at a run that something disturbs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +63,7 @@ class Laboratory:
         order = self._order
         name = f"{self._id}/{self._done:03d}"
         ground = Ground(settings=order.settings, storage=order.settings.storage, source=order.source)
-        with run_point(order.site, spec, name, ground, order.load) as done:
-            run = harvest(done, repeat, self._done, self._processors)
-            self._note(done)
+        run = self._undisturbed(spec, repeat, name, ground)
         if self._null is not None:
             run = dataclasses.replace(run, null_elapsed_s=self._on_null(spec, f"{name}-null", self._null))
         self._done += 1
@@ -71,6 +71,19 @@ class Laboratory:
         rate = f"{run.gb_per_hour_discovered:.1f} GB/hour discovered"
         order.load.say(f"{spec}, repeat {repeat + 1}: {run.elapsed_s:.1f} s, {rate}{beside}")
         return run
+
+    def _undisturbed(self, spec: PointSpec, repeat: int, name: str, ground: Ground) -> Run:
+        """A run that was neither paused nor suspended and kept its workers; raises RunFailed when there is none."""
+        order = self._order
+        for attempt in range(ATTEMPTS):
+            with run_point(order.site, spec, f"{name}-{attempt}" if attempt else name, ground, order.load) as done:
+                disturbed = done.result["disturbances"]
+                if not disturbed:
+                    run = harvest(done, repeat, self._done, self._processors)
+                    self._note(done)
+                    return run
+            order.load.say(f"{spec}, repeat {repeat + 1}: not counted and run again: {'; '.join(disturbed)}")
+        raise RunFailed(f"{spec} was disturbed {ATTEMPTS} times in a row, last: {'; '.join(disturbed)}")
 
     def _on_null(self, spec: PointSpec, name: str, null: NullStorage) -> float:
         """Elapsed seconds of the same point in memory, without an emulated filer."""

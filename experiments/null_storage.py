@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from controller.place_kind import MEMORY, file_system_of, read_mounts
+from controller.place_kind import in_memory, read_mounts
 from controller.source import PreparedSource, prepare_source
 from core.errors import StorageFault
 from core.operations import NullRecorder
@@ -43,7 +43,7 @@ def no_room(corpus: Corpus, jobs: int = 1, place: Path = PLACE) -> str | None:
 
     `jobs`: how many jobs over the whole corpus are to run at a time.
     """
-    if not place.is_dir() or file_system_of(place, read_mounts()) not in MEMORY:
+    if not place.is_dir() or not in_memory(place, read_mounts()):
         return f"{place} is no memory file system"
     need = int(corpus.raw_bytes * _TIMES_RAW * jobs)
     room = min(shutil.disk_usage(place).free, int(free_memory() * _SHARE))

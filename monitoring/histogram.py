@@ -1,4 +1,4 @@
-"""Latency histograms with fixed log-linear buckets: 16 to the octave, 1 µs (2¹⁰ ns) to 69 s (2³⁶ ns).
+"""Latency histograms with fixed log-linear buckets: 16 to the octave, 1 µs (2¹⁰ ns) to 2.4 hours (2⁴³ ns).
 
 Fixed buckets merge by addition, over seconds, slots and hosts, so that a percentile is always taken from all
 calls and never averaged. A bucket is 1/16 of its lower bound wide; a percentile is given as the middle of its
@@ -13,9 +13,10 @@ from itertools import accumulate
 
 SUB_BITS = 4
 FIRST_BITS = 10  # everything under 2**10 ns is bucket 0
-LAST_BITS = 36  # everything from 2**36 ns is the last bucket
+LAST_BITS = 43  # everything from 2**43 ns is the last bucket
 OVERFLOW = 1 + ((LAST_BITS - FIRST_BITS) << SUB_BITS)
 BUCKETS = OVERFLOW + 1
+LIMIT_NS = 1 << LAST_BITS  # a percentile of this is one of which only is known that it is no less
 
 # A value's bits below its leading one and the SUB_BITS after it; `monitoring.live` repeats this inline.
 _SHIFT = FIRST_BITS + 1
@@ -81,7 +82,8 @@ class Histogram:
     def percentile(self, percent: float, max_ns: int | None = None) -> int:
         """Nanoseconds that `percent` % of the calls did not exceed; 0 without calls.
 
-        `max_ns`, the exact largest value, bounds the answer and is the answer in the last bucket.
+        `max_ns`, the exact largest value, bounds the answer and is the answer for 100. In the last bucket the answer is
+        LIMIT_NS, to be shown as "over" it: the largest value is no percentile.
         """
         return self.percentiles((percent,), max_ns)[0]
 
@@ -130,12 +132,11 @@ class Histogram:
 
 
 def _value(bucket: int, percent: float, max_ns: int | None) -> int:
-    low, high = bucket_bounds(bucket)
-    if max_ns is None:
-        return (low + high) // 2
-    if bucket == OVERFLOW or percent >= 100:
+    if max_ns is not None and percent >= 100:
         return max_ns
-    return min((low + high) // 2, max_ns)
+    low, high = bucket_bounds(bucket)
+    middle = (low + high) // 2
+    return middle if max_ns is None else min(middle, max_ns)
 
 
 def merged(histograms: Iterable[Histogram]) -> Histogram:

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import redis
 from sqlalchemy.exc import IntegrityError
 
+from core import moments
 from core.errors import DatabaseFault, EdbenchError, UsageError
 from core.settings import Settings, read_settings
 from core.stopping import Stop
@@ -90,6 +91,7 @@ def main(env: Mapping[str, str]) -> int:
     try:
         settings = read_settings(env)
         logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        moments.arm(settings.chaos)
         logging.getLogger("alembic").setLevel(max(logging.WARNING, logging.root.level))
         run(settings, stop, read_endpoint(env))
     except EdbenchError as error:

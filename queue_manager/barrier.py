@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from core.errors import UsageError
+from core.moments import reached
 from core.records import JobState
 from sql import states
 from sql.held import HeldConnection
@@ -26,6 +27,7 @@ def cross(held: HeldConnection, demands: Sequence[Demand]) -> bool:
     changed = False
     for demand in filter(_due, demands):
         try:
+            reached("barrier")
             with held.transaction(durable=True) as conn:
                 if demand.state is JobState.RUNNING:
                     now = states.advance(conn, demand.job)
@@ -33,6 +35,7 @@ def cross(held: HeldConnection, demands: Sequence[Demand]) -> bool:
                     now = states.settle(conn, demand.job)
         except UsageError:  # deleted since the look
             continue
+        reached("crossed")
         if now is not None and now is not demand.state:
             log.info("job %s: %s", demand.job, now)
             changed = True

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.errors import BrokerFault
+from core.moments import reached
 from core.records import JobState
 from queue_manager.barrier import cross
 from queue_manager.commons import Commons
@@ -22,6 +24,8 @@ from sql.states import Demand
 
 SLOTS_SECONDS = 0.5  # how often the live slots are counted
 EPOCH_SECONDS = 1.0  # how often the broker is asked whether it is still the same
+
+_JobTask = tuple[uuid.UUID, uuid.UUID]
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +89,7 @@ class Dispatcher:
             running = [d for d in demands if d.state is JobState.RUNNING]
             window = self._commons.share(self._database, _wanted(demands), window)
             share = shares(window, running) if sending else {}
-            tasks = [ledger.dispatch(conn, job, limit) for job, limit in share.items()]
+            tasks = [[(job, task) for task in ledger.dispatch(conn, job, n)] for job, n in share.items()]
         sent = self._send(tasks, now)
         self._window.note_sent(sent, now)
         self._numbers.dispatched += sent
@@ -102,13 +106,15 @@ class Dispatcher:
         """Count the live slots at the next look, whenever the last count was: a worker may have come."""
         self._next_count = 0.0
 
-    def _send(self, by_job: Sequence[Sequence[int]], now: float) -> int:
+    def _send(self, by_job: Sequence[Sequence[_JobTask]], now: float) -> int:
         """Send what was marked, in turns over the jobs; marks are taken back when the broker is away."""
-        tasks = [task for turn in _turns(by_job) for task in turn]
-        if not tasks:
+        messages = [message for turn in _turns(by_job) for message in turn]
+        if not messages:
             return 0
+        tasks = [task for _, task in messages]
+        reached("send")
         try:
-            self._sender.send(tasks)
+            self._sender.send(messages)
         except BrokerFault as fault:
             self._broker.failed(fault, now)
             with self._held.transaction() as conn:
@@ -132,7 +138,7 @@ class Dispatcher:
             self._forget_messages(keep=())
         self._epoch = epoch
 
-    def _forget_messages(self, keep: Sequence[int]) -> None:
+    def _forget_messages(self, keep: Sequence[uuid.UUID]) -> None:
         with self._held.transaction() as conn:
             back = ledger.undispatch_all(conn, keep)
         if back:
@@ -145,7 +151,7 @@ def _wanted(demands: Sequence[Demand]) -> int:
     return pending + sum(d.dispatched + d.running for d in demands)
 
 
-def _turns(by_job: Sequence[Sequence[int]]) -> list[list[int]]:
+def _turns(by_job: Sequence[Sequence[_JobTask]]) -> list[list[_JobTask]]:
     """The n-th task of every job, for each n: so that no job's messages lie behind all of another's."""
     longest = max(map(len, by_job), default=0)
     return [[tasks[n] for tasks in by_job if n < len(tasks)] for n in range(longest)]

@@ -114,7 +114,7 @@ class Observer:
         self._numbers.queue = [
             QueueSample(
                 phase=Phase(row["phase"]),
-                tasks={state: row[state.value] for state in TaskState if state is not TaskState.DONE},
+                tasks={state: row[state.value] for state in TaskState if state.value in row},
                 oldest_pending_seconds=float(row["oldest_pending_s"]),
             )
             for row in rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,15 +27,15 @@ class Sender:
         # One of our own: a pool whose connections were closed after a fault never lends one again.
         self._producer: Any = None  # a kombu Producer, which has no types
 
-    def send(self, tasks: Sequence[int]) -> None:
-        """One message a task, in one exchange with the broker. After BrokerFault some may have been sent."""
+    def send(self, tasks: Sequence[tuple[uuid.UUID, uuid.UUID]]) -> None:
+        """One message for each (job, task), in one exchange with the broker. After BrokerFault some may have been sent."""
         try:
             producer = self._connected()
             with producer.batch():
-                for task in tasks:
+                for job, task in tasks:
                     self._app.send_task(
                         TASK_NAME,
-                        args=[self._database, task],
+                        args=[self._database, str(job), str(task)],
                         queue=self._queue,
                         producer=producer,
                         retry=False,

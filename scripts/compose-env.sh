@@ -1,20 +1,18 @@
 #!/bin/sh
-# Writes .env for docker-compose.yml if it is not there: passwords made up on the spot, the shared directory, and the
-# user that the containers work as. Settings in the environment are written as they are. Of an .env that is there it
-# changes nothing but, where DATABASES is 1 or 2, the two lines that say how many database servers are to run, and adds
-# the page's token where an earlier version wrote none.
+# Writes .env for docker-compose.yml if it is not there: the shared directory, the user that the containers work as, and
+# that commands on the host are to reach databases and broker. No secret is in it: the containers make those up. Settings
+# in the environment are written as they are. Of an .env that is there it changes nothing but, where DATABASES is 1 or 2,
+# the two lines that say how many database servers are to run, and adds the ports for commands on the host where an
+# earlier version wrote none.
 # $1 names another file than .env.
 set -eu
 umask 077
 
 file="${1:-.env}"
+definition=docker-compose.yml:docker-compose.host.yml
 fail() {
     printf 'compose-env: %s\n' "$1" >&2
     exit 1
-}
-
-password() {
-    od -An -N18 -tx1 /dev/urandom | tr -d ' \n'
 }
 
 # A value as Compose reads it back, whatever is in it.
@@ -37,7 +35,7 @@ set_databases() {
 }
 
 if [ -e "$file" ]; then
-    grep -q '^EDBENCH_TOKEN=.' "$file" || printf 'EDBENCH_TOKEN=%s\n' "${EDBENCH_TOKEN:-$(password)}" >>"$file"
+    grep -q '^COMPOSE_FILE=' "$file" || printf 'COMPOSE_FILE=%s\n' "$definition" >>"$file"
     set_databases
     exit 0
 fi
@@ -72,10 +70,9 @@ fi
     [ -z "${EDBENCH_MOUNT:-}" ] || printf 'EDBENCH_MOUNT=%s\n' "$(quoted "$EDBENCH_MOUNT")"
     printf 'EDBENCH_UID=%s\n' "$uid"
     printf 'EDBENCH_GID=%s\n' "$gid"
-    printf 'EDBENCH_DB_PASSWORD=%s\n' "${EDBENCH_DB_PASSWORD:-$(password)}"
-    printf 'EDBENCH_BROKER_PASSWORD=%s\n' "${EDBENCH_BROKER_PASSWORD:-$(password)}"
-    printf 'EDBENCH_GRAFANA_PASSWORD=%s\n' "${EDBENCH_GRAFANA_PASSWORD:-$(password)}"
-    printf 'EDBENCH_TOKEN=%s\n' "${EDBENCH_TOKEN:-$(password)}"
+    [ -z "${EDBENCH_EVIDENCE:-}" ] || printf 'EDBENCH_EVIDENCE=%s\n' "$(quoted "$EDBENCH_EVIDENCE")"
+    [ -z "${EDBENCH_TOKEN:-}" ] || printf 'EDBENCH_TOKEN=%s\n' "$EDBENCH_TOKEN"
+    printf 'COMPOSE_FILE=%s\n' "$definition"
 } >"$file.new"
 mv "$file.new" "$file"
 set_databases

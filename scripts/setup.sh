@@ -5,6 +5,7 @@ set -eu
 
 least="3.11"
 stamp=.venv/.complete
+uv_lock="${0%/*}/uv.txt"
 
 fail() {
     printf 'setup: %s\n' "$1" >&2
@@ -32,11 +33,24 @@ find_python() {
     fail "Python $least or newer is needed and was not found (python3: ${found:-none}); install one, or run: make setup PYTHON=/path/to/python3"
 }
 
+# uv installs what pip would, from the same hashed lock, in a tenth of the time; quiet where it cannot, pip says why.
+install_with_uv() {
+    .venv/bin/python -m pip install --quiet --require-hashes --only-binary :all: --no-deps -r "$uv_lock" 2>/dev/null ||
+        return 1
+    if [ -z "${UV_DEFAULT_INDEX:-}" ]; then  # uv does not read pip's settings
+        index="${PIP_INDEX_URL:-$(.venv/bin/python -m pip config get global.index-url 2>/dev/null || true)}"
+        [ -z "$index" ] || export UV_DEFAULT_INDEX="$index"
+    fi
+    .venv/bin/python -m uv pip install --quiet --python .venv/bin/python --require-hashes --only-binary :all: \
+        --compile-bytecode -r requirements.lock 2>/dev/null
+}
+
 # pip keeps its cache and looks for its configuration under HOME; without a usable one it does without.
 if [ -z "${HOME:-}" ] || [ ! -d "$HOME" ] || [ ! -w "$HOME" ]; then
     HOME="$(pwd -P)/.venv"
     export HOME
     [ -n "${PIP_CACHE_DIR:-}" ] || export PIP_NO_CACHE_DIR=1
+    [ -n "${UV_CACHE_DIR:-}" ] || export UV_NO_CACHE=1
 fi
 unset PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX || true
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
@@ -59,8 +73,13 @@ if ! grep -qF -e "VIRTUAL_ENV=\"$here\"" -e "VIRTUAL_ENV='$here'" -e "VIRTUAL_EN
     rm -rf .venv
     "$python" -m venv .venv || fail "could not make .venv; on Debian and Ubuntu: apt install python3-venv"
 fi
-.venv/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock ||
+install_with_uv ||
+    .venv/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock ||
     fail "the packages of requirements.lock could not be installed (see above); is the package index reachable?"
 .venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat -e . ||
     fail "edbench itself could not be installed (see above)"
+# Compiled once here, and not by every process where Python may not write bytecode.
+.venv/bin/python -c 'import compileall, tomllib
+named = tomllib.load(open("pyproject.toml", "rb"))["tool"]["setuptools"]["packages"]["find"]["include"]
+for name in named: compileall.compile_dir(name.rstrip("*"), quiet=2)' || true
 state >"$stamp"

@@ -21,6 +21,7 @@ from core.records import (
     ItemText,
     NewTask,
     Shard,
+    TaskState,
 )
 from sql.queries import QUERIES
 
@@ -111,7 +112,7 @@ def insert_items(conn: Connection, job: uuid.UUID, items: Iterable[Item]) -> Non
 
 
 def insert_exceptions(conn: Connection, claimed: ClaimedTask, exceptions: Iterable[ItemException]) -> None:
-    """Insert the exceptions that one attempt found."""
+    """Insert the exceptions that were found under one claim."""
     rows = [
         {
             "item": e.item.hex,
@@ -129,7 +130,7 @@ def insert_exceptions(conn: Connection, claimed: ClaimedTask, exceptions: Iterab
         job=claimed.job,
         phase=claimed.phase.value,
         task=claimed.id,
-        attempt=claimed.attempt,
+        token=claimed.token,
     )
 
 
@@ -182,9 +183,9 @@ def put_texts(conn: Connection, job: uuid.UUID, texts: Iterable[ItemText]) -> No
 
 
 def put_owners(conn: Connection, claimed: ClaimedTask, owners: Iterable[IndexOwner]) -> None:
-    """Set which shard owns each item's index document, as written by this attempt."""
+    """Set which shard owns each item's index document, as written under this claim."""
     rows = [{"item": o.item.hex, "shard": o.shard.hex} for o in owners]
-    _run(conn, "put_owners", rows, job=claimed.job, task=claimed.id, attempt=claimed.attempt)
+    _run(conn, "put_owners", rows, job=claimed.job, owner=claimed.owner)
 
 
 def put_shard(conn: Connection, job: uuid.UUID, shard: Shard) -> None:
@@ -199,10 +200,20 @@ def put_shard(conn: Connection, job: uuid.UUID, shard: Shard) -> None:
     )
 
 
-def insert_tasks(conn: Connection, job: uuid.UUID, tasks: Iterable[NewTask]) -> None:
-    """Insert pending tasks. A payload must be JSON that `jsonb` can hold: no NUL, no lone surrogate (DataError)."""
+def insert_tasks(
+    conn: Connection,
+    job: uuid.UUID,
+    tasks: Iterable[NewTask],
+    origin: ClaimedTask | None = None,
+    state: TaskState = TaskState.PENDING,
+) -> None:
+    """Insert tasks, pending ones unless told otherwise; `origin` made them, if a task did.
+
+    A payload must be JSON that `jsonb` can hold: no NUL, no lone surrogate (DataError).
+    """
     rows = [{"phase": t.phase.value, "weight": t.weight, "payload": t.payload} for t in tasks]
-    _run(conn, "insert_tasks", rows, job=job)
+    made_by = (None, None) if origin is None else (origin.id, origin.token)
+    _run(conn, "insert_tasks", rows, job=job, state=state.value, origin=made_by[0], origin_token=made_by[1])
 
 
 def insert_custodians(conn: Connection, job: uuid.UUID, custodians: Iterable[Custodian]) -> None:

@@ -16,6 +16,7 @@ _BY_STATE: dict[str, tuple[str, bool]] = {
     "53200": ("it is out of memory; give it more", False),
     "53300": ("it has no connection left; raise its max_connections or run fewer slots", True),
     "25006": ("it is read-only; connect to a writable server", False),
+    "42501": ("this login may not do that; any edbench command of the tables' owner renews what it may", False),
     "57P01": ("it is being shut down", True),
     "57P02": ("it is restarting after a crash", True),
     "57P03": ("it does not accept connections yet", True),

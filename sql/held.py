@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from core.errors import DatabaseFault
+from core.moments import reached
 from sql.faults import DRIVER_ERRORS, fault_of
 
 _CHANNEL = re.compile(r"[a-z_]{1,63}")
@@ -37,6 +38,8 @@ class HeldConnection:
                 if durable:
                     self._conn.exec_driver_sql("SET LOCAL synchronous_commit = on")
                 yield self._conn
+                reached("commit")
+            reached("committed")
         finally:
             if self._timer is not None:
                 self._timer(time.perf_counter_ns() - began)

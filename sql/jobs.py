@@ -1,4 +1,4 @@
-"""Creating, finding, measuring and deleting jobs. Every function works in the caller's transaction.
+"""Creating, finding and measuring jobs. Every function works in the caller's transaction.
 
 What changes a job's state is in `sql.states`; the requests are offered here too, beside the rest of a job's life.
 """
@@ -16,7 +16,7 @@ from sqlalchemy import Connection, insert, select
 
 from core.errors import UsageError
 from core.records import Custodian, Job, JobOptions, JobState, NewTask, Phase
-from sql import bulk, models
+from sql import bulk, models, workers
 from sql.queries import QUERIES
 from sql.states import request_cancel, request_pause, request_resume
 
@@ -26,7 +26,6 @@ __all__ = [
     "PhaseProgress",
     "create_job",
     "custodians",
-    "delete_rows",
     "elapsed",
     "find_job",
     "get_job",
@@ -89,6 +88,7 @@ class JobProgress:
     index_bytes: int
     elapsed_s: float
     total_known: bool
+    waiting: tuple[str, ...] = ()  # what slots have been doing for it for so long that it is to be said
 
 
 def create_job(
@@ -220,15 +220,6 @@ def custodians(conn: Connection, job: uuid.UUID) -> list[Custodian]:
     return [Custodian(number=row.number, name=bytes(row.name)) for row in rows]
 
 
-def delete_rows(conn: Connection, job: uuid.UUID) -> None:
-    """Delete everything the database has of a job. Raises UsageError while it may still change."""
-    now = get_job(conn, job)
-    if not (now.state.over or now.state in (JobState.PAUSED, JobState.SUSPENDED)):
-        raise UsageError(f"job {job} is {now.state}; cancel it first: `edbench cancel {job}`")
-    QUERIES["delete_job"].run(conn, job=job)
-    QUERIES["forget_observations"].run(conn)
-
-
 def elapsed(conn: Connection, job: uuid.UUID) -> float:
     """Seconds from the first claim to the end, or to now, less pauses; 0.0 before the first claim."""
     return float(QUERIES["elapsed"].run(conn, job=job).scalar_one())
@@ -282,4 +273,5 @@ def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
         index_bytes=sum(p.index_bytes for p in phases.values()),
         elapsed_s=elapsed(conn, job),
         total_known=now.phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE) or now.state.over,
+        waiting=() if now.state.over else tuple(workers.waits(conn, job)),
     )

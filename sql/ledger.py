@@ -6,6 +6,7 @@ the rest.
 
 from __future__ import annotations
 
+import dataclasses
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from sqlalchemy import Connection
 
 from core.errors import ExceptionCode, TaskLost
 from core.records import ClaimedTask, Phase, TaskResult
-from sql import bulk, replay
+from sql import bulk, costs, replay
+from sql.costs import Death
 from sql.queries import QUERIES
 from sql.states import suspend
 
@@ -31,61 +33,94 @@ class Returned:
     running: int
 
 
-def claim(conn: Connection, task: int, worker: str, slot: int) -> ClaimedTask | None:
-    """Take a dispatched task under a lease; None when the message is stale or doubled or its job does not run."""
-    row = QUERIES["claim"].run(conn, task=task, worker=worker, slot=slot).one_or_none()
+def claim(
+    conn: Connection, job: uuid.UUID, task: uuid.UUID, token: uuid.UUID, worker: str, slot: int
+) -> ClaimedTask | None:
+    """Take a dispatched task of the job under a lease; None when the message is stale or doubled or its job does not run.
+
+    `token`: random, of this claim alone. To ask again with it after a lost connection finds what was claimed.
+    """
+    row = QUERIES["claim"].run(conn, job=job, task=task, token=token, worker=worker, slot=slot).one_or_none()
     if row is None:
         return None
-    return ClaimedTask(id=row.id, job=row.job, phase=Phase(row.phase), attempt=row.attempt, payload=row.payload)
+    return ClaimedTask(
+        id=row.id,
+        job=row.job,
+        phase=Phase(row.phase),
+        token=token,
+        attempt=row.attempt,
+        payload=row.payload,
+        portions=row.portions,
+    )
 
 
 def finish(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
-    """Write all that an attempt found, behind its fence; a job that is pausing or cancelling lets it finish.
+    """End the task and write all that was found, behind its fence; a job that is pausing or cancelling lets it finish.
 
-    Raises TaskLost when another attempt took the task over: roll back and drop the work.
+    Raises TaskLost when the task is not this claim's (any more): roll back and drop the work.
     """
+    _end(conn, claimed, result)
+    _write(conn, claimed, result)
+
+
+def _end(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
+    """The fence: the row is locked and the task done from here to the commit, or TaskLost."""
     fenced = QUERIES["fence"].run(
         conn,
         task=claimed.id,
-        attempt=claimed.attempt,
+        token=claimed.token,
         raw_bytes=result.raw_bytes,
         extracted_bytes=result.extracted_bytes,
         index_bytes=result.index_bytes,
-        items=len(result.texts) if claimed.phase in _READING else len(result.items),
+        items=result.written + (len(result.texts) if claimed.phase in _READING else len(result.items)),
+        portions=claimed.portions if result.portions is None else result.portions,
     )
     if fenced.rowcount != 1:
-        raise TaskLost(f"task {claimed.id}: attempt {claimed.attempt} is not the one that has it; its work is dropped")
+        raise TaskLost(f"task {claimed.id}: claim {claimed.token} does not hold it; its work is dropped")
+
+
+def _write(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
+    """Everything found; only behind the fence."""
     bulk.insert_items(conn, claimed.job, result.items)
     bulk.insert_exceptions(conn, claimed, result.exceptions)
     bulk.add_containers(conn, claimed.job, result.containers)
     bulk.put_texts(conn, claimed.job, result.texts)
     bulk.put_owners(conn, claimed, result.owners)
+    costs.add_spent(conn, claimed.job, claimed.phase, result.spent)
     if result.shard is not None:
         bulk.put_shard(conn, claimed.job, result.shard)
     if result.replay_client is not None:
         replay.put_result(conn, claimed.job, *result.replay_client)
-    if result.follow_on:
+    if result.follow_on or result.portions is not None:
         was_empty = not QUERIES["has_pending"].run(conn, job=claimed.job).scalar_one()
-        bulk.insert_tasks(conn, claimed.job, result.follow_on)
+        if result.portions is not None:
+            key = {"job": claimed.job, "phase": claimed.phase.value, "task": claimed.id, "token": claimed.token}
+            QUERIES["let_go"].run(conn, **key)
+        bulk.insert_tasks(conn, claimed.job, result.follow_on, origin=claimed)
         if was_empty:
             QUERIES["notify"].run(conn)
 
 
-def release(conn: Connection, task: int, attempt: int, *, failed: bool) -> bool:
+def release(conn: Connection, task: uuid.UUID, token: uuid.UUID, *, failed: bool) -> bool:
     """Give a running task back to pending (failed=True counts against it); False when it is not ours any more."""
-    row = QUERIES["release"].run(conn, task=task, attempt=attempt, failed=int(failed)).one_or_none()
+    row = QUERIES["release"].run(conn, task=task, token=token, failed=int(failed)).one_or_none()
     if row is None:
         return False
     QUERIES["notify"].run(conn)
     return True
 
 
-def fail(conn: Connection, task: int, attempt: int, reason: str, limit: int = FAILURES_LIMIT) -> bool:
+def resumed_since_claim(conn: Connection, claimed: ClaimedTask) -> bool:
+    """Whether the job was resumed while this claim held its task: what the claim met may be mended since."""
+    return bool(QUERIES["resumed_since_claim"].run(conn, task=claimed.id, token=claimed.token).scalar_one())
+
+
+def fail(conn: Connection, task: uuid.UUID, token: uuid.UUID, reason: str, limit: int = FAILURES_LIMIT) -> bool:
     """Give a task back after an unforeseen error; at the `limit`-th its job is suspended with that reason.
 
     False when the task is not ours any more (nothing was changed).
     """
-    row = QUERIES["release"].run(conn, task=task, attempt=attempt, failed=1).one_or_none()
+    row = QUERIES["release"].run(conn, task=task, token=token, failed=1).one_or_none()
     if row is None:
         return False
     if row.failures >= limit:
@@ -95,33 +130,29 @@ def fail(conn: Connection, task: int, attempt: int, reason: str, limit: int = FA
     return True
 
 
-def renew(conn: Connection, pairs: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Lengthen the leases of (task, attempt) pairs; returns those that are still ours."""
+def renew(conn: Connection, pairs: Sequence[tuple[uuid.UUID, uuid.UUID]]) -> set[tuple[uuid.UUID, uuid.UUID]]:
+    """Lengthen the leases of (task, token) pairs; returns those that are still ours."""
     if not pairs:
         return set()
-    rows = QUERIES["renew"].run(conn, tasks=[t for t, _ in pairs], attempts=[a for _, a in pairs])
-    return {(row.id, row.attempt) for row in rows}
+    rows = QUERIES["renew"].run(conn, tasks=[task for task, _ in pairs], tokens=[token for _, token in pairs])
+    return {(row.id, row.token) for row in rows}
 
 
 def record_death(
     conn: Connection,
     job: uuid.UUID,
-    task: int,
-    attempt: int,
-    item: uuid.UUID,
-    cause: ExceptionCode,
-    detail: str,
+    phase: Phase,
+    token: uuid.UUID,
+    death: Death,
     worker: str,
 ) -> None:
-    """Note that a slot died while this attempt read `item`; reporting it again changes nothing."""
+    """Note that a slot died of this claim; reporting it again changes nothing."""
     QUERIES["record_death"].run(
         conn,
         job=job,
-        task=task,
-        attempt=attempt,
-        item=item,
-        cause=cause.value,
-        detail=bulk.storable(detail),
+        phase=phase.value,
+        token=token,
+        **dataclasses.asdict(death) | {"cause": death.cause.value, "detail": bulk.storable(death.detail)},
         worker=worker,
     )
 
@@ -137,7 +168,7 @@ def untouchable(conn: Connection, job: uuid.UUID) -> set[uuid.UUID]:
     return set(QUERIES["untouchable"].run(conn, job=job).scalars())
 
 
-def dispatch(conn: Connection, job: uuid.UUID, limit: int) -> list[int]:
+def dispatch(conn: Connection, job: uuid.UUID, limit: int) -> list[uuid.UUID]:
     """Mark up to `limit` pending tasks of the job's phase dispatched; their ids, largest first.
 
     Send the messages only after the commit: a slot that is faster than that finds nothing to claim.
@@ -146,12 +177,12 @@ def dispatch(conn: Connection, job: uuid.UUID, limit: int) -> list[int]:
     return [row.id for row in sorted(rows, key=lambda row: (-row.weight, row.id))]
 
 
-def undispatch(conn: Connection, tasks: Iterable[int]) -> int:
+def undispatch(conn: Connection, tasks: Iterable[uuid.UUID]) -> int:
     """Tasks whose message could not be sent are pending again; how many were still dispatched."""
     return QUERIES["undispatch"].run(conn, tasks=list(tasks)).rowcount
 
 
-def undispatch_all(conn: Connection, keep: Sequence[int] = ()) -> int:
+def undispatch_all(conn: Connection, keep: Sequence[uuid.UUID] = ()) -> int:
     """All dispatched tasks of this database but `keep` are pending again: their messages are, or may be, lost."""
     return QUERIES["undispatch_all"].run(conn, keep=list(keep)).rowcount
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from core.errors import UsageError
+from core.errors import DatabaseFault, UsageError
+from sql.grants import renew_grants
 from sql.session import Database
 
 VERSIONS = Path(__file__).parent / "migrations" / "versions"
@@ -21,7 +22,8 @@ def revisions() -> list[str]:
 def migrate(database: Database) -> None:
     """Apply whatever is missing, in one durable transaction.
 
-    Raises UsageError when the schema is newer than this code or the encoding is not UTF8, DatabaseFault when the database cannot be reached.
+    Raises UsageError when the schema is newer than this code or the encoding is not UTF8, DatabaseFault when the
+    database cannot be reached, or something is missing and this login may not make it.
     """
     with database.transaction(durable=True) as conn:
         encoding = conn.exec_driver_sql("SHOW server_encoding").scalar_one()
@@ -38,10 +40,19 @@ def migrate(database: Database) -> None:
                 f"database {database.name} has schema {current}, which this version of edbench does not know;"
                 " use the newer version that made it, or another database"
             )
+        if not conn.exec_driver_sql("SELECT has_schema_privilege('public', 'CREATE')").scalar_one():
+            if current != known[-1]:
+                raise DatabaseFault(
+                    f"database {database.name} has not the tables of this version yet; the controller, or any edbench"
+                    " command, makes them",
+                    transient=True,
+                )
+            return  # a role that works with the tables and makes none
         if current != known[-1]:
             from sql.upgrade import upgrade  # brings Alembic, and nearly every start finds nothing to do
 
             upgrade(conn)
+        renew_grants(conn)
 
 
 def _current(conn: Connection) -> str | None:

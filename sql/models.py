@@ -94,7 +94,9 @@ job = Table(
     _time("first_claim_at"),
     _time("finished_at"),
     _time("stopped_at"),  # when it was last paused or suspended; NULL while it runs
-    Column("stopped_seconds", Double, nullable=False, server_default="0"),  # pauses so far, taken off elapsed
+    Column(
+        "stopped_seconds", Double, nullable=False, server_default="0"
+    ),  # pauses so far, taken off elapsed; no suspensions
     _one_of("state", JobState),
     _one_of("phase", Phase),
     Index("ix_job_active", "state", postgresql_where=text("state IN ('running', 'pausing', 'cancelling')")),
@@ -140,20 +142,25 @@ custodian = Table(
 task = Table(
     "task",
     metadata,
-    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()")),  # never comes again (decision 0041)
     _job(),
     Column("phase", Text, nullable=False),
     Column("state", Text, nullable=False, server_default=TaskState.PENDING.value),
     Column("weight", BigInteger, nullable=False),
     Column("payload", JSONB, nullable=False),
-    Column("attempt", Integer, nullable=False, server_default="0"),
-    Column("failures", Integer, nullable=False, server_default="0"),  # attempts that ended in an unforeseen error
+    Column("token", Uuid),  # the claim token: who has it, had it last, or did it
+    Column("origin", Uuid),  # the task that made it, NULL: none did …
+    Column("origin_token", Uuid),  # … and under which claim
+    Column("attempt", Integer, nullable=False, server_default="0"),  # for people; nothing is decided by it
+    Column("portions", Integer, nullable=False, server_default="0"),  # of findings written before it was done …
+    Column("portion_tokens", ARRAY(Uuid)),  # … and under which claims (decision 0042)
+    Column("failures", Integer, nullable=False, server_default="0"),  # claims that ended in an unforeseen error
     _time("deadline"),  # dispatched: pending again after this
     _time("lease"),  # running: pending again after this
     _time("dispatched_at"),
     _time("claimed_at"),
     _time("finished_at"),
-    Column("worker", Text),  # of the latest attempt
+    Column("worker", Text),  # of the latest claim
     Column("slot", Integer),
     Column("raw_bytes", BigInteger, nullable=False, server_default="0"),
     Column("extracted_bytes", BigInteger, nullable=False, server_default="0"),
@@ -218,15 +225,14 @@ shard = Table(
     Index("ix_shard_job", "job"),
 )
 
-# The only valid index document of an item is the one in this shard written by this task and attempt.
+# The only valid index document of an item is the one in this shard that carries this owner.
 item_index = Table(
     "item_index",
     metadata,
     Column("item", Uuid, ForeignKey("item.id", ondelete="CASCADE"), primary_key=True),
     _job(),
     Column("shard", Uuid, nullable=False),
-    Column("task", BigInteger, nullable=False),
-    Column("attempt", Integer, nullable=False),
+    Column("owner", Text, nullable=False),  # the writer's claim token in hex; of old jobs "task:attempt"
     Index("ix_item_index_job", "job"),
 )
 
@@ -255,39 +261,56 @@ exception = Table(
     Column("phase", Text, nullable=False),
     Column("detail", Text, nullable=False),
     Column("missing", BigInteger),
-    Column("task", BigInteger, nullable=False),
-    Column("attempt", Integer, nullable=False),
+    Column("task", Uuid, nullable=False),
+    Column("token", Uuid, nullable=False),  # of the claim that found it
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     _one_of("level", ExceptionLevel),
     Index("ix_exception_job_code", "job", "code"),
     Index("ix_exception_item", "item"),
 )
 
-# A slot that died while it read an item. An item with two of these is skipped from then on.
+# A slot that died while it worked on a loose file. An item with two of these is skipped from then on; a container or
+# loose file in which too many died is read no further.
 death = Table(
     "death",
     metadata,
     _job(),
-    Column("task", BigInteger, nullable=False),
-    Column("attempt", Integer, nullable=False),
-    Column("item", Uuid, nullable=False),
+    Column("task", Uuid, nullable=False),
+    Column("token", Uuid, nullable=False),
+    Column("phase", Text, nullable=False),
+    Column("item", Uuid),  # that it read; NULL: the loose file as a whole is charged
+    Column("parent", Uuid),  # the item around it; NULL where the slot did not say
+    Column("loose", Uuid),  # the loose file; NULL where the slot did not say
+    Column("seconds", Double, nullable=False),  # spent on the loose file, or the item, by this claim
+    Column("taken", BigInteger, nullable=False),  # items taken out of the loose file by this claim
     Column("cause", Text, nullable=False),  # an ExceptionCode: killed_parser, timeout or memory
     Column("detail", Text, nullable=False),
     Column("worker", Text, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    PrimaryKeyConstraint("task", "attempt"),
+    PrimaryKeyConstraint("task", "token"),
     Index("ix_death_job_item", "job", "item"),
 )
 
-# A client of a replay: which host is to play it, which attempt does, and what it found.
+# Seconds spent on a loose file that several tasks work on, or that took long.
+loose_cost = Table(
+    "loose_cost",
+    metadata,
+    _job(),
+    Column("phase", Text, nullable=False),
+    Column("loose", Uuid, nullable=False),
+    Column("seconds", Double, nullable=False),
+    PrimaryKeyConstraint("job", "phase", "loose"),
+)
+
+# A client of a replay: which host is to play it, which claim does, and what it found.
 replay_client = Table(
     "replay_client",
     metadata,
     _job(),
     Column("client", Integer, nullable=False),
     Column("host", Text, nullable=False),  # that is to play it, see sql.replay.host_key
-    Column("task", BigInteger),  # NULL until a slot took it
-    Column("attempt", Integer),
+    Column("task", Uuid),  # NULL until a slot took it
+    Column("token", Uuid),
     Column("worker", Text),
     Column("slot", Integer),
     _time("taken_at"),
@@ -307,11 +330,13 @@ worker = Table(
     Column("boot_id", Text, nullable=False, server_default=""),
     Column("slots", Integer, nullable=False),
     Column("version", Text, nullable=False),
+    Column("box", Text, nullable=False, server_default=""),  # what its boxes lack (worker.box); empty: nothing
     Column("started_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
     _time("seen_at", nullable=False),
     _time("stopped_at"),  # set when it left in good order
     Column("cpu_seconds", Double, nullable=False, server_default="0"),
     Column("run_queue_seconds", Double, nullable=False, server_default="0"),  # schedstat: waiting for a core
+    Column("waiting", JSONB, nullable=False, server_default="[]"),  # what its slots have been doing for long
     Column("frames_through", Double, nullable=False, server_default="0"),  # its clock: frames up to here are stored
     Column("frames_sequence", BigInteger, nullable=False, server_default="0"),  # number of its latest stored frame
     Column("frames_lost", BigInteger, nullable=False, server_default="0"),  # numbers that were skipped

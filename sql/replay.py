@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from core.errors import SystemFault
+from core.errors import SystemFault, TaskLost
 from core.records import ClaimedTask, JobState
 from sql.queries import QUERIES
 from sql.workers import LIVE_SECONDS
@@ -62,27 +62,33 @@ def add_clients(conn: Connection, job: uuid.UUID, hosts: Sequence[str]) -> None:
 
 
 def take_client(conn: Connection, claimed: ClaimedTask, worker: str, slot: int, host: str) -> int | None:
-    """A client for this attempt; None when this host has no free one.
+    """A client for this claim; None when this host has no free one. Make the transaction durable: others count on it.
 
-    Raises SystemFault when an earlier attempt of the task had one: a replay that lost a client is not what was
+    Raises SystemFault when an earlier claim of the task had one: a replay that lost a client is not what was
     recorded, and is not gone on with.
     """
     before = QUERIES["taken_by_task"].run(conn, job=claimed.job, task=claimed.id).one_or_none()
+    if before is not None and before.token == claimed.token:
+        return int(before.client)
     if before is not None:
         raise SystemFault(
             f"client {before.client} of the replay died (worker {before.worker}, slot {before.slot}; its log says why),"
             " and what the others measured without it says nothing; replay again"
         )
     taken = QUERIES["take_replay_client"].run(
-        conn, job=claimed.job, task=claimed.id, attempt=claimed.attempt, worker=worker, slot=slot, host=host
+        conn, job=claimed.job, task=claimed.id, token=claimed.token, worker=worker, slot=slot, host=host
     )
     client = taken.scalar_one_or_none()
     return None if client is None else int(client)
 
 
-def ready(conn: Connection, job: uuid.UUID, client: int) -> None:
-    """This client has prepared its part."""
-    QUERIES["replay_client_ready"].run(conn, job=job, client=client)
+def ready(conn: Connection, claimed: ClaimedTask) -> None:
+    """This claim's client has prepared its part. Make the transaction durable: all others start by it.
+
+    Raises TaskLost when the client is not this claim's.
+    """
+    if QUERIES["replay_client_ready"].run(conn, job=claimed.job, token=claimed.token).rowcount != 1:
+        raise TaskLost(f"task {claimed.id}: claim {claimed.token} has no client of the replay (any more)")
 
 
 def standing(conn: Connection, job: uuid.UUID) -> Standing | None:

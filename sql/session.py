@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.engine import make_url
 
 from core.errors import UsageError
+from core.moments import reached
 from sql.faults import DRIVER_ERRORS, fault_of
 from sql.held import HeldConnection
 
@@ -70,6 +71,8 @@ class Database:
                 if durable:
                     conn.exec_driver_sql("SET LOCAL synchronous_commit = on")
                 yield conn
+                reached("commit")
+            reached("committed")
         except DRIVER_ERRORS as error:
             fault = fault_of(self.name, error, closed=bool(getattr(raw, "closed", 0)))
             if fault is None:

@@ -1,6 +1,7 @@
 """States and phases of a job, and its clocks: who may change what, always under the lock on the job's row.
 
-elapsed = finished_at − first_claim_at − stopped_seconds, on the database's clock.
+elapsed = finished_at − first_claim_at − stopped_seconds, on the database's clock; stopped_seconds are pauses that an
+operator asked for. A suspension is charged: an outage of the system under test is a part of what it takes.
 """
 
 from __future__ import annotations
@@ -51,8 +52,14 @@ def _lock(conn: Connection, job: uuid.UUID) -> tuple[JobState, Phase]:
     return JobState(row.state), Phase(row.phase)
 
 
+def hold_phase(conn: Connection, job: uuid.UUID) -> Phase | None:
+    """The job's phase, which nobody changes until the transaction's end; None when the job is gone."""
+    phase = QUERIES["hold_phase"].run(conn, job=job).scalar_one_or_none()
+    return None if phase is None else Phase(phase)
+
+
 def suspend(conn: Connection, job: uuid.UUID, reason: str) -> bool:
-    """The system under the job failed: stop its clocks and dispatch nothing more until `resume`.
+    """The system under the job failed: dispatch nothing more until `resume`; its clocks go on.
 
     False when it was not running or pausing (then nothing is changed). Messages on their way claim nothing.
     """

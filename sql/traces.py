@@ -14,9 +14,9 @@ from sql.workers import LIVE_SECONDS
 
 def over_among(conn: Connection, jobs: Sequence[uuid.UUID]) -> dict[uuid.UUID, float]:
     """Those of these jobs that are of this database and over, each with the database's clock (seconds since the epoch)
-    at which it was."""
+    at which it was. Of one that is being deleted nobody wants a trace any more."""
     rows = QUERIES["states_of_jobs"].run(conn, jobs=[str(job) for job in jobs])
-    return {row.id: row.now for row in rows if JobState(row.state).over}
+    return {row.id: row.now for row in rows if JobState(row.state).over and row.state != JobState.DELETING.value}
 
 
 def recorders(conn: Connection, job: uuid.UUID) -> dict[uuid.UUID, float]:

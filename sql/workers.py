@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import json
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -41,6 +44,7 @@ def register(
     boot_id: str,
     slots: int,
     version: str,
+    box: str = "",
 ) -> None:
     """A worker has started; its slots count from the commit on."""
     QUERIES["register_worker"].run(
@@ -52,15 +56,32 @@ def register(
         boot_id=boot_id,
         slots=slots,
         version=version,
+        box=box,
     )
     QUERIES["notify"].run(conn)  # there may be tasks waiting for a window
 
 
-def seen(conn: Connection, incarnation: uuid.UUID, cpu_seconds: float, run_queue_seconds: float) -> None:
-    """A sign of life, with processor and run-queue seconds of all its processes since it started."""
+def seen(
+    conn: Connection,
+    incarnation: uuid.UUID,
+    cpu_seconds: float,
+    run_queue_seconds: float,
+    waiting: Sequence[Mapping[str, Any]] = (),
+) -> None:
+    """A sign of life, with processor and run-queue seconds of all its processes since it started; `waiting`: what its
+    slots have been doing for long, each with `job` and `text`."""
     QUERIES["worker_seen"].run(
-        conn, incarnation=incarnation, cpu_seconds=cpu_seconds, run_queue_seconds=run_queue_seconds
+        conn,
+        incarnation=incarnation,
+        cpu_seconds=cpu_seconds,
+        run_queue_seconds=run_queue_seconds,
+        waiting=json.dumps(list(waiting)),
     )
+
+
+def waits(conn: Connection, job: uuid.UUID) -> list[str]:
+    """What slots of live workers have been doing for this job for so long that it is to be said."""
+    return list(QUERIES["worker_waits"].run(conn, job=str(job), seconds=LIVE_SECONDS).scalars())
 
 
 def stopped(conn: Connection, incarnation: uuid.UUID) -> None:

@@ -10,17 +10,17 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg2
 import pytest
 import redis
 from finished_job import finished
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from hypothesis.internal.conjecture import providers
+from servers import OWNER, as_superuser
 from taskbench import TaskBench
 
 from core.errors import EdbenchError
-from core.services import embedded_services
+from core.services import broker_keeper_url, embedded_services
 from core.settings import Settings
 from sql.migrate import migrate
 from sql.session import Database
@@ -76,21 +76,9 @@ def services(open_dir: Path) -> Iterator[Settings]:
         manager.__exit__(None, None, None)
 
 
-def _execute(services: Settings, *statements: str) -> None:
-    """Run statements on db1, each by itself: CREATE and DROP DATABASE stand in no transaction."""
-    connection = psycopg2.connect(services.databases[0].url.replace("+psycopg2", ""))
-    try:
-        connection.autocommit = True
-        with connection.cursor() as cursor:
-            for statement in statements:
-                cursor.execute(statement)
-    finally:
-        connection.close()
-
-
 @pytest.fixture(scope="session")
 def _migrated(services: Settings) -> str:
-    _execute(services, f"CREATE DATABASE {_TEMPLATE}")
+    as_superuser(services, f"CREATE DATABASE {_TEMPLATE} OWNER {OWNER}")
     template = Database(_TEMPLATE, services.databases[0].url.replace("/db1?", f"/{_TEMPLATE}?"))
     try:
         migrate(template)
@@ -103,19 +91,19 @@ def _migrated(services: Settings) -> str:
 def database(services: Settings, _migrated: str) -> Iterator[Database]:
     """A database of this test's own: migrated, without a row."""
     name = f"test_{uuid.uuid4().hex}"
-    _execute(services, f"CREATE DATABASE {name} TEMPLATE {_migrated}")
+    as_superuser(services, f"CREATE DATABASE {name} TEMPLATE {_migrated} OWNER {OWNER}")
     database = Database("db1", services.databases[0].url.replace("/db1?", f"/{name}?"))
     try:
         yield database
     finally:
         database.dispose()
-        _execute(services, f"DROP DATABASE {name} WITH (FORCE)")
+        as_superuser(services, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
-def task_bench(database: Database, tmp_path: Path) -> Iterator[TaskBench]:
+def task_bench(services: Settings, database: Database, tmp_path: Path) -> Iterator[TaskBench]:
     """A job over a source directory, and a slot that does its tasks in this process."""
-    bench = TaskBench(database, tmp_path)
+    bench = TaskBench(database, tmp_path, services.handed)
     try:
         yield bench
     finally:
@@ -124,12 +112,11 @@ def task_bench(database: Database, tmp_path: Path) -> Iterator[TaskBench]:
 
 @pytest.fixture
 def broker_url(services: Settings) -> Iterator[str]:
-    """The broker, without a key in it."""
-    assert services.broker is not None
-    client = redis.Redis.from_url(services.broker)
+    """The broker, without a key in it, as the user that may do everything there."""
+    client = redis.Redis.from_url(broker_keeper_url(services.scratch))
     try:
         client.flushall()
-        yield services.broker
+        yield broker_keeper_url(services.scratch)
         client.flushall()
     finally:
         client.close()

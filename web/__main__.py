@@ -13,12 +13,14 @@ from collections.abc import Iterator, Mapping
 
 from controller.__main__ import main as control
 from core.clock import SystemClock
+from core.errors import UsageError
 from core.settings import Settings
 from web.app import create_app
-from web.auth import read_token
+from web.door import Door
 from web.guests import OthersWork
 from web.installed import web_context
 from web.server import Stage, address, listening, served
+from web.token import VARIABLE, given_token
 
 HOST = "0.0.0.0"
 PORT = 8080
@@ -27,11 +29,15 @@ PORT = 8080
 @contextlib.contextmanager
 def page(settings: Settings, env: Mapping[str, str], port: int = PORT) -> Iterator[str]:
     """The page's address, good while the block lasts; workers are other containers'. Raises UsageError, DatabaseFault."""
-    token = read_token(env, HOST)
+    token = given_token(env)
+    if token is None:  # one made up here could be read by nobody outside of the container
+        raise UsageError(f"set {VARIABLE} to a long random text: other machines may reach this page")
     clock = SystemClock()
     with (
         listening(HOST, port) as sock,
-        web_context(settings, env, OthersWork(settings, clock), embedded=False, token=token, clock=clock) as context,
+        web_context(
+            settings, env, OthersWork(settings, clock), embedded=False, door=Door(token), clock=clock
+        ) as context,
         served(Stage(create_app(context)), sock),
     ):
         yield address(sock)

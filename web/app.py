@@ -14,7 +14,7 @@ from controller.overview import Overview
 from controller.versions import own_version
 from web import docs, errors, pages, sessions
 from web.api.routes import api_router
-from web.auth import Door, Guard
+from web.auth import Guard
 from web.context import WebContext
 from web.headers import SafeHeaders
 from web.stream import Streams
@@ -46,7 +46,7 @@ def create_app(context: WebContext) -> FastAPI:
         generate_unique_id_function=_operation,
     )
     app.state.context = context
-    app.state.door = None if context.token is None else Door(context.token)
+    app.state.door = context.door
     app.state.overview = Overview()
     app.state.streams = Streams()
     app.state.error_page = pages.error_page

@@ -10,11 +10,12 @@ from core.settings import Settings
 from experiments.base import PointSpec
 from experiments.site import Ground, Machine, Site, Stand
 from web.app import create_app
-from web.auth import read_token
 from web.context import WebContext
+from web.door import Door
 from web.guests import BesideCommand
 from web.installed import web_context
 from web.server import Stage, address, listening, served
+from web.token import given_token, kept_token, ready_link
 
 HOST = "127.0.0.1"
 
@@ -25,14 +26,20 @@ def job_page(settings: Settings, env: Mapping[str, str], port: int, say: Callabl
 
     Raises UsageError when the port is taken, DatabaseFault.
     """
-    token = read_token(env, HOST)
-    with (
-        listening(HOST, port) as sock,
-        web_context(settings, env, BesideCommand(), embedded=True, token=token) as context,
-        served(Stage(create_app(context)), sock),
-    ):
-        say(f"page: {address(sock)}")
-        yield
+    given = given_token(env)
+    with listening(HOST, port) as sock:
+        token = given or kept_token(settings.scratch)
+        with (
+            web_context(settings, env, BesideCommand(), embedded=True, door=Door(token)) as context,
+            served(Stage(create_app(context)), sock),
+        ):
+            say(f"page: {shown_address(address(sock), given, token)}")
+            yield
+
+
+def shown_address(address: str, given: str | None, token: str) -> str:
+    """What a person opens: with the token in it where it was made up; one that was given is not repeated."""
+    return address if given else ready_link(address, token)
 
 
 @contextlib.contextmanager
@@ -41,27 +48,28 @@ def experiment_page(
 ) -> Iterator[Site]:
     """Over the runs of an experiment, each with services of its own: gives the site to carry it out on. Between runs
     there is no job to show, only results. Raises UsageError when the port is taken."""
-    token = read_token(env, HOST)
-    idle = create_app(
-        WebContext(settings=settings, databases=(), embedded=True, runner=BesideCommand(), env=env, token=token)
-    )
-    stage = Stage(idle)
-    with listening(HOST, port) as sock, served(stage, sock):
-        say(f"page: {address(sock)}")
-        yield _Shown(site, stage, settings.storage, token)
+    given = given_token(env)
+    with listening(HOST, port) as sock:
+        token = given or kept_token(settings.scratch)
+        door = Door(token)
+        idle = WebContext(settings=settings, databases=(), embedded=True, runner=BesideCommand(), env=env, door=door)
+        stage = Stage(create_app(idle))
+        with served(stage, sock):
+            say(f"page: {shown_address(address(sock), given, token)}")
+            yield _Shown(site, stage, settings.storage, door)
 
 
 class _Shown:
     """A `Site` whose runs are on the page for as long as they stand."""
 
-    def __init__(self, site: Site, stage: Stage, results: Path, token: str | None) -> None:
+    def __init__(self, site: Site, stage: Stage, results: Path, door: Door) -> None:
         self.cluster = site.cluster
         self.fresh = site.fresh
         self._site = site
         self._stage = stage
         self._idle = stage.app
         self._results = results
-        self._token = token
+        self._door = door
 
     def taken(self) -> contextlib.AbstractContextManager[Machine]:
         """As the site does it."""
@@ -73,7 +81,7 @@ class _Shown:
         with (
             self._site.stand(spec, name, ground, env) as stand,
             web_context(
-                stand.settings, env, BesideCommand(), embedded=True, token=self._token, results=self._results
+                stand.settings, env, BesideCommand(), embedded=True, door=self._door, results=self._results
             ) as context,
         ):
             self._stage.put(create_app(context))

@@ -14,6 +14,7 @@ from core.clock import Clock, SystemClock
 from core.errors import UsageError
 from core.settings import Settings
 from sql.session import Database
+from web.door import Door
 
 
 class Runner(Protocol):
@@ -47,9 +48,9 @@ class WebContext:
     databases: Sequence[Database]
     embedded: bool  # services and workers are ours to start
     runner: Runner
+    door: Door
     env: Mapping[str, str] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)
-    token: str | None = None  # None: anybody on loopback
     corpora: tuple[Path, ...] = ()  # directories beside the storage root below which sources may lie
 
     results: Path | None = None  # storage root whose results are shown, where that is another than the jobs'

@@ -48,7 +48,7 @@ def status_of(error: EdbenchError) -> int:
 
 def answer(request: Request, status: int, line: str, errors: Mapping[str, str] | None = None) -> Response:
     """The error in the form the client reads."""
-    if request.url.path.startswith(API):
+    if request.scope["path"].startswith(API):
         body: dict[str, object] = {"error": one_line(line)}
         if errors is not None:
             body["errors"] = dict(errors)
@@ -83,7 +83,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def bug(request: Request, error: Exception) -> Response:
-        log.exception("%s %s", request.method, request.url.path, exc_info=error)
+        log.exception("%s %s", request.method, request.scope["path"], exc_info=error)
         return answer(request, 500, f"a bug: {type(error).__name__}; the server's log says where")
 
 

@@ -13,6 +13,7 @@ from core.settings import Settings
 from monitoring.metrics.endpoint import read_endpoint
 from web.context import Runner, WebContext
 from web.corpora import read_corpora
+from web.door import Door
 from web.results import runs
 from web.server import CONNECTIONS
 
@@ -24,7 +25,7 @@ def web_context(
     runner: Runner,
     *,
     embedded: bool,
-    token: str | None,
+    door: Door,
     clock: Clock | None = None,
     results: Path | None = None,
 ) -> Iterator[WebContext]:
@@ -38,7 +39,7 @@ def web_context(
         runner=runner,
         env=env,
         clock=clock or SystemClock(),
-        token=token,
+        door=door,
         corpora=corpora,
         results=results,
     )

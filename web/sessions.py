@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from web.auth import COOKIE, LOGIN, SESSION_SECONDS, Door
+from web.auth import LOGIN, caller, cookie_name, door_of, throttled
+from web.door import SESSION_SECONDS, Throttled
 from web.errors import FieldErrors
 
 _LONGEST_FORM = 10_000
@@ -17,23 +17,25 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.post(LOGIN)
-async def login(request: Request) -> RedirectResponse:
+async def login(request: Request) -> Response:
     """Fields `token` and `next`; sets the session's cookie, or shows the form again with `failed=1`."""
     form = parse_qs((await _body(request)).decode("utf-8", "replace"))
     token, wanted = form.get("token", [""])[0], form.get("next", ["/"])[0]
-    door = request.app.state.door
-    if isinstance(door, Door) and not door.knows(token.strip()):
-        return RedirectResponse(f"{LOGIN}?failed=1", 303)
+    door = door_of(request)
+    try:
+        if not door.knows(token.strip(), caller(request)):
+            return RedirectResponse(f"{LOGIN}?failed=1", 303)
+    except Throttled as error:
+        return throttled(request, error)
     out = RedirectResponse(inner(wanted), 303)
-    if isinstance(door, Door):
-        out.set_cookie(
-            COOKIE,
-            door.session(time.time()),
-            max_age=SESSION_SECONDS,
-            httponly=True,
-            samesite="strict",
-            secure=request.url.scheme == "https",
-        )
+    out.set_cookie(
+        cookie_name(request),
+        door.begin(),
+        max_age=SESSION_SECONDS,
+        httponly=True,
+        samesite="strict",
+        secure=request.scope["scheme"] == "https",
+    )
     return out
 
 
@@ -46,12 +48,13 @@ async def _body(request: Request) -> bytes:
     return out
 
 
-@router.get("/logout")
 @router.post("/logout")
-def logout() -> RedirectResponse:
-    """Forget the session in this browser."""
+async def logout(request: Request) -> Response:
+    """End the session, here and wherever else its cookie may be."""
+    name = cookie_name(request)
+    door_of(request).end(request.cookies.get(name, ""))
     out = RedirectResponse(LOGIN, 303)
-    out.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    out.delete_cookie(name, httponly=True, samesite="strict")
     return out
 
 

@@ -56,6 +56,15 @@ def make_plan(arguments: Sequence[str], env: Mapping[str, str]) -> WorkerPlan:
     )
 
 
+def _arm(chaos: str) -> None:
+    """Where a campaign of faults listens, tell it of every moment."""
+    if chaos:
+        from core import faulty_os, moments
+
+        moments.arm(chaos)
+        faulty_os.install(chaos)
+
+
 def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
     """The exit status: 0 after an orderly stop, 2 when it cannot work as asked, 1 for anything else."""
     try:
@@ -64,6 +73,7 @@ def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
             level=logging.getLevelName(plan.settings.log_level.upper()),
             format=f"%(asctime)s {plan.name} %(levelname)s %(message)s",
         )
+        _arm(plan.settings.chaos)
         refuse_strange_host(plan.settings)
         load_plugins(plan.settings.plugins)  # before the slots are forked
         return Supervisor(plan).run()

@@ -74,8 +74,8 @@ def ask_to_stop() -> None:
     state.should_stop = 0
 
 
-def make_slot_app(broker_url: str, run: Callable[[str, int], None]) -> Celery:
-    """An application whose one task calls `run(database name, task id)`."""
+def make_slot_app(broker_url: str, run: Callable[[str, str, str], None]) -> Celery:
+    """An application whose one task calls `run(database name, job id, task id)`."""
     app = make_app(broker_url)
     app.conf.update(
         worker_hijack_root_logger=False,

@@ -16,19 +16,22 @@ from typing import Any, TypeVar
 from core.errors import SourceFileError
 from core.records import Item, NewTask, Phase, Shard, TaskResult
 from sql.items import load_items
-from worker.budget import Budget
+from worker.budget import Allowance, Budget
 from worker.findings import Findings
-from worker.formats.base import Handler, MemorySource, Part, Source
+from worker.formats.base import Handler, MemorySource, Part, Source, is_leaf
 from worker.formats.registry import handler_for
 from worker.identify import identify
 from worker.loose import loose_row
 from worker.sources import FilerSource
+from worker.standing import Standing, of_expand
 from worker.store import KEEP_BYTES, FilerStore
 from worker.task import TaskWork, path_bytes
 from worker.texts import Indexing
 from worker.unpack import Deferred, Unpacker
 
 _T = TypeVar("_T")
+_Handed = tuple[int, dict[str, Any]]  # cost, and the entry of the payload
+MANY = 1_000  # items of one loose file that fill a slot's memory sooner than those of a whole batch
 _ITEM_COST = 4_096  # opening, parsing and booking a small item, in bytes of a big one
 
 
@@ -43,12 +46,16 @@ class _Expand:
     out: Findings = field(default_factory=Findings)
     deferred: list[Deferred] = field(default_factory=list)
     indexing: Indexing | None = None
+    handed_on: set[uuid.UUID] = field(default_factory=set)  # items that another task wrote
+    budgets: list[Budget] = field(default_factory=list)
+    standing: Standing = field(init=False)
     unpacker: Unpacker = field(init=False)
 
     def __post_init__(self) -> None:
         work, options = self.work, self.work.job.options
         if options.single_pass:
             self.indexing = Indexing(work, work.context.shards.of(work.job.id, options.index_engine), self.out)
+        self.standing = of_expand(options.limits, work.claimed.id, work.deaths, work.spent)
         self.unpacker = Unpacker(
             job=work.job.id,
             options=options,
@@ -60,23 +67,27 @@ class _Expand:
             untouchable=work.untouchable,
             defer=self.deferred.append,
             passwords=work.passwords,
+            pause=self._pause,
+            standing=self.standing if work.deaths else None,
         )
 
     def run(self) -> TaskResult:
         payload = self.work.claimed.payload
         for path, size, mtime_ns in payload.get("files", ()):
             self._loose(int(payload["custodian"]), path_bytes(path), size, mtime_ns)
+            self._pause()
         if payload.get("items"):
             self._handed_on(payload["items"])
-        self.work.context.crumb.leave()
+        self._put_down()
         self._hand_on()
         return self._finish()
 
     def _loose(self, custodian: int, relative: bytes, size: int, mtime_ns: int) -> None:
         """One loose file: row, children, text. What is wrong with it stays with it."""
         unread = loose_row(self.work.job.id, custodian, relative, size=size)
+        self.work.context.crumb.begin_loose(unread.id)
         self.work.context.crumb.enter(unread.id, self.unpacker.seconds(size))
-        if unread.id in self.work.untouchable:
+        if unread.id in self.work.untouchable or self._given_up(unread, size):
             self.unpacker.emit(unread, None, handler_for(unread.media_type))
             return
         try:
@@ -101,7 +112,42 @@ class _Expand:
         )
         self.out.raw_bytes += real_size
         self.unpacker.emit(item, source, handler)
-        self.unpacker.open(item, source, handler, Budget(self.unpacker.options.limits, real_size))
+        self.standing.passed(item.id)
+        budget = self._budget(item.id, real_size)
+        self.unpacker.open(item, source, handler, budget)
+        budget.end()
+
+    def _given_up(self, unread: Item, size: int) -> bool:
+        """Whether the loose file cost so much that it is not even read, and booked so."""
+        stop = self.standing.stop(unread.id, size)
+        if stop is None or not stop.reached:
+            return False
+        self.out.item_failed(unread.id, stop.error)
+        return True
+
+    def _budget(self, loose: uuid.UUID, size: int, allowance: Allowance | None = None) -> Budget:
+        """What this task may take out of a loose file."""
+        budget = Budget(
+            self.unpacker.options.limits,
+            size,
+            loose=loose,
+            allowance=allowance,
+            seconds=self.standing.seconds_left(loose, size),
+            room=self.standing.room(loose),
+            stop=self.standing.stop(loose, size),
+        )
+        self.budgets.append(budget)
+        return budget
+
+    def _put_down(self) -> None:
+        """No item is read any more. Memory that runs out from here on is charged to the loose file that gave most."""
+        crumb = self.work.context.crumb
+        most = max(self.budgets, key=lambda budget: budget.children, default=None)
+        if most is not None and most.children >= MANY:
+            crumb.begin_loose(most.loose, most.children)
+        else:
+            crumb.begin_loose(None)
+        crumb.leave()
 
     def _read(self, relative: bytes) -> tuple[Source, bytes, int]:
         """The file's source, hash and size; small ones are read once and worked on from memory."""
@@ -119,15 +165,22 @@ class _Expand:
     def _handed_on(self, entries: list[dict[str, Any]]) -> None:
         with self.work.database.transaction() as conn:
             found = {item.id: item for item in load_items(conn, [uuid.UUID(e["id"]) for e in entries])}
+        self.handed_on = set(found)
         for entry in entries:
             item = found[uuid.UUID(entry["id"])]
             source = self.work.source_of(item)
             if source is None:
                 continue
             handler = handler_for(item.media_type)
-            budget = Budget(self.unpacker.options.limits, entry["loose"], spent=entry["spent"])
+            loose = uuid.UUID(entry["loose"])
+            self.work.context.crumb.begin_loose(loose)
             try:
+                if (stop := self.standing.stop(loose, entry["bytes"])) is not None and stop.reached:
+                    self.unpacker.refuse(item, _part(entry), stop.error)
+                    continue
+                budget = self._budget(loose, entry["bytes"], Allowance(*entry["left"]))
                 self._open_again(item, source, handler, budget, _part(entry))
+                budget.end()
             except SourceFileError as e:
                 self.work.check_source_root()
                 self.out.item_failed(item.id, e)
@@ -143,11 +196,18 @@ class _Expand:
         else:
             self.unpacker.open(item, source, handler, budget)
 
-    def _hand_on(self) -> None:
-        """Follow-on tasks: what was deferred here, and (two-pass) the index batches of every item found."""
-        for batch in self._batches(self.deferred, _deferred_cost):
-            payload = {"items": [_entry(d) for d in batch]}
-            self._follow_on(Phase.EXPAND, sum(map(_deferred_cost, batch)), payload)
+    def _pause(self) -> None:
+        """Write what has been found once it is much; what is still open goes on."""
+        if self.out.rows + len(self.deferred) < self.work.portions.rows:
+            return
+        self._hand_on(more=True)
+        self.work.write_portion(self.out.portion(open_items=self.unpacker.opened, shared=self.handed_on))
+
+    def _hand_on(self, *, more: bool = False) -> None:
+        """Follow-on tasks (`more` is to come): what was deferred here, and (two-pass) the index batches of every item found."""
+        for batch in self._batches(self._shared(more), _handed_cost):
+            payload = {"items": [entry for _, entry in batch]}
+            self._follow_on(Phase.EXPAND, sum(map(_handed_cost, batch)), payload)
         if self.indexing is None:
             for group in self._batches(self.out.items, _item_cost):
                 ids: dict[str, Any] = {"items": [item.id.hex for item in group]}
@@ -156,6 +216,25 @@ class _Expand:
                 self._follow_on(Phase.INDEX, sum(map(_item_cost, group)), ids)
         else:
             self.out.follow_on.extend(self.indexing.ocr_tasks())
+
+    def _shared(self, more: bool) -> Iterator[_Handed]:
+        """What is handed on, each with its share of what this task leaves of its loose file."""
+        costs: dict[Budget, list[int]] = {}
+        for deferred in self.deferred:
+            costs.setdefault(deferred.budget, []).append(_weight(deferred))
+        shares = {budget: iter(budget.hand_over(weights, more=more)) for budget, weights in costs.items()}
+        for deferred in self.deferred:
+            yield _deferred_cost(deferred), _entry(deferred, next(shares[deferred.budget]))
+        self.deferred.clear()
+
+    def _spent(self) -> dict[uuid.UUID, float]:
+        """Seconds spent on loose files that other tasks work on too."""
+        spent: dict[uuid.UUID, float] = {}
+        parts = bool(self.work.claimed.payload.get("items"))
+        for budget in self.budgets:
+            if parts or budget.shared:
+                spent[budget.loose] = spent.get(budget.loose, 0.0) + budget.seconds
+        return spent
 
     def _follow_on(self, phase: Phase, weight: int, payload: dict[str, Any]) -> None:
         self.out.follow_on.append(NewTask(phase=phase, weight=weight, payload=payload))
@@ -176,8 +255,9 @@ class _Expand:
     def _finish(self) -> TaskResult:
         shard: Shard | None = None
         index_bytes = 0
-        if self.indexing is not None and self.out.owners:
-            shard, index_bytes = self.indexing.shard.publish(self.work.storage, self.work.root)
+        if self.indexing is not None and self.indexing.documents:
+            shard, index_bytes = self.indexing.publish()
+        self.out.spent = self._spent()
         return self.out.result(shard=shard, index_bytes=index_bytes)
 
 
@@ -188,23 +268,44 @@ def _nothing(item: Item, source: Source | None, handler: Handler) -> None:
 def _part(entry: dict[str, Any]) -> Part | None:
     """The range that a handed-on entry stands for; None for the whole item."""
     return (
-        Part(start=entry["part"][0], stop=entry["part"][1], announced=entry.get("announced"))
+        Part(
+            start=entry["part"][0],
+            stop=entry["part"][1],
+            announced=entry.get("announced"),
+            known=entry.get("known", {}),
+        )
         if "part" in entry
         else None
     )
 
 
-def _entry(deferred: Deferred) -> dict[str, Any]:
-    entry = {"id": deferred.item.id.hex, "spent": deferred.budget_spent, "loose": deferred.loose_bytes}
+def _entry(deferred: Deferred, share: Allowance) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "id": deferred.item.id.hex,
+        "loose": deferred.budget.loose.hex,
+        "bytes": deferred.budget.loose_bytes,
+        "left": [share.extracted, share.children, share.hand_ons],
+    }
     if deferred.part is not None:
         entry["part"] = [deferred.part.start, deferred.part.stop]
         entry["announced"] = deferred.part.announced
+        if deferred.part.known:
+            entry["known"] = deferred.part.known
     return entry
 
 
 def _deferred_cost(deferred: Deferred) -> int:
     """A range costs what one range is cut to, whatever its unit (bytes or directory indexes)."""
     return deferred.cost + _ITEM_COST
+
+
+def _weight(deferred: Deferred) -> int:
+    """What follows from how much may come out of it; nothing comes out of a leaf."""
+    return 0 if is_leaf(handler_for(deferred.item.media_type)) else deferred.cost
+
+
+def _handed_cost(handed: _Handed) -> int:
+    return handed[0]
 
 
 def _item_cost(item: Item) -> int:

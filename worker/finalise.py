@@ -3,8 +3,9 @@
 A task has a share of the fan-out folders, by the first digit of their names; the one that has FINALISE_REST among them
 sees to the index and the sync. Where there are several, they need no order: what a sweep removes is nobody's.
 
-Files without a row come from attempts that were taken over or killed. Limit: a slot that was stopped for longer
-than its lease and wakes up after this phase may still leave one such file behind.
+Files without a row come from claims that were taken over, lost by a crash of the database, or killed. A slot that was
+stopped for longer than its lease and wakes up after this phase removes its own (worker.leftovers). Limit: not when it
+is killed before it comes to that.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from core.places import indexes_location, items_location
 from core.records import FINALISE_LIST, FINALISE_REST, Layout, TaskResult
 from core.storage import EntryKind
 from sql.items import locations, shard_ids
+from worker.activity import Activity
 from worker.findings import Findings
 from worker.task import TaskWork
 
@@ -30,7 +32,7 @@ def run(work: TaskWork) -> TaskResult:
     _remove_items_without_row(work, b"".join(share.encode() for share in shares))
     if FINALISE_REST in shares:
         _remove_shards_without_row(work)
-        work.context.crumb.leave()
+        work.context.crumb.doing(Activity.SYNCING, work.root)
         work.storage.sync_tree(work.root)
     return Findings().result()
 
@@ -49,6 +51,7 @@ def _folders(work: TaskWork, digits: bytes) -> Iterator[bytes]:
 
 def _directories(work: TaskWork, relative: bytes) -> list[bytes]:
     """Names of the directories in one; none when it was never made (the job's own folder is known to stand)."""
+    work.context.crumb.doing(Activity.LISTING, os.path.join(work.root, relative))
     try:
         entries = work.storage.scan(os.path.join(work.root, relative))
     except SourceFileError as e:
@@ -60,19 +63,23 @@ def _directories(work: TaskWork, relative: bytes) -> list[bytes]:
 
 def _remove_items_without_row(work: TaskWork, digits: bytes) -> None:
     for folder in _folders(work, digits):
-        names = [e.name for e in work.storage.scan(os.path.join(work.root, folder))]
+        path = os.path.join(work.root, folder)
+        work.context.crumb.doing(Activity.LISTING, path)
+        names = [e.name for e in work.storage.scan(path)]
+        work.context.crumb.doing(Activity.REMOVING, path)
         for start in range(0, len(names), _ROWS_AT_ONCE):
             _sweep(work, folder, names[start : start + _ROWS_AT_ONCE])
 
 
 def _sweep(work: TaskWork, folder: bytes, names: list[bytes]) -> None:
+    work.context.crumb.alive()
     ids = {name: _item_of(name) for name in names}
     with work.database.transaction() as conn:
         known = locations(conn, [i for i in ids.values() if i is not None])
     for name, ident in ids.items():
         place = os.path.join(folder, name)
         if ident is None or known.get(ident) != place:
-            # Somebody else may have been at it: an attempt that was taken over and does not know it yet.
+            # Somebody else may have been at it: a claim that was taken over and does not know it yet.
             work.storage.remove(os.path.join(work.root, place), missing_ok=True)
 
 
@@ -90,6 +97,7 @@ def _remove_shards_without_row(work: TaskWork) -> None:
         known = {shard.hex.encode() for shard in shard_ids(conn, work.job.id)}
     for name in _directories(work, top):
         shard = os.path.join(work.root, top, name)
+        work.context.crumb.doing(Activity.REMOVING, shard)
         if name not in known:
             work.storage.remove_tree(shard)
             continue

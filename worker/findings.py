@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,8 @@ from core.records import (
     TaskResult,
 )
 
+CHARACTERS_A_ROW = 2_000  # metadata beyond this counts as further rows
+
 
 @dataclass(slots=True)
 class Findings:
@@ -31,9 +34,12 @@ class Findings:
     owners: list[IndexOwner] = field(default_factory=list)
     follow_on: list[NewTask] = field(default_factory=list)
     notes: dict[uuid.UUID, dict[str, Any]] = field(default_factory=dict)  # for metadata of items, from around them
+    spent: dict[uuid.UUID, float] = field(default_factory=dict)  # seconds by loose file
     raw_bytes: int = 0
     extracted_bytes: int = 0
     known: set[tuple[uuid.UUID, ExceptionCode]] = field(default_factory=set)  # item-level, so none is said twice
+    written: int = 0  # items that portions had
+    characters: int = 0  # of metadata gathered now
 
     def item_failed(self, item: uuid.UUID, error: DocumentError) -> None:
         """This one item failed; its row exists. The same code twice (children, then text) counts once."""
@@ -50,8 +56,41 @@ class Findings:
     ) -> None:
         self.exceptions.append(ItemException(item=item, code=code, level=level, detail=detail, missing=missing))
 
+    @property
+    def rows(self) -> int:
+        """How much is gathered now, in rows of ordinary size; follow-on tasks come on top."""
+        return len(self.items) + len(self.exceptions) + len(self.containers) + self.characters // CHARACTERS_A_ROW
+
+    def add_text(self, row: ItemText) -> None:
+        """What became of an item's text."""
+        self.texts.append(row)
+        self.characters += sum(len(v if isinstance(v, str) else str(v)) for v in row.metadata.values())
+
+    def portion(self, *, open_items: Container[uuid.UUID] = (), shared: Container[uuid.UUID] = ()) -> TaskResult:
+        """What was gathered since the last portion, to be written now; it is forgotten here, but for the sums.
+
+        `open_items` may yet fail, with what they failed with already. Counts of `shared` items, which other tasks add to
+        as well, stay for the end: they could not be taken out again.
+        """
+        stay = [count for count in self.containers if count.item in shared]
+        found = TaskResult(
+            items=tuple(self.items),
+            exceptions=tuple(self.exceptions),
+            containers=tuple(count for count in self.containers if count.item not in shared),
+            texts=tuple(self.texts),
+            owners=tuple(self.owners),
+            follow_on=tuple(self.follow_on),
+        )
+        self.written += len(self.items)
+        for gathered in (self.items, self.exceptions, self.texts, self.owners, self.follow_on, self.notes):
+            gathered.clear()
+        self.containers = stay
+        self.characters = 0
+        self.known = {(item, code) for item, code in self.known if item in open_items}
+        return found
+
     def result(self, *, shard: Shard | None = None, index_bytes: int = 0) -> TaskResult:
-        """Everything found, as the ledger takes it."""
+        """Everything found but for the portions, as the ledger takes it."""
         return TaskResult(
             items=tuple(self.items),
             exceptions=tuple(self.exceptions),
@@ -60,6 +99,8 @@ class Findings:
             owners=tuple(self.owners),
             shard=shard,
             follow_on=tuple(self.follow_on),
+            written=self.written,
+            spent=self.spent,
             raw_bytes=self.raw_bytes,
             extracted_bytes=self.extracted_bytes,
             index_bytes=index_bytes,

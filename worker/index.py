@@ -11,6 +11,7 @@ from typing import Any
 from core.errors import DocumentError, SourceFileError
 from core.records import Item, TaskResult
 from sql.items import item_codes, load_items
+from worker.costs import ItemCosts
 from worker.findings import Findings
 from worker.formats.base import MemorySource, Source
 from worker.formats.registry import handler_for
@@ -27,13 +28,15 @@ def run(work: TaskWork) -> TaskResult:
         known = item_codes(conn, ids)
     out = Findings(known=known, notes=_notes(work.claimed.payload))
     indexing = Indexing(work, work.context.shards.of(work.job.id, work.job.options.index_engine), out)
-    limits = work.job.options.limits
+    costs = ItemCosts(work, ids)
     for item in items:
-        work.context.crumb.enter(item.id, limits.item_seconds + limits.item_seconds_per_mb * item.size / 1e6)
-        _index(work, indexing, item)
+        work.context.crumb.enter(item.id, work.job.options.limits.item_deadline(item.size))
+        with costs.of(item) as refusal:
+            _index(work, indexing, item, refusal)
     work.context.crumb.leave()
+    out.spent = costs.spent()
     out.follow_on.extend(indexing.ocr_tasks())
-    shard, index_bytes = indexing.shard.publish(work.storage, work.root)
+    shard, index_bytes = indexing.publish()
     return out.result(shard=shard, index_bytes=index_bytes)
 
 
@@ -42,11 +45,11 @@ def _notes(payload: dict[str, Any]) -> dict[uuid.UUID, dict[str, Any]]:
     return {uuid.UUID(item): about for item, about in payload.get("notes", {}).items()}
 
 
-def _index(work: TaskWork, indexing: Indexing, item: Item) -> None:
+def _index(work: TaskWork, indexing: Indexing, item: Item, refusal: DocumentError | None) -> None:
     handler = handler_for(item.media_type)
     source: Source | None = None
-    if item.id in work.convicted:
-        indexing.out.item_failed(item.id, DocumentError(*work.convicted[item.id]))
+    if refusal is not None:
+        indexing.out.item_failed(item.id, refusal)
     elif not item.container:
         try:
             source = read_item(work, item)

@@ -128,6 +128,7 @@ def inspect_files(
     earlier processes died, and they are not read again.
     """
     storage = Storage(NullRecorder())
+    storage.keep_below(os.fsencode(spill_directory(spool)), own=True)
     children = SpillStore(storage, spill_directory(spool))
     with spool.open("ab") as out, contextlib.closing(Deadline(trace)) as crumb:
         spooled = out.tell()
@@ -206,6 +207,7 @@ class _Inspection:
     def _read(self, loose: Loose) -> tuple[Source, bytes]:
         """The file and its SHA-256; a small one is read once and stays in memory."""
         name = os.path.basename(loose.relative)
+        self.storage.keep_below(loose.path.removesuffix(loose.relative))
         with self.storage.open(loose.path) as f:
             size = f.size
             if size <= CHUNK:
@@ -219,8 +221,7 @@ class _Inspection:
         text, row = take_text(item, source, handler, self.options.limits, self.out)
         if self.options.ocr.asked and source is not None and is_candidate(item, row):
             text, row = self._reader().read(item, row, source, self.out)
-            limits = self.options.limits
-            self.crumb.enter(item.id, limits.item_seconds + limits.item_seconds_per_mb * item.size / 1e6)
+            self.crumb.enter(item.id, self.options.limits.item_deadline(item.size))
         self.texts.append((text, row))
 
     def _reader(self) -> Reader:

@@ -28,6 +28,7 @@ _AHEAD = 4  # batches under way for each process, so that results come in order 
 def find_loose(storage: Storage, argument: str) -> Iterator[Loose]:
     """The loose files of one PATH argument; raises UsageError when it does not exist."""
     path = os.path.abspath(os.fsencode(argument))
+    storage.keep_below(os.path.dirname(path))
     try:
         found = storage.stat(path)
     except SourceFileError as e:

@@ -28,22 +28,23 @@ class LeaseKeeper:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._held: dict[tuple[int, int], _Held] = {}
+        self._held: dict[tuple[uuid.UUID, uuid.UUID], _Held] = {}
         self._seconds: dict[uuid.UUID, float] = {}
 
-    def renew(self, rows: Iterable[SlotRow], now: float) -> set[tuple[int, int]]:
-        """Renew what is due at monotonic `now`, given the rows of the slots that run; the attempts that lost their task.
+    def renew(self, rows: Iterable[SlotRow], now: float) -> set[tuple[uuid.UUID, uuid.UUID]]:
+        """Renew what is due at monotonic `now`, given the rows of the slots that run; the (task, token) pairs of those
+        that lost their task.
 
         A claim comes with a whole lease, so the first renewal is a third of it later. Raises DatabaseFault; what
         was due then stays due.
         """
-        attempts = {
-            (row.at.task, row.at.attempt): row.at.job
+        claims = {
+            (row.at.task, row.at.token): row.at.job
             for row in rows
-            if row.at is not None and row.at.database == self._database.name
+            if row.at is not None and not row.given_up and row.at.database == self._database.name
         }
-        self._held = {pair: held for pair, held in self._held.items() if pair in attempts}
-        for pair, job in attempts.items():
+        self._held = {pair: held for pair, held in self._held.items() if pair in claims}
+        for pair, job in claims.items():
             if pair not in self._held:
                 self._held[pair] = _Held(job, now + self._lease(job) / _RENEWALS)
         due = [pair for pair, held in self._held.items() if held.due <= now]

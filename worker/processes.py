@@ -66,6 +66,17 @@ def process_state(pid: int) -> str | None:
     return fields[0] if fields else None
 
 
+def waits_in(pid: int) -> str:
+    """Where in the kernel the process waits, if it says; for people."""
+    try:
+        function = _read(f"{_PROC}/{pid}/wchan").strip()
+    except OSError:
+        function = ""
+    state = process_state(pid)
+    known = f" in {function}" if function.strip("0") else ""
+    return "uninterruptible sleep" + known if state == "D" else f"state {state}" + known
+
+
 def is_running(pid: int) -> bool:
     """Alive and not stopped by a signal or a debugger."""
     state = process_state(pid)
@@ -86,6 +97,14 @@ def process_use(pid: int, *, with_children: bool = False) -> ProcessUse:
     if not fields:
         return ProcessUse(0.0, 0)
     return ProcessUse(sum(int(t) for t in fields[11 : 15 if with_children else 13]) / _TICKS, int(fields[21]) * _PAGE)
+
+
+def children_of(pid: int) -> list[int]:
+    """Its child processes that live; none where the process is gone or the kernel does not say."""
+    try:
+        return [int(text) for text in _read(f"{_PROC}/{pid}/task/{pid}/children").split()]
+    except (OSError, ValueError):
+        return []
 
 
 class RunQueueMeter:

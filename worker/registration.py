@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from monitoring.filer.boot import boot_id
 from sql import workers
 from sql.session import Database
-from worker.processes import RunQueueMeter, process_use
+from worker.processes import RunQueueMeter, children_of, process_use
 
 SEEN_SECONDS = 2.0
 
@@ -27,10 +27,11 @@ class WorkerIdentity:
     incarnation: uuid.UUID
     pid: int  # of the supervisor
     slots: int
+    box: str = ""  # what its boxes lack, for people (worker.box.probe); empty: nothing
 
     def register(self, database: Database) -> None:
-        """Enter it. Raises DatabaseFault."""
-        with database.transaction() as conn:
+        """Enter it, durably: it is done once, and a worker without its row gets no tasks. Raises DatabaseFault."""
+        with database.transaction(durable=True) as conn:
             workers.register(
                 conn,
                 incarnation=self.incarnation,
@@ -40,6 +41,7 @@ class WorkerIdentity:
                 boot_id=boot_id(),
                 slots=self.slots,
                 version=_version(),
+                box=self.box,
             )
 
 
@@ -60,7 +62,8 @@ class Used:
 
 
 class Effort:
-    """What a worker's processes use: its supervisor, the caller, and the slots. Safe for several threads."""
+    """What a worker's processes use: its supervisor, the caller, the slots, and the nursery with their boxes
+    (worker.box). Safe for several threads."""
 
     def __init__(self, supervisor: int) -> None:
         self._supervisor = supervisor
@@ -76,9 +79,12 @@ class Effort:
         with self._lock:
             now = time.monotonic()
             if now - self._at > within:
-                supervisor = process_use(self._supervisor, with_children=True)
-                found = [supervisor, *(process_use(pid) for pid in (us, *slots))]
-                waits = self._waits.look((self._supervisor, us, *slots))
+                nurseries = [pid for pid in children_of(self._supervisor) if pid != us and pid not in slots]
+                boxes = [box for pid in nurseries for box in children_of(pid)]
+                parents, others = (self._supervisor, *nurseries), (us, *slots, *boxes)
+                found = [process_use(pid, with_children=True) for pid in parents]
+                found += [process_use(pid) for pid in others]
+                waits = self._waits.look((*parents, *others))
                 self._latest = Used(sum(use.cpu_s for use in found), waits, sum(use.rss_bytes for use in found))
                 self._at = now
             return self._latest

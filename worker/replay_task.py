@@ -1,6 +1,6 @@
 """Phase replay: a slot is one client. It prepares its part of the files, waits for the others, and makes its calls.
 
-A replay is not gone on with after a client died: the second attempt of a task finds that the first one had taken a
+A replay is not gone on with after a client died: the second claim of a task finds that the first one had taken a
 client, and suspends the job with one line. Every client looks after the job about once a second, and ends when it does
 not run any more.
 """
@@ -51,11 +51,11 @@ def run(work: TaskWork) -> TaskResult:
 def _take_client(work: TaskWork) -> int:
     here = replay.host_key(boot_id(), socket.gethostname())
     context, claimed = work.context, work.claimed
-    with work.database.transaction() as conn:
+    with work.database.transaction(durable=True) as conn:
         client = replay.take_client(conn, claimed, context.worker, context.slot, here)
         if client is not None:
             return client
-        ledger.release(conn, claimed.id, claimed.attempt, failed=False)
+        ledger.release(conn, claimed.id, claimed.token, failed=False)
     context.clock.sleep(_NOT_HERE_SECONDS)  # a slot of the right host may be quicker next time
     raise TaskLost(f"task {claimed.id}: no client of the replay is left for this host; it goes to another")
 
@@ -67,8 +67,8 @@ def _play(work: TaskWork, watch: JobWatch, host: ReplayHost, client: int) -> dic
     program = host.program(Path(os.fsdecode(trace)), choice, watch.look)
     target = target_of(job, choice)
     prepared = prepare_tree(program, target, client=client, between=watch.look)
-    with work.database.transaction() as conn:
-        replay.ready(conn, job, client)
+    with work.database.transaction(durable=True) as conn:
+        replay.ready(conn, work.claimed)
     start = _wait_for_start(work, watch)
     start_ns = _by_own_clock(work, start)
     waits = RunQueueMeter()

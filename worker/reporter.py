@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from typing import Any
 
 from core.errors import DatabaseFault
 from core.settings import Settings
@@ -38,6 +39,7 @@ from worker.observing import WorkerSampler
 from worker.processes import die_with_parent, is_running
 from worker.registration import SEEN_SECONDS, Effort, WorkerIdentity
 from worker.slot_table import SlotTable
+from worker.waiting import waiting
 
 _TICK_SECONDS = 0.25
 _RETRY_SECONDS = 0.5  # after a database failed
@@ -140,10 +142,13 @@ class DatabaseReporter(threading.Thread):
         now = time.monotonic()
         rows = self._plan.table.read_all()
         lost = self._leases.renew((row for row in rows if row.pid and is_running(row.pid)), now)
-        for task, attempt in lost:
-            log.info("task %d: attempt %d is not ours any more", task, attempt)
+        for task, token in lost:
+            log.info("task %s: claim %s does not hold it any more", task, token)
         if now >= self._seen_due:
-            self._seen([row.pid for row in rows if row.pid], within=SEEN_SECONDS)
+            waits = [waiting(slot, row, now) for slot, row in enumerate(rows) if row.pid]
+            self._seen(
+                [row.pid for row in rows if row.pid], [wait for wait in waits if wait is not None], within=SEEN_SECONDS
+            )
             self._deliveries.look()
             self._seen_due = now + SEEN_SECONDS
         self._deliveries.step()
@@ -158,18 +163,19 @@ class DatabaseReporter(threading.Thread):
     def _write(self, numbered: Numbered) -> None:
         report = numbered.report
         try:
-            with self._database.transaction() as conn:
+            # Durable, because it is forgotten here then, and because it may suspend the job.
+            with self._database.transaction(durable=True) as conn:
                 report.write(conn, self._plan.identity.name)
         except DRIVER_ERRORS as error:
             # The statement's own fault: its job was deleted, most likely. Trying again would not help.
-            log.warning("task %d: the death of its slot cannot be recorded: %s", report.at.task, error)
+            log.warning("task %s: the death of its slot cannot be recorded: %s", report.at.task, error)
         with self._lock:
             self._acknowledge.send(numbered.number)
 
-    def _seen(self, slots: Sequence[int], *, within: float = 0.0) -> None:
+    def _seen(self, slots: Sequence[int], waits: Sequence[dict[str, Any]] = (), *, within: float = 0.0) -> None:
         used = self._effort.look(slots, within=within)
         with self._database.transaction() as conn:
-            workers.seen(conn, self._plan.identity.incarnation, used.cpu_s, used.run_queue_s)
+            workers.seen(conn, self._plan.identity.incarnation, used.cpu_s, used.run_queue_s, waits)
 
     def _leave(self) -> None:
         self._seen([])

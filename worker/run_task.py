@@ -1,7 +1,7 @@
 """Read this first: a slot's whole dealing with one task is claim, work, finish.
 
-The claim is fenced by (task, attempt): everything an attempt found is written in the one transaction of
-`ledger.finish`, or dropped when another attempt has taken the task over. A bad document never gets here (the
+The claim is fenced by a random token that the slot makes: everything found under it is written in the one transaction of
+`ledger.finish`, or dropped when the task is another claim's by then. A bad document never gets here (the
 task bodies book it as an exception); what does get here is a system that is broken: the job is suspended, or,
 when it is the database that went away for a moment, the finish is tried again until the lease runs out.
 """
@@ -11,18 +11,23 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
+import uuid
 from collections.abc import Callable
 
-from core.errors import DatabaseFault, ExceptionCode, StorageFault, SystemFault, TaskLost
+from core.errors import DatabaseFault, StorageFault, SystemFault, TaskLost
+from core.moments import reached
 from core.places import job_location
 from core.records import ClaimedTask, Phase, TaskResult
 from monitoring.metrics.tally import Outcome
-from sql import jobs, ledger, states
+from sql import costs, jobs, ledger, states
 from sql.items import custodian_names
 from sql.session import Database
 from worker import expand, finalise, index, walk
+from worker.activity import Activity
 from worker.context import SlotContext
+from worker.leftovers import remove_leftovers
 from worker.ocr import phase as ocr
+from worker.portions import Portions
 from worker.task import TaskWork
 
 log = logging.getLogger(__name__)
@@ -44,53 +49,61 @@ BODIES: dict[Phase, Callable[[TaskWork], TaskResult]] = {
 }
 _WITH_PASSWORDS = (Phase.EXPAND, Phase.INDEX, Phase.OCR)  # they open items
 _RETRY_SECONDS = 0.25
-_SOURCE_TROUBLE = (ExceptionCode.VANISHED, ExceptionCode.UNREADABLE)
 
 
-def handle(context: SlotContext, database: str, task: int) -> None:
-    """Do one task, if it is still to be done. A stale or doubled message claims nothing."""
+def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID) -> None:
+    """Do one task of a job, if it is still to be done. A stale or doubled message claims nothing."""
     db = context.databases[database]
-    claimed = _claim(context, db, task)
+    context.crumb.doing(Activity.CLAIMING)
+    claimed = _claim(context, db, job, task)
     if claimed is None:
+        context.crumb.end_task()
         return
-    context.crumb.begin_task(database, claimed.job, claimed.id, claimed.attempt, claimed.phase)
+    reached("claimed", claimed.phase)
+    context.crumb.begin_task(database, claimed.job, claimed.id, claimed.token, claimed.phase)
+    reached("work", claimed.phase)
     context.tally.begin(claimed.phase)
     context.recorder.select(claimed.job, claimed.phase)
     outcome, result = _attempt(context, db, claimed)
-    context.tracer.flush()  # of an attempt that was not finished
+    context.storage.let_go()
+    context.tracer.flush()  # of a task that was not finished
     context.tally.end(claimed.phase, outcome, result)
     context.crumb.end_task()  # not in a `finally`: what escapes ends the slot, and the crumb must still say where
 
 
-def _claim(context: SlotContext, db: Database, task: int) -> ClaimedTask | None:
-    """Claim it. Connections that a restarted server left dead fail once, so a passing fault is tried once more: had
-    the first claim been committed, the second would find nothing and the lease would bring the task back."""
+def _claim(context: SlotContext, db: Database, job: uuid.UUID, task: uuid.UUID) -> ClaimedTask | None:
+    """Claim it. Connections that a restarted server left dead fail once, so a passing fault is tried once more, with
+    the same token: had the first claim been committed, the second finds it."""
+    token = uuid.uuid4()
     for last in (False, True):
+        reached("claim")
         try:
             with db.transaction() as conn:
-                return ledger.claim(conn, task, context.worker, context.slot)
+                return ledger.claim(conn, job, task, token, context.worker, context.slot)
         except DatabaseFault as e:
             if last or not e.transient:
-                log.warning("task %d of %s was not claimed: %s", task, db.name, e)
+                log.warning("task %s of %s was not claimed: %s", task, db.name, e)
                 return None  # the dispatch deadline brings it back
     return None
 
 
 def _attempt(context: SlotContext, db: Database, claimed: ClaimedTask) -> tuple[Outcome, TaskResult | None]:
     """How it ended, and what was committed."""
+    result: TaskResult | None = None
     try:
         work = _prepare(context, db, claimed)
         result = BODIES[claimed.phase](work)
-        context.crumb.leave()
-        if any(e.code in _SOURCE_TROUBLE for e in result.exceptions):
-            work.check_source_root()  # a reader inside a handler may have met an unmounted source, not a bad file
-        context.storage.sync_written()
+        if work.portions.any:
+            result = dataclasses.replace(result, portions=work.portions.written)
+        work.before_writing(result)
         context.tracer.flush()  # before the job can be over
         _finish(context, db, claimed, result, work.job.options.lease_seconds)
         return Outcome.DONE, result
     except TaskLost as e:
         log.info("%s", e)
         context.shards.abandon(claimed.job)
+        if result is not None:
+            remove_leftovers(work, result)
         return Outcome.LOST, None
     except SystemFault as e:
         context.shards.abandon(claimed.job)
@@ -101,7 +114,7 @@ def _attempt(context: SlotContext, db: Database, claimed: ClaimedTask) -> tuple[
     except Exception as e:
         context.crumb.leave()
         context.shards.abandon(claimed.job)
-        log.exception("task %d (%s) failed", claimed.id, claimed.phase)
+        log.exception("task %s (%s) failed", claimed.id, claimed.phase)
         _failed(db, claimed, e)
         return Outcome.FAILED, None
 
@@ -112,6 +125,8 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
         convicted = ledger.convicted(conn, claimed.job)
         untouchable = ledger.untouchable(conn, claimed.job) if convicted else set()
         custodians = custodian_names(conn, claimed.job)
+        deaths = costs.deaths(conn, claimed.job, claimed.phase)
+        spent = costs.spent(conn, claimed.job, claimed.phase, _loose_files(claimed), job.options.limits.loose_seconds)
     if job.options.filer.digest != context.filer_digest:
         wanted = job.options.filer.source
         raise StorageFault(
@@ -130,15 +145,30 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
         custodians=custodians,
         convicted=convicted,
         untouchable=untouchable,
+        portions=Portions(database=db, claimed=claimed, clock=context.clock, seconds=job.options.lease_seconds),
+        deaths=deaths,
+        spent=spent,
     )
+    context.storage.keep_below(work.root, own=True, hold=True)
+    context.storage.keep_below(job.source, hold=True)
     # The job's folder was made when the job was: without it the storage is not the one the job writes to.
     context.storage.floor = os.path.join(work.root, job_location(work.job.id))
+    context.crumb.doing(Activity.LOOKING, context.storage.floor)
     context.storage.stat_floor()
     if claimed.phase is not Phase.FINALISE:
+        context.crumb.doing(Activity.LOOKING, job.source)
         work.check_source_root()
+    work.portions.clear(context.crumb.alive)
+    context.crumb.doing(Activity.REPLAYING if claimed.phase is Phase.REPLAY else Activity.WORKING)
     if claimed.phase not in _WITH_PASSWORDS:
         return work
     return dataclasses.replace(work, passwords=context.banks.of(context.storage, work.root, job))
+
+
+def _loose_files(claimed: ClaimedTask) -> set[uuid.UUID]:
+    """Those of which this task takes parts that were handed on."""
+    entries = claimed.payload.get("items", ()) if claimed.phase is Phase.EXPAND else ()
+    return {uuid.UUID(entry["loose"]) for entry in entries}
 
 
 def _finish(context: SlotContext, db: Database, claimed: ClaimedTask, result: TaskResult, lease_seconds: float) -> None:
@@ -147,32 +177,39 @@ def _finish(context: SlotContext, db: Database, claimed: ClaimedTask, result: Ta
     deadline = context.clock.monotonic_ns() + int(lease_seconds * 1e9)
     while True:
         try:
-            with db.transaction() as conn:
+            with db.transaction(durable=result.durable) as conn:
                 ledger.finish(conn, claimed, result)
+                reached("finish", claimed.phase)
+            reached("finished", claimed.phase)
             return
         except DatabaseFault as e:
             if not e.transient or context.clock.monotonic_ns() > deadline:
                 raise
-            log.warning("task %d: finishing again: %s", claimed.id, e)
+            log.warning("task %s: finishing again: %s", claimed.id, e)
             context.clock.sleep(_RETRY_SECONDS)
 
 
 def _give_back(db: Database, claimed: ClaimedTask, fault: SystemFault) -> None:
-    """The system failed: the task is pending again, and the job suspended unless the fault is a passing one."""
-    log.error("task %d (%s): %s", claimed.id, claimed.phase, fault)
+    """The system failed: the task is pending again, and the job suspended unless the fault is a passing one. A claim that
+    does not hold the task has nothing to say about the job: what it missed may have been swept away meanwhile. Nor has
+    one that the job was resumed under: what it met may have been mended, so that counts against the task and no more."""
+    log.error("task %s (%s): %s", claimed.id, claimed.phase, fault)
     try:
         with db.transaction(durable=True) as conn:
-            ledger.release(conn, claimed.id, claimed.attempt, failed=False)
-            if not (isinstance(fault, DatabaseFault) and fault.transient):
+            if isinstance(fault, DatabaseFault) and fault.transient:
+                ledger.release(conn, claimed.id, claimed.token, failed=False)
+            elif ledger.resumed_since_claim(conn, claimed):
+                ledger.fail(conn, claimed.id, claimed.token, str(fault))
+            elif ledger.release(conn, claimed.id, claimed.token, failed=False):
                 states.suspend(conn, claimed.job, str(fault))
     except DatabaseFault as e:
-        log.error("task %d could not be given back, its lease will run out: %s", claimed.id, e)
+        log.error("task %s could not be given back, its lease will run out: %s", claimed.id, e)
 
 
 def _failed(db: Database, claimed: ClaimedTask, error: Exception) -> None:
     """An unforeseen error of ours: counted against the task, so that it cannot go round for ever."""
     try:
         with db.transaction(durable=True) as conn:
-            ledger.fail(conn, claimed.id, claimed.attempt, f"{type(error).__name__}: {error}"[:500])
+            ledger.fail(conn, claimed.id, claimed.token, f"{type(error).__name__}: {error}"[:500])
     except DatabaseFault as e:
-        log.error("task %d could not be given back, its lease will run out: %s", claimed.id, e)
+        log.error("task %s could not be given back, its lease will run out: %s", claimed.id, e)

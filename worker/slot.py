@@ -22,9 +22,12 @@ from core.trace.parts import WorkerParts
 from monitoring.live import LiveRecorder
 from sql.session import Database
 from worker import app
+from worker.box.boxed import install
+from worker.box.start import NurseryAddress, order_box
 from worker.context import SlotContext, UnselectedRecorder
 from worker.indexes.publisher import OpenShards
 from worker.processes import die_with_parent, limit_slot
+from worker.processor_time import count_box
 from worker.slot_table import RowWriter, SlotTable
 from worker.tracing import SpoolTracer
 
@@ -35,7 +38,7 @@ EXIT_BROKEN = 70  # an unforeseen error in the middle of a task, or the slot cou
 # Loaded before the fork: their memory is shared by all slots, and a new slot is up in milliseconds.
 PRELOADED = ("worker.formats.registry", "tantivy", "pypdfium2")
 
-Handle = Callable[[SlotContext, str, int], None]
+Handle = Callable[[SlotContext, str, uuid.UUID, uuid.UUID], None]  # of a database, a job and a task
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +55,7 @@ class SlotPlan:
     parts: WorkerParts  # of the traces of jobs
     table: SlotTable
     handle: Handle
+    nursery: NurseryAddress | None = None  # where it gets its box; None: it parses itself
 
 
 def preload(modules: Iterable[str]) -> None:
@@ -81,7 +85,9 @@ def make_context(plan: SlotPlan) -> SlotContext:
         },
         recorder=recorder,
         storage=storage,
-        crumb=RowWriter(plan.table, plan.slot, os.getpid(), plan.incarnation),
+        crumb=RowWriter(
+            plan.table, plan.slot, os.getpid(), plan.incarnation, stall_seconds=plan.settings.stall_seconds
+        ),
         scratch=plan.scratch,
         shards=OpenShards(plan.scratch),
         tally=tally,
@@ -107,17 +113,17 @@ def _become_slot(plan: SlotPlan, parent: int) -> None:
     app.quiet_celery(plan.settings.log_level)
 
 
-def _guarded(plan: SlotPlan, context: SlotContext) -> Callable[[str, int], None]:
+def _guarded(plan: SlotPlan, context: SlotContext) -> Callable[[str, str, str], None]:
     """The handler as Celery calls it: what it does not catch itself ends the slot, so that the supervisor sees it."""
 
-    def run(database: str, task: int) -> None:
+    def run(database: str, job: str, task: str) -> None:
         try:
-            plan.handle(context, database, task)
+            plan.handle(context, database, uuid.UUID(job), uuid.UUID(task))
         except MemoryError:
             os._exit(EXIT_MEMORY)
         except BaseException:
             log.critical(
-                "slot %d: task %d of %s ended in an unforeseen error", plan.slot, task, database, exc_info=True
+                "slot %d: task %s of %s ended in an unforeseen error", plan.slot, task, database, exc_info=True
             )
             if plan.table.read(plan.slot).at is not None:
                 os._exit(EXIT_BROKEN)
@@ -128,6 +134,12 @@ def _guarded(plan: SlotPlan, context: SlotContext) -> Callable[[str, int], None]
 def run_slot(plan: SlotPlan, parent: int) -> int:
     """In the forked child, all signals blocked: be the slot until asked to stop; the exit status."""
     _become_slot(plan, parent)
+    if plan.nursery is not None:
+        box = order_box(plan.nursery)
+        plan.nursery.close()
+        box.await_readiness()  # now: while an item's time runs, it would be charged with what the nursery loads
+        install(box)
+        count_box(box.pid)
     context = make_context(plan)
     assert isinstance(context.crumb, RowWriter)
     context.crumb.publish()  # the row is ours from now on

@@ -22,28 +22,44 @@ from dataclasses import dataclass
 from core.records import PHASES, Phase
 from monitoring.live import REGION_BYTES
 from monitoring.metrics.tally import Tally, tally_bytes
+from worker.activity import DETAIL_BYTES, Activity, patience
 
-# sequence, pid, incarnation, database, job, task, attempt, phase, has item, item, deadline
-_FIELDS = struct.Struct("@Qq16sq16sqqqq16sd")
-_COPY_BYTES = 128
-_HEADER_BYTES = 64  # the sequence, on a cache line of its own
+# sequence, pid, incarnation, database, job, task, token, phase, has item, item, deadline, then activity, since, detail, and
+# then `Whereabouts`: loose file, parent, items taken, begun
+_FIELDS = struct.Struct(f"@Qq16sq16s16s16sqq16sdqd{DETAIL_BYTES}s0q16s16sqd")
+_COPY_BYTES = 384
+_HEADER_BYTES = 64  # on a cache line of its own: the sequence, and the process that the supervisor has given up
+STALL_SECONDS = 600.0
 _ROW_BYTES = _HEADER_BYTES + 2 * _COPY_BYTES
 _NONE = bytes(16)
-_NO_TASK = -1
 _READ_ATTEMPTS = 1_000
+_READING = int(Activity.READING)
 
 assert _FIELDS.size <= _COPY_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskAt:
-    """The attempt that a slot works on."""
+    """The task that a slot works on, and its claim."""
 
     database: str
     job: uuid.UUID
-    task: int
-    attempt: int
+    task: uuid.UUID
+    token: uuid.UUID
     phase: Phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whereabouts:
+    """What lies around the item that a slot reads."""
+
+    loose: uuid.UUID | None = None  # the loose file, in phase expand; the rows of later phases know it
+    parent: uuid.UUID | None = None  # the item directly around it
+    taken: int = 0  # items taken out of the loose file by this claim
+    begun: float = 0.0  # monotonic seconds at which this claim began with the loose file, or the item
+
+
+NOWHERE = Whereabouts()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +71,12 @@ class SlotRow:
     incarnation: uuid.UUID
     at: TaskAt | None
     item: uuid.UUID | None  # that it reads
-    deadline: float  # monotonic seconds by which it has to say something again; 0 without an item
+    deadline: float  # monotonic seconds by which it has to say something again; 0: it need not
+    activity: Activity = Activity.IDLE
+    since: float = 0.0  # monotonic seconds
+    detail: bytes = b""  # what it is done to: a path, or the beginning of one
+    given_up: bool = False  # it cannot be ended, and its task is not its own any more
+    around: Whereabouts = NOWHERE
 
 
 class SlotTable:
@@ -91,6 +112,11 @@ class SlotTable:
     def clear(self, slot: int) -> None:
         """Nobody has the row any more; only for a slot that is dead."""
         RowWriter(self, slot, 0, uuid.UUID(bytes=_NONE)).publish()
+        self.give_up(slot, 0)
+
+    def give_up(self, slot: int, pid: int) -> None:
+        """This process is not counted on any more; only for its supervisor."""
+        self._words[(slot * _ROW_BYTES >> 3) + 1] = pid
 
     def read(self, slot: int) -> SlotRow:
         """The slot's row, whole."""
@@ -100,7 +126,7 @@ class SlotTable:
             fields = _FIELDS.unpack_from(self._memory, _copy_at(slot, sequence))
             # The copy's own number guards against processors that reorder another one's stores.
             if fields[0] == sequence == self._words[at >> 3]:
-                return self._row(fields)
+                return self._row(fields, self._words[(at >> 3) + 1])
             os.sched_yield()
         raise RuntimeError(f"slot {slot} changes its row faster than it can be read")
 
@@ -108,15 +134,16 @@ class SlotTable:
         """Every slot's row, by number."""
         return [self.read(slot) for slot in range(self.slots)]
 
-    def _row(self, fields: tuple[int | float | bytes, ...]) -> SlotRow:
-        sequence, pid, incarnation, database, job, task, attempt, phase, has_item, item, deadline = fields
+    def _row(self, fields: tuple[int | float | bytes, ...], given_up: int) -> SlotRow:
+        sequence, pid, incarnation, database, job, task, token, phase, has_item, item, deadline = fields[:11]
+        activity, since, detail, loose, parent, taken, begun = fields[11:]
         doing = None
-        if task != _NO_TASK:
+        if token != _NONE:
             doing = TaskAt(
                 database=self._databases[int(database)],
                 job=uuid.UUID(bytes=bytes(job)),  # type: ignore[arg-type]
-                task=int(task),
-                attempt=int(attempt),
+                task=uuid.UUID(bytes=bytes(task)),  # type: ignore[arg-type]
+                token=uuid.UUID(bytes=bytes(token)),  # type: ignore[arg-type]
                 phase=PHASES[int(phase)],
             )
         return SlotRow(
@@ -126,6 +153,11 @@ class SlotTable:
             at=doing,
             item=uuid.UUID(bytes=bytes(item)) if has_item else None,  # type: ignore[arg-type]
             deadline=float(deadline),
+            activity=Activity(int(activity)),
+            since=float(since),
+            detail=bytes(detail).rstrip(b"\0"),  # type: ignore[arg-type]
+            given_up=bool(pid) and given_up == pid,
+            around=Whereabouts(loose=_named(loose), parent=_named(parent), taken=int(taken), begun=float(begun)),
         )
 
     def database_number(self, name: str) -> int:
@@ -143,6 +175,11 @@ class SlotTable:
         return self._words
 
 
+def _named(value: int | float | bytes) -> uuid.UUID | None:
+    """An id in a row; all zeros where there is none."""
+    return uuid.UUID(bytes=bytes(value)) if value != _NONE else None  # type: ignore[arg-type]
+
+
 def _copy_at(slot: int, sequence: int) -> int:
     return slot * _ROW_BYTES + _HEADER_BYTES + (sequence & 1) * _COPY_BYTES
 
@@ -151,18 +188,26 @@ class RowWriter:
     """The slot's side of its row: the breadcrumb of `worker.context`. One process at a time has one for a slot."""
 
     __slots__ = (
-        "_attempt",
+        "_activity",
+        "_begun",
         "_copies",
         "_database",
+        "_detail",
         "_incarnation",
         "_job",
+        "_loose",
         "_memory",
         "_monotonic",
+        "_parent",
         "_phase",
         "_pid",
         "_sequence",
+        "_since",
+        "_stall_seconds",
         "_table",
+        "_taken",
         "_task",
+        "_token",
         "_word",
         "_words",
     )
@@ -174,7 +219,10 @@ class RowWriter:
         pid: int,
         incarnation: uuid.UUID,
         monotonic: Callable[[], float] = time.monotonic,
+        stall_seconds: float = STALL_SECONDS,
     ) -> None:
+        """`stall_seconds`: how long the slot may be silent outside an item (worker.activity)."""
+        self._stall_seconds = stall_seconds
         self._table = table
         self._memory = table.memory
         self._words = table.words
@@ -189,9 +237,16 @@ class RowWriter:
     def _forget_task(self) -> None:
         self._database = 0
         self._job = _NONE
-        self._task = _NO_TASK
-        self._attempt = 0
+        self._task = _NONE
+        self._token = _NONE
         self._phase = 0
+        self._activity, self._since, self._detail = 0, 0.0, b""
+        self._forget_loose()
+
+    def _forget_loose(self) -> None:
+        self._loose = self._parent = _NONE
+        self._taken = 0
+        self._begun = 0.0
 
     def publish(self, item: bytes = _NONE, has_item: int = 0, deadline: float = 0.0) -> None:
         """Make the present state, with this item, the row."""
@@ -205,31 +260,65 @@ class RowWriter:
             self._database,
             self._job,
             self._task,
-            self._attempt,
+            self._token,
             self._phase,
             has_item,
             item,
             deadline,
+            self._activity,
+            self._since,
+            self._detail,
+            self._loose,
+            self._parent,
+            self._taken,
+            self._begun,
         )
         self._words[self._word] = sequence
         self._sequence = sequence
 
-    def begin_task(self, database: str, job: uuid.UUID, task: int, attempt: int, phase: Phase) -> None:
+    def begin_task(self, database: str, job: uuid.UUID, task: uuid.UUID, token: uuid.UUID, phase: Phase) -> None:
         """See `worker.context.Breadcrumb`; raises ValueError for a database that is not in the settings."""
         self._database = self._table.database_number(database)
         self._job = job.bytes
-        self._task = task
-        self._attempt = attempt
+        self._task = task.bytes
+        self._token = token.bytes
         self._phase = PHASES.index(phase)
-        self.publish()
+        self.doing(Activity.WORKING)
 
     def enter(self, item: uuid.UUID, seconds: float) -> None:
         """See `worker.context.Breadcrumb`; once for every item, so it has to cost next to nothing."""
-        self.publish(item.bytes, 1, self._monotonic() + seconds)
+        now = self._monotonic()
+        if self._loose is _NONE:
+            self._begun = now
+        self._activity, self._since, self._detail = _READING, now, b""
+        self.publish(item.bytes, 1, now + seconds)
+
+    def begin_loose(self, loose: uuid.UUID | None, taken: int = 0) -> None:
+        """See `worker.context.Breadcrumb`."""
+        self._forget_loose()
+        if loose is not None:
+            self._loose = loose.bytes
+            self._taken = taken
+            self._begun = self._monotonic()
+
+    def within(self, parent: uuid.UUID | None, taken: int) -> None:
+        """See `worker.context.Breadcrumb`; the next `enter` makes it known."""
+        self._parent = _NONE if parent is None else parent.bytes
+        self._taken = taken
 
     def leave(self) -> None:
         """See `worker.context.Breadcrumb`."""
-        self.publish()
+        self.doing(Activity.WORKING)
+
+    def doing(self, activity: Activity, detail: bytes = b"") -> None:
+        """See `worker.context.Breadcrumb`."""
+        self._activity, self._since, self._detail = int(activity), self._monotonic(), detail[:DETAIL_BYTES]
+        self.alive()
+
+    def alive(self) -> None:
+        """See `worker.context.Breadcrumb`."""
+        may_last = patience(Activity(self._activity), self._stall_seconds)
+        self.publish(deadline=self._monotonic() + may_last if may_last else 0.0)
 
     def end_task(self) -> None:
         """See `worker.context.Breadcrumb`."""

@@ -1,4 +1,4 @@
-"""The supervisor of one worker: forks the slots, enforces the deadline of each item, tells why a slot died.
+"""The supervisor of one worker: forks the slots, enforces the deadline of whatever they do, tells why a slot died.
 
 It has one thread and no connection to anything, so that it can fork at any time; what it has to tell the
 databases goes through the reporter (worker.reporter). Slots and reporter die with it.
@@ -19,21 +19,26 @@ from multiprocessing.connection import Connection
 from types import FrameType
 
 from core.errors import UsageError
+from core.moments import reached
 from core.settings import Settings
 from core.trace.parts import deliver_left_behind, worker_parts
 from monitoring.metrics.endpoint import NOWHERE, Endpoint
-from worker.deaths import Circumstances, Report, describe, judge
+from worker.box.probe import lacking
+from worker.box.start import NurseryAddress, start_nursery
+from worker.deaths import Circumstances, Report, describe, judge, stuck
 from worker.processes import STOPPED_STATES, oom_kills, process_state, thread_count
 from worker.registration import WorkerIdentity
 from worker.reporter import Finish, Numbered, ReporterPlan, run_reporter
 from worker.scratch import WorkerScratch
 from worker.slot import PRELOADED, Handle, SlotPlan, fork_into, fork_slot, preload
-from worker.slot_table import SlotTable
+from worker.slot_table import SlotRow, SlotTable
+from worker.waiting import cannot_be_ended, doing
 from worker.watch import Watched
 
 TICK_SECONDS = 0.25
 HELD_UP_SECONDS = 1.0  # a tick this late means that we were stopped ourselves, and the slots perhaps with us
 FINISH_SECONDS = 5.0  # for the reporter's last words
+UNKILLABLE_SECONDS = 10.0  # a slot that has not ended so long after SIGKILL waits in the kernel, for the storage
 _HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 log = logging.getLogger(__name__)
@@ -75,6 +80,9 @@ class Supervisor:
         self._reporters_made = 0
         self._reporter_due = 0.0
         self._pipe: Connection | None = None
+        self._nursery: NurseryAddress | None = None
+        self._nursery_due = 0.0
+        self._box = "off"  # what the boxes lack
         self._oom_kills = oom_kills()
         self._last_tick = monotonic()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -87,13 +95,18 @@ class Supervisor:
         signal.signal(signal.SIGCHLD, _on_child)
         deliver_left_behind(self._plan.settings.scratch, self._plan.settings.storage)
         self._scratch.remove_stale()
+        if self._plan.settings.box:
+            self._box = lacking()
+            log.log(logging.WARNING if self._box else logging.INFO, "boxes: %s", self._box or "all that they can have")
+        self._tend_nursery(self._now())  # it loads while we do
         preload(self._plan.preloaded)
         if (threads := thread_count()) != 1:
             log.warning("%d threads before the first fork; slots may hang on what these hold", threads)
-        while not (self._stop_at and not any(w.pid for w in self._watched)):
+        while not (self._stop_at and not any(w.pid and not w.given_up for w in self._watched)):
             self._turn()
             self._wait(TICK_SECONDS)
         self._finish_reporter()
+        self._finish_nursery()
         self._parts.deliver_all()
         self._scratch.close()
         return 0
@@ -112,10 +125,11 @@ class Supervisor:
         self._reap()
         now = self._now()
         self._tend_reporter(now)
+        self._tend_nursery(now)
         self._take_acknowledgements()
         if self._stops:
             self._stop_slots(now)
-        else:
+        elif self._nursery is not None or not self._plan.settings.box:
             for watched in self._watched:
                 if not watched.pid and watched.due <= now:
                     self._fork(watched)
@@ -128,6 +142,7 @@ class Supervisor:
         try:
             watched.incarnation = incarnation
             watched.scratch = self._scratch.make(watched.slot, incarnation)
+            reached("fork")
             pid = fork_slot(
                 SlotPlan(
                     settings=self._plan.settings,
@@ -138,6 +153,7 @@ class Supervisor:
                     parts=self._parts,
                     table=self._table,
                     handle=self._plan.handle,
+                    nursery=self._nursery,
                 ),
                 self._let_go,
             )
@@ -155,6 +171,12 @@ class Supervisor:
         if self._pipe is not None:
             self._pipe.close()
 
+    def _let_go_of_all(self) -> None:
+        """As `_let_go`, in a child that parses nothing."""
+        self._let_go()
+        if self._nursery is not None:
+            self._nursery.close()
+
     def _reap(self) -> None:
         grown = self._oom_kills_grown()
         while True:
@@ -167,6 +189,12 @@ class Supervisor:
             if pid == self._reporter:
                 self._reporter = 0
                 continue
+            if self._nursery is not None and pid == self._nursery.pid:
+                if not self._stops:
+                    log.error("the nursery of the boxes ended with %s; starting another", describe(status))
+                    self._nursery.close()
+                self._nursery = None
+                continue
             for watched in self._watched:
                 if watched.pid == pid:
                     self._bury(watched, status, grown)
@@ -177,8 +205,16 @@ class Supervisor:
 
     def _bury(self, watched: Watched, status: int, oom: bool) -> None:
         row = self._table.read(watched.slot)
-        how = Circumstances(asked=watched.asked, killed=watched.killed, overdue=watched.overdue, out_of_memory=oom)
-        report = judge(row, status, how) if row.pid == watched.pid else None
+        begun = row.around.begun
+        how = Circumstances(
+            asked=watched.asked,
+            killed=watched.killed,
+            overdue=watched.overdue,
+            out_of_memory=oom,
+            seconds=max(0.0, self._now() - begun - watched.clock.stopped) if begun else 0.0,
+        )
+        ours = row.pid == watched.pid and not watched.given_up
+        report = judge(row, status, how) if ours else None
         self._table.clear(watched.slot)
         self._table.tally(watched.slot).slot_died()
         if not watched.asked or report is not None:
@@ -187,6 +223,9 @@ class Supervisor:
             )
         self._scratch.remove(watched.scratch)
         watched.end(self._now())
+        self._report(report)
+
+    def _report(self, report: Report | None) -> None:
         if report is not None:
             self._reports_made += 1
             self._reports[self._reports_made] = report
@@ -196,14 +235,33 @@ class Supervisor:
         gap = now - self._last_tick
         self._last_tick = now
         for watched in self._watched:
-            if not watched.pid or watched.overdue or watched.killed:
+            if not watched.pid or watched.given_up:
                 continue
             row = self._table.read(watched.slot)
+            if watched.overdue or watched.killed:
+                if now > watched.killed_at + UNKILLABLE_SECONDS:
+                    self._give_up(watched, row, now)
+                continue
+            if watched.worth_telling(row, now):
+                log.warning("%s", doing(watched.slot, row, now))
             stopped = gap > HELD_UP_SECONDS or process_state(watched.pid) in STOPPED_STATES
             if watched.clock.overdue(row, now, stopped_for=gap if stopped else 0.0) and not stopped:
-                log.warning("slot %d: item %s is still being read at its deadline", watched.slot, row.item)
+                log.warning("%s, until its deadline; ending it", doing(watched.slot, row, now))
                 watched.overdue = True
-                os.kill(watched.pid, signal.SIGKILL)
+                self._kill(watched, now)
+
+    def _kill(self, watched: Watched, now: float) -> None:
+        watched.killed_at = now
+        os.kill(watched.pid, signal.SIGKILL)
+
+    def _give_up(self, watched: Watched, row: SlotRow, now: float) -> None:
+        """It waits in the kernel for something that does not come; its task must not wait with it."""
+        why = cannot_be_ended(self._plan.name, watched.slot, row, now)
+        log.error("%s", why)
+        watched.given_up = True
+        self._table.give_up(watched.slot, watched.pid)
+        if not watched.killed:  # its job is none of ours any more when we leave: its lease runs out
+            self._report(stuck(row, why))
 
     def _stop_slots(self, now: float) -> None:
         if not self._stop_at:
@@ -217,7 +275,31 @@ class Supervisor:
         for watched in self._watched:
             if watched.pid and not watched.killed:
                 watched.killed = True
-                os.kill(watched.pid, signal.SIGKILL)
+                self._kill(watched, now)
+
+    def _tend_nursery(self, now: float) -> None:
+        """Start it, or another one when it died, and the boxes with it: their slots die of that, and are forked anew."""
+        settings = self._plan.settings
+        if settings.box and self._nursery is None and now >= self._nursery_due and not self._stops:
+            self._nursery_due = now + 1.0
+            try:
+                self._nursery = start_nursery(settings.slot_memory_mb, settings.plugins, os.environ)
+            except OSError as error:  # as a slot's: the process table may not be full in a while
+                log.error("the nursery of the boxes cannot be started: %s; trying again", error)
+
+    def _finish_nursery(self) -> None:
+        """It ends when nobody is left who might order a box."""
+        nursery = self._nursery
+        if nursery is None:
+            return
+        nursery.close()
+        deadline = self._now() + FINISH_SECONDS
+        while self._nursery is not None and self._now() < deadline:
+            self._reap()
+            self._wait(TICK_SECONDS)
+        if self._nursery is not None:
+            os.kill(nursery.pid, signal.SIGKILL)
+            os.waitpid(nursery.pid, 0)
 
     # The reporter
 
@@ -237,14 +319,18 @@ class Supervisor:
         plan = ReporterPlan(
             settings=self._plan.settings,
             identity=WorkerIdentity(
-                name=self._plan.name, incarnation=self._incarnation, pid=os.getpid(), slots=self._table.slots
+                name=self._plan.name,
+                incarnation=self._incarnation,
+                pid=os.getpid(),
+                slots=self._table.slots,
+                box=self._box,
             ),
             previous=previous,
             table=self._table,
             parts=self._parts,
             metrics=self._plan.metrics,
         )
-        self._reporter = fork_into(lambda parent: run_reporter(plan, theirs, parent), self._let_go)
+        self._reporter = fork_into(lambda parent: run_reporter(plan, theirs, parent), self._let_go_of_all)
         self._reporter_due = now + 1.0
         theirs.close()
         for number, report in self._reports.items():
@@ -289,7 +375,7 @@ class Supervisor:
 def _for_people(report: Report | None) -> str:
     if report is None:
         return ""
-    task = f" during task {report.at.task}, attempt {report.at.attempt}"
+    task = f" during task {report.at.task}, claim {report.at.token}"
     return f"{task}, reading item {report.item}: {report.cause}" if report.item is not None else task
 
 

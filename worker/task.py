@@ -5,23 +5,28 @@ from __future__ import annotations
 import base64
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.errors import ExceptionCode, StorageFault
 from core.names import display_name
-from core.records import ClaimedTask, Item, Job
+from core.records import ClaimedTask, Item, Job, TaskResult
 from core.storage import Storage
+from sql.costs import Death
 from sql.session import Database
+from worker.activity import Activity
 from worker.context import SlotContext
 from worker.formats.passwords import NO_PASSWORDS, Passwords
+from worker.portions import Portions
 from worker.sources import FilerSource
+
+_SOURCE_TROUBLE = (ExceptionCode.VANISHED, ExceptionCode.UNREADABLE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskWork:
-    """One attempt of one task, with its job and its slot."""
+    """One claim of one task, with its job and its slot."""
 
     context: SlotContext
     database: Database
@@ -30,6 +35,9 @@ class TaskWork:
     custodians: Mapping[int, str]
     convicted: Mapping[uuid.UUID, tuple[ExceptionCode, str]]
     untouchable: AbstractSet[uuid.UUID]  # those of them that are not even to be read
+    portions: Portions
+    deaths: Sequence[Death] = ()  # of this phase
+    spent: Mapping[uuid.UUID, float] = field(default_factory=dict)  # seconds by loose file, in this phase
     passwords: Passwords = NO_PASSWORDS
 
     @property
@@ -41,11 +49,6 @@ class TaskWork:
     def root(self) -> bytes:
         """The storage root."""
         return os.fsencode(self.context.settings.storage)
-
-    @property
-    def owner(self) -> str:
-        """What the index documents of this attempt carry."""
-        return f"{self.claimed.id}:{self.claimed.attempt}"
 
     def source_path(self, relative: bytes) -> bytes:
         """Absolute path of something in the job's source."""
@@ -62,6 +65,23 @@ class TaskWork:
             return None
         path = os.path.join(self.root, item.location)
         return FilerSource(self.storage, path, item.name, item.size, own=True, passwords=self.passwords)
+
+    def write_portion(self, found: TaskResult) -> None:
+        """Write a part of what was found; the slot reads no item then. Raises SystemFault, TaskLost."""
+        self.before_writing(found)
+        self.portions.write(found)
+        self.context.tally.found(found)
+        self.context.crumb.leave()
+
+    def before_writing(self, found: TaskResult) -> None:
+        """What has to be so before the ledger learns of it. Raises StorageFault."""
+        crumb = self.context.crumb
+        crumb.leave()
+        if any(e.code in _SOURCE_TROUBLE for e in found.exceptions):
+            self.check_source_root()  # a reader inside a handler may have met an unmounted source, not a bad file
+        crumb.doing(Activity.SYNCING, b"what it wrote")
+        self.storage.sync_written()
+        crumb.doing(Activity.COMMITTING)
 
     def check_source_root(self) -> None:
         """Raises StorageFault unless the source root is what it was when the job was created (design §3.5)."""

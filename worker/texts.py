@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import DocumentError, ExceptionCode
-from core.records import IndexOwner, Item, ItemText, Limits, NewTask, TextState
+from core.records import IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
+from worker.activity import Activity
 from worker.findings import Findings
 from worker.formats.base import Handler, Source, Text
 from worker.guard import guarded
@@ -92,11 +93,12 @@ def _booked(item: Item, found: Text, limit: int, out: Findings) -> tuple[str, It
 
 @dataclass(slots=True)
 class Indexing:
-    """Feeds one attempt's items to the slot's shard and books text and owner of each."""
+    """Feeds one claim's items to the slot's shard and books text and owner of each."""
 
     work: TaskWork
     shard: OpenShard
     out: Findings
+    documents: int = 0  # added by this claim; portions may have taken their owners
     pictures: list[tuple[Item, ItemText]] = field(default_factory=list)  # for phase ocr
 
     def take(self, item: Item, source: Source | None, handler: Handler) -> None:
@@ -107,20 +109,29 @@ class Indexing:
         if self.work.job.options.ocr.asked and is_candidate(item, row):
             self.pictures.append((item, row))
 
-    def ocr_tasks(self) -> Iterator[NewTask]:
-        """Tasks of phase ocr for what this attempt met; none where the job does not ask for them."""
-        return tasks(self.pictures, self.work.job.options.ocr)
+    def ocr_tasks(self) -> list[NewTask]:
+        """Tasks of phase ocr for what this claim met since it was asked last; none where the job does not ask for them."""
+        found = list(tasks(self.pictures, self.work.job.options.ocr))
+        self.pictures.clear()
+        return found
+
+    def publish(self) -> tuple[Shard, int]:
+        """The slot's shard with what this attempt added, and the bytes written. Raises StorageFault."""
+        work, crumb = self.work, self.work.context.crumb
+        crumb.doing(Activity.PUBLISHING, os.path.join(work.root, self.shard.location))
+        return self.shard.publish(work.storage, work.root, crumb.alive)
 
     def book(self, item: Item, body: str, row: ItemText) -> None:
         """The item's one valid index document from now on, and its row."""
         self.shard.add(self._document(item, body, row.metadata))
-        self.out.texts.append(row)
+        self.documents += 1
+        self.out.add_text(row)
         self.out.owners.append(IndexOwner(item=item.id, shard=self.shard.id))
 
     def _document(self, item: Item, body: str, metadata: dict[str, Any]) -> IndexDocument:
         return IndexDocument(
             item=item.id,
-            owner=self.work.owner,
+            owner=self.work.claimed.owner,
             body=body,
             custodian=self.work.custodians.get(item.custodian, ""),
             type=item.media_type,

@@ -23,6 +23,7 @@ from worker.formats.passwords import NO_PASSWORDS, Passwords
 from worker.formats.registry import handler_for
 from worker.guard import guarded
 from worker.identify import identify
+from worker.standing import Standing
 from worker.store import ChildStore, Intake
 
 OnItem = Callable[[Item, Source | None, Handler], None]
@@ -34,8 +35,7 @@ class Deferred:
     """An item whose children another task takes out."""
 
     item: Item
-    budget_spent: int
-    loose_bytes: int
+    budget: Budget  # shared by all that this task leaves of one loose file
     part: Part | None = None
     parts: int = 1  # how many ranges the item was cut into
 
@@ -63,11 +63,15 @@ class Unpacker:
     defer: Callable[[Deferred], None] | None = None
     passwords: Passwords = NO_PASSWORDS
     on_done: Callable[[Item], None] | None = None  # everything about the item has been found
+    pause: Callable[[], None] | None = None  # between two children: what was found so far may be taken out of `out`
+    opened: list[uuid.UUID] = field(
+        default_factory=list
+    )  # items whose children are being taken out, from the outside in
+    standing: Standing | None = None  # None: nothing has cost too much yet
 
     def seconds(self, size: int) -> float:
         """The deadline of an item of this size."""
-        limits = self.options.limits
-        return limits.item_seconds + limits.item_seconds_per_mb * size / 1e6
+        return self.options.limits.item_deadline(size)
 
     def emit(self, item: Item, source: Source | None, handler: Handler) -> None:
         """Book a row that everything is known of."""
@@ -83,8 +87,12 @@ class Unpacker:
 
     def unopened(self, item: Item, part: Part | None = None) -> None:
         """Book a convicted item: what it holds, or holds in this range, is missing."""
+        self.refuse(item, part, DocumentError(*self.convicted[item.id]))
+
+    def refuse(self, item: Item, part: Part | None, error: DocumentError) -> None:
+        """Book an item, or a range of it, that is not opened: what it holds is missing."""
         tally = _tally(part)
-        tally.cut = DocumentError(*self.convicted[item.id])
+        tally.cut = error
         tally.book(item, self.out)
 
     def open(self, item: Item, source: Source, handler: Handler, budget: Budget) -> None:
@@ -97,8 +105,8 @@ class Unpacker:
         if self.defer is not None and item.container and item.size > self.options.split_bytes:
             if self.split(item, source, handler, budget):
                 return
-            if item.depth > 0:
-                self.defer(Deferred(item, budget.spent, budget.loose_bytes))
+            if item.depth > 0 and budget.hand_on():
+                self.defer(Deferred(item, budget))
                 return
         self.children(item, source, handler, budget)
 
@@ -128,32 +136,44 @@ class Unpacker:
                 announced = handler.announced(source)
         except DocumentError:
             return False  # too damaged for ranges; reading it in order says what is wrong
-        if len(parts) < 2:
+        if len(parts) < 2 or not budget.hand_on(len(parts)):
             return False
         self.out.containers.append(ContainerCount(item=item.id, announced=announced, emitted=0, failed=0))
         for part in parts:
-            self.defer(Deferred(item, budget.spent, budget.loose_bytes, part, len(parts)))
+            self.defer(Deferred(item, budget, part, len(parts)))
         return True
 
     def children(self, item: Item, source: Source, handler: Handler, budget: Budget, part: Part | None = None) -> None:
         """All children of the item, or of one range of it, and what is inside them."""
+        stop = self.standing.stop(item.id, item.size) if self.standing is not None else None
+        if stop is not None and stop.reached:
+            self.refuse(item, part, stop.error)
+            return
         tally = _tally(part)
         inside = _Inside(item, budget, tally, self._hands_on(item, handler))
+        self.opened.append(item.id)
         try:
             with guarded:
                 if part is None:
                     tally.announced = handler.announced(source)
                 found = handler.children(source, self.options.limits, part)
             while True:
+                if stop is not None:
+                    stop.check()
+                budget.check()
+                self.crumb.within(item.parent, budget.children)
                 self.crumb.enter(item.id, self.seconds(item.size))
                 with guarded:
                     child = next(found, None)
                 if child is None:
                     break
                 self._child(inside, child)
+                if self.pause is not None:
+                    self.pause()
         except DocumentError as e:
             tally.cut = e
         tally.book(item, self.out)
+        self.opened.pop()
 
     def _hands_on(self, item: Item, handler: Handler) -> bool:
         """Whether the members of this container are opened by other tasks: it is big and has no ranges."""
@@ -167,6 +187,9 @@ class Unpacker:
         if child.error is not None and not child.emit:
             inside.tally.fail(child.error)
             return
+        if self.standing is not None and (judged := self.standing.passed(ident)):
+            self.convicted = {**self.convicted, ident: judged}
+        self.crumb.within(inside.item.id, inside.budget.children)
         self.crumb.enter(ident, self.seconds(child.size_hint or len(child.data or b"")))
         if self.convicted and (ident in self.untouchable or (ident in self.convicted and child.data is None)):
             child = replace(
@@ -184,8 +207,9 @@ class Unpacker:
             if failure is not None:
                 self._failed(item, failure)
         if source is not None:
-            if inside.hands_on and self.defer is not None and item.depth < self.options.limits.depth:
-                self.defer(Deferred(item, inside.budget.spent, inside.budget.loose_bytes))
+            shallow = item.depth < self.options.limits.depth
+            if inside.hands_on and self.defer is not None and shallow and inside.budget.hand_on():
+                self.defer(Deferred(item, inside.budget))
             else:
                 self.open(item, source, handler, inside.budget)
         if self.on_done is not None:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from core.errors import DocumentError, SourceFileError
 from core.records import NewTask, Phase, TaskResult
 from core.storage import EntryKind
+from worker.activity import Activity
 from worker.findings import Findings
 from worker.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, loose_row, special
 from worker.task import TaskWork, path_bytes, path_text
@@ -22,6 +23,7 @@ from worker.task import TaskWork, path_bytes, path_text
 _T = TypeVar("_T")
 DIRECTORIES_A_TASK = 64  # listed by one task; what lies deeper becomes follow-on tasks
 DIRECTORIES_A_FOLLOW_ON = 16
+LOOK_EVERY = 500  # entries: whether there is enough for a portion, and a sign of life
 
 
 def run(work: TaskWork) -> TaskResult:
@@ -35,42 +37,70 @@ class _Walk:
     out: Findings = field(default_factory=Findings)
     files: list[list[Any]] = field(default_factory=list)  # [path text, bytes, mtime_ns]
     batch_bytes: int = 0
+    todo: deque[bytes] = field(default_factory=deque)  # directories that this task will list …
+    beyond: list[bytes] = field(default_factory=list)  # … and those that lie beyond its bounds
+    listed: int = 0
+    noted: int = 0  # files and directories that follow-on tasks are for, since the last portion
+    deeper: bool = True  # whether it lists what lies below its directories
 
     def run(self) -> TaskResult:
         payload = self.work.claimed.payload
-        todo = deque(path_bytes(text) for text in payload["directories"])
-        deeper = not payload.get("files_only", False)
-        listed = 0
-        while todo and listed < DIRECTORIES_A_TASK:
-            listed += 1
-            below = self._directory(todo.popleft())
-            if deeper:
-                todo.extend(below)
+        self.todo.extend(path_bytes(text) for text in payload["directories"])
+        self.deeper = not payload.get("files_only", False)
+        while self.todo and self.listed < DIRECTORIES_A_TASK:
+            self.listed += 1
+            self._directory(self.todo.popleft())
         self._cut_batch()
-        self._follow_on(list(todo))
-        self._index_failed()
+        self.beyond.extend(self.todo)
+        self._hand_on()
         return self.out.result()
+
+    def _hand_on(self) -> None:
+        """Follow-on tasks for what has been found, but for the batch of files that is being gathered."""
+        self._follow_on(self.beyond)
+        self.beyond.clear()
+        self._index_failed()
+
+    def _pause(self) -> None:
+        """Write what has been found once it is much."""
+        if self.noted + self.out.rows >= self.work.portions.rows:
+            self._hand_on()
+            self.work.write_portion(self.out.portion())
+            self.noted = 0
 
     @property
     def custodian(self) -> int:
         return int(self.work.claimed.payload["custodian"])
 
-    def _directory(self, relative: bytes) -> list[bytes]:
-        """Book the files of one directory; gives its subdirectories."""
+    def _directory(self, relative: bytes) -> None:
+        """Book the files of one directory and note its subdirectories; it may have millions of either."""
+        crumb, path = self.work.context.crumb, self.work.source_path(relative)
+        crumb.doing(Activity.LISTING, path)
         try:
-            entries = self.work.storage.scan(self.work.source_path(relative))
+            listing = self.work.storage.listing(path, self.work.context.scratch, crumb.alive)
         except SourceFileError as e:
             self.work.check_source_root()
             self._failed(relative, e, DIRECTORY_TYPE)
-            return []
-        below = []
-        for entry in sorted(entries, key=lambda e: e.name):
-            path = os.path.join(relative, entry.name)
-            if entry.kind is EntryKind.DIRECTORY:
-                below.append(path)
-            else:
-                self._file(path)
-        return below
+            return
+        with listing:
+            for entries in listing:
+                for number, entry in enumerate(entries):
+                    if number % LOOK_EVERY == 0:
+                        self._pause()
+                        crumb.doing(Activity.STATTING, path)
+                    below = os.path.join(relative, entry.name)
+                    if entry.kind is not EntryKind.DIRECTORY:
+                        self._file(below)
+                    elif self.deeper:
+                        self._below(below)
+
+    def _below(self, directory: bytes) -> None:
+        """A subdirectory: its turn comes here, or in a follow-on task."""
+        if len(self.todo) < DIRECTORIES_A_TASK - self.listed:
+            self.todo.append(directory)
+        else:
+            self.beyond.append(directory)
+            self.noted += 1
 
     def _file(self, relative: bytes) -> None:
         try:
@@ -101,6 +131,7 @@ class _Walk:
             # A constant for each file: opening many small ones costs more than their bytes say.
             weight = self.batch_bytes + 4_096 * len(self.files)
             self.out.follow_on.append(NewTask(phase=Phase.EXPAND, weight=weight, payload=payload))
+            self.noted += len(self.files)
             self.files, self.batch_bytes = [], 0
 
     def _follow_on(self, directories: list[bytes]) -> None:

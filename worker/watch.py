@@ -1,4 +1,4 @@
-"""One slot as its supervisor sees it: its process, its item's deadline, its deaths so far."""
+"""One slot as its supervisor sees it: its process, the deadline of what it does, its deaths so far."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from worker.activity import TELL_SECONDS
 from worker.slot_table import SlotRow
 
 QUICK_SECONDS = 1.0  # a slot that lives no longer than this has not got anywhere
@@ -13,8 +14,8 @@ _PAUSES = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)  # before the next fork, after so many 
 
 
 @dataclass(slots=True)
-class ItemClock:
-    """How long the slot has been at its present item, not counting the time it was stopped."""
+class RowClock:
+    """How long the slot has been at what its row says, not counting the time it was stopped."""
 
     sequence: int = -1
     stopped: float = 0.0
@@ -26,7 +27,7 @@ class ItemClock:
             self.stopped = 0.0
         else:
             self.stopped += stopped_for
-        return row.item is not None and now > row.deadline + self.stopped
+        return row.deadline > 0 and now > row.deadline + self.stopped
 
 
 @dataclass(slots=True)
@@ -42,15 +43,30 @@ class Watched:
     quick_deaths: int = 0
     asked: bool = False  # got SIGTERM from us
     killed: bool = False  # got SIGKILL from us at the end of the grace
-    overdue: bool = False  # got SIGKILL from us at its item's deadline
-    clock: ItemClock = field(default_factory=ItemClock)
+    overdue: bool = False  # got SIGKILL from us at the deadline of what it did
+    killed_at: float = 0.0  # when it got either
+    given_up: bool = False  # and did not end
+    told: float = TELL_SECONDS  # that it is to be at one thing before that is said the next time
+    clock: RowClock = field(default_factory=RowClock)
 
     def begin(self, pid: int, now: float) -> None:
         """A new process has the number."""
         self.pid = pid
         self.started = now
-        self.asked = self.killed = self.overdue = False
-        self.clock = ItemClock()
+        self.asked = self.killed = self.overdue = self.given_up = False
+        self.told = TELL_SECONDS
+        self.clock = RowClock()
+
+    def worth_telling(self, row: SlotRow, now: float) -> bool:
+        """Whether it has been at one thing for so long that it is to be said; after that, each time it has been twice
+        as long."""
+        lasts = now - row.since if row.deadline > 0 else 0.0
+        if lasts < TELL_SECONDS:
+            self.told = TELL_SECONDS
+        if lasts < self.told:
+            return False
+        self.told *= 2
+        return True
 
     def end(self, now: float) -> None:
         """The process is gone; the next one is due at once unless they keep dying."""

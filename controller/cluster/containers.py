@@ -91,13 +91,15 @@ class Project:
         service = differences.service or attributes["Config"]["Labels"][_LABEL + "service"]
         name = f"{self.name}-{service}-{differences.number}"
         aliases = [name, *(differences.aliases or [service])]
-        networks = attributes["NetworkSettings"]["Networks"]
+        first, *others = attributes["NetworkSettings"]["Networks"]
         body = cloned_body(attributes, differences)
         body["Labels"] |= {_LABEL + "service": service, NUMBER: str(differences.number)}
-        body["NetworkingConfig"] = {"EndpointsConfig": {net: {"Aliases": aliases} for net in networks}}
+        body["NetworkingConfig"] = {"EndpointsConfig": {first: {"Aliases": aliases}}}
         api = self._client.api
         with engine_faults():
             made = api.create_container_from_config(body, name)
+            for network in others:  # engines before 25 take one network when a container is made
+                api.connect_container_to_network(made["Id"], network, aliases=aliases)
             api.start(made["Id"])
         return name
 
@@ -181,6 +183,17 @@ def environment_of(attributes: Mapping[str, Any]) -> dict[str, str]:
         key, _, value = line.partition("=")
         out[key] = value
     return out
+
+
+def file_of(container: Container, path: str) -> str:
+    """What stands in a text file of a running container. Raises UsageError when it cannot be read, SystemFault."""
+    with engine_faults():
+        status, output = container.exec_run(["cat", path])
+    if status != 0:
+        raise UsageError(
+            f"{path} of container {container.name} cannot be read: {output.decode(errors='replace').strip()}"
+        )
+    return str(output.decode())
 
 
 def address_of(container: Container, port: int) -> tuple[str, int]:

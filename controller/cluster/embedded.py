@@ -14,7 +14,8 @@ from typing import Self
 import core
 from controller.cluster.member import Member
 from core.errors import StorageFault, SystemFault
-from core.services.process import rotate
+from core.roles import QUEUE_MANAGER, WORKER
+from core.services.logs import rotate, trim
 from core.settings import Settings
 from monitoring.metrics.endpoint import read_endpoint
 
@@ -56,7 +57,7 @@ class EmbeddedCluster:
         self._settings = settings
         self._wanted = workers
         self._slots = slots
-        self._env = {key: value for key, value in env.items() if _KEPT.fullmatch(key)} | settings.environment()
+        self._env = {key: value for key, value in env.items() if _KEPT.fullmatch(key)}
         self._endpoint = read_endpoint(env)
         self._commands = commands
         self._root = Path(core.__file__).parents[1]
@@ -152,6 +153,7 @@ class EmbeddedCluster:
             if member.leaving:
                 continue
             try:
+                trim(member.log)
                 trouble = member.tend(now)
             except OSError as error:
                 return StorageFault(f"{member.name} cannot be started: {error}")
@@ -166,7 +168,9 @@ class EmbeddedCluster:
             rotate(log)
             self._rotated.add(log)
         command = self._commands(name, self._slots)
-        env = self._env | self._endpoint.environment(1 if name == _QUEUE_MANAGER else 1 + int(name[1:]))
+        first = name == _QUEUE_MANAGER
+        own = self._settings.for_role(QUEUE_MANAGER if first else WORKER).environment()
+        env = self._env | own | self._endpoint.environment(1 if first else 1 + int(name[1:]))
         return Member(name=name, command=command, env=env, log=log, cwd=self._root)
 
     def _end(self, names: Sequence[str], grace_seconds: float) -> None:

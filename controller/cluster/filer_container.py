@@ -30,10 +30,11 @@ class ContainerWatch:
         """`filer` for a result, up to now; the watch ends with it. Raises SystemFault when there is none."""
         with engine_faults():
             self._container.stop(timeout=GRACE_SECONDS)
-            last = self._container.logs(stdout=True, stderr=False, tail=1)
+            # Whole and not its tail: of a line over 16 KB, which minutes of series are, the engine makes several.
+            said = self._container.logs(stdout=True, stderr=False)
         try:
-            found = dict(json.loads(last))
-        except ValueError as error:
+            found = dict(json.loads(said.splitlines()[-1]))
+        except (ValueError, IndexError) as error:
             raise SystemFault(f"the emulated filer was not watched: {last_words(self._container)}") from error
         self.began = float(found.pop("began"))
         return found

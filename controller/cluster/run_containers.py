@@ -25,10 +25,12 @@ from controller.cluster.containers import (
     remove,
     service_of,
 )
-from controller.cluster.reach import elsewhere
+from controller.cluster.reach import elsewhere, login_of
 from controller.databases import open_databases
 from core.errors import DatabaseFault, SystemFault, UsageError
-from core.settings import DatabaseAddress, Settings, parse_databases
+from core.roles import has_login, with_login
+from core.services.logs import open_log
+from core.settings import DatabaseAddress, Settings, database_urls
 from sql.session import Database
 
 RUN = "run-"  # before the name of every service of a run
@@ -84,8 +86,8 @@ def _save_logs(containers: Sequence[Container], directory: Path) -> None:
     with contextlib.suppress(OSError, SystemFault):
         directory.mkdir(parents=True, exist_ok=True)
         for container in containers:
-            with engine_faults():
-                (directory / f"{container.name}.log").write_bytes(container.logs(tail=_LOG_LINES))
+            with engine_faults(), open_log(directory / f"{container.name}.log", afresh=True) as log:
+                log.write(container.logs(tail=_LOG_LINES))
 
 
 class RunServices:
@@ -94,7 +96,9 @@ class RunServices:
     def __init__(self, project: Project, plan: RunPlan) -> None:
         self.project = project
         self._plan = plan
-        self._theirs = environment_of(project.one("controller").attrs)
+        controller = project.one("controller")
+        self._theirs = environment_of(controller.attrs)
+        self._login = login_of(controller)
         self._names = [f"db{number}" for number in range(1, plan.databases + 1)]
 
     def start(self) -> tuple[Settings, list[Database]]:
@@ -107,24 +111,22 @@ class RunServices:
             broker = pool.submit(self._clone, "broker", Differences(number=1, aliases=[f"{RUN}broker"]))
             containers = {name: self.project.get(one.result()) for name, one in zip(self._names, made, strict=True)}
             at = address_of(self.project.get(broker.result()), BROKER_PORT)
+        self._admit()
         settings = dataclasses.replace(
             self._plan.settings,
             databases=tuple(
-                DatabaseAddress(name=name, url=elsewhere(self._database_url, *address_of(one, DATABASE_PORT)))
+                DatabaseAddress(name=name, url=self._ours(self._database_url, *address_of(one, DATABASE_PORT)))
                 for name, one in containers.items()
             ),
-            broker=elsewhere(self._theirs["EDBENCH_BROKER"], *at),
+            broker=self._ours(self._theirs["EDBENCH_BROKER"], *at),
         )
         return settings, _open_when_ready(settings)
 
     def clone(self, template: str, number: int, *, service: str = "", command: Sequence[str] | None = None) -> str:
         """Start one more of ours in this run, like those of service `template`; the container's name."""
         plan = self._plan.settings
-        databases = ",".join(
-            f"{name}={elsewhere(self._database_url, f'{RUN}{name}', DATABASE_PORT)}" for name in self._names
-        )
         env = {
-            "EDBENCH_DATABASES": databases,
+            "EDBENCH_DATABASES": self._databases,
             "EDBENCH_BROKER": elsewhere(self._theirs["EDBENCH_BROKER"], f"{RUN}broker", BROKER_PORT),
             "EDBENCH_STORAGE": str(plan.storage),
             "EDBENCH_SLOTS": str(plan.slots),
@@ -146,9 +148,33 @@ class RunServices:
                     out[name] = Path(mount["Source"])
         return out
 
+    def _admit(self) -> None:
+        """Let the roles into the servers, by a container like the one that did so for the system's."""
+        if has_login(self._database_url):
+            return
+        different = Differences(number=1, env={"EDBENCH_DATABASES": self._databases})
+        container = self.project.get(self._clone("logins", different))
+        with engine_faults():
+            status = container.wait(timeout=READY_SECONDS)["StatusCode"]
+            said = container.logs(tail=1).decode(errors="replace").strip()
+        remove(container, 0)
+        if status != 0:
+            raise SystemFault(f"the run's databases let nobody in: {said}")
+
+    def _ours(self, url: str, host: str, port: int) -> str:
+        """A URL of the containers as this process can use it."""
+        moved = elsewhere(url, host, port)
+        return moved if self._login is None or has_login(url) else with_login(moved, self._login)
+
+    @property
+    def _databases(self) -> str:
+        """For the run's containers; they come with the logins of the containers that they are like."""
+        urls = ((name, elsewhere(self._database_url, f"{RUN}{name}", DATABASE_PORT)) for name in self._names)
+        return ",".join(f"{name}={url}" for name, url in urls)
+
     @property
     def _database_url(self) -> str:
-        return parse_databases(self._theirs["EDBENCH_DATABASES"])[0].url
+        return database_urls(self._theirs["EDBENCH_DATABASES"])[0][1]
 
     def _start_database(self, name: str) -> str:
         template = name if self.project.containers(name) else "db1"

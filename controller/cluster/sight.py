@@ -1,4 +1,4 @@
-"""What the containers of a Compose system see of this host: the storage root, at the same path, and nothing else."""
+"""What the containers of a Compose system see of this host: the storage root and the evidence, at the same paths."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ def is_below(path: Path, root: Path) -> bool:
     return os.path.commonpath([real, os.path.realpath(path)]) == real
 
 
-def refuse_unseen(source: Path, root: Path) -> None:
-    """Raises UsageError for a source that the containers do not see."""
-    if not is_below(source, root):
-        raise UsageError(f"the containers see only {root}; put the source there, at {root}/corpora/NAME for instance")
+def refuse_unseen(source: Path, root: Path, evidence: Path | None = None) -> None:
+    """Raises UsageError for a source that the containers do not see: it is neither below the storage root nor below
+    `evidence`, which they see without being able to change it."""
+    if not is_below(source, root) and not (evidence is not None and is_below(source, evidence)):
+        raise UsageError(
+            f"the containers see only {root}{f' and {evidence}' if evidence else ''}; put the source there, at"
+            f" {root}/corpora/NAME for instance, or name its place in EDBENCH_EVIDENCE"
+        )
 
 
 def check_storage(project: Project, root: Path) -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from core.errors import SystemFault, UsageError
+from core.services.keyring import SERVER_USERS, make_secrets, read_given
 
 _KEPT = (
     *("image", "command", "entrypoint", "environment", "user", "read_only", "cap_drop", "working_dir"),
@@ -21,7 +22,9 @@ _KEPT = (
 )
 _HEALTH = ("test", "interval", "timeout", "retries", "start_period", "disable")
 _MANAGER = "node.role == manager"
-_HEAD = "# Written by `edbench deploy swarm`; it holds passwords. Deploy it with: docker stack deploy -c FILE edbench\n"
+_HEAD = "# Written by `edbench deploy swarm`. Deploy it with: docker stack deploy -c FILE edbench\n"
+_MAKER = "secrets"  # the service that makes up the secrets under Compose, each in a volume of its own …
+_SECRET = "secret-"  # … whose name begins like this; in a swarm they are Swarm's, because a volume is one host's
 CONFIG_SECONDS = 60.0
 
 
@@ -44,29 +47,68 @@ def resolved_definition(file: Path, env: Mapping[str, str]) -> dict[str, Any]:
     return out
 
 
-def stack_of(definition: Mapping[str, Any], *, workers: int, places: Mapping[str, str]) -> dict[str, Any]:
+def write_secrets(definition: Mapping[str, Any], directory: Path) -> None:
+    """Make up what the stack's secrets hold, into files of ours alone; what is there stays. Raises StorageFault."""
+    directory.mkdir(mode=0o700, exist_ok=True)
+    make_secrets(directory, read_given(definition["services"].get(_MAKER, {}).get("environment") or {}))
+
+
+def stack_of(
+    definition: Mapping[str, Any], *, workers: int, places: Mapping[str, str], secrets: Path | None = None
+) -> dict[str, Any]:
     """The stack: `workers` replicas of the worker, everything else once.
 
-    `places`: host names by service. What is not in it and has files of its own stays on a manager; workers go anywhere.
+    `secrets`: the directory of `write_secrets`. `places`: host names by service. What is not in it and has files of its own stays on a manager; workers go anywhere.
     Raises UsageError for a place of a service that is not there.
     """
-    services = definition["services"]
+    services = {name: service for name, service in definition["services"].items() if name != _MAKER}
     for name in places:
         if name not in services:
             raise UsageError(f"--place: there is no service {name}; there are {', '.join(sorted(services))}")
+    made = _secrets(secrets) if secrets is not None else {}
     return {
         "version": "3.8",
         "services": {
-            name: _service(name, service, workers if name == "worker" else 1, places.get(name))
+            name: _service(name, service, workers if name == "worker" else 1, places.get(name)) | _given(service, made)
             for name, service in services.items()
         },
-        "networks": {"default": {"driver": "overlay", "attachable": True}},
+        "networks": {
+            name: {"driver": "overlay", "attachable": True}
+            | ({"internal": True} if (net or {}).get("internal") else {})
+            for name, net in definition.get("networks", {}).items()
+        },
         "volumes": {
             name: {key: volume[key] for key in ("driver", "driver_opts") if volume and volume.get(key)}
             for name, volume in definition.get("volumes", {}).items()
+            if not name.startswith(_SECRET)
         },
         "configs": {name: {"file": config["file"]} for name, config in definition.get("configs", {}).items()},
+        "secrets": {f"{part}-{file.name}": {"file": str(file)} for part, files in made.items() for file in files},
     }
+
+
+def _secrets(directory: Path) -> dict[str, list[Path]]:
+    """The files of each part."""
+    parts = sorted(path for path in directory.absolute().iterdir() if path.is_dir())
+    return {part.name: sorted(part.iterdir()) for part in parts}
+
+
+def _given(service: Mapping[str, Any], made: Mapping[str, Sequence[Path]]) -> dict[str, Any]:
+    """The secrets that a service has, where it would find them in its volumes, for its user alone."""
+    out = []
+    for volume in service.get("volumes", ()):
+        part = str(volume.get("source", "")).removeprefix(_SECRET).replace("-", "_")
+        if not _is_secret(volume) or part not in made:
+            continue
+        user = str(service.get("user") or SERVER_USERS.get(part, 0)).partition(":")[0]
+        for file in made[part]:
+            target = f"{volume['target']}/{file.name}"
+            out.append({"source": f"{part}-{file.name}", "target": target, "uid": user, "gid": user, "mode": 0o400})
+    return {"secrets": out} if out else {}
+
+
+def _is_secret(volume: Mapping[str, Any]) -> bool:
+    return str(volume.get("source", "")).startswith(_SECRET)
 
 
 def write_stack(stack: Mapping[str, Any], file: Path) -> None:
@@ -82,7 +124,7 @@ def _service(name: str, service: Mapping[str, Any], replicas: int, place: str | 
         out["healthcheck"] = {key: value for key, value in service["healthcheck"].items() if key in _HEALTH}
     if service.get("configs"):
         out["configs"] = [{"source": c["source"], "target": c["target"]} for c in service["configs"]]
-    mounts = [_mount(volume) for volume in service.get("volumes", ())]
+    mounts = [_mount(volume) for volume in service.get("volumes", ()) if not _is_secret(volume)]
     for line in service.get("tmpfs", ()):
         target, _, options = line.partition(":")
         if "uid=" in options:  # Swarm's have no owner: this one is left to the image's own directory
@@ -93,6 +135,8 @@ def _service(name: str, service: Mapping[str, Any], replicas: int, place: str | 
         mounts.append({"type": "tmpfs", "target": "/dev/shm", "tmpfs": {"size": int(service["shm_size"])}})
     if mounts:
         out["volumes"] = mounts
+    if service.get("networks"):
+        out["networks"] = list(service["networks"])
     ports = [
         {"target": p["target"], "published": int(p["published"]), "mode": "host"}
         for p in service.get("ports", ())
@@ -104,7 +148,7 @@ def _service(name: str, service: Mapping[str, Any], replicas: int, place: str | 
         "replicas": replicas,
         # One address for each task: Swarm's virtual addresses forget connections that were idle for long.
         "endpoint_mode": "dnsrr",
-        "restart_policy": {"condition": "any", "delay": "2s"},
+        "restart_policy": {"condition": "on-failure" if service.get("restart") == "no" else "any", "delay": "2s"},
     }
     if place is not None:
         out["deploy"]["placement"] = {"constraints": [f"node.hostname == {place}"]}

@@ -17,6 +17,7 @@ from controller.doctor.finding import Finding, bad, ok, warn
 from core.errors import UsageError
 from core.services.binaries import installed_postgres, valkey_server
 from worker import libmagic
+from worker.box.probe import try_out
 from worker.ocr.engine import OcrUnavailable, find_engine
 
 LEAST_PYTHON = (3, 11)
@@ -73,6 +74,23 @@ def ocr() -> Finding:
     except OcrUnavailable as error:
         return warn(f"no OCR (--ocr): {error.what}", f"for jobs that read pictures, {error.mend}")
     return ok(f"OCR: tesseract {engine.version} with {', '.join(engine.languages) or 'no language'}")
+
+
+def box() -> Finding:
+    """What parsers are kept from (worker.box)."""
+    try:
+        lacking = try_out().lacking
+    except OSError as error:
+        return bad(f"parsers cannot be put into a box: {error}", "see docs/decisions/0044-the-box.md")
+    if not lacking:
+        return ok("parsers run in a box: a user of its own, no files, no network, a fixed list of system calls")
+    mend = "run workers as root, who gives each box a user of its own, and let containers use seccomp and Landlock"
+    return warn(f"parsers run in a box with {'; '.join(lacking)}", mend)
+
+
+def no_box() -> Finding:
+    """EDBENCH_BOX is off."""
+    return warn("files are parsed in the slots themselves, with all that these may do", "leave EDBENCH_BOX at on")
 
 
 def programs() -> Iterator[Finding]:

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.doctor.finding import Finding, bad, ok, warn
-from core.mounts import read_mountinfo
-
-_NETWORK = {"nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "gpfs", "glusterfs", "fuse.glusterfs", "beegfs"}
-_MEMORY = {"tmpfs", "ramfs", "devtmpfs"}
+from core.mounts import Reach, reach_of, read_mountinfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +21,9 @@ class Mount:
     options: tuple[str, ...]  # of the mount and of the file system
 
     @property
-    def network(self) -> bool:
-        """Whether it is a network filer's."""
-        return self.kind in _NETWORK
+    def reach(self) -> Reach:
+        """Where its bytes lie, as far as its type tells."""
+        return reach_of(self.kind, self.source)[0]
 
 
 def mount_of(directory: Path) -> Mount | None:
@@ -53,12 +50,12 @@ def judge_mount(mount: Mount | None, *, filer: bool) -> Finding:
     said = f"{role}: {mount.kind} from {mount.source} on {mount.point} ({','.join(mount.options)})"
     if "ro" in mount.options:
         return bad(said + ": read-only", "mount it read-write")
-    if filer and mount.kind in _MEMORY:
+    if filer and mount.reach is Reach.MEMORY:
         return warn(said + ": memory, so no result about storage", "set EDBENCH_STORAGE to the storage under test")
     if filer and mount.kind == "overlay":
         return warn(said + ": a container's own layer", "mount the storage under test and set EDBENCH_STORAGE to it")
     if filer and "soft" in mount.options:
         return warn(said + ": soft NFS mounts lose writes silently", "mount it with hard")
-    if not filer and mount.network:
+    if not filer and mount.reach is Reach.NETWORK:
         return warn(said + ": scratch lies on a filer", "set EDBENCH_SCRATCH to a local directory")
     return ok(said)

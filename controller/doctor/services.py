@@ -64,6 +64,7 @@ def database(address: DatabaseAddress, clock: Clock) -> Iterator[Finding]:
             version, theirs = connection.execute(
                 text("SELECT current_setting('server_version_num')::int, extract(epoch FROM clock_timestamp())::float8")
             ).one()
+            powers = connection.execute(text("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")).scalar()
             offset = theirs - (before + clock.now()) / 2
     except EdbenchError as error:
         yield bad(str(error), "start it, or correct EDBENCH_DATABASES")
@@ -74,6 +75,11 @@ def database(address: DatabaseAddress, clock: Clock) -> Iterator[Finding]:
         yield bad(f"database {address.name} is PostgreSQL {version // 10_000}", "use PostgreSQL 14 or newer")
     else:
         yield ok(f"database {address.name}: PostgreSQL {version // 10_000} answers")
+    if powers:
+        yield warn(
+            f"database {address.name}: its login is a superuser, which may run programs on the server",
+            "use one that only owns the database, see docs/logins.md",
+        )
     said = f"database {address.name}: its clock is {offset * 1000:+.0f} ms from ours"
     yield ok(said) if abs(offset) <= _OFFSET_SECONDS else warn(said, "run an NTP client on both machines")
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import core
-from controller.place_kind import MEMORY, file_system_of, read_mounts
+from controller.place_kind import in_memory, read_mounts
 from core.errors import EdbenchError
 from core.memory import free_memory
 from core.records import ReplayChoice
@@ -62,7 +62,7 @@ def ceiling(trace: Path, choice: ReplayChoice, scratch: Path) -> Ceiling | str:
 
 def no_room(program: Program, place: Path = PLACE) -> str | None:
     """Why the check cannot be made here; None when it can."""
-    if not place.is_dir() or file_system_of(place, read_mounts()) not in MEMORY:
+    if not place.is_dir() or not in_memory(place, read_mounts()):
         return f"{place} is no memory file system"
     need = sum(room.bytes for room in program.rooms)
     room = min(shutil.disk_usage(place).free, int(free_memory() * _SHARE))

@@ -44,6 +44,7 @@ def create_replay(
     Its source is the first target path: a worker that does not see it says so. Raises StorageFault, DatabaseFault,
     UsageError when the trace cannot be read.
     """
+    storage.keep_below(os.fsencode(storage_root), own=True)
     storage.mkdir(job_directory(storage_root, job))
     hand_over(job_directory(storage_root, job), storage_root)
     copy = os.path.join(os.fsencode(storage_root), replayed_trace_location(job))

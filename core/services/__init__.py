@@ -2,5 +2,14 @@
 
 from core.services.address import Addresses, BrokerAddress, ServerAddress
 from core.services.embedded import embedded_services, running_services
+from core.services.keeper_ways import broker_keeper_url, superuser_url
 
-__all__ = ["Addresses", "BrokerAddress", "ServerAddress", "embedded_services", "running_services"]
+__all__ = [
+    "Addresses",
+    "BrokerAddress",
+    "ServerAddress",
+    "broker_keeper_url",
+    "embedded_services",
+    "running_services",
+    "superuser_url",
+]

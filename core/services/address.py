@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-USER = "edbench"
+from core.roles import CONTROLLER, Login, login_name
+
+SUPERUSER = "edbench"  # of the database servers; only the keeper comes as this
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +23,14 @@ class ServerAddress:
     name: str  # of the database that it is for
     pid: int
     socket_dir: str
-    password: str
+    password: str  # the controller's
     max_connections: int
     log: str
 
     def url(self, database: str) -> str:
         """The address of one of its databases as SQLAlchemy wants it."""
-        return f"postgresql+psycopg2://{USER}:{self.password}@/{database}?host={quote(self.socket_dir, safe='')}"
+        user = login_name(CONTROLLER)
+        return f"postgresql+psycopg2://{user}:{self.password}@/{database}?host={quote(self.socket_dir, safe='')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +39,13 @@ class BrokerAddress:
 
     pid: int
     port: int
-    password: str
+    password: str  # the controller's
     log: str
 
     @property
     def url(self) -> str:
         """For Celery and redis-py alike."""
-        return f"redis://:{self.password}@127.0.0.1:{self.port}/0"
+        return f"redis://{login_name(CONTROLLER)}:{self.password}@127.0.0.1:{self.port}/0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,7 @@ class Addresses:
     keeper: int  # process id
     servers: tuple[ServerAddress, ...]
     broker: BrokerAddress
+    logins: tuple[Login, ...]  # of every role
 
     def server_of(self, database: str) -> ServerAddress:
         """The server that holds, or is to hold, this database: the one of that name, else the first."""
@@ -84,6 +88,7 @@ def read_addresses(path: Path) -> Addresses | None:
             keeper=data["keeper"],
             servers=tuple(ServerAddress(**server) for server in data["servers"]),
             broker=BrokerAddress(**data["broker"]),
+            logins=tuple(Login(**login) for login in data["logins"]),
         )
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None

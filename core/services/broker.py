@@ -8,13 +8,17 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from core.errors import BrokerFault, StorageFault
+from core.roles import CONTROLLER, Login, login_name
 from core.services.address import BrokerAddress, write_private
 from core.services.binaries import valkey_server
+from core.services.broker_users import digest, user_lines
+from core.services.logs import rotate
 from core.services.place import Home
-from core.services.process import last_line, rotate, spawn, stop
+from core.services.process import last_line, spawn, stop
 
 START_SECONDS = 20.0
 _ATTEMPTS = 5  # another port each
@@ -22,15 +26,16 @@ _STOP = ((signal.SIGTERM, 5.0),)
 
 
 class BrokerServer:
-    """Belongs to the keeper. The port and the password stay the same when it is started again."""
+    """Belongs to the keeper. The port and the passwords stay the same when it is started again."""
 
-    def __init__(self, home: Home, max_clients: int) -> None:
+    def __init__(self, home: Home, max_clients: int, logins: Sequence[Login]) -> None:
         self._directory = home.directory / "broker"
         self._log = home.logs / "broker.log"
         self._max_clients = max_clients
         self._process: subprocess.Popen[bytes] | None = None
         self._port = 0
-        self._password = secrets.token_hex(24)
+        self._logins = logins
+        self._own = Login(role="keeper", password=secrets.token_hex(24))
 
     @property
     def pid(self) -> int:
@@ -39,7 +44,8 @@ class BrokerServer:
 
     def address(self) -> BrokerAddress:
         """Where it listens."""
-        return BrokerAddress(pid=self.pid, port=self._port, password=self._password, log=str(self._log))
+        password = next(login.password for login in self._logins if login.role == CONTROLLER)
+        return BrokerAddress(pid=self.pid, port=self._port, password=password, log=str(self._log))
 
     def open(self) -> None:
         """Start it and wait until it answers. Raises StorageFault or BrokerFault."""
@@ -58,13 +64,15 @@ class BrokerServer:
 
     def _write_config(self) -> None:
         """In a private file, because a command line is there for everybody to read."""
+        write_private(self._directory / "login", f"{self._own}\n")  # see core.services.keeper_ways
         write_private(
             self._directory / "valkey.conf",
             "\n".join(
                 [
                     "bind 127.0.0.1",
                     f"port {self._port}",
-                    f"requirepass {self._password}",
+                    *user_lines(self._logins),
+                    f"user {login_name(self._own.role)} on #{digest(self._own)} allkeys allchannels +@all",
                     f"dir {_quoted(self._directory)}",
                     'save ""',
                     "appendonly no",
@@ -90,7 +98,7 @@ class BrokerServer:
     def _wait(self) -> bool:
         deadline = time.monotonic() + START_SECONDS
         while self._process is not None and self._process.poll() is None and time.monotonic() < deadline:
-            if answers(self._port, self._password):
+            if answers(self._port, self._own):
                 return True
             time.sleep(0.01)
         self.close()
@@ -115,11 +123,11 @@ def _quoted(path: Path) -> str:
     return '"' + "".join(chr(b) if b in plain else f"\\x{b:02x}" for b in os.fsencode(path)) + '"'
 
 
-def answers(port: int, password: str) -> bool:
-    """Whether a broker with this password listens there."""
+def answers(port: int, login: Login) -> bool:
+    """Whether a broker that knows this login listens there."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
-            connection.sendall(f"AUTH {password}\r\nPING\r\n".encode())
+            connection.sendall(f"AUTH {login_name(login.role)} {login.password}\r\nPING\r\n".encode())
             reply = b""
             while reply.count(b"\r\n") < 2:
                 got = connection.recv(256)

@@ -16,12 +16,13 @@ import psycopg2
 
 import core
 from core import errors
-from core.errors import DatabaseFault, EdbenchError, StorageFault, SystemFault, UsageError
-from core.services.address import USER, Addresses, ServerAddress, read_addresses
+from core.errors import DatabaseFault, EdbenchError, SystemFault, UsageError
+from core.services.address import Addresses, ServerAddress, read_addresses
 from core.services.locks import FileLock, is_held, open_lock
+from core.services.logs import open_log, rotate
 from core.services.place import Home, natural, scratch_error
 from core.services.postgres_settings import connections_for
-from core.services.process import last_line, rotate
+from core.services.process import last_line
 from core.settings import DatabaseAddress, Settings
 
 ATTACH_SECONDS = 180.0  # a predecessor stopping, or another command starting them
@@ -54,6 +55,7 @@ def embedded_services(settings: Settings, *, databases: Sequence[str] = ("db1",)
             settings,
             databases=tuple(DatabaseAddress(name=s.name, url=s.url(s.name)) for s in addresses.servers),
             broker=addresses.broker.url,
+            handed=addresses.logins,
         )
 
 
@@ -76,7 +78,7 @@ def _attached(home: Home, slots: int, databases: Sequence[str]) -> Iterator[Addr
     keepers: list[subprocess.Popen[bytes]] = []
     try:
         if not users.wait_shared(ATTACH_SECONDS):
-            raise SystemFault(f"the services in {home.scratch} do not end; see {home.logs / 'keeper.log'}")
+            raise SystemFault(f"the services in {home.scratch} do not end; see {home.keeper_log}")
         with open_lock(home.lock("start")) as start:
             if not start.wait_alone(ATTACH_SECONDS):
                 raise SystemFault(f"another command has been starting the services in {home.scratch} for too long")
@@ -94,13 +96,13 @@ def _join(home: Home, slots: int, databases: Sequence[str], keepers: list[subpro
         if not _kept(home):
             keepers.append(_start_keeper(home, slots, sorted({*home.databases(), *databases}, key=natural)))
         addresses = read_addresses(home.address_file)
-        fault = DatabaseFault(f"the embedded services do not come up; see {home.logs / 'keeper.log'}")
+        fault = DatabaseFault(f"the embedded services do not come up; see {home.keeper_log}")
         if addresses is not None:
             _check_connections(addresses, slots)
             _check_servers(addresses, databases)
             try:
                 for server in addresses.servers:
-                    _ensure_database(server, server.name)
+                    _check_answers(server)
                 return addresses
             except DatabaseFault as error:
                 fault = error
@@ -111,9 +113,9 @@ def _join(home: Home, slots: int, databases: Sequence[str], keepers: list[subpro
 
 def _start_keeper(home: Home, slots: int, databases: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start it and wait for its line. It gets no terminal and none of our pipes but one, so nobody waits for it."""
-    log = home.logs / "keeper.log"
+    log = home.keeper_log
     rotate(log)
-    with log.open("ab") as output:
+    with open_log(log) as output:
         keeper = subprocess.Popen(
             [sys.executable, "-m", "core.services.keeper", str(home.scratch), str(slots), *databases],
             stdin=subprocess.DEVNULL,
@@ -171,25 +173,10 @@ def _leave(home: Home, users: FileLock, keepers: Sequence[subprocess.Popen[bytes
             keeper.wait()
 
 
-def _ensure_database(server: ServerAddress, name: str) -> None:
-    """CREATE DATABASE unless it is there; another command may be doing the same."""
+def _check_answers(server: ServerAddress) -> None:
+    """Raises DatabaseFault unless the server lets the controller into its database."""
+    url = server.url(server.name).replace("+psycopg2", "")
     try:
-        connection = psycopg2.connect(
-            host=server.socket_dir, user=USER, password=server.password, dbname="postgres", connect_timeout=5
-        )
+        psycopg2.connect(url, connect_timeout=5).close()
     except psycopg2.OperationalError as error:
         raise DatabaseFault(f"the embedded database does not answer: {str(error).strip()}; see {server.log}") from error
-    try:
-        connection.autocommit = True
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,))
-            if cursor.fetchone() is None:
-                cursor.execute(f'CREATE DATABASE "{name}"')
-    except (psycopg2.errors.DuplicateDatabase, psycopg2.errors.UniqueViolation):
-        return
-    except psycopg2.errors.DiskFull as error:
-        raise StorageFault(f"no space left for database {name}; free some in scratch") from error
-    except psycopg2.Error as error:
-        raise DatabaseFault(f"database {name} cannot be made: {str(error).strip()}; see {server.log}") from error
-    finally:
-        connection.close()

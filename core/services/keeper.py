@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import signal
 import sys
 import time
@@ -20,9 +21,11 @@ from pathlib import Path
 from types import FrameType
 
 from core.errors import EdbenchError, SystemFault
+from core.roles import ROLES, Login
 from core.services.address import Addresses, read_addresses, write_addresses
 from core.services.broker import BrokerServer
 from core.services.locks import FileLock
+from core.services.logs import trim
 from core.services.place import Home, remove_socket_dir, scratch_error
 from core.services.postgres import PostgresServer
 from core.services.postgres_settings import connections_for
@@ -40,8 +43,9 @@ class Keeper:
         self._home = home
         self._stopping = False
         connections = connections_for(slots)
-        self._servers = [PostgresServer(name, home, connections) for name in databases]
-        self._broker = BrokerServer(home, 4 * connections)
+        self._logins = tuple(Login(role=role, password=secrets.token_hex(24)) for role in ROLES)
+        self._servers = [PostgresServer(name, home, connections, self._logins) for name in databases]
+        self._broker = BrokerServer(home, 4 * connections, self._logins)
         self._tended = [*(Tended(server) for server in self._servers), Tended(self._broker)]
 
     def ask_to_stop(self, signum: int, frame: FrameType | None) -> None:
@@ -66,6 +70,7 @@ class Keeper:
             keeper=os.getpid(),
             servers=tuple(server.address() for server in self._servers),
             broker=self._broker.address(),
+            logins=self._logins,
         )
         try:
             write_addresses(self._home.address_file, addresses)
@@ -74,8 +79,12 @@ class Keeper:
 
     def keep(self, users: FileLock) -> None:
         """Tend the services until the lock of the users can be had alone, or a signal says stop."""
+        theirs = [*(server.address().log for server in self._servers), self._broker.address().log]
+        logs = [self._home.keeper_log, *map(Path, theirs)]
         while not self._stopping and not users.try_alone():
             started = [service.tend() for service in self._tended]  # a list: every one gets its turn
+            for log in logs:
+                trim(log)
             if any(started):
                 try:
                     self._publish()

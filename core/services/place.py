@@ -69,6 +69,11 @@ class Home:
     def _has_data(self, database: str) -> bool:
         return (self.inside(database) / "data").exists() or self.pointer(database).exists()
 
+    @property
+    def keeper_log(self) -> Path:
+        """What the keeper says."""
+        return self.logs / "keeper.log"
+
     def lock(self, name: str) -> Path:
         """The lock file of that name (core.services.locks)."""
         return self.directory / f"{name}.lock"

@@ -8,16 +8,21 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import psycopg2
 
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
-from core.services.address import USER, ServerAddress, write_private
+from core.roles import CONTROLLER, Login
+from core.services.address import SUPERUSER, ServerAddress, write_private
 from core.services.binaries import postgres_for, postgres_version
+from core.services.database_logins import prepare_server
+from core.services.logs import rotate
 from core.services.place import Home, give_to, make_socket_dir, postgres_place, refuse_weak_root, server_user
 from core.services.postgres_settings import server_arguments
-from core.services.process import RunAs, last_line, rotate, spawn, stop
+from core.services.process import RunAs, last_line, spawn, stop
 
 START_SECONDS = 120.0  # crash recovery of a large log included
 _LEFTOVER_SECONDS = 60.0  # how long a predecessor may take to go, on a machine whose processors are all busy …
@@ -30,8 +35,9 @@ _TROUBLE = ("FATAL", "PANIC", "could not", "error:", "cannot")
 class PostgresServer:
     """Belongs to the keeper. `open` prepares and starts it; afterwards `tend` brings it back when it dies."""
 
-    def __init__(self, name: str, home: Home, max_connections: int) -> None:
+    def __init__(self, name: str, home: Home, max_connections: int, logins: Sequence[Login]) -> None:
         self.name = name  # of the database that it is for
+        self._logins = logins
         self._home = home
         self._log = home.logs / f"{home.inside(name).name}.log"
         self._max_connections = max_connections
@@ -53,13 +59,13 @@ class PostgresServer:
             name=self.name,
             pid=self.pid,
             socket_dir=str(self._socket_dir),
-            password=self._password,
+            password=next(login.password for login in self._logins if login.role == CONTROLLER),
             max_connections=self._max_connections,
             log=str(self._log),
         )
 
     def open(self) -> None:
-        """Make the data if there are none, start, and wait until it answers.
+        """Make the data if there are none, start, wait until it answers, and let the roles in.
 
         Raises UsageError for data it must not touch, StorageFault or DatabaseFault when it will not start.
         """
@@ -75,6 +81,7 @@ class PostgresServer:
         self._password = self._read_password()
         self._socket_dir = make_socket_dir(self._run_as)
         self._start_and_wait()
+        self._let_in()
 
     def _check_version(self) -> None:
         try:
@@ -126,7 +133,7 @@ class PostgresServer:
             [
                 self._programs / "initdb",
                 f"--pgdata={draft}",
-                f"--username={USER}",
+                f"--username={SUPERUSER}",
                 f"--pwfile={pwfile}",
                 "--auth=scram-sha-256",
                 "--encoding=UTF8",
@@ -184,9 +191,7 @@ class PostgresServer:
 
     def _answers(self) -> bool:
         try:
-            psycopg2.connect(
-                host=str(self._socket_dir), user=USER, password=self._password, dbname="postgres", connect_timeout=5
-            ).close()
+            psycopg2.connect(dbname="postgres", **self._superuser()).close()
         except psycopg2.OperationalError as error:
             if "password authentication failed" in str(error):
                 raise UsageError(
@@ -194,6 +199,20 @@ class PostgresServer:
                 ) from error
             return False
         return True
+
+    def _superuser(self) -> dict[str, Any]:
+        password = self._password
+        return {"host": str(self._socket_dir), "user": SUPERUSER, "password": password, "connect_timeout": 5}
+
+    def _let_in(self) -> None:
+        """The database and the logins of the roles, with the passwords of this keeper's life."""
+        try:
+            prepare_server(self._superuser(), self.name, self._logins)
+        except psycopg2.errors.DiskFull as error:
+            raise StorageFault(f"no space left for database {self.name}; free some in scratch") from error
+        except psycopg2.Error as error:
+            why = " ".join(str(error).split())
+            raise DatabaseFault(f"database {self.name} cannot be made ready: {why}; see {self._log}") from error
 
     def _end_leftover(self, hard: bool) -> None:
         """A server that a killed keeper left over our data: it is going already; help it along in the end."""

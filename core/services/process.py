@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.services import launch
+from core.services.logs import open_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def spawn(
     The kernel sends it `death_signal` when the *thread* that called this ends, so call it from one that lives
     as long as the child shall. Raises OSError when it cannot be started.
     """
-    with log.open("ab") as output:
+    with open_log(log) as output:
         return subprocess.Popen(
             tied(command, run_as=run_as, death_signal=death_signal),
             stdin=subprocess.DEVNULL,
@@ -82,12 +83,6 @@ def stop(process: subprocess.Popen[bytes], steps: Sequence[tuple[signal.Signals,
             process.wait(seconds)
     signal_group(process, signal.SIGKILL)
     process.wait()
-
-
-def rotate(log: Path) -> None:
-    """Keep one older log beside a new empty one."""
-    with contextlib.suppress(FileNotFoundError):
-        log.replace(log.with_name(log.name + ".1"))
 
 
 def last_line(log: Path, *, containing: tuple[str, ...] = ()) -> str:

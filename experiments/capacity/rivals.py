@@ -1,11 +1,10 @@
-"""Simpler laws that a capacity model has to beat: two measured points, or one phase from beginning to end."""
+"""Simpler laws that a capacity model has to beat, through two measured points."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from core.errors import UsageError
-from experiments.capacity.mva import Centre, MeanValues, mean_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +49,3 @@ def straight_line(one: tuple[int, float], other: tuple[int, float]) -> StraightL
     _checked(one, other)
     slope = (1 / one[1] - 1 / other[1]) / (one[0] - other[0])
     return StraightLine(base_per_s=1 / one[1] - slope * one[0], worker_per_s=slope)
-
-
-# Hours a discovered GB of a worker, of a database server, of the filer: all that is said of report R1 by three numbers.
-WORKER_H, DATABASE_H, FILER_H = 0.65, 0.064, 0.04
-
-
-def one_phase(workers: int, databases: int) -> MeanValues:
-    """Report R1 as one closed network that never changes: GB an hour, and how busy everything is all the time."""
-    servers = [Centre(name=f"sql {n + 1}", demand_s=DATABASE_H / databases) for n in range(databases)]
-    worker = Centre(name="worker", demand_s=WORKER_H, servers=None)
-    return mean_values([worker, *servers, Centre(name="filer", demand_s=FILER_H)], workers)

@@ -6,6 +6,8 @@ import math
 import statistics
 from collections.abc import Iterable
 
+from monitoring.histogram import LIMIT_NS
+
 GB = 1e9
 
 
@@ -46,7 +48,9 @@ def seconds(value: float) -> str:
 
 
 def microseconds(value: float) -> str:
-    """850 → 850 µs; 20300 → 20.3 ms; 1500000 → 1.50 s."""
+    """850 → 850 µs; 20300 → 20.3 ms; 1500000 → 1.50 s; what the histograms' last bucket holds → > 2.4 h."""
+    if value >= LIMIT_NS / 1000:
+        return f"> {LIMIT_NS / 3.6e12:.1f} h"
     if value < 1000:
         return f"{figure(value)} µs" if value < 100 else f"{value:.0f} µs"
     if value < 1_000_000:

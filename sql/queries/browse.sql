@@ -25,7 +25,7 @@ ORDER BY p.container_path, p.id;
 SELECT i.id, i.parent, i.family_id, u.name AS custodian, i.container_path, i.kind, i.container, i.media_type, i.name,
     i.bytes, i.sha256, t.state AS text_state, t.characters, t.pages, x.shard, i.depth, i.content_hash,
     i.message_id_hash, i.location, i.path, i.mtime_ns, t.metadata, c.announced, c.emitted, c.failed,
-    c.remainder_unknown, x.task::text || ':' || x.attempt::text AS owner,
+    c.remainder_unknown, x.owner,
     (SELECT array_agg(DISTINCT e.code ORDER BY e.code) FROM exception e WHERE e.item = i.id) AS codes
 FROM item i
 JOIN custodian u ON u.job = i.job AND u.number = i.custodian
@@ -91,7 +91,7 @@ ORDER BY e.id LIMIT %(limit)s;
 -- Of the given items with their shards and owners, those whose document is the valid one, by media type and custodian.
 SELECT i.media_type AS type, u.display AS custodian, count(*) AS items
 FROM unnest(%(items)s::uuid[], %(shards)s::uuid[], %(owners)s::text[]) AS hit (item, shard, owner)
-JOIN item_index x ON x.item = hit.item AND x.shard = hit.shard AND x.task::text || ':' || x.attempt::text = hit.owner
+JOIN item_index x ON x.item = hit.item AND x.shard = hit.shard AND x.owner = hit.owner
 JOIN item i ON i.id = x.item
 JOIN custodian u ON u.job = i.job AND u.number = i.custodian
 WHERE x.job = %(job)s

@@ -14,9 +14,9 @@ FROM json_to_recordset(%(rows)s::json) AS r (id uuid, parent uuid, family_id uui
 ON CONFLICT (id) DO NOTHING;
 
 -- name: insert_exceptions
--- Exceptions of one attempt.
-INSERT INTO exception (job, item, code, level, phase, detail, missing, task, attempt)
-SELECT %(job)s, item, code, level, %(phase)s, detail, missing, %(task)s, %(attempt)s
+-- Exceptions found under one claim.
+INSERT INTO exception (job, item, code, level, phase, detail, missing, task, token)
+SELECT %(job)s, item, code, level, %(phase)s, detail, missing, %(task)s, %(token)s
 FROM json_to_recordset(%(rows)s::json) AS r (item uuid, code text, level text, detail text, missing bigint);
 
 -- name: add_containers
@@ -42,12 +42,12 @@ ON CONFLICT (item) DO UPDATE SET state = excluded.state, characters = excluded.c
     metadata = excluded.metadata;
 
 -- name: put_owners
--- Which shard and attempt hold the only valid index document of each item.
-INSERT INTO item_index (item, job, shard, task, attempt)
-SELECT item, %(job)s, shard, %(task)s, %(attempt)s
+-- Which shard holds the only valid index document of each item, and what that document carries as its owner.
+INSERT INTO item_index (item, job, shard, owner)
+SELECT item, %(job)s, shard, %(owner)s
 FROM json_to_recordset(%(rows)s::json) AS r (item uuid, shard uuid)
 ORDER BY item
-ON CONFLICT (item) DO UPDATE SET shard = excluded.shard, task = excluded.task, attempt = excluded.attempt;
+ON CONFLICT (item) DO UPDATE SET shard = excluded.shard, owner = excluded.owner;
 
 -- name: put_shard
 -- A shard with the documents its owner has committed so far.
@@ -56,9 +56,9 @@ VALUES (%(shard)s, %(job)s, %(engine)s, %(location)s, %(documents)s)
 ON CONFLICT (id) DO UPDATE SET documents = greatest(shard.documents, excluded.documents);
 
 -- name: insert_tasks
--- New tasks, pending.
-INSERT INTO task (job, phase, weight, payload)
-SELECT %(job)s, phase, weight, payload
+-- New tasks, pending or held, with the task and the claim that made them, if one did.
+INSERT INTO task (job, phase, state, weight, payload, origin, origin_token)
+SELECT %(job)s, phase, %(state)s, weight, payload, %(origin)s, %(origin_token)s
 FROM json_to_recordset(%(rows)s::json) AS r (phase text, weight bigint, payload jsonb);
 
 -- name: insert_custodians

@@ -22,7 +22,7 @@ SELECT id, engine, location, documents FROM shard WHERE job = %(job)s ORDER BY i
 
 -- name: true_owners
 -- Of the given items, who owns the only valid index document, with what a hit shows.
-SELECT i.id, x.shard, x.task::text || ':' || x.attempt::text AS owner, i.container_path, i.family_id, i.kind,
+SELECT i.id, x.shard, x.owner, i.container_path, i.family_id, i.kind,
     i.media_type, u.display AS custodian
 FROM item_index x
 JOIN item i ON i.id = x.item

@@ -5,6 +5,10 @@
 -- FOR UPDATE does, without holding up the foreign-key checks of rows that slots insert meanwhile.
 SELECT id, state, phase FROM job WHERE id = %(job)s FOR NO KEY UPDATE;
 
+-- name: hold_phase
+-- The phase, which stays until the transaction's end: whoever changes it locks the row.
+SELECT phase FROM job WHERE id = %(job)s FOR SHARE;
+
 -- name: job_options
 -- What a job was created with.
 SELECT options FROM job WHERE id = %(job)s;
@@ -18,17 +22,19 @@ UPDATE job SET options = %(options)s::jsonb WHERE id = %(job)s;
 UPDATE job SET state = %(state)s, reason = CASE WHEN stopped_at IS NULL THEN NULL ELSE reason END WHERE id = %(job)s;
 
 -- name: stop_job
--- Paused or suspended: the clocks stand still from now on. The job's own row says so until it goes on: on a full disk
--- no other row could be added.
+-- Paused or suspended since now. A pause stops the clocks, because an operator asked for it; a suspension does not: what
+-- the system under test lost is charged to it. The job's own row says so until it goes on: on a full disk no other row
+-- could be added.
 UPDATE job SET state = %(state)s, reason = %(reason)s, stopped_at = coalesce(stopped_at, clock_timestamp())
 WHERE id = %(job)s;
 
 -- name: resume_job
--- Running again; the time it stood still is taken off its elapsed and that of the phase it stood in. Time before
--- the first claim never counted, so it is not taken off.
+-- Running again; the time it was paused is taken off its elapsed and that of the phase it stood in, that of a
+-- suspension (which has a reason) is not. Time before the first claim never counted, so it is not taken off.
 WITH pause AS (
-    SELECT id, phase, reason, first_claim_at, stopped_at, clock_timestamp() AS now,
-        coalesce(extract(epoch FROM clock_timestamp() - stopped_at), 0)::float8 AS seconds
+    SELECT id, phase, reason, first_claim_at, stopped_at, greatest(clock_timestamp(), stopped_at) AS now,
+        CASE WHEN reason IS NULL THEN greatest(0, extract(epoch FROM clock_timestamp() - stopped_at)) ELSE 0 END::float8
+            AS seconds
     FROM job WHERE id = %(job)s
 ), of_phase AS (
     UPDATE job_phase p SET stopped_seconds = p.stopped_seconds + pause.seconds
@@ -48,21 +54,22 @@ FROM pause WHERE job.id = pause.id;
 -- A final state; the clocks end here, and a pause that lasted until now is taken off.
 WITH noted AS (
     INSERT INTO job_pause (job, state, reason, started_at, finished_at)
-    SELECT id, CASE WHEN reason IS NULL THEN 'paused' ELSE 'suspended' END, reason, stopped_at, clock_timestamp()
+    SELECT id, CASE WHEN reason IS NULL THEN 'paused' ELSE 'suspended' END, reason, stopped_at,
+        greatest(clock_timestamp(), stopped_at)
     FROM job WHERE id = %(job)s AND stopped_at IS NOT NULL AND first_claim_at IS NOT NULL
     ON CONFLICT (job, started_at) DO UPDATE SET finished_at = excluded.finished_at
 )
 UPDATE job
-SET state = %(state)s, reason = NULL, finished_at = clock_timestamp(), stopped_at = NULL,
-    stopped_seconds = stopped_seconds + CASE WHEN first_claim_at IS NULL THEN 0
-        ELSE coalesce(extract(epoch FROM clock_timestamp() - stopped_at), 0)::float8 END
+SET state = %(state)s, reason = NULL, finished_at = greatest(clock_timestamp(), first_claim_at), stopped_at = NULL,
+    stopped_seconds = stopped_seconds + CASE WHEN first_claim_at IS NULL OR reason IS NOT NULL THEN 0
+        ELSE greatest(0, extract(epoch FROM clock_timestamp() - stopped_at))::float8 END
 WHERE id = %(job)s;
 
 -- name: close_phase
 -- The barrier: the phase ends now; one that nobody claimed a task of took no time.
 INSERT INTO job_phase (job, phase, started_at, finished_at)
 VALUES (%(job)s, %(phase)s, statement_timestamp(), statement_timestamp())
-ON CONFLICT (job, phase) DO UPDATE SET finished_at = clock_timestamp();
+ON CONFLICT (job, phase) DO UPDATE SET finished_at = greatest(clock_timestamp(), job_phase.started_at);
 
 -- name: enter_phase
 -- The job is in its next phase.
@@ -94,15 +101,17 @@ SELECT * FROM job ORDER BY created_at DESC, id LIMIT %(limit)s;
 DELETE FROM job WHERE id = %(job)s;
 
 -- name: elapsed
--- Seconds from the first claim to the end (or to now, or to when it was stopped), less pauses; 0 before the first.
-SELECT coalesce(greatest(0, extract(epoch FROM coalesce(finished_at, stopped_at, clock_timestamp()) - first_claim_at)
+-- Seconds from the first claim to the end (or to when it was paused, or to now), less pauses; 0 before the first.
+SELECT coalesce(greatest(0, extract(epoch FROM
+    coalesce(finished_at, CASE WHEN reason IS NULL THEN stopped_at END, clock_timestamp()) - first_claim_at)
     - stopped_seconds), 0)::float8
 FROM job WHERE id = %(job)s;
 
 -- name: phase_elapsed
 -- The same for each phase that has begun.
 SELECT p.phase, greatest(0, extract(epoch FROM
-    coalesce(p.finished_at, j.stopped_at, j.finished_at, clock_timestamp()) - p.started_at)
+    coalesce(p.finished_at, CASE WHEN j.reason IS NULL THEN j.stopped_at END, j.finished_at, clock_timestamp())
+        - p.started_at)
     - p.stopped_seconds)::float8 AS seconds
 FROM job_phase p JOIN job j ON j.id = p.job
 WHERE p.job = %(job)s ORDER BY p.started_at;

@@ -33,8 +33,8 @@ WHERE state IN ('running', 'pausing', 'cancelling')
 WITH seen (second, kind, source, job, "values") AS (
     SELECT floor(extract(epoch FROM clock_timestamp()))::bigint, 'queue', %(database)s, j.id, jsonb_build_object(
         'phase', j.phase, 'pending', p.pending, 'dispatched', o.dispatched, 'running', o.running,
-        'oldest_pending_s', coalesce(round(extract(epoch FROM clock_timestamp()
-            - CASE WHEN p.pending > 0 THEN h.started_at ELSE o.oldest END), 3), 0))
+        'oldest_pending_s', greatest(0, round(extract(epoch FROM clock_timestamp()
+            - CASE WHEN p.pending > 0 THEN h.started_at ELSE o.oldest END), 3)))
     FROM job j
     LEFT JOIN job_phase h ON h.job = j.id AND h.phase = j.phase
     CROSS JOIN LATERAL (
@@ -64,9 +64,11 @@ WITH seen (second, kind, source, job, "values", counted) AS (
         'open', t.open, 'done', t.done, 'weight_open', t.weight_open, 'weight_done', t.weight_done,
         'containers', n.containers, 'exceptions', n.exceptions,
         'elapsed_s', coalesce(round(greatest(0, extract(epoch FROM
-            coalesce(j.finished_at, j.stopped_at, clock_timestamp()) - j.first_claim_at) - j.stopped_seconds::numeric), 3), 0),
+            coalesce(j.finished_at, CASE WHEN j.reason IS NULL THEN j.stopped_at END, clock_timestamp())
+                - j.first_claim_at) - j.stopped_seconds::numeric), 3), 0),
         'phase_s', coalesce(round(greatest(0, extract(epoch FROM
-            coalesce(h.finished_at, j.stopped_at, clock_timestamp()) - h.started_at) - h.stopped_seconds::numeric), 3), 0)),
+            coalesce(h.finished_at, CASE WHEN j.reason IS NULL THEN j.stopped_at END, clock_timestamp())
+                - h.started_at) - h.stopped_seconds::numeric), 3), 0)),
         t.tasks + n.containers + n.exceptions
     FROM job j
     LEFT JOIN job_phase h ON h.job = j.id AND h.phase = j.phase

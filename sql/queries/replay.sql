@@ -6,13 +6,13 @@ INSERT INTO replay_client (job, client, host)
 SELECT %(job)s, f.client, f.host FROM unnest(%(clients)s::int[], %(hosts)s::text[]) AS f (client, host);
 
 -- name: taken_by_task
--- The client that an earlier attempt of a task had, if any.
-SELECT client, worker, slot FROM replay_client WHERE job = %(job)s AND task = %(task)s;
+-- The client that a claim of a task had, if any did.
+SELECT client, token, worker, slot FROM replay_client WHERE job = %(job)s AND task = %(task)s;
 
 -- name: take_replay_client
--- The first free client of this host becomes this attempt's; nothing when there is none.
+-- The first free client of this host becomes this claim's; nothing when there is none.
 UPDATE replay_client
-SET task = %(task)s, attempt = %(attempt)s, worker = %(worker)s, slot = %(slot)s, taken_at = clock_timestamp()
+SET task = %(task)s, token = %(token)s, worker = %(worker)s, slot = %(slot)s, taken_at = clock_timestamp()
 WHERE job = %(job)s AND client = (
     SELECT client FROM replay_client
     WHERE job = %(job)s AND host = %(host)s AND task IS NULL ORDER BY client LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -20,8 +20,8 @@ WHERE job = %(job)s AND client = (
 RETURNING client;
 
 -- name: replay_client_ready
--- A client has prepared its part.
-UPDATE replay_client SET ready_at = clock_timestamp() WHERE job = %(job)s AND client = %(client)s AND ready_at IS NULL;
+-- The client that a claim has is ready, since now or since it first was; no row when the claim has none (any more).
+UPDATE replay_client SET ready_at = coalesce(ready_at, clock_timestamp()) WHERE job = %(job)s AND token = %(token)s;
 
 -- name: replay_standing
 -- The job's state; how many clients there are, and how many are ready; when all start, once all are; and the time now,

@@ -48,7 +48,7 @@ ORDER BY i.container_path LIMIT %(limit)s;
 -- name: workers_of_job
 -- Workers that lived while the job ran, and whether their frames are stored up to its end. `due` are those that
 -- can still send: not stopped, and seen after that end or lately.
-SELECT w.incarnation, w.name, w.host, w.slots, w.version, w.cpu_seconds, w.run_queue_seconds, w.frames_lost,
+SELECT w.incarnation, w.name, w.host, w.slots, w.version, w.box, w.cpu_seconds, w.run_queue_seconds, w.frames_lost,
     w.frames_through >= extract(epoch FROM j.finished_at) AS complete, w.stopped_at IS NOT NULL AS stopped,
     w.stopped_at IS NULL AND w.seen_at > clock_timestamp() - make_interval(secs => %(seconds)s) AS due
 FROM worker w, job j
@@ -56,6 +56,38 @@ WHERE j.id = %(job)s
   AND w.started_at <= coalesce(j.finished_at, clock_timestamp())
   AND w.seen_at >= coalesce(j.first_claim_at, j.created_at)
 ORDER BY w.name, w.started_at;
+
+-- name: stops_of_job
+-- When it stood still since its first claim, as what, why and for how long; what lasts still, until now.
+SELECT state, reason, extract(epoch FROM coalesce(finished_at, clock_timestamp()) - started_at)::float8 AS seconds
+FROM job_pause WHERE job = %(job)s AND state IN ('paused', 'suspended')
+UNION ALL
+SELECT CASE WHEN reason IS NULL THEN 'paused' ELSE 'suspended' END, reason,
+    extract(epoch FROM clock_timestamp() - stopped_at)::float8
+FROM job WHERE id = %(job)s AND state IN ('paused', 'suspended') AND stopped_at IS NOT NULL
+  AND first_claim_at IS NOT NULL
+  AND NOT EXISTS (SELECT FROM job_pause p WHERE p.job = job.id AND p.started_at = job.stopped_at);
+
+-- name: workers_changed
+-- How many workers a job was planned with, how many different names did its tasks, and how many processes of these names
+-- were gone before it ended: left in good order, or last seen a while before the end. One that died and one that
+-- took its name when the job was resumed are two.
+WITH span AS (
+    SELECT id, workers_planned, first_claim_at AS began, coalesce(finished_at, clock_timestamp()) AS ended
+    FROM job WHERE id = %(job)s
+), worked AS (
+    SELECT DISTINCT worker AS name FROM task WHERE job = %(job)s AND worker IS NOT NULL
+)
+SELECT s.workers_planned AS planned, (SELECT count(*) FROM worked) AS worked,
+    (SELECT count(*) FROM worker w JOIN worked k ON k.name = w.name
+     WHERE w.started_at <= s.ended AND w.seen_at >= s.began
+       AND (w.stopped_at < s.ended OR w.seen_at < s.ended - make_interval(secs => %(seconds)s))) AS lost
+FROM span s;
+
+-- name: job_span
+-- First claim and end, seconds since the epoch on this database's clock; NULL where there is none yet.
+SELECT extract(epoch FROM first_claim_at)::float8 AS started, extract(epoch FROM finished_at)::float8 AS finished
+FROM job WHERE id = %(job)s;
 
 -- name: server_version
 -- The database server's version.

@@ -24,7 +24,10 @@ WITH RECURSIVE tree AS (
 ), failures AS (
     DELETE FROM exception e USING tree WHERE e.job = %(job)s AND e.item = tree.id
 ), deaths AS (
-    DELETE FROM death d USING tree WHERE d.job = %(job)s AND d.item = tree.id
+    DELETE FROM death d
+    WHERE d.job = %(job)s AND (d.item IN (SELECT id FROM tree) OR d.loose = ANY(%(roots)s::uuid[]))
+), costs AS (
+    DELETE FROM loose_cost c WHERE c.job = %(job)s AND c.loose = ANY(%(roots)s::uuid[])
 ), texts AS (
     SELECT count(*) AS texts, count(*) FILTER (WHERE t.metadata ? 'ocr') AS by_ocr
     FROM item_text t JOIN tree ON tree.id = t.item

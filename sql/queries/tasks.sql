@@ -1,17 +1,20 @@
 -- The task protocol: pending → dispatched → running → done (design §3).
 
 -- name: claim
--- One dispatched task becomes running under a lease; nothing when the message is stale or doubled, or the job
--- does not run. The first claim of a job and of a phase start their clocks.
+-- One dispatched task of the job that the message names becomes running under a lease and the claimer's own token;
+-- nothing when the message is stale or doubled, or the job does not run. Who asks again with the same token, because it
+-- never got the answer, finds what it claimed. The first claim of a job and of a phase start their clocks.
 WITH claimed AS (
     UPDATE task t
-    SET state = 'running', attempt = t.attempt + 1, deadline = NULL,
+    SET state = 'running', token = %(token)s, deadline = NULL,
+        attempt = t.attempt + CASE t.state WHEN 'dispatched' THEN 1 ELSE 0 END,
         lease = clock_timestamp() + make_interval(secs => (j.options ->> 'lease_seconds')::float8),
         claimed_at = clock_timestamp(), worker = %(worker)s, slot = %(slot)s
     FROM job j
-    WHERE t.id = %(task)s AND t.state = 'dispatched'
-      AND j.id = t.job AND j.state = 'running' AND j.phase = t.phase
-    RETURNING t.id, t.job, t.phase, t.attempt, t.payload, t.claimed_at, j.first_claim_at
+    WHERE t.id = %(task)s AND t.job = %(job)s AND j.id = t.job
+      AND (t.state = 'dispatched' AND j.state = 'running' AND j.phase = t.phase
+        OR t.state = 'running' AND t.token = %(token)s)
+    RETURNING t.id, t.job, t.phase, t.attempt, t.payload, t.portions, t.claimed_at, j.first_claim_at
 ), first_of_job AS (
     UPDATE job SET first_claim_at = c.claimed_at
     FROM claimed c
@@ -22,29 +25,37 @@ WITH claimed AS (
     WHERE NOT EXISTS (SELECT 1 FROM job_phase p WHERE p.job = c.job AND p.phase = c.phase)
     ON CONFLICT DO NOTHING
 )
-SELECT id, job, phase, attempt, payload FROM claimed;
+SELECT id, job, phase, attempt, payload, portions FROM claimed;
 
 -- name: fence
--- The first statement of every finish: no row means that another attempt has the task.
+-- The first statement of every finish: no row means that the task is not this claim's (any more), or that a portion of
+-- its findings was lost by a crash of the server.
 UPDATE task
 SET state = 'done', lease = NULL, finished_at = clock_timestamp(), raw_bytes = %(raw_bytes)s,
     extracted_bytes = %(extracted_bytes)s, index_bytes = %(index_bytes)s, items = %(items)s
-WHERE id = %(task)s AND attempt = %(attempt)s AND state = 'running';
+WHERE id = %(task)s AND token = %(token)s AND state = 'running' AND portions = %(portions)s;
 
 -- name: release
--- A running task goes back to pending, if it still belongs to this attempt.
+-- A running task goes back to pending, if it still belongs to this claim.
 UPDATE task
 SET state = 'pending', lease = NULL, failures = failures + %(failed)s
-WHERE id = %(task)s AND attempt = %(attempt)s AND state = 'running'
+WHERE id = %(task)s AND token = %(token)s AND state = 'running'
 RETURNING job, failures;
 
+-- name: resumed_since_claim
+-- Whether the task's job went on after it had stood still, while this claim held the task.
+SELECT EXISTS (
+    SELECT 1 FROM task t JOIN job_pause p ON p.job = t.job AND p.finished_at > t.claimed_at
+    WHERE t.id = %(task)s AND t.token = %(token)s
+);
+
 -- name: renew
--- Longer leases for those of the given attempts that still have their task.
+-- Longer leases for those of the given claims that still have their task.
 UPDATE task t
 SET lease = clock_timestamp() + make_interval(secs => (j.options ->> 'lease_seconds')::float8)
-FROM job j, unnest(%(tasks)s::bigint[], %(attempts)s::int[]) AS mine (task, attempt)
-WHERE t.id = mine.task AND t.attempt = mine.attempt AND t.state = 'running' AND j.id = t.job
-RETURNING t.id, t.attempt;
+FROM job j, unnest(%(tasks)s::uuid[], %(tokens)s::uuid[]) AS mine (task, token)
+WHERE t.id = mine.task AND t.token = mine.token AND t.state = 'running' AND j.id = t.job
+RETURNING t.id, t.token;
 
 -- name: return_expired
 -- Messages nobody claimed in time and leases that ran out: pending again, at no charge. Rows that somebody is
@@ -84,12 +95,12 @@ RETURNING task.id, task.weight;
 -- name: undispatch
 -- Tasks whose message could not be sent are pending again; those already claimed stay.
 UPDATE task SET state = 'pending', deadline = NULL
-WHERE id = ANY(%(tasks)s::bigint[]) AND state = 'dispatched';
+WHERE id = ANY(%(tasks)s::uuid[]) AND state = 'dispatched';
 
 -- name: undispatch_all
 -- Every dispatched task of this database but some is pending again: the broker lost its messages, or may have.
 UPDATE task SET state = 'pending', deadline = NULL
-WHERE state = 'dispatched' AND id <> ALL(%(keep)s::bigint[]);
+WHERE state = 'dispatched' AND id <> ALL(%(keep)s::uuid[]);
 
 -- name: undispatch_job
 -- Every dispatched task of one job is pending again, but for those that a slot is just claiming: waiting for them

@@ -134,19 +134,19 @@ FROM item i WHERE i.job = %(job)s AND NOT EXISTS (SELECT FROM item_text x WHERE 
 -- Every item has one index owner, and the shard it names holds exactly one document of it by that owner.
 INSERT INTO difference
 SELECT 'wrong index document', i.kind, i.container_path,
-    CASE WHEN x.item IS NULL THEN 'an owner' ELSE format('one by %%s:%%s in shard %%s', x.task, x.attempt, x.shard) END,
+    CASE WHEN x.item IS NULL THEN 'an owner' ELSE format('one by %%s in shard %%s', x.owner, x.shard) END,
     CASE WHEN x.item IS NULL THEN 'none' ELSE coalesce(h.documents, 0)::text END
 FROM item i
 LEFT JOIN item_index x ON x.item = i.id
 LEFT JOIN (
     SELECT shard, item, owner, count(*) AS documents FROM held GROUP BY shard, item, owner
-) h ON h.shard = x.shard AND h.item = x.item AND h.owner = x.task::text || ':' || x.attempt::text
+) h ON h.shard = x.shard AND h.item = x.item AND h.owner = x.owner
 WHERE i.job = %(job)s AND (x.item IS NULL OR h.documents IS DISTINCT FROM 1);
 
 -- name: verify_ghosts
 -- Documents that no item owns; they are no difference, a re-run leaves them.
 SELECT count(*) FROM held h
-LEFT JOIN item_index x ON x.item = h.item AND x.shard = h.shard AND h.owner = x.task::text || ':' || x.attempt::text
+LEFT JOIN item_index x ON x.item = h.item AND x.shard = h.shard AND h.owner = x.owner
 WHERE x.item IS NULL;
 
 -- name: verify_terms
@@ -155,7 +155,7 @@ WITH planted AS (
     SELECT DISTINCT m.number, p.item FROM term m JOIN pair p ON p.row = m.row
 ), found AS (
     SELECT DISTINCT h.number, h.item FROM hit h
-    JOIN item_index x ON x.item = h.item AND x.shard = h.shard AND h.owner = x.task::text || ':' || x.attempt::text
+    JOIN item_index x ON x.item = h.item AND x.shard = h.shard AND h.owner = x.owner
 )
 INSERT INTO difference
 SELECT CASE WHEN found.item IS NULL THEN 'term not found' ELSE 'term found elsewhere' END, i.kind, i.container_path,

@@ -2,13 +2,14 @@
 
 -- name: register_worker
 -- A new incarnation.
-INSERT INTO worker (incarnation, name, host, pid, boot_id, slots, version, seen_at)
-VALUES (%(incarnation)s, %(name)s, %(host)s, %(pid)s, %(boot_id)s, %(slots)s, %(version)s, clock_timestamp());
+INSERT INTO worker (incarnation, name, host, pid, boot_id, slots, version, box, seen_at)
+VALUES (%(incarnation)s, %(name)s, %(host)s, %(pid)s, %(boot_id)s, %(slots)s, %(version)s, %(box)s, clock_timestamp());
 
 -- name: worker_seen
 -- A sign of life with its counters so far.
 UPDATE worker
-SET seen_at = clock_timestamp(), cpu_seconds = %(cpu_seconds)s, run_queue_seconds = %(run_queue_seconds)s
+SET seen_at = clock_timestamp(), cpu_seconds = %(cpu_seconds)s, run_queue_seconds = %(run_queue_seconds)s,
+    waiting = %(waiting)s::jsonb
 WHERE incarnation = %(incarnation)s;
 
 -- name: worker_stopped
@@ -30,6 +31,13 @@ WHERE stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs =>
 -- name: connections_of
 -- How many connections there are of this application.
 SELECT count(*)::int FROM pg_stat_activity WHERE application_name = %(application)s;
+
+-- name: worker_waits
+-- What live workers say their slots have been doing for long, for one job.
+SELECT w.name || ': ' || (e ->> 'text') FROM worker w CROSS JOIN LATERAL jsonb_array_elements(w.waiting) AS e
+WHERE w.stopped_at IS NULL AND w.seen_at > clock_timestamp() - make_interval(secs => %(seconds)s)
+    AND e ->> 'job' = %(job)s
+ORDER BY w.name, 1;
 
 -- name: live_hosts
 -- Where the live workers run; containers of one host differ by name, hosts by boot id.

@@ -55,10 +55,16 @@ def bench(browser: Browser) -> Iterator[Bench]:
 
 
 @pytest.fixture(scope="module")
-def site(bench: Bench) -> Iterator[str]:
+def link(bench: Bench) -> Iterator[str]:
+    """What its server printed: a link that lets in whoever has it."""
+    with serving(bench) as printed:
+        yield printed
+
+
+@pytest.fixture(scope="module")
+def site(link: str) -> str:
     """Where its server is."""
-    with serving(bench) as address:
-        yield address
+    return link.partition("/login#token=")[0]
 
 
 @pytest.fixture
@@ -67,10 +73,11 @@ def complaints() -> Complaints:
 
 
 @pytest.fixture
-def page(browser: Browser, complaints: Complaints) -> Iterator[Page]:
+def page(link: str, site: str, browser: Browser, complaints: Complaints) -> Iterator[Page]:
     """A page of this test's own; nothing may have gone wrong in it that the test did not provoke."""
     context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme="light")
     context.set_default_timeout(TIMEOUT_MS)
+    context.request.post(f"{site}/login", form={"token": link.partition("#token=")[2]})
     opened = context.new_page()
     complaints.listen(opened)
     yield opened
@@ -90,14 +97,15 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def watched(site: str, bench: Bench, browser: Browser) -> Watched:
+def watched(link: str, site: str, bench: Bench, browser: Browser) -> Watched:
     """A job created with the form, and watched to its end without touching the page."""
     noted, hold, held = Complaints(), bench.hold("expand"), True
     context = browser.new_context()
     context.set_default_timeout(TIMEOUT_MS)
     page = context.new_page()
     noted.listen(page)
-    page.goto(site)
+    page.goto(link)
+    page.wait_for_url(f"{site}/")
     page.get_by_label("Name").fill("<b>seen</b> & \u202ewatched")
     page.get_by_label("Workers").fill("2")
     page.get_by_label("Slots of each worker").fill("2")
@@ -151,6 +159,19 @@ def test_the_run_page_has_every_panel_its_figures_and_what_to_know_before(
     expect(page.locator("#phases li")).to_have_text([re.compile(p) for p in ("walk", "expand", "index", "finalise")])
     expect(page.get_by_role("button", name="Requeue exceptions")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_have_text("<b>seen</b> & \\u202ewatched")
+
+
+def test_signing_out_shows_nothing_any_more(link: str, site: str, page: Page) -> None:
+    """The link lets in, keeps its token out of the history, and signing out takes the session back."""
+    page.goto(f"{site}/results")
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url(f"{site}/login")
+    page.goto(f"{site}/results")
+    expect(page.get_by_label("Token")).to_be_visible()
+    page.goto(link)
+    page.wait_for_url(f"{site}/")
+    page.go_back()
+    assert "token=" not in page.url
 
 
 def test_all_charts_zoom_together_and_come_back(site: str, watched: Watched, page: Page) -> None:

@@ -15,7 +15,7 @@ def _slots(directory: Path, roots: list[str]) -> list[str]:
     """Traces of the slots: forked without execve, and they opened something below the roots. The reporter, forked too,
     only asks the file system there how full it is."""
     texts = (path.read_text(errors="replace") for path in directory.iterdir())
-    opened = re.compile(rf"^openat\(.*({'|'.join(re.escape(root) for root in roots)})", re.M)
+    opened = re.compile(rf"^openat2?\(.*({'|'.join(re.escape(root) for root in roots)})", re.M)
     return [text for text in texts if "execve(" not in text and opened.search(text)]
 
 

@@ -166,11 +166,7 @@ def test_the_controller_serves_the_page_to_whoever_has_the_token(system: System)
         host, port = address_of(project.one("controller"), 8080)
     finally:
         project.close()
-    token = next(
-        line.partition("=")[2].strip("'")
-        for line in system.env_file.read_text().splitlines()
-        if line.startswith("EDBENCH_TOKEN=")
-    )
+    token = system.compose("exec", "-T", "controller", "cat", "/secrets/token").stdout.strip()
 
     def ask(path: str, body: dict[str, Any] | None = None, *, bearer: str = token) -> tuple[int, str, str]:
         """Status, address in the end, and what came."""
@@ -202,18 +198,75 @@ def test_the_controller_serves_the_page_to_whoever_has_the_token(system: System)
 
 
 def test_containers_hold_no_more_than_they_need(system: System) -> None:
-    """Ours work as another user than root, on a read-only root file system; passwords are in no image."""
-    password = next(
-        line.partition("=")[2] for line in system.env_file.read_text().splitlines() if "DB_PASSWORD" in line
-    )
-    assert len(password) >= 32
+    """Ours work as another user than root, on a read-only root file system, and each has its own secret alone, which
+    stands in no image, no environment and no .env."""
     assert system.env_file.stat().st_mode & 0o777 == 0o600
+    secrets = set()
     for service in ("controller", "queue_manager", "worker"):
-        who = system.compose("exec", "-T", service, "sh", "-c", "id -u; touch /opt/x 2>&1 || true").stdout
-        assert who.splitlines()[0] != "0"
-        assert "Read-only" in who
-    history = system.run("docker", "history", "--no-trunc", "edbench:test").stdout
-    assert password not in history
+        line = ("exec", "-T", service, "sh", "-c", "id -u; touch /opt/x 2>&1 || true; ls /secrets; cat /secrets/login")
+        user, refused, *files, login = system.compose(*line).stdout.splitlines()
+        assert user != "0"
+        assert "Read-only" in refused
+        assert files == (["login", "token"] if service == "controller" else ["login"])
+        name, _, password = login.partition(":")
+        assert name == f"edbench_{service}"
+        assert len(password) >= 32
+        secrets.add(password)
+    assert len(secrets) == 3
+    told = system.run("docker", "history", "--no-trunc", "edbench:test").stdout + system.env_file.read_text()
+    project = Project(system.env)
+    try:
+        told += str([container.attrs for container in project.containers()])
+    finally:
+        project.close()
+    assert not [secret for secret in secrets if secret in told]
+
+
+def test_networks_and_sources_keep_what_they_promise(system: System) -> None:
+    """The page is all that docker-compose.yml publishes. A worker cannot change the evidence, reaches the databases as
+    a worker and no other host; what makes the secrets sees no network at all."""
+    plain = json.loads(
+        system.compose("--file", "docker-compose.yml", "--profile", "*", "config", "--format", "json").stdout
+    )
+    assert {name for name, service in plain["services"].items() if service.get("ports")} == {"controller"}
+    assert {port["host_ip"] for port in plain["services"]["controller"]["ports"]} == {"127.0.0.1"}
+    tried = "touch /evidence/x 2>&1; python -c \"import socket; socket.create_connection(('1.1.1.1', 443), 5); print('through')\" 2>&1"
+    said = system.compose("exec", "-T", "worker", "sh", "-c", f"{tried}; true").stdout
+    assert "Read-only file system" in said
+    assert "Error" in said
+    assert "through" not in said.splitlines()
+    code = "import os, psycopg2\nfrom core.settings import read_settings\n"
+    code += "url = read_settings(os.environ).databases[0].url.replace('+psycopg2', '')\n"
+    code += "psycopg2.connect(url).cursor().execute(\"COPY (SELECT 1) TO PROGRAM 'true'\")"
+    attack = system.compose("exec", "-T", "worker", "python", "-c", code, check=False)
+    assert attack.returncode != 0
+    assert "permission denied to COPY to or from an external program" in attack.stderr
+    project = Project(system.env)
+    try:
+        (maker,) = project.containers("secrets")
+        assert set(maker.attrs["NetworkSettings"]["Networks"]) == {"none"}
+        assert maker.attrs["State"]["ExitCode"] == 0
+    finally:
+        project.close()
+
+
+def test_a_fresh_clone_starts_as_it_stands(system: System, corpus: Path) -> None:
+    """`docker compose up --scale worker=3` with no .env and nothing set: a job runs inside, over a source that was put
+    into the engine's own volume, with nothing but the page published."""
+    clone = System(system.home / "clone", f"{system.env['COMPOSE_PROJECT_NAME']}-clone")
+    clone.home.mkdir()
+    clone.env_file.touch()  # nothing is in it; without it the repository's own .env would be taken
+    try:
+        clone.compose("up", "--detach", "--wait", "--scale", f"worker={WORKERS}")
+        assert clone.published() == {"controller": {"127.0.0.1"}}
+        clone.compose("cp", str(corpus), "controller:/storage/corpus")
+        out = clone.compose("exec", "-T", "controller", "edbench", "discover", "/storage/corpus").stdout
+        assert "adds up" in out
+        assert f"{WORKERS} x 4 slots" in out
+        token = clone.compose("exec", "-T", "controller", "cat", "/secrets/token").stdout.strip()
+        assert len(token) >= 32
+    finally:
+        clone.down()
 
 
 def test_prometheus_finds_every_process_and_every_query_finds_something(system: System) -> None:
@@ -225,7 +278,8 @@ def test_prometheus_finds_every_process_and_every_query_finds_something(system: 
             f"http://{network['IPAddress']}:9464/metrics"
             for service in ("worker", "queue_manager", "controller")
             for container in project.containers(service)
-            for network in container.attrs["NetworkSettings"]["Networks"].values()
+            for name, network in container.attrs["NetworkSettings"]["Networks"].items()
+            if name.endswith("_metrics")
         }
     finally:
         project.close()

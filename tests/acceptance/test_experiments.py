@@ -89,7 +89,7 @@ def test_a_scale_out_counts_every_database(bench: Bench, small: Path) -> None:
     assert len(jobs) == 2
     assert run.result["raw_bytes"] == 2 * read_result(at).conditions["corpus"]["raw_bytes"]
     assert run.result["discovered_bytes"] == 2 * jobs[0]["discovered_bytes"] > run.result["raw_bytes"]
-    assert run.elapsed_s == max(job["elapsed_s"] for job in jobs)
+    assert run.elapsed_s == run.result["elapsed_s"] >= max(job["elapsed_s"] for job in jobs) - 0.001  # rounded
     assert {name for _, by in run.series.database_activity for name in by} == {"db1", "db2"}
     cache = read_result(at).conditions["cache"]
     assert [drop["when"] for drop in cache["drops"]] == ["before", "index"]
@@ -118,7 +118,7 @@ def test_what_cannot_be_measured_is_refused(
     (tmp_path / "c" / "custodian").mkdir(parents=True)
     (tmp_path / "c" / "custodian" / "a.txt").write_text("sesame")
     corpus = ("--corpus", "c")
-    elsewhere = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u@h/d", "EDBENCH_BROKER": "redis://h"}
+    elsewhere = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h/d", "EDBENCH_BROKER": "redis://u:p@h"}
     cases: tuple[tuple[tuple[str, ...], dict[str, str], str], ...] = (
         (("scale-up", *corpus, "--workers", "1,x"), {}, "--workers is '1,x'"),
         (("knee", *corpus, "--max-p99", "reed=1ms"), {}, "there is no op 'reed'"),

@@ -49,6 +49,30 @@ def test_a_file_that_kills_its_parser(bench: Bench) -> None:
     bench.edbench("verify", "last", "--internal")
 
 
+def test_a_parser_that_kills_at_every_item(bench: Bench) -> None:
+    """Hundreds of items that kill their parser, in one container: the job completes after a handful of deaths in each
+    phase, with exceptions; what is beside them is whole."""
+    bench.env |= {"PYTHONPATH": str(SUPPORT), "EDBENCH_PLUGINS": "killer_plugin"}
+    custodian = bench.home / "source" / "ann"
+    custodian.mkdir(parents=True)
+    (custodian / "innocent.txt").write_text("innocent")
+    for where in ("children", "text"):
+        with zipfile.ZipFile(custodian / f"{where}.zip", "w") as archive:
+            archive.writestr("000 before.txt", "innocent")
+            for number in range(1, 300):
+                archive.writestr(f"{number:03}.bin", f"KILLER {where} {number}")
+    bench.end(bench.discover("--workers", "1", "--slots", "2", corpus=bench.home / "source"))
+    logs = "".join(log.read_text(errors="replace") for log in (bench.scratch / "logs").glob("*.log"))
+    assert 8 <= logs.count("ended with SIGABRT") <= 2 * (6 + 4)
+    items = [json.loads(line) for line in bench.edbench("items", "last", "--jsonl").stdout.splitlines()]
+    found = {tuple(item["container_path"]): item for item in items}
+    for path in (("ann/innocent.txt",), *((f"ann/{where}.zip", "000 before.txt") for where in ("children", "text"))):
+        assert (found[path]["text_state"], found[path]["exceptions"]) == ("ok", [])
+    assert found[("ann/children.zip",)]["exceptions"] == ["deaths_limit"]
+    assert found[("ann/text.zip", "299.bin")]["exceptions"] == ["deaths_limit"]
+    bench.edbench("verify", "last", "--internal")
+
+
 def test_inspect_survives_it_too(bench: Bench) -> None:
     """`inspect` gives every other file whole and says which one killed its parser."""
     bench.env |= {"PYTHONPATH": str(SUPPORT), "EDBENCH_PLUGINS": "killer_plugin"}

@@ -11,6 +11,7 @@ import importlib
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -52,6 +53,7 @@ def _run(name: str, place: Path, seconds: int) -> tuple[str, int]:
     found = place / "found" / name
     found.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, str(HERE), "--one", name, "--corpus", str(place), "--seconds", str(seconds)]
+    began = time.monotonic()
     with log.open("wb") as out:
         status = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
     lines = log.read_text(errors="replace").splitlines()
@@ -59,6 +61,8 @@ def _run(name: str, place: Path, seconds: int) -> tuple[str, int]:
     where = [line for line in lines if line.startswith(("Done ", "stat::number_of_executed_units"))]
     if status and not said:
         said = lines[-1:]
+    if not status and (lasted := time.monotonic() - began) < seconds:
+        said, status = [f"ended after {lasted:.0f} of {seconds} s"], 1
     return f"{name:20} {'; '.join(said) or 'nothing found'}  {where[-1] if where else ''}", status
 
 

@@ -46,7 +46,7 @@ def launched() -> Iterator[Browser]:
 
 @contextmanager
 def serving(bench: Bench, *options: str) -> Iterator[str]:
-    """`edbench serve` on a free port; its address. Ended with Ctrl-C as its user would.
+    """`edbench serve` on a free port; what it printed to be opened. Ended with Ctrl-C as its user would.
 
     What it logs stands under "Captured stderr" of the test that it was logged in, should that fail.
     """
@@ -58,7 +58,7 @@ def serving(bench: Bench, *options: str) -> Iterator[str]:
         assert address.startswith("http://"), bench.end(process, None)
         log = threading.Thread(target=_pass_on, args=(process.stderr,), daemon=True)
         log.start()
-        yield address.rstrip("/")
+        yield address
     finally:
         process.send_signal(signal.SIGINT)
         try:

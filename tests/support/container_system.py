@@ -15,7 +15,7 @@ import pytest
 from docker.errors import DockerException
 from installation import COMMAND_SECONDS, EDBENCH
 
-from controller.cluster.containers import Project
+from controller.cluster.containers import Project, service_of
 from controller.cluster.reach import reach_compose
 from controller.cluster.run_containers import run_containers
 from core.settings import read_settings
@@ -119,6 +119,19 @@ class System:
         project = Project(self.env)
         try:
             return {str(c.name): c.status for c in project.containers()}
+        finally:
+            project.close()
+
+    def published(self) -> dict[str, set[str]]:
+        """The addresses of the host at which services listen."""
+        project = Project(self.env)
+        try:
+            found: dict[str, set[str]] = {}
+            for container in project.containers():
+                for bindings in (container.attrs["NetworkSettings"]["Ports"] or {}).values():
+                    for binding in bindings or ():
+                        found.setdefault(service_of(container), set()).add(binding["HostIp"])
+            return found
         finally:
             project.close()
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg2
 import pytest
+from servers import OWNER, as_superuser
 
 from controller.databases import JobHandle, find_job, open_databases
 from controller.jobs import create_discovery_job, prepare_source
@@ -82,7 +82,7 @@ def copied(finished: Finished, home: Path) -> Iterator[Copy]:
     """A copy of the finished job that may be spoiled; its files lie in `home`."""
     address = finished.settings.databases[0]
     name = f"copy_{uuid.uuid4().hex}"
-    _execute(address, f"CREATE DATABASE {name} TEMPLATE {address.name}")
+    as_superuser(finished.settings, f"CREATE DATABASE {name} TEMPLATE {address.name} OWNER {OWNER}")
     url = address.url.replace(f"/{address.name}?", f"/{name}?")
     database = Database(name, url)
     root = home / "storage"
@@ -93,15 +93,4 @@ def copied(finished: Finished, home: Path) -> Iterator[Copy]:
         yield Copy(find_job([database], str(finished.job)), settings, finished.storage)
     finally:
         database.dispose()
-        _execute(address, f"DROP DATABASE {name} WITH (FORCE)")
-
-
-def _execute(address: DatabaseAddress, statement: str) -> None:
-    url = address.url.replace("+psycopg2", "").replace(f"/{address.name}?", "/postgres?")
-    connection = psycopg2.connect(url)
-    try:
-        connection.autocommit = True
-        with connection.cursor() as cursor:
-            cursor.execute(statement)
-    finally:
-        connection.close()
+        as_superuser(finished.settings, f"DROP DATABASE {name} WITH (FORCE)")

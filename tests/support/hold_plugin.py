@@ -2,7 +2,7 @@
 
 `hold/expand` beside the scratch directory holds a number: once so many tasks of that phase have begun, the next ones
 wait at their beginning; `hold/expand.5.reached` then names the process of one of them, when the number is 5. They go
-on when it grows or the file is gone.
+on when it grows or the file is gone. `hold/expand-end` does the same to those whose work is done and not yet written.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ HANDLERS: tuple[Handler, ...] = ()
 _DIRECTORY = Path(os.path.abspath(os.environ.get("EDBENCH_SCRATCH", ".edbench"))).parent / "hold"
 
 
-def _free(phase: Phase) -> int | None:
-    """How many may begin; None: all."""
+def _free(where: str) -> int | None:
+    """How many may pass; None: all."""
     try:
-        return int((_DIRECTORY / phase.value).read_text())
+        return int((_DIRECTORY / where).read_text())
     except FileNotFoundError:
         return None
 
 
-def _wait(phase: Phase) -> None:
+def _wait(where: str) -> None:
     mine = 0
-    while (free := _free(phase)) is not None:
+    while (free := _free(where)) is not None:
         while mine < free:
             try:
-                os.close(os.open(_DIRECTORY / f"{phase.value}.{mine}.begun", os.O_CREAT | os.O_EXCL))
+                os.close(os.open(_DIRECTORY / f"{where}.{mine}.begun", os.O_CREAT | os.O_EXCL))
             except FileExistsError:
                 mine += 1
             else:
                 return
-        (_DIRECTORY / f"{phase.value}.{free}.reached").write_text(str(os.getpid()))
+        (_DIRECTORY / f"{where}.{free}.reached").write_text(str(os.getpid()))
         time.sleep(0.01)
 
 
@@ -46,8 +46,10 @@ def _hold(phase: Phase) -> None:
     body = run_task.BODIES[phase]
 
     def held(work: TaskWork) -> TaskResult:
-        _wait(phase)
-        return body(work)
+        _wait(phase.value)
+        result = body(work)
+        _wait(f"{phase.value}-end")
+        return result
 
     run_task.BODIES[phase] = held
 

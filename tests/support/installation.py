@@ -37,7 +37,8 @@ def until(condition: Callable[[], Any], what: str = "it happens", seconds: float
 
 @dataclass(frozen=True)
 class Hold:
-    """A phase of a job that is held once so many of its tasks have begun (`hold_plugin`)."""
+    """A phase of a job that is held once so many of its tasks have begun, or of "<phase>-end" have done their work
+    (`hold_plugin`)."""
 
     directory: Path
     phase: str

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from servers import as_role
 
 from core.operations import MemoryRecorder
 from core.places import index_location, items_location, job_location
 from core.records import Custodian, JobOptions, NewTask, Phase, TaskResult
+from core.roles import QUEUE_MANAGER, WORKER, Login
 from core.settings import Settings
 from core.storage import Storage
 from sql import jobs, ledger, states
@@ -34,15 +36,18 @@ class SelectingRecorder(MemoryRecorder):
 
 @dataclass
 class TaskBench:
-    """A job over a source directory, and the slot that does its tasks."""
+    """A job over a source directory, and the slot that does its tasks, each by its own role's login."""
 
     database: Database
     home: Path
+    logins: Sequence[Login]
     options: JobOptions = field(default_factory=JobOptions)
     job: uuid.UUID = field(default_factory=uuid.uuid4)
 
     def __post_init__(self) -> None:
         self.source.mkdir()
+        self.managers = as_role(self.database, self.logins, QUEUE_MANAGER)
+        self.slots = as_role(self.database, self.logins, WORKER)
         self.context = self.slot("w1")
 
     @property
@@ -60,8 +65,8 @@ class TaskBench:
     def shard_folder(self, shard: uuid.UUID) -> Path:
         return self.storage_root / index_location(self.job, shard).decode()
 
-    def take_over(self, patch: pytest.MonkeyPatch, phase: Phase, task: int) -> None:
-        """From now on `task`, of this phase, is given to another attempt at the end of whoever's work on it."""
+    def take_over(self, patch: pytest.MonkeyPatch, phase: Phase, task: uuid.UUID) -> None:
+        """From now on `task`, of this phase, is given to another claim at the end of whoever's work on it."""
         body = run_task.BODIES[phase]
 
         def slow(work: TaskWork) -> TaskResult:
@@ -80,7 +85,7 @@ class TaskBench:
             worker=worker,
             slot=0,
             incarnation=uuid.uuid4(),
-            databases={self.database.name: self.database},
+            databases={self.database.name: self.slots},
             recorder=recorder,
             storage=storage or Storage(recorder),
             crumb=NoBreadcrumb(),
@@ -110,12 +115,12 @@ class TaskBench:
                 slots=1,
             )
 
-    def dispatch(self) -> list[int]:
-        with self.database.transaction() as conn:
+    def dispatch(self) -> list[uuid.UUID]:
+        with self.managers.transaction() as conn:
             return ledger.dispatch(conn, self.job, 1_000)
 
-    def handle(self, task: int, context: SlotContext | None = None) -> None:
-        handle(context or self.context, self.database.name, task)
+    def handle(self, task: uuid.UUID, context: SlotContext | None = None) -> None:
+        handle(context or self.context, self.database.name, self.job, task)
 
     def drain(self, context: SlotContext | None = None) -> None:
         """Every task of the current phase, follow-on tasks included."""
@@ -124,7 +129,7 @@ class TaskBench:
                 self.handle(task, context)
 
     def advance(self) -> object:
-        with self.database.transaction(durable=True) as conn:
+        with self.managers.transaction(durable=True) as conn:
             return states.advance(conn, self.job)
 
     def until(self, phase: Phase) -> None:
@@ -169,3 +174,5 @@ class TaskBench:
 
     def close(self) -> None:
         self.context.shards.close()
+        self.managers.dispose()
+        self.slots.dispose()

@@ -14,7 +14,7 @@ from email.message import EmailMessage
 from core.errors import ExceptionCode
 from core.ids import item_id
 from core.records import Item, JobOptions, Kind, Limits
-from worker.budget import Budget
+from worker.budget import Allowance, Budget
 from worker.context import NoBreadcrumb
 from worker.findings import Findings
 from worker.formats.base import Handler, MemorySource, Source
@@ -129,18 +129,29 @@ def unpack(
     loose, source, handler = loose_item(name, data)
     unpacker.emit(loose, source, handler)
     unpacker.open(loose, source, handler, Budget(options.limits, len(data)))
-    while queue:
+    taken_up: list[tuple[Deferred, Allowance]] = []
+    while queue or taken_up:
+        taken_up += _shared(queue)
+        queue.clear()
         found.deferred += 1
-        _again(unpacker, queue.pop(0), found, source)
+        _again(unpacker, *taken_up.pop(0), found, source)
     return found
 
 
-def _again(unpacker: Unpacker, deferred: Deferred, found: Unpacked, loose: Source) -> None:
+def _shared(deferred: list[Deferred]) -> list[tuple[Deferred, Allowance]]:
+    """With its share each, as at the end of a task."""
+    if not deferred:
+        return []
+    shares = deferred[0].budget.hand_over([d.cost for d in deferred])
+    return list(zip(deferred, shares, strict=True))
+
+
+def _again(unpacker: Unpacker, deferred: Deferred, share: Allowance, found: Unpacked, loose: Source) -> None:
     """As `worker.expand` goes on with a handed-on item."""
     item = deferred.item
     handler = handler_for(item.media_type)
     source = loose if item.parent is None else found.store.source(item.id, item.name, item.size)
-    budget = Budget(unpacker.options.limits, deferred.loose_bytes, spent=deferred.budget_spent)
+    budget = Budget(unpacker.options.limits, deferred.budget.loose_bytes, allowance=share)
     if deferred.part is not None:
         unpacker.children(item, source, handler, budget, deferred.part)
     elif item.container and item.size > unpacker.options.split_bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any
 
@@ -13,6 +13,7 @@ from fastapi.responses import StreamingResponse
 
 from controller.failures import EXCEPTION_FIELDS, exceptions_by, stream_exceptions
 from controller.groups import jobs_of
+from core.csv_cells import defused
 from core.errors import ExceptionCode
 from web.api.models.common import Filter, responses
 from web.api.models.items import ExceptionCounts
@@ -44,27 +45,28 @@ def counts(found: Found, by: By = By.CODE, code: ExceptionCode | None = None) ->
     responses=responses(404, 422) | {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}},
 )
 def as_csv(
-    found: Found, code: ExceptionCode | None = None, type: Filter = None, custodian: Filter = None
+    found: Found, code: ExceptionCode | None = None, type: Filter = None, custodian: Filter = None, raw: bool = False
 ) -> StreamingResponse:
-    """Every exception that passes the filters, as CSV with a header; the order is that of recording."""
+    """Every exception that passes the filters, as CSV with a header; the order is that of recording. A cell that a
+    spreadsheet would run as a formula has an apostrophe in front; with `raw` it stays as it is."""
     wanted = {"code": code.value if code else None, "type": type, "custodian": custodian}
     rows = stream_exceptions(jobs_of(found), wanted)
     name = f"exceptions-{found.id}.csv"
     return StreamingResponse(
-        _lines(rows),
+        _lines(rows, str if raw else defused),
         media_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
 
 
-def _lines(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+def _lines(rows: Iterator[dict[str, Any]], cell: Callable[[str], str]) -> Iterator[str]:
     """CSV in pieces of some hundred rows."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(EXCEPTION_FIELDS)
     for number, row in enumerate(rows, 1):
         row["container_path"] = " / ".join(row["container_path"] or ())
-        writer.writerow("" if row[key] is None else str(row[key]) for key in EXCEPTION_FIELDS)
+        writer.writerow("" if row[key] is None else cell(str(row[key])) for key in EXCEPTION_FIELDS)
         if number % _ROWS_AT_ONCE == 0:
             yield buffer.getvalue()
             buffer.seek(0)

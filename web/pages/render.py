@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from core.records import JobState
+from web.auth import cookie_name, door_of
 from web.pages.filters import FILTERS
 from web.pages.metadata import shown
 
@@ -38,7 +39,8 @@ _ENVIRONMENT = environment()
 
 def page(request: Request, template: str, *, status: int = 200, **values: object) -> Response:
     """The page of that template."""
-    known = {"signed_in": request.app.state.context.token is not None, "section": ""}
+    signed_in = door_of(request).admits(request.cookies.get(cookie_name(request), ""))
+    known = {"signed_in": signed_in, "section": ""}
     return HTMLResponse(_ENVIRONMENT.get_template(template).render(known | values), status)
 
 

@@ -101,6 +101,7 @@ class Part:
     start: int
     stop: int
     announced: int | None = None  # children that the format announces in it; all ranges of a container or none tell
+    known: dict[str, Any] = field(default_factory=dict)  # JSON: what the handler learned when it cut the ranges
 
 
 @dataclass(slots=True, kw_only=True)

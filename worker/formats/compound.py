@@ -129,8 +129,9 @@ class CompoundFile:
         if entry.plain is not None:
             return entry.plain
         size = min(entry.size, len(self._data))
-        data = self._mini(entry.start, size) if size < self._cutoff else self._chained(entry.start, size)
-        self._left -= len(data)
+        if self._left >= 0:  # what is over it once is not read again and again
+            data = self._mini(entry.start, size) if size < self._cutoff else self._chained(entry.start, size)
+            self._left -= len(data)
         if self._left < 0:
             raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the streams of the compound file overlap")
         if len(data) < entry.size and self.error is None:
@@ -149,6 +150,7 @@ class CompoundFile:
         """A short stream lies in 64-byte sectors of the root entry's stream (2.4)."""
         if self._mini_stream is None:
             self._mini_stream = self._chained(self.root.start, min(self.root.size, len(self._data)))
+            del self._mini_fat[-(-len(self._mini_stream) >> 6) :]  # so that every step of a chain gives bytes
         whole = self._mini_stream
         runs = self._runs(start, -(-size >> 6), self._mini_fat)
         return b"".join([whole[first << 6 : (first + count) << 6] for first, count in runs])[:size]

@@ -20,7 +20,7 @@ from worker.formats.mail_headers import (
     message_ids,
     parameters,
 )
-from worker.formats.mail_parts import MailPart, Message
+from worker.formats.mail_parts import MAX_PARTS, MailPart, Message
 from worker.formats.mail_signature import detached_signature
 from worker.formats.mail_text import body_texts, folded
 from worker.formats.smime_signature import KEYS as SIGNATURE_KEYS
@@ -59,6 +59,7 @@ class EmlHandler(LeafHandler):
                 "the contents of encrypted messages (S/MIME, PGP)",
                 "one part of a message sent in several: what it holds is its child as it stands",
                 "names beyond the first 1,000 attachments in the metadata",
+                "parts beyond the first 100,000: the exception is `children_limit`",
             ),
         ),
     )
@@ -80,6 +81,8 @@ class EmlHandler(LeafHandler):
             )
         if message.truncated:
             raise DocumentError(ExceptionCode.TRUNCATED, "the message ends before its closing boundary")
+        if message.limited:
+            raise too_many_parts()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Body text; header fields as metadata. One part of a message sent in several is `unsupported`: what it holds is
@@ -139,6 +142,11 @@ def _open(source: Source, limits: Limits) -> _ReadMessage:
     if message.root.start == 0 and not len(message.root.fields) and source.size:
         raise DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
     return message
+
+
+def too_many_parts() -> DocumentError:
+    """What is said of a message, or a web archive, of which only so many parts are looked at."""
+    return DocumentError(ExceptionCode.CHILDREN_LIMIT, f"it has more than {MAX_PARTS} parts; the others are left out")
 
 
 def _partial(message: Message) -> DocumentError:

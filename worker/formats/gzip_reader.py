@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import BinaryIO
 
@@ -13,6 +14,8 @@ from worker.formats.streams import CHUNK
 
 _MAGIC = b"\x1f\x8b"
 _MAX_HEADER = 1 << 20
+_FIRST_STEP = 1 << 8  # bytes of a member that are looked at first; then twice as many, so that tiny ones cost little
+_ZEROS = re.compile(rb"\0++")
 
 
 class GzipReader:
@@ -21,7 +24,8 @@ class GzipReader:
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._buffer = b""
+        self._buffer, self._at = b"", 0  # what was read, and how much of it is used up
+        self._step = _FIRST_STEP
         self._inflater: Inflater | None = None
         self._members = 0
         self._crc = self._size = 0
@@ -37,32 +41,41 @@ class GzipReader:
 
     def _fill(self, count: int) -> bool:
         """Have at least that many bytes in the buffer."""
-        while len(self._buffer) < count:
+        while len(self._buffer) - self._at < count:
             more = self._file.read(CHUNK)
             if not more:
                 return False
-            self._buffer += more
+            self._buffer, self._at = self._buffer[self._at :] + more, 0
         return True
 
     def _start(self) -> bool:
         """Skip the header of the next member; False when there is none."""
         if self._members and not self._at_next_member():
             return False
-        while (length := header_length(self._buffer)) is None:
-            if len(self._buffer) > _MAX_HEADER:
+        most = _FIRST_STEP
+        while (length := self._header_length(most)) is None:
+            if most > _MAX_HEADER:
                 raise DocumentError(ExceptionCode.CORRUPT, "the gzip header does not end")
-            if not self._fill(len(self._buffer) + 1):
-                raise _cut()
-        self._buffer = self._buffer[length:]
-        self._inflater, self._crc, self._size = Inflater(DEFLATED), 0, 0
+            most *= 4
+        self._at += length
+        self._inflater, self._crc, self._size, self._step = Inflater(DEFLATED), 0, 0, _FIRST_STEP
         return True
+
+    def _header_length(self, most: int) -> int | None:
+        """That of the header here; None when it has more than so many bytes."""
+        there = self._fill(most)
+        length = header_length(self._buffer[self._at : self._at + most])
+        if length is None and not there:
+            raise _cut()
+        return length
 
     def _at_next_member(self) -> bool:
         """Skip zero padding; what is no member is ignored after the first one, as gzip itself does."""
         while self._fill(1):
-            self._buffer = self._buffer.lstrip(b"\0")
-            if self._buffer:
-                return self._fill(2) and self._buffer.startswith(_MAGIC)
+            padding = _ZEROS.match(self._buffer, self._at)
+            self._at = padding.end() if padding else self._at
+            if self._at < len(self._buffer):
+                return self._fill(2) and self._buffer.startswith(_MAGIC, self._at)
         return False
 
     def _inflate(self) -> bytes:
@@ -75,7 +88,8 @@ class GzipReader:
         if inflater.wants_more:
             if not self._fill(1):
                 raise _cut()
-            data, self._buffer = self._buffer, b""
+            data = self._buffer[self._at : self._at + self._step]
+            self._at, self._step = self._at + len(data), min(CHUNK, 2 * self._step)
         try:
             out = inflater.feed(data, CHUNK)
         except ISAL_ERROR as error:
@@ -86,13 +100,13 @@ class GzipReader:
 
     def _finish(self, inflater: Inflater) -> None:
         """Check the trailer of the member that has ended."""
-        self._buffer = inflater.rest + self._buffer
+        self._at -= inflater.unused
         self._inflater = None
         self._members += 1
         if not self._fill(8):
             raise _cut()
-        crc, size = struct.unpack_from("<LL", self._buffer)
-        self._buffer = self._buffer[8:]
+        crc, size = struct.unpack_from("<LL", self._buffer, self._at)
+        self._at += 8
         if (crc, size) != (self._crc, self._size & 0xFFFFFFFF):
             raise DocumentError(ExceptionCode.CORRUPT, "the CRC of the gzip file does not match")
 

@@ -13,6 +13,7 @@ from worker.formats import clean, data_uri
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from worker.formats.charset import by_mark, decode
 from worker.formats.declared import Declared
+from worker.formats.html_flat import MANY, either_case, flat
 
 # Elements that end a line. A line break is put before each of their tags before parsing, so that "<td>a<td>b" gives
 # two words and "wo<b>rd</b>" one; a walk over the tree in Python would cost ten times as much.
@@ -22,26 +23,19 @@ _BLOCK_NAMES = (
 )
 
 
-def _either_case(names: str) -> str:
-    """A pattern that takes each letter of another in both cases: faster than the flag that does."""
-    return re.sub(r"\[(\w+)\]|([a-z])", lambda m: f"[{(m[1] or m[2]) + (m[1] or m[2]).upper()}]", names)
-
-
-_BLOCK = re.compile(f"<(?=/?(?:{_either_case(_BLOCK_NAMES)})(?![A-Za-z0-9]))")
+_BLOCK = re.compile(f"<(?=/?(?:{either_case(_BLOCK_NAMES)})(?![A-Za-z0-9]))")
 # What str.split() takes for white space, but the blank and the line break.
 _BLANKS = tuple(chr(c) for c in range(0x3001) if chr(c).isspace() and chr(c) not in " \n")
 _ASCII_BLANKS = tuple(c for c in _BLANKS if c.isascii())
 _META_CHARSET = re.compile(rb"<meta\b[^>]{0,512}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:+-]{2,40})", re.IGNORECASE)
 _XML_CHARSET = re.compile(rb"<\?xml\b[^>]{0,256}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
 _PRESCAN = 4096
-_TAG = re.compile(r"<[^<>]{0,10000}>")
-# The parser's time grows with the square of the nesting (measured: 16,000 deep 0.5 s, 100,000 deep 23 s).
-_DEEP = 15_000
+_HEAD = 16_384  # characters of a page with very many tags in which its metadata has to stand
 
 
 # The parser's time grows with the square of a tag's attributes too (measured: 20,000 of them 2 s).
 _LONG = 15_000
-_LONG_TAG = re.compile(rf"(<[a-zA-Z][a-zA-Z0-9]*)[^<>]{{{_LONG},}}")
+_LONG_TAG = re.compile(rf"(<[a-zA-Z][a-zA-Z0-9]*+)[^<>]{{{_LONG},}}")
 _ATTRIBUTES = 2000
 
 
@@ -74,16 +68,22 @@ def _read(markup: str) -> tuple[str, dict[str, str]]:
     """Text and metadata."""
     if _may_have_long_tag(markup):
         markup = _LONG_TAG.sub(_shortened, markup)
-    if len(markup) > 3 * _DEEP and markup.count("<") - markup.count("</") > _DEEP and _depth(markup) > _DEEP:
-        return fold(_TAG.sub(" ", _BLOCK.sub("\n<", markup))), {}
-    try:
-        tree = LexborHTMLParser(_BLOCK.sub("\n<", markup))
-    except (SelectolaxError, ValueError, RuntimeError) as error:
-        raise DocumentError(ExceptionCode.CORRUPT, f"the HTML cannot be parsed: {error}") from error
-    metadata = _metadata(tree) if "<title" in markup or "<meta" in markup or "<TITLE" in markup else {}
+    broken = _BLOCK.sub("\n<", markup)
+    if broken.count("<") - broken.count("</") > MANY:
+        told, tree = _parsed(broken[:_HEAD]), _parsed(flat(broken))
+    else:
+        told = tree = _parsed(broken)
+    metadata = _metadata(told) if "<title" in markup or "<meta" in markup or "<TITLE" in markup else {}
     tree.strip_tags(["script", "style", "head", "template"])
     root = tree.body or tree.root
     return (fold(root.text()) if root is not None else ""), metadata
+
+
+def _parsed(markup: str) -> LexborHTMLParser:
+    try:
+        return LexborHTMLParser(markup)
+    except (SelectolaxError, ValueError, RuntimeError) as error:
+        raise DocumentError(ExceptionCode.CORRUPT, f"the HTML cannot be parsed: {error}") from error
 
 
 def _may_have_long_tag(markup: str) -> bool:
@@ -102,25 +102,6 @@ def _shortened(tag: re.Match[str]) -> str:
     """A long tag as it is (a picture may stand in an attribute), but its name alone when it has attributes without
     end."""
     return tag[1] if max(tag[0].count("="), len(tag[0].split(None, _ATTRIBUTES))) > _ATTRIBUTES else tag[0]
-
-
-_ANY_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-_VOID = frozenset(
-    re.findall(
-        r"\w+", "area base br col dd dt embed hr img input li link meta option p param source td th track tr wbr"
-    )
-)
-
-
-def _depth(markup: str) -> int:
-    """How deep elements nest, taking tags as they stand (those that end by themselves do not count)."""
-    depth = deepest = 0
-    for found in _ANY_TAG.finditer(markup):
-        if found[2].lower() in _VOID:
-            continue
-        depth = max(0, depth - 1) if found[1] else depth + 1
-        deepest = max(deepest, depth)
-    return deepest
 
 
 def _metadata(tree: LexborHTMLParser) -> dict[str, str]:

@@ -186,14 +186,16 @@ def _tiff_directory(file: BinaryIO, size: int, at: int, order: str, big: bool, i
     end = at + count_size + count * entry
     if count > 4096 or end + next_size > size:
         return None
+    if into is None:  # only where the next one lies: directories may overlap
+        file.seek(end)
+        return int(struct.unpack(order + next_format, file.read(next_size))[0])
     raw = file.read(count * entry + next_size)
-    if into is not None:
-        for i in range(count):
-            tag, kind = struct.unpack_from(order + "HH", raw, i * entry)
-            if tag in (256, 257) and kind in (3, 4):
-                value = struct.unpack_from(order + ("H" if kind == 3 else "I"), raw, i * entry + entry - next_size)[0]
-                if tag == 256:
-                    into.width = value
-                else:
-                    into.height = value
+    for i in range(count):
+        tag, kind = struct.unpack_from(order + "HH", raw, i * entry)
+        if tag in (256, 257) and kind in (3, 4):
+            value = struct.unpack_from(order + ("H" if kind == 3 else "I"), raw, i * entry + entry - next_size)[0]
+            if tag == 256:
+                into.width = value
+            else:
+                into.height = value
     return int(struct.unpack_from(order + next_format, raw, count * entry)[0])

@@ -23,6 +23,7 @@ class Members:
         self._reader = reader
         self._solid = solid
         self._skippable = skippable(size, limits)
+        self._names = 4 * size + 1_000_000  # bytes
         self._pieces: Iterator[bytes] = iter(())
 
     def next(self) -> Entry | None:
@@ -35,7 +36,11 @@ class Members:
                         ExceptionCode.EXPANSION_LIMIT, "the rest lies behind more than the archive may expand to"
                     )
         self._pieces = iter(())
-        return self._reader.next()
+        entry = self._reader.next()
+        self._names -= len(entry.name) if entry is not None else 0
+        if self._names < 0:  # a table of names may give each member all of it
+            raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the names of the members are longer than the archive")
+        return entry
 
     def child(self, entry: Entry, position: int, name: bytes | None = None, crc: int | None = None) -> Child:
         """The member as a child, failed where its data cannot be had or has another CRC-32 than this."""

@@ -28,6 +28,11 @@ _LIMITS = {
     "children": "items under one loose file",
     "item_seconds": "seconds for one item, and …",
     "item_seconds_per_mb": "… so many more for each 10⁶ bytes of it",
+    "hand_ons": "ranges and items under one loose file that are left to other tasks; the others are opened where they are found",
+    "loose_seconds": "seconds of a processor for one loose file with all that it holds, in one phase, and …",
+    "loose_seconds_per_mb": "… so many more for each 10⁶ bytes of it; then `time_limit`",
+    "deaths": "slots that may die in one loose file, or in one container in it, in one phase, and …",
+    "deaths_per_mb": "… so many more for each 10⁶ bytes of it; then `deaths_limit`",
     "text_characters": "characters of text taken from one item",
 }
 

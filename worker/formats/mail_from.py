@@ -6,7 +6,7 @@ import re
 
 _TIME = re.compile(rb"(?<![\d:])\d{1,2}:\d\d(?::\d\d)?(?![\d:])")
 _YEAR = re.compile(rb"(?<![\d.])(?:19|20)\d\d(?!\d)")
-_ADDRESS_ONLY = re.compile(rb"\S+@\S+|-|\?\?\?@\?\?\?|MAILER-DAEMON")
+_ADDRESS_ONLY = re.compile(rb"\S[^\s@]*+@\S+|-|\?\?\?@\?\?\?|MAILER-DAEMON")
 _FIELD = re.compile(rb">?[!-9;-~]{1,76}[ \t]*:")
 _KNOWN_FIELD = re.compile(
     rb"(?:received|return-path|message-id|mime-version|delivered-to|from|to|date|subject|x-[!-9;-~]+|status|content-type)"

@@ -205,17 +205,18 @@ def parameters(value: str) -> Mapping[str, str]:
 
 def _join_pieces(parts: dict[int, tuple[bool, str]]) -> str:
     """RFC 2231: pieces in order, percent-decoded where marked; the first one may begin with charset'language'."""
-    out = b""
+    out: list[bytes] = []
     label = ""
+    first = min(parts)
     for number in sorted(parts):
         encoded, content = parts[number]
         if encoded:
-            if number == min(parts) and content.count("'") >= 2:
+            if number == first and content.count("'") >= 2:
                 label, _, content = content.split("'", 2)
-            out += unquote_to_bytes(content)
+            out.append(unquote_to_bytes(content))
         else:
-            out += content.encode("utf-8", "replace")
-    return _decode(out, label)
+            out.append(content.encode("utf-8", "replace"))
+    return _decode(b"".join(out), label)
 
 
 def file_name(disposition: Mapping[str, str], content_type: Mapping[str, str]) -> str:

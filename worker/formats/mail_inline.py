@@ -28,7 +28,8 @@ def inline_files(data: bytes, start: int, end: int) -> list[Inline]:
     if data.find(b"begin ", start, end) < 0:
         return []
     out: list[Inline] = []
-    waiting = [found for kind in (UUENCODE, YENC) if (found := _next(data, start, end, kind))]
+    ends: dict[bytes, int] = {}
+    waiting = [found for kind in (UUENCODE, YENC) if (found := _next(data, start, end, kind, ends))]
     while waiting and len(out) < _MAX_FILES:
         first = min(waiting)
         waiting.remove(first)
@@ -36,20 +37,23 @@ def inline_files(data: bytes, start: int, end: int) -> list[Inline]:
         if first.start >= at:
             out.append(first)
             at = first.end
-        following = _next(data, at, end, first.encoding)
+        following = _next(data, at, end, first.encoding, ends)
         waiting += [following] if following else []
     return out
 
 
-def _next(data: bytes, at: int, end: int, encoding: bytes) -> Inline | None:
-    """The first file in this encoding that begins at `at` or later."""
+def _next(data: bytes, at: int, end: int, encoding: bytes, ends: dict[bytes, int]) -> Inline | None:
+    """The first file in this encoding that begins at `at` or later. `ends` keeps where the last line that was found
+    begins, for it may be the last line of all that begin before it."""
     pattern, stop = (_UU_BEGIN, _UU_END) if encoding == UUENCODE else (_Y_BEGIN, _Y_END)
     begin = pattern.search(data, at, end)
     while begin is not None and encoding == UUENCODE and not _is_uu_line(begin[2]):
         begin = pattern.search(data, begin.start() + 1, end)
     if begin is None:
         return None
-    last = stop.search(data, begin.start(2) if encoding == UUENCODE else begin.end(), end)
+    behind = begin.start(2) if encoding == UUENCODE else begin.end()
+    last = stop.search(data, max(behind, ends.get(encoding, 0)), end)
+    ends[encoding] = last.start() if last else end
     return Inline(begin.start(), last.end(), begin[1].strip(), encoding) if last else None
 
 

@@ -27,6 +27,7 @@ from worker.formats.mail_headers import (
 )
 from worker.formats.mail_inline import YENC, decode_yenc, inline_files
 
+MAX_PARTS = 100_000  # of a message: each takes some 500 bytes of memory and may take five of the message
 MAX_DEPTH = 64  # multiparts inside one another; a deeper one is a leaf, so nothing of it is lost
 _DELIMITER_REST = re.compile(rb"(--)?[ \t]*\r?(?:\n|\Z)")
 _NONE: Mapping[str, str] = {}
@@ -133,10 +134,12 @@ class MailPart:
 class Message:
     """A message taken apart."""
 
-    __slots__ = ("_child_parts", "root", "truncated")
+    __slots__ = ("_child_parts", "_left", "limited", "root", "truncated")
 
     def __init__(self, data: bytes) -> None:
         self._child_parts: list[MailPart] | None = None
+        self._left = MAX_PARTS
+        self.limited = False  # there are more parts, which are left out
         self.truncated = False  # a multipart that runs to the end has no closing boundary
         start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
         while data.startswith((b"\n", b"\r\n"), start):
@@ -164,7 +167,7 @@ class Message:
         part = MailPart(data, fields, body, end, default)
         boundary = part.boundary
         if not boundary or depth >= MAX_DEPTH:
-            _take_out_files(part)
+            self._left -= _take_out_files(part) if self._left > 0 else 0
             return part
         if part.encoding.startswith((b"base64", b"quoted")) and data.find(b"--" + boundary, body, end) < 0:
             part.replace(part.content())  # an encoded multipart: forbidden by RFC 2045 section 6.4, and done
@@ -173,7 +176,9 @@ class Message:
 
     def _split(self, part: MailPart, boundary: bytes, depth: int, *, last: bool) -> None:
         default = "message/rfc822" if part.media_type == "multipart/digest" else "text/plain"
-        ranges, closed, seen = _ranges(part.data, part.start, part.end, boundary)
+        ranges, closed, seen = _ranges(part.data, part.start, part.end, boundary, max(0, self._left))
+        self._left -= len(ranges)
+        self.limited = self.limited or self._left <= 0
         for i, (start, end) in enumerate(ranges):
             inner_last = last and not closed and i == len(ranges) - 1
             part.children.append(self._part(part.data, start, end, default, depth + 1, last=inner_last))
@@ -185,13 +190,13 @@ class Message:
 
 def part_ranges(part: MailPart) -> list[tuple[int, int]]:
     """Where the parts of a multipart lie in its `data`, their headers included."""
-    return _ranges(part.data, part.start, part.end, part.boundary)[0] if part.boundary else []
+    return _ranges(part.data, part.start, part.end, part.boundary, MAX_PARTS)[0] if part.boundary else []
 
 
-def _take_out_files(part: MailPart) -> None:
-    """Files that lie in a plain text become parts between the pieces of the text."""
+def _take_out_files(part: MailPart) -> int:
+    """Files that lie in a plain text become parts between the pieces of the text; how many these are together."""
     if part.media_type != "text/plain" or part.encoding not in (b"", b"7bit", b"8bit", b"binary") or not part.is_body:
-        return
+        return 0
     at = part.start
     for file in inline_files(part.data, part.start, part.end):
         if at < file.start:
@@ -204,6 +209,7 @@ def _take_out_files(part: MailPart) -> None:
         at = file.end
     if part.children and at < part.end:
         part.children.append(_piece(part, at, part.end))
+    return len(part.children)
 
 
 def _piece(part: MailPart, start: int, end: int) -> MailPart:
@@ -212,8 +218,9 @@ def _piece(part: MailPart, start: int, end: int) -> MailPart:
     return piece
 
 
-def _ranges(data: bytes, start: int, end: int, boundary: bytes) -> tuple[list[tuple[int, int]], bool, bool]:
-    """Where the parts lie between the delimiter lines; whether the closing delimiter is there; whether any is."""
+def _ranges(data: bytes, start: int, end: int, boundary: bytes, most: int) -> tuple[list[tuple[int, int]], bool, bool]:
+    """Where the parts lie between the delimiter lines, up to so many; whether the closing delimiter is there, or they
+    end before it; whether any is."""
     delimiter = b"--" + boundary
     ranges: list[tuple[int, int]] = []
     opened = -1
@@ -228,7 +235,7 @@ def _ranges(data: bytes, start: int, end: int, boundary: bytes) -> tuple[list[tu
             continue
         if opened >= 0:
             ranges.append((opened, max(opened, _before_newline(data, at))))
-        if rest[1]:
+        if rest[1] or len(ranges) >= most:
             return ranges, True, True
         opened = at = rest.end()
     if opened >= 0:

@@ -10,6 +10,7 @@ from core.records import Kind, Limits
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from worker.formats.clean import Collector, values
 from worker.formats.declared import Declared
+from worker.formats.eml import too_many_parts
 from worker.formats.mail_headers import field_date
 from worker.formats.mail_parts import MailPart, Message
 from worker.formats.mail_text import body_texts
@@ -27,7 +28,10 @@ class MhtmlHandler(LeafHandler):
             text="what the page and the frames in it say",
             metadata=("title", "address", "created"),
             children="pictures, styles and scripts in order, named by the end of their address",
-            leaves_out=("text that only scripts would write",),
+            leaves_out=(
+                "text that only scripts would write",
+                "parts beyond the first 100,000: the exception is `children_limit`",
+            ),
         ),
     )
 
@@ -47,6 +51,8 @@ class MhtmlHandler(LeafHandler):
             )
         if message.truncated:
             raise DocumentError(ExceptionCode.TRUNCATED, "the web archive ends before its closing boundary")
+        if message.limited:
+            raise too_many_parts()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text of the page and of the frames in it; title, address and date of the snapshot as metadata."""

@@ -7,6 +7,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from core.records import Kind
 from worker.formats.base import Child
@@ -24,14 +25,15 @@ _IDENTIFIER, _TAG = 16, 1
 _METAFILE = struct.Struct("<I24xIBB")
 _DEFLATED, _STORED, _NO_FILTER = 0, 0xFE, 0xFE
 _LARGEST = 64_000_000  # bytes of a metafile
+_FIRST_STEP = 1 << 12  # bytes that are inflated first
 _PICT_HEADER = bytes(512)  # a file of QuickDraw's begins with as many bytes that mean nothing
 
 
 def pictures(stream: bytes) -> Iterator[tuple[str, bytes]]:
     """(extension, bytes) of the pictures anywhere in a stream, in order. Bitmaps, which are stored without their
     headers, are left out, and so is a picture that ends beyond the stream and a metafile that cannot be inflated."""
-    at = 0
-    while (found := _HEADER.search(stream, at)) is not None:
+    at, tried = 0, _Tried(4 * len(stream) + 1_000_000)
+    while tried.left > 0 and (found := _HEADER.search(stream, at)) is not None:
         at = found.end() + 4
         end = at + int.from_bytes(stream[found.end() : at], "little")
         begin = at + (2 if stream[found.start()] & 0x10 else 1) * _IDENTIFIER
@@ -41,28 +43,48 @@ def pictures(stream: bytes) -> Iterator[tuple[str, bytes]]:
         if extension in _BEGINS:
             picture = stream[begin + _TAG : end] if stream.startswith(_BEGINS[extension], begin + _TAG) else b""
         else:
-            picture = _metafile(stream[begin:end])
+            picture = _metafile(stream, begin, end, tried)
         if picture:
             yield extension, (_PICT_HEADER if extension == "pict" else b"") + picture
             at = end
 
 
-def _metafile(data: bytes) -> bytes:
+@dataclass(slots=True)
+class _Tried:
+    """Bytes that may still be inflated of what then is no metafile: headers may lie in one another's data."""
+
+    left: int
+
+
+def _metafile(stream: bytes, begin: int, end: int, tried: _Tried) -> bytes:
     """A metafile as it was; b"" where it is none, or not all there."""
-    if len(data) < _METAFILE.size:
+    if end - begin < _METAFILE.size:
         return b""
-    size, stored, compression, chosen = _METAFILE.unpack_from(data)
-    body = data[_METAFILE.size : _METAFILE.size + stored]
-    if len(body) < stored or chosen != _NO_FILTER or not 0 < size <= _LARGEST:
+    size, stored, compression, chosen = _METAFILE.unpack_from(stream, begin)
+    begin += _METAFILE.size
+    if end - begin < stored or chosen != _NO_FILTER or not 0 < size <= _LARGEST:
         return b""
     if compression == _STORED:
-        return body
+        return stream[begin : begin + stored]
     if compression != _DEFLATED:
         return b""
+    return _inflated(stream, begin, begin + stored, size, tried)
+
+
+def _inflated(stream: bytes, at: int, end: int, size: int, tried: _Tried) -> bytes:
+    """At most `size` bytes; b"" of damaged data. As much is fed as was inflated before, so damage in front costs little."""
+    inflater, step, left, begin, pieces = zlib.decompressobj(), _FIRST_STEP, size, at, list[bytes]()
     try:
-        return zlib.decompressobj().decompress(body, size)
+        while at < end and left > 0 and not inflater.eof:
+            some = stream[at : min(end, at + step)]
+            pieces.append(inflater.decompress(some, left))
+            tried.left -= len(some)
+            left -= len(pieces[-1])
+            at, step = at + len(some), 2 * step
     except zlib.error:
         return b""
+    tried.left += at - begin  # all of that was for a picture
+    return b"".join(pieces)
 
 
 def children(streams: Iterator[bytes], first: int) -> Iterator[Child]:

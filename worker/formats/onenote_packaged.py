@@ -54,14 +54,14 @@ class _Walk:
                 owner = _guid(self._data, start)
                 self._blobs[owner] = _guid(self._data, start + len(owner))
             elif kind == _OBJECT_DATA:
-                self._properties(start)
+                self._properties(start, end)
             elif kind == _BLOB:
                 size, at = _compact(self._data, start)
                 self._store.files[self._element] = StoredFile(at, size, at + size <= end)
         except IndexError:
             return
 
-    def _properties(self, at: int) -> None:
+    def _properties(self, at: int, end: int) -> None:
         """Object data (2.2.1.12.6.4): two lists of references, then the properties ([MS-ONESTORE] 2.6.1)."""
         key = self._declared.popleft() if self._declared else b"#%d" % len(self._store.objects)
         references = []
@@ -70,11 +70,13 @@ class _Walk:
             for _ in range(each * min(count, len(self._data))):
                 reference = _guid(self._data, at)
                 at += len(reference)
+                if at > end:
+                    raise IndexError("more references than the object has room for")
                 references.append(reference)
         size, at = _compact(self._data, at)
         # Tables are for the references of the other packaging; here each is spelled out.
         place = key, len(self._store.objects)
-        self._store.objects[place] = Properties(self._data[at : at + size], {}, key)
+        self._store.objects[place] = Properties(self._data[at : min(end, at + size)], {}, key)
         for reference in references:
             if reference in self._blobs:
                 self._store.holders.setdefault(self._blobs[reference], place)

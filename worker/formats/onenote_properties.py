@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 
 _MAX_DEPTH = 8  # property sets inside one another
 _MAX_PROPERTIES = 100_000
@@ -70,8 +72,7 @@ def _set(reader: _Reader, depth: int) -> Iterator[tuple[int, Value]]:
         elif kind == _REFERENCE:
             yield number, next(reader.references, 0)
         elif kind == _REFERENCES:
-            for _ in range(min(reader.number(4), len(reader.raw))):
-                next(reader.references, 0)
+            deque(islice(reader.references, min(reader.number(4), len(reader.raw))), maxlen=0)  # pass over them
         elif kind in _OTHER_REFERENCES:
             reader.bytes(4)
         elif kind == _SETS:

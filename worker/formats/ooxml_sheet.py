@@ -14,6 +14,7 @@ from worker.formats.ooxml_xml import Element, elements, local
 _DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
 _PERCENT = frozenset((9, 10))
 _ROW_CHARACTERS = 1_000_000
+_CODE_CHARACTERS = 255  # of a format code: as many as Excel takes
 _LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.')  # parts of a format code that are not placeholders
 # Codes of headers and footers: font, size, colour, what is filled in. Three begin the left, middle and right part.
 _CODES = re.compile(r'&(?:"[^"]*"|\d+|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|[A-Za-z&])')
@@ -68,7 +69,7 @@ class Workbook:
 def style_of(number: str, code: str) -> str:
     """How a cell format shows numbers: "date", "percent" or ""."""
     if code:
-        plain = _LITERAL.sub("", code.split(";", 1)[0])
+        plain = _LITERAL.sub("", code[:_CODE_CHARACTERS].split(";", 1)[0])
         if plain.lower() != "general" and _DATE_LETTERS.search(plain):
             return "date"
         return "percent" if "%" in plain else ""

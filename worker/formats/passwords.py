@@ -59,6 +59,11 @@ class Passwords:
     def __len__(self) -> int:
         return len(self._bank)
 
+    @property
+    def bank(self) -> Mapping[str, int]:
+        """Each password with its line."""
+        return self._bank
+
     def open(
         self,
         lock: bytes,

@@ -53,6 +53,9 @@ class PdfHandler(LeafHandler):
                 "the contents of documents that need a password which is not in the bank (`--passwords`)",
                 "text in pictures: a document without any other has the state `no text layer` unless `--ocr` finds some",
                 "pictures, sounds and films on pages; scripts; what XFA forms say beside the values",
+                "embedded files beyond the first 5,000: the exception is `children_limit`",
+                "of more than 10,000 form fields, values that only a field above the one on the page has",
+                "documents in which more than 500 streams have no end: the exception is `corrupt`",
             ),
         ),
     )
@@ -64,15 +67,16 @@ class PdfHandler(LeafHandler):
             with pdf_document.opened(data, source.passwords, limits) as (document, _):
                 for position, attachment in enumerate(pdf_document.attachments(document, data)):
                     yield _child(position, attachment)
-        except DocumentError:
-            return
+        except DocumentError as error:
+            if error.code is ExceptionCode.CHILDREN_LIMIT:
+                raise
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text of all pages, page count, and the document information as metadata."""
         data = source.whole(limits.parse_bytes)
         with pdf_document.opened(data, source.passwords, limits) as (document, opened):
             collector = clean.Collector(limits.text_characters)
-            pdf_document.with_forms(document)
+            pdf_document.with_forms(document, data)
             unreadable = _collect(document, collector)
             for value in pdf_xfa.values(document):
                 if not (collector.add(value) and collector.add("\n")):

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -21,6 +23,9 @@ from worker.formats.pdf_packed import may_mention
 from worker.formats.pdf_pages import Attachment, Pages, utf16
 
 _COST_OF_A_TRY, _COST_OF_A_BYTE = 1_500.0, 0.002  # microseconds: PDFium reads the document's outline with each
+MOST_FILES, MOST_FIELDS, MOST_ENDLESS = 5_000, 10_000, 500
+_FIELD = re.compile(rb"/T\s*[(<]")
+_STREAM, _END = b"stream", b"endstream"
 _TAIL = 4096  # Acrobat wants %%EOF in the last 1,024 bytes (PDF 32000-1, annex H.3, note 18)
 _CODES = {
     raw.FPDF_ERR_PASSWORD: (ExceptionCode.ENCRYPTED, "a password is needed to open it"),
@@ -39,6 +44,8 @@ def opened(data: bytes, passwords: Passwords, limits: Limits) -> Iterator[tuple[
     """The document, closed again whatever happens, and what its metadata says of its password. DocumentError
     `encrypted` when neither the empty password nor one of the bank fits, `truncated` or `corrupt`."""
     about: dict[str, Any] = {}
+    if _endless(data):
+        raise DocumentError(ExceptionCode.CORRUPT, f"more than {MOST_ENDLESS} streams in it have no end")
     try:
         document = pdfium.PdfDocument(data)
     except pdfium.PdfiumError as error:
@@ -52,6 +59,19 @@ def opened(data: bytes, passwords: Passwords, limits: Limits) -> Iterator[tuple[
         yield document, about
     finally:
         document.close()
+
+
+def _endless(data: bytes) -> bool:
+    """Whether more streams than that begin before the one in front of them ends: PDFium looks for the end of each."""
+    count, open_stream, at = 0, False, data.find(_STREAM)
+    while at >= 0 and count <= MOST_ENDLESS:
+        if data.startswith(_END, at - 3):
+            open_stream = False
+        elif data[at - 3 : at].strip().endswith(b">"):
+            count += open_stream
+            open_stream = True
+        at = data.find(_STREAM, at + len(_STREAM))
+    return count > MOST_ENDLESS
 
 
 def _unlocked(data: bytes, passwords: Passwords, limits: Limits) -> tuple[pdfium.PdfDocument, dict[str, Any]]:
@@ -72,10 +92,12 @@ def _unlocked(data: bytes, passwords: Passwords, limits: Limits) -> tuple[pdfium
     return found.value, found.metadata
 
 
-def with_forms(document: pdfium.PdfDocument) -> None:
-    """Have the values of form fields read with the pages that are opened from now on; needs to be called before any is."""
-    with suppress(pdfium.PdfiumError):
-        document.init_forms()
+def with_forms(document: pdfium.PdfDocument, data: bytes) -> None:
+    """Have the values of form fields read with the pages that are opened from now on; needs to be called before any is.
+    Of very many fields, for which PDFium takes the square of the time, only what the pages' own widgets say is read."""
+    if next(islice(_FIELD.finditer(data), MOST_FIELDS, None), None) is None:
+        with suppress(pdfium.PdfiumError):
+            document.init_forms()
 
 
 def information(document: pdfium.PdfDocument, keys: Iterable[str]) -> dict[str, str]:
@@ -97,8 +119,12 @@ def attachments(document: pdfium.PdfDocument, data: bytes) -> Iterator[Attachmen
     """Embedded files in the order of the name tree, then those of file-attachment annotations by page.
 
     Pages are read only where such an annotation may be."""
-    for index in range(raw.FPDFDoc_GetAttachmentCount(document)):
+    count = raw.FPDFDoc_GetAttachmentCount(document)
+    for index in range(min(count, MOST_FILES)):
         yield raw.FPDFDoc_GetAttachment(document, index)
+    if count > MOST_FILES:  # PDFium looks for each from the first one on
+        detail = f"{count} embedded files; the first {MOST_FILES} are read"
+        raise DocumentError(ExceptionCode.CHILDREN_LIMIT, detail, missing=count - MOST_FILES)
     if not may_mention(data, b"/FileAttachment"):
         return
     pages = Pages(document)

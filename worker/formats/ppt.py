@@ -110,6 +110,7 @@ def _storage(records: Records, record: Record, limits: Limits) -> bytes:
     """The compound file of an object; deflated in instance 1, after its size (2.10.34)."""
     if record.kind != _OLE_STORAGE:
         raise DocumentError(ExceptionCode.CORRUPT, "an embedded object is not where the document says")
+    records.spend(record)
     data = records.data(record)
     if record.instance != 1:
         return data

@@ -49,10 +49,17 @@ class Records:
         at = start
         while at < end and (record := self.at(at)) is not None:
             at = record.start if record.container else record.end
-            self._left -= HEADER.size if record.container else HEADER.size + record.end - record.start
-            if self._left < 0:
-                raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the objects of the presentation overlap")
+            self._spend(HEADER.size if record.container else HEADER.size + record.end - record.start)
             yield record
+
+    def spend(self, record: Record) -> None:
+        """Count the bytes of an object that is taken by its offset: such may overlap. DocumentError as above."""
+        self._spend(HEADER.size + record.end - record.start)
+
+    def _spend(self, count: int) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the objects of the presentation overlap")
 
     def inside(self, record: Record) -> Iterator[Record]:
         """Every record in a container."""
@@ -87,6 +94,7 @@ def objects(records: Records, current_user: bytes) -> tuple[dict[int, int], int]
         document = document or records.word(edit, 16)
         directory = records.at(records.word(edit, 12))
         if directory is not None and directory.kind == PERSIST_DIRECTORY:
+            records.spend(directory)
             for number, offset in entries(records.data(directory)):
                 places.setdefault(number, offset)
         at = records.word(edit, 8)

@@ -23,6 +23,7 @@ _PAGE = 512
 _BBT, _NBT = 0x80, 0x81
 _MAX_LEVELS = 8
 _CACHED_PAGES = 4_000
+_SMALLEST_BLOCK = 64  # bytes that a block takes
 _REFERENCE = struct.Struct("<QQ")
 _BRANCH = struct.Struct("<QQQ")  # key, block id, offset
 _NODE = struct.Struct("<QQQI4x")  # node id, data, subnodes, parent
@@ -199,7 +200,7 @@ class PstFile:
             lists, out = out, []
             for inner in lists:
                 out.extend(_ids(self.block(inner)))
-                if len(out) > limit // 64 + 1_000_000:
+                if len(out) > self.size // _SMALLEST_BLOCK:
                     raise self.fail("the list of an object's blocks is endless")
         return out
 

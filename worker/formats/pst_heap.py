@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Iterator
 
-from core.errors import DocumentError
+from core.errors import DocumentError, ExceptionCode
 from worker.formats import mapi
 from worker.formats.mapi import Properties
 from worker.formats.pst_file import Node, PstFile
@@ -26,6 +26,7 @@ class Heap:
         self.file, self.limit = file, limit
         self._ids = file.data_blocks(node.data, limit)
         self._sub = node.sub
+        self._left = limit  # bytes that its values may have together: many may be the same
         self._inside: dict[int, Node] | None = None
         self._blocks: dict[int, tuple[bytes, tuple[int, ...]]] = {}
         first = self._block(0)[0]
@@ -69,6 +70,13 @@ class Heap:
 
     def value(self, hnid: int) -> bytes:
         """A value on the heap, or in a node of its own."""
+        if self._left < 0:
+            raise DocumentError(ExceptionCode.TOO_LARGE, f"its values have more than {self.limit} bytes in all")
+        found = self._value(hnid)
+        self._left -= len(found)
+        return found
+
+    def _value(self, hnid: int) -> bytes:
         if not hnid & 0x1F:
             return self.item(hnid)
         node = self.subnodes.get(hnid)

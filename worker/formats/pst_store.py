@@ -46,6 +46,9 @@ class PstStore:
         self.password = False
         self._subtree = self._about()
         self._folders: list[Folder] | None = None
+        # No store has more rows than fit into its index (twice: each folder is in a row and has a table itself); tables
+        # of damaged ones may be the same for all folders.
+        self._rows_left = 2 * file.size // _ENTRY
 
     @property
     def folders(self) -> list[Folder]:
@@ -102,8 +105,13 @@ class PstStore:
         out: list[int] = []
         try:
             node = self._file.node(nid & ~0x1F | table)
-            if node is not None and node.data:
-                out.extend(row for row in Table(Heap(self._file, node, 1 << 31)).ids() if row & 0x1F == kind)
+            if node is not None and node.data and self._rows_left > 0:
+                for row in Table(Heap(self._file, node, 1 << 31)).ids():
+                    self._rows_left -= 1
+                    if self._rows_left < 0:
+                        raise self._file.fail("its folders' tables have more rows than the store has room for")
+                    if row & 0x1F == kind:
+                        out.append(row)
         except DocumentError as e:
             self._note(e)
         return out

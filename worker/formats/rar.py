@@ -19,6 +19,7 @@ from worker.formats.rar_headers import Layout, Member, members, read_layout
 from worker.formats.zip import failed_member, link_member
 
 _FORMATS = {4: "rar", 5: "rar5"}
+_MOST_PREFIX = 4096  # bytes up to the end of the main header that are read again for each member
 _BEHIND = 1024  # bytes behind a member that libarchive may look at; at the very end it wants some
 
 
@@ -65,7 +66,8 @@ class RarHandler(LeafHandler):
         with source.open() as file:
             layout = read_layout(file)
             found = members(file, source.size, layout)
-            yield from (_solid if layout.solid else _single)(file, source.size, layout, found, limits)
+            at_once = layout.solid or layout.prefix > _MOST_PREFIX
+            yield from (_solid if at_once else _single)(file, source.size, layout, found, limits)
             if layout.volume:
                 raise DocumentError(
                     ExceptionCode.UNSUPPORTED, "one part of a split RAR archive; join the parts or repack it"

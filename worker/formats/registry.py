@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from worker.formats import (
     ar,
@@ -141,6 +141,12 @@ def register(handlers: Iterable[Handler]) -> None:
     """Add handlers that are not ours (see worker.plugins); ValueError when a declaration clashes with another."""
     known = all_handlers()
     _HANDLERS.update(check_handlers((*known, *(h for h in handlers if h not in known))))
+
+
+def replace(instead: Callable[[Handler], Handler]) -> None:
+    """Have something else stand for every handler, for the rest of this process (worker.box)."""
+    made = {handler: instead(handler) for handler in all_handlers()}
+    _HANDLERS.update({media_type: made[handler] for media_type, handler in _HANDLERS.items()})
 
 
 def all_handlers() -> tuple[Handler, ...]:

@@ -56,6 +56,7 @@ class RtfReader:
     _now: Group = field(default_factory=lambda: Group("cp1252", mute=True))
     _document: str = "cp1252"
     _fonts: dict[int, str] = field(default_factory=dict)
+    _fonts_to: int = 0  # where the last table of fonts that was read ends: those inside it are read with it
     _bytes: list[bytes] = field(default_factory=list)  # text not decoded yet
     _info: list[str] = field(default_factory=list)
     _times: dict[int, int] = field(default_factory=dict)
@@ -212,9 +213,11 @@ class RtfReader:
     def _font_table(self, token: re.Match[bytes]) -> int | None:
         """Code pages by font; nothing else of the table matters. One that does not end where it should is not left out
         as a whole."""
-        stop = group_end(self.data, token.end())
-        whole = stop < len(self.data) and _NOT_OF_FONTS.search(self.data, token.end(), stop) is None
         self._now.mute = True
+        if token.end() <= self._fonts_to:
+            return None
+        stop = self._fonts_to = group_end(self.data, token.end())
+        whole = stop < len(self.data) and _NOT_OF_FONTS.search(self.data, token.end(), stop) is None
         font = 0
         for found in _FONT.finditer(self.data, token.end(), stop):
             number = int(found[2] or b"0")

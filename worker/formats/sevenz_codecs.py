@@ -21,6 +21,7 @@ from worker.formats.sevenz_folders import AES, Coder, Folder
 from worker.formats.streams import CHUNK
 
 _MOST_DICTIONARY = 1 << 28  # bytes that all coders of a folder may keep; 7-Zip's highest level takes 2^28 of one
+_FIRST_STEP = 1 << 9  # bytes of a stream that are decoded first
 _bcj: Any = bcj  # it is marked as typed and exports nothing by its types
 _FILTERS: dict[bytes, Callable[[int], Any]] = {
     bytes.fromhex("03030103"): _bcj.BCJDecoder,
@@ -59,18 +60,25 @@ class _Bounded:
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make, self._codec = make, make()
+        self._fed, self._at, self._step = b"", 0, _FIRST_STEP
 
     @property
     def wants_more(self) -> bool:
-        return bool(self._codec.eof or self._codec.needs_input)
+        return self._at >= len(self._fed) and bool(self._codec.eof or self._codec.needs_input)
 
     def feed(self, data: bytes, last: bool) -> bytes:
+        """Of a new stream little is fed first, then as much as was before: there may be many short ones in a row."""
+        if data:
+            self._fed, self._at = self._fed[self._at :] + data, 0
         if self._codec.eof:
-            data = self._codec.unused_data + data
-            if not data:
+            if self._at >= len(self._fed):
                 return b""
-            self._codec = self._make()
-        out: bytes = self._codec.decompress(data, CHUNK)
+            self._codec, self._step = self._make(), _FIRST_STEP
+        some = self._fed[self._at : self._at + self._step] if self._codec.needs_input else b""
+        self._at, self._step = self._at + len(some), min(CHUNK, 2 * self._step)
+        out: bytes = self._codec.decompress(some, CHUNK)
+        if self._codec.eof:
+            self._at -= len(self._codec.unused_data)
         return out
 
 
@@ -135,7 +143,7 @@ class FolderReader:
         self.problem = folder.problem
         self._stages: list[_Stage] = []
         self._rest = [coder.size for coder in folder.chain]
-        self._buffer = b""
+        self._buffer, self._taken = b"", 0
         if self.problem is None and folder.position + folder.packed > archive_size:
             self.problem = DocumentError(ExceptionCode.CORRUPT, "packed data beyond the end of the archive")
         if self.problem is None:
@@ -148,16 +156,17 @@ class FolderReader:
         """At most `count` bytes, b"" at the end."""
         if self.problem is not None:
             raise self.problem
-        if not self._buffer:
+        if self._taken >= len(self._buffer):
             try:
-                self._buffer = self._pull(len(self._stages) - 1)
+                self._buffer, self._taken = self._pull(len(self._stages) - 1), 0
             except DocumentError as error:
                 self.problem = error
                 raise
             except DECODE_ERRORS as error:
                 self.problem = DocumentError(ExceptionCode.CORRUPT, f"the packed data is damaged: {error}")
                 raise self.problem from error
-        out, self._buffer = self._buffer[:count], self._buffer[count:]
+        out = self._buffer[self._taken : self._taken + count]
+        self._taken += len(out)
         return out
 
     def _pull(self, number: int) -> bytes:

@@ -239,10 +239,11 @@ def _substreams(cursor: Cursor, folders: list[Folder]) -> None:
     if kind == _SIZE:
         kind = cursor.byte()
     whole = [len(folder.sizes) == 1 and folder.crc is not None for folder in folders]
+    missing = sum(len(f.sizes) for f, known in zip(folders, whole, strict=True) if not known)
     crcs: list[int | None] = []
     while kind != END:
         if kind == _CRC:
-            crcs = cursor.crcs(sum(len(f.sizes) for f, known in zip(folders, whole, strict=True) if not known))
+            crcs = cursor.crcs(missing)
         else:
             cursor.take(cursor.number())
         kind = cursor.byte()

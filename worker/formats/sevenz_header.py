@@ -116,17 +116,18 @@ def _entries(cursor: Cursor) -> list[Entry]:
     count = cursor.number()
     if count > max(NAMELESS, cursor.left):
         raise corrupt("more files than it has room for")
-    empty, no_directory, anti = [False] * count, [], []
+    empty, without, no_directory, anti = [False] * count, 0, [], []
     names = [b""] * count
     attributes = [0] * count
     while (kind := cursor.number()) != END:
         inside = Cursor(cursor.take(cursor.number()))
         if kind == _EMPTY_STREAM:
             empty = inside.bits(count)
+            without = sum(empty)
         elif kind == _EMPTY_FILE:
-            no_directory = inside.bits(sum(empty))
+            no_directory = inside.bits(without)
         elif kind == _ANTI:
-            anti = inside.bits(sum(empty))
+            anti = inside.bits(without)
         elif kind == _NAMES:
             names = _names(inside, count)
         elif kind == _ATTRIBUTES:

@@ -15,6 +15,7 @@ from worker.formats.tar_header import is_tar_header
 
 BLOCK = 512
 _MAX_EXTENSION = 1 << 20  # bytes of a pax header or GNU long name; names are at most 4 KiB on any system
+_MAX_FOR_ALL = 4096  # bytes of a value that holds for all entries that follow
 _ZERO = bytes(BLOCK)
 _SPECIAL = frozenset(b"346")
 _LINKS = frozenset(b"12")
@@ -133,7 +134,9 @@ def _extend(extensions: _Extensions, entry: TarEntry, reader: ByteReader) -> Non
         extensions.one[b"path"] = data.rstrip(b"\0")
     elif entry.type in b"xg":
         target = extensions.one if entry.type == ord("x") else extensions.everything
-        target.update(_records(data))
+        target.update(
+            (key, value) for key, value in _records(data) if entry.type == ord("x") or len(value) <= _MAX_FOR_ALL
+        )
 
 
 def _records(data: bytes) -> Iterator[tuple[bytes, bytes]]:

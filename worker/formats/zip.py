@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
-from core.names import Siblings
 from core.records import Kind, Limits, TextState
 from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from worker.formats.declared import Declared
@@ -23,9 +22,9 @@ from worker.formats.zip_directory import (
     Entry,
     find_directory,
     iter_entries,
-    overlapping,
 )
 from worker.formats.zip_member import MemberReader
+from worker.formats.zip_ranges import of_range, ranges, whole
 from worker.formats.zip_salvage import salvage
 
 _VOLUME = re.compile(rb"\.\d{3}\Z")  # as 7-Zip cuts it, without changing a byte
@@ -93,28 +92,9 @@ class ZipHandler(LeafHandler):
         return count
 
     def parts(self, source: Source, target_bytes: int) -> list[Part]:
-        """Ranges of directory indexes of about that many bytes, inflated or not, whichever is more."""
-        cuts, members, weight, stop = [0], [0], 0, 0
-        try:
-            with source.open() as file:
-                for entry in iter_entries(file, find_directory(file, source.size)):
-                    if weight >= target_bytes:
-                        cuts.append(entry.index)
-                        members.append(0)
-                        weight = 0
-                    weight += max(entry.size, entry.compressed)
-                    members[-1] += not entry.directory
-                    stop = entry.index + 1
-        except DocumentError as error:
-            if not stop:
-                return []  # `children` says why
-            # The last range reaches to where the directory says that it ends, so that it meets what is wrong there.
-            stop += error.missing or 0
-            members[-1] += error.missing or 0
-        if len(cuts) < 2:
-            return []
-        ends = [*cuts[1:], stop]
-        return [Part(start=a, stop=b, announced=n) for a, b, n in zip(cuts, ends, members, strict=True)]
+        """Ranges of directory indexes of about that many bytes; see worker.formats.zip_ranges."""
+        with source.open() as file:
+            return ranges(file, source.size, target_bytes)
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The members in directory order. Without a readable directory: those that are complete, by local headers,
@@ -139,26 +119,20 @@ class ZipHandler(LeafHandler):
 def _members(
     source: Source, file: BinaryIO, limits: Limits, directory: Directory, part: Part | None
 ) -> Iterator[Child]:
-    overlaps = overlapping(file, directory)
-    purse, names = Purse(limits), Siblings()
-    for entry in iter_entries(file, directory):
-        if part is not None and entry.index >= part.stop:
-            return
+    purse, view = Purse(limits), whole(file, directory) if part is None else of_range(file, directory, part)
+    for entry in view.entries:
         if entry.directory:
-            continue
-        occurrence = names.occurrence(entry.name)
-        if part is not None and entry.index < part.start:
             continue
         try:
             if entry.link:
                 child = link_member(entry.name, entry.index)
-            elif entry.index in overlaps:
+            elif entry.index in view.overlaps:
                 raise DocumentError(ExceptionCode.CORRUPT, "the member's data overlaps another member's")
             else:
                 child = _member(source, file, entry, purse)
         except DocumentError as error:
             child = failed_member(entry.name, entry.index, error)
-        child.shown, child.occurrence = entry.shown, occurrence
+        child.shown, child.occurrence = entry.shown, view.occurrence(entry)
         yield child
 
 

@@ -43,6 +43,7 @@ class Entry:
     offset: int  # absolute position of the local header
     directory: bool
     shown: str | None = None  # the name as text, where its bytes are not UTF-8 or an extra field has it
+    at: int = 0  # absolute position of this entry in the directory
     link: bool = False  # a symbolic link, as Unix programs store it; its data is where it leads
 
     @property
@@ -123,10 +124,11 @@ def _end64(
     return None
 
 
-def iter_entries(file: BinaryIO, directory: Directory) -> Iterator[Entry]:
-    """Entries in directory order. DocumentError `corrupt` when the directory breaks off or is not one."""
-    position, stop = directory.position, directory.position + directory.length
-    buffer, at, index = b"", 0, 0
+def iter_entries(file: BinaryIO, directory: Directory, index: int = 0, start: int | None = None) -> Iterator[Entry]:
+    """Entries in directory order, from the one with this index, which lies at `start`. DocumentError `corrupt` when the
+    directory breaks off or is not one."""
+    position, stop = directory.position if start is None else start, directory.position + directory.length
+    buffer, at = b"", 0
     while position < stop or at < len(buffer):
         if len(buffer) - at < _CENTRAL.size + 3 * _MASK16 and position < stop:
             file.seek(position)
@@ -135,7 +137,7 @@ def iter_entries(file: BinaryIO, directory: Directory) -> Iterator[Entry]:
                 raise _broken(index, directory)
             position += len(more)
             buffer, at = buffer[at:] + more, 0
-        entry, at = _entry(buffer, at, index, directory)
+        entry, at = _entry(buffer, at, index, directory, position - len(buffer) + at)
         if entry is None:
             return
         yield entry
@@ -153,7 +155,7 @@ def _broken(index: int, directory: Directory) -> DocumentError:
     )
 
 
-def _entry(buffer: bytes, at: int, index: int, directory: Directory) -> tuple[Entry | None, int]:
+def _entry(buffer: bytes, at: int, index: int, directory: Directory, place: int) -> tuple[Entry | None, int]:
     """The entry at `at` and where the next one starts; None at a digital signature, which ends the directory."""
     if len(buffer) - at < _CENTRAL.size or not buffer.startswith(_CENTRAL_SIGNATURE, at):
         if buffer.startswith(b"PK\x05\x05", at) and index == directory.entries:
@@ -173,7 +175,7 @@ def _entry(buffer: bytes, at: int, index: int, directory: Directory) -> tuple[En
     is_directory = name.endswith(b"/") or (size == 0 and made_by >> 8 == 0 and bool(external & 0x10))
     link = made_by >> 8 == 3 and external >> 28 == 0o12
     start, shown = offset + directory.shift, shown_name(name, extra)
-    return Entry(index, name, flags, method, crc, compressed, size, start, is_directory, shown, link), end
+    return Entry(index, name, flags, method, crc, compressed, size, start, is_directory, shown, place, link), end
 
 
 def shown_name(name: bytes, extra: bytes) -> str | None:

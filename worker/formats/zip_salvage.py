@@ -17,6 +17,7 @@ from worker.formats.zip_directory import LOCAL, LOCAL_SIGNATURE, Entry, shown_na
 from worker.formats.zip_member import MemberReader
 
 _DESCRIPTOR_SIGNATURE = b"PK\x07\x08"
+_FIRST_STEP = 1 << 10  # bytes; twice as many each time, so that tiny members cost no more than their bytes
 
 
 class _Bound:
@@ -24,11 +25,17 @@ class _Bound:
 
     def __init__(self, archive_size: int, limits: Limits) -> None:
         self.left = max(limits.expansion_floor, int(archive_size * limits.expansion_ratio))
+        self.fruitless = 4 * archive_size + CHUNK  # bytes read of members that then were none: they may overlap
 
     def spend(self, count: int) -> None:
         self.left -= count
         if self.left < 0:
             raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the archive inflates beyond the allowed ratio")
+
+    def waste(self, count: int) -> None:
+        self.fruitless -= count
+        if self.fruitless < 0:
+            raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the damaged members of the archive overlap")
 
 
 def salvage(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
@@ -89,10 +96,10 @@ def _child(file: BinaryIO, entry: Entry, data_at: int) -> Child:
 
 def _next_header(file: BinaryIO, start: int, size: int) -> int | None:
     """Position of the next local header at or after `start`; a data descriptor may lie between."""
-    at, carry = start, b""
+    at, carry, step = start, b"", _FIRST_STEP
     while at < size:
         file.seek(at)
-        data = file.read(CHUNK)
+        data = file.read(step)
         if not data:
             return None
         window = carry + data
@@ -100,7 +107,7 @@ def _next_header(file: BinaryIO, start: int, size: int) -> int | None:
         if found >= 0:
             return at - len(carry) + found
         carry = window[-3:]
-        at += len(data)
+        at, step = at + len(data), min(CHUNK, 2 * step)
     return None
 
 
@@ -128,18 +135,19 @@ def _measured(file: BinaryIO, size: int, entry: Entry, data_at: int, bound: _Bou
     if entry.method != DEFLATED:
         raise DocumentError(ExceptionCode.UNSUPPORTED, "a member of unknown length that is not deflated")
     inflater = Inflater(entry.method)
-    at, made, crc = data_at, 0, 0
+    at, made, crc, step = data_at, 0, 0, _FIRST_STEP
     while not inflater.ended:
         data = b""
         if inflater.wants_more:
             file.seek(at)
-            data = file.read(min(CHUNK, size - at))
+            data = file.read(min(step, size - at))
             if not data:
                 return None
-            at += len(data)
+            at, step = at + len(data), min(CHUNK, 2 * step)
         try:
             out = inflater.feed(data, CHUNK)
         except DECODE_ERRORS as error:
+            bound.waste(at - data_at)
             raise DocumentError(ExceptionCode.CORRUPT, f"the member's data is damaged: {error}") from error
         bound.spend(len(out))
         made += len(out)
@@ -148,5 +156,6 @@ def _measured(file: BinaryIO, size: int, entry: Entry, data_at: int, bound: _Bou
     file.seek(data_at + compressed)
     descriptor = file.read(8).removeprefix(_DESCRIPTOR_SIGNATURE)[:4]
     if len(descriptor) == 4 and int.from_bytes(descriptor, "little") != crc:
+        bound.waste(compressed)
         raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
     return replace(entry, crc=crc, compressed=compressed, size=made)

@@ -19,7 +19,7 @@ class IndexDocument:
     """One item as the index gets it."""
 
     item: uuid.UUID
-    owner: str  # "task:attempt" of the writer; only the owner the database names counts
+    owner: str  # claim token of the writer; only the owner the database names counts
     body: str
     custodian: str = ""
     type: str = ""  # media type
@@ -78,11 +78,8 @@ class IndexWriter(Protocol):
     def commit(self, snapshot: Path) -> Commit:
         """Make everything added durable locally; `snapshot` gets hard links of the files to publish."""
 
-    def rollback(self) -> None:
-        """Drop what was added since the last commit."""
-
     def close(self) -> None:
-        """Stop the engine's threads."""
+        """Stop the engine's threads; what was added since the last commit is dropped."""
 
 
 class IndexReader(Protocol):

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from core.moments import reached
 from core.places import index_location
 from core.records import Shard
 from core.storage import Storage
@@ -40,27 +42,38 @@ class OpenShard:
         """Queue one document for the next publication."""
         self.writer.add(document)
 
-    def publish(self, storage: Storage, root: bytes) -> tuple[Shard, int]:
-        """Commit and publish; gives the shard's row and the bytes written. Raises StorageFault."""
+    def publish(self, storage: Storage, root: bytes, alive: Callable[[], None] | None = None) -> tuple[Shard, int]:
+        """Commit and publish; gives the shard's row and the bytes written. `alive` is told now and then that it goes on.
+        Raises StorageFault."""
         self.commits += 1
         snapshot = self.local / f"snapshot-{self.commits}"
         commit = self.writer.commit(snapshot)
+        reached("publish")
         target = os.path.join(root, self.location)
         if not self.published:
             storage.mkdir(target)
-        written = self._copy(storage, snapshot, target, commit)
+        written = self._copy(storage, snapshot, target, commit, alive)
+        reached("published")
         for gone in self.published - set(commit.files):  # a publication that failed half-way is gone on with
             storage.remove(os.path.join(target, os.fsencode(gone)), missing_ok=True)
             self.published.discard(gone)
         self.size = sum((snapshot / name).stat().st_size for name in commit.files)
         shutil.rmtree(snapshot)
-        shard = Shard(id=self.id, engine=self.engine, location=self.location, documents=commit.documents)
+        shard = Shard(
+            id=self.id,
+            engine=self.engine,
+            location=self.location,
+            documents=commit.documents,
+            first=self.commits == 1,
+        )
         return shard, written
 
-    def _copy(self, storage: Storage, snapshot: Path, target: bytes, commit: Commit) -> int:
+    def _copy(
+        self, storage: Storage, snapshot: Path, target: bytes, commit: Commit, alive: Callable[[], None] | None
+    ) -> int:
         written = 0
         for name in (*(f for f in commit.files if f not in self.published), commit.meta):
-            written += storage.copy_in(os.fsencode(snapshot / name), os.path.join(target, os.fsencode(name)))
+            written += storage.copy_in(os.fsencode(snapshot / name), os.path.join(target, os.fsencode(name)), alive)
             if name != commit.meta:
                 self.published.add(name)
         return written
@@ -99,10 +112,11 @@ class OpenShards:
         return OpenShard(id=shard, engine=engine, writer=writer, location=index_location(job, shard), local=local)
 
     def abandon(self, job: uuid.UUID) -> None:
-        """Drop what a failed task added: its documents must not ride along with the next commit."""
-        shard = self._open.get(job)
+        """Never go on with the job's shard after a task that was not written down: documents must not ride along with
+        the next commit, and what was published last may have no row, so that phase finalise takes it away."""
+        shard = self._open.pop(job, None)
         if shard is not None:
-            shard.writer.rollback()
+            shard.close()
 
     def close(self) -> None:
         """Close them all."""

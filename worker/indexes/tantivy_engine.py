@@ -52,7 +52,6 @@ class TantivyWriter:
         self._directory = directory
         self._writer = tantivy.Index(schema(), path=str(directory), reuse=False).writer(HEAP_BYTES, 1)
         self._documents = 0
-        self._added = 0
 
     def add(self, document: IndexDocument) -> None:
         fields: dict[str, str] = {"item": document.item.hex, "owner": document.owner}
@@ -66,13 +65,11 @@ class TantivyWriter:
             built = tantivy.Document(**{k: v.encode("utf-8", "replace").decode() for k, v in fields.items()})
         with self._on_scratch():
             self._writer.add_document(built)
-        self._added += 1
+        self._documents += 1
 
     def commit(self, snapshot: Path) -> Commit:
         with self._on_scratch():
             self._writer.commit()
-            self._documents += self._added
-            self._added = 0
             snapshot.mkdir(parents=True)
             for _ in range(_SNAPSHOT_TRIES):
                 files = self._link(snapshot)
@@ -108,11 +105,6 @@ class TantivyWriter:
                 files.append(name)
         (snapshot / META).write_bytes(meta)
         return tuple(files)
-
-    def rollback(self) -> None:
-        if self._added:
-            self._writer.rollback()
-            self._added = 0
 
     def close(self) -> None:
         del self._writer  # ends its threads; a merge still under way would only make files that nobody publishes

@@ -107,14 +107,11 @@ class WhooshWriter:
                 f"the index in {self._directory} cannot be written: {why}; see that scratch has space, then resume"
             ) from e
 
-    def rollback(self) -> None:
+    def close(self) -> None:
         if self._writer is not None:
             with self._on_scratch():
                 self._writer.cancel()
             self._writer = None
-
-    def close(self) -> None:
-        self.rollback()
         self._index.close()
 
 

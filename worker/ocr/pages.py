@@ -1,28 +1,28 @@
-"""The pages of an item as pictures for tesseract: frames of a picture, or a PDF's pages rendered by PDFium."""
+"""The pages of an item as pictures for tesseract: frames of a picture, or a PDF's pages as they were rendered."""
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-import pypdfium2 as pdfium
-
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, OcrChoice
-from worker.formats import pdf_document
 from worker.formats.base import Source
-from worker.formats.image import measured
-from worker.ocr.candidates import LEAST_PIXELS, PDF
+from worker.ocr.candidates import PDF
+from worker.ocr.rendering import Rendering, is_picture, rendered
 from worker.ocr.tesseract import held
 from worker.sources import CHUNK
 
-_POINTS_AN_INCH = 72
-# As Leptonica tells them apart: these are taken for pictures in every release, whatever comes behind.
-_PICTURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"BM", b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+Render = Callable[[Source, str, Limits, OcrChoice], AbstractContextManager[Rendering]]
+_RENDER: list[Render] = [rendered]
+
+
+def render_by(render: Render) -> None:
+    """Have somebody else open items, for the rest of this process (worker.box)."""
+    _RENDER[:] = [render]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,12 @@ class Pages(Protocol):
 @contextmanager
 def pages_of(source: Source, media_type: str, limits: Limits, choice: OcrChoice) -> Iterator[Pages]:
     """Open an item; DocumentError when it cannot be, or is larger than it may be."""
-    with held() as file:
+    with held() as file, _RENDER[0](source, media_type, limits, choice) as rendering:
         if media_type == PDF:
-            data = source.whole(limits.parse_bytes)
-            with pdf_document.opened(data, source.passwords, limits) as (document, _):
-                yield PdfPages(document, file, choice)
+            yield PdfPages(rendering, file)
         else:
-            yield _picture(source, file, limits, choice)
+            _copy(source, file)
+            yield PicturePages(file, rendering.count)
 
 
 @dataclass(slots=True)
@@ -69,80 +68,39 @@ class PicturePages:
         return Picture(self.file, number)
 
 
-def _picture(source: Source, file: int, limits: Limits, choice: OcrChoice) -> PicturePages:
-    """Raises DocumentError for what is no picture after all: tesseract would take it for a list of files to open."""
-    if source.size > limits.parse_bytes:
-        raise DocumentError(ExceptionCode.TOO_LARGE, f"{source.size} bytes; the limit is {limits.parse_bytes}")
+def _copy(source: Source, file: int) -> None:
+    """All its bytes; DocumentError if they do not begin as a picture: tesseract would take them for a list of files."""
     with source.open() as stream:
         while chunk := stream.read(CHUNK):
             _write(file, chunk)
     if not is_picture(os.pread(file, 16, 0)):
         raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as a picture that tesseract reads")
-    found = measured(source)
-    if found is None:
-        raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as a picture")
-    _, size = found
-    if size.width * size.height > choice.pixels:
-        detail = f"{size.width} x {size.height} pixels; OCR takes {choice.pixels} at most"
-        raise DocumentError(ExceptionCode.TOO_LARGE, detail)
-    return PicturePages(file, size.frames or 1)
-
-
-def is_picture(head: bytes) -> bool:
-    """Whether every tesseract takes what begins so for a picture, and nothing else."""
-    return head.startswith(_PICTURES) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
 
 
 @dataclass(slots=True)
 class PdfPages:
-    """A PDF's pages in shades of grey, as PGM, with annotations drawn."""
+    """A PDF's pages, rendered as they are asked for."""
 
-    document: pdfium.PdfDocument
+    rendering: Rendering
     file: int
-    choice: OcrChoice
 
     @property
     def count(self) -> int:
-        return len(self.document)
+        return self.rendering.count
 
     def page(self, number: int) -> Picture | None:
-        try:
-            with closing(self.document.get_page(number)) as page:
-                width, height = page.get_size()
-                dpi = dpi_for(width, height, self.choice)
-                if min(width, height) * dpi / _POINTS_AN_INCH < LEAST_PIXELS:
-                    return None
-                bitmap = page.render(scale=dpi / _POINTS_AN_INCH, grayscale=True)
-        except pdfium.PdfiumError as error:
-            raise DocumentError(ExceptionCode.CORRUPT, f"page {number + 1} cannot be rendered") from error
-        try:
-            return self._written(bitmap, dpi)
-        finally:
-            bitmap.close()
-
-    def _written(self, bitmap: pdfium.PdfBitmap, dpi: float) -> Picture | None:
-        pixels, width, height, stride = bytes(bitmap.buffer), bitmap.width, bitmap.height, bitmap.stride
-        if pixels.count(pixels[:1]) == len(pixels):
+        found = self.rendering.page(number)
+        if found is None:
             return None
+        if not found.data.startswith(_PGM):
+            raise DocumentError(ExceptionCode.CORRUPT, f"page {number + 1} was not rendered to a picture")
         os.ftruncate(self.file, 0)
         os.lseek(self.file, 0, os.SEEK_SET)
-        _write(self.file, b"P5 %d %d 255\n" % (width, height))
-        rows = (pixels,) if stride == width else (pixels[at : at + width] for at in range(0, height * stride, stride))
-        for row in rows:
-            _write(self.file, row)
-        return Picture(self.file, dpi=max(70, round(dpi)))  # tesseract believes none below 70
+        _write(self.file, found.data)
+        return Picture(self.file, dpi=found.dpi)
 
 
-def dpi_for(width: float, height: float, choice: OcrChoice) -> float:
-    """What a page of so many points is rendered at: as chosen, or less where it had too many pixels then.
-
-    PDFium rounds both sides up, so that with s pixels a point (width·s + 1)·(height·s + 1) must not be above the limit.
-    """
-    area, sides = width * height, width + height
-    if not (width > 0 and height > 0 and math.isfinite(area)):
-        raise DocumentError(ExceptionCode.CORRUPT, f"a page of {width:g} x {height:g} points cannot be rendered")
-    most = (math.sqrt(sides * sides + 4 * area * (choice.rendered_pixels - 1)) - sides) / (2 * area)
-    return min(float(choice.dpi), _POINTS_AN_INCH * most)
+_PGM = b"P5 "
 
 
 def _write(file: int, data: bytes) -> None:

@@ -11,6 +11,7 @@ import uuid
 from core.errors import DocumentError, SourceFileError, SystemFault
 from core.records import Item, ItemText, Shard, TaskResult
 from sql.items import item_codes, load_items, load_texts
+from worker.costs import ItemCosts
 from worker.findings import Findings
 from worker.index import read_item
 from worker.ocr.candidates import is_candidate
@@ -47,21 +48,25 @@ def run(work: TaskWork) -> TaskResult:
         enter=context.crumb.enter,
     )
     indexing = Indexing(work, context.shards.of(work.job.id, options.index_engine), out)
+    costs = ItemCosts(work, ids)
     for item in items:
         if is_candidate(item, texts[item.id]):
-            _read(work, reader, indexing, item, texts[item.id])
+            with costs.of(item) as refusal:
+                _read(work, reader, indexing, item, texts[item.id], refusal)
     context.crumb.leave()
     shard: Shard | None = None
     index_bytes = 0
     if out.owners:
-        shard, index_bytes = indexing.shard.publish(work.storage, work.root)
+        shard, index_bytes = indexing.publish()
     return out.result(shard=shard, index_bytes=index_bytes)
 
 
-def _read(work: TaskWork, reader: Reader, indexing: Indexing, item: Item, row: ItemText) -> None:
+def _read(
+    work: TaskWork, reader: Reader, indexing: Indexing, item: Item, row: ItemText, refusal: DocumentError | None
+) -> None:
     try:
-        if item.id in work.convicted:
-            raise DocumentError(*work.convicted[item.id])
+        if refusal is not None:
+            raise refusal
         source = read_item(work, item)
     except DocumentError as error:
         if isinstance(error, SourceFileError):

@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,6 +19,7 @@ from core.errors import DocumentError, ExceptionCode, SystemFault
 from core.records import OcrChoice
 from core.services.launch import CANNOT_START
 from core.services.process import tied
+from worker.box import confine
 from worker.ocr.engine import Engine
 from worker.ocr.words import Recognised, recognised
 
@@ -67,7 +69,7 @@ def _run(engine: Engine, arguments: list[str], picture: int, out: int, err: int,
         resource.RLIMIT_DATA: choice.memory_mb * 1_000_000,
     }
     process = subprocess.Popen(
-        tied([engine.program, *arguments], limits=limits),
+        tied(_confined([engine.program, *arguments]), limits=limits),
         stdin=picture,
         stdout=out,
         stderr=err,
@@ -83,6 +85,13 @@ def _run(engine: Engine, arguments: list[str], picture: int, out: int, err: int,
         if process.returncode is None:
             process.kill()
             process.wait()
+
+
+def _confined(command: list[str]) -> list[str]:
+    """`command` as it is started: without network, and without files but those of programs and its data, under a user of
+    its own where that is possible (worker.box)."""
+    readable = "\n".join({os.path.dirname(os.path.realpath(command[0])), os.environ.get("TESSDATA_PREFIX", "")})
+    return [sys.executable, "-I", "-S", confine.__file__, str(os.getpid()), readable, *command]
 
 
 def _environment() -> dict[str, str]:

@@ -17,6 +17,7 @@ from installation import until
 
 from controller.cluster.embedded import EmbeddedCluster, module_commands
 from core.errors import SystemFault
+from core.services.logs import MOST_BYTES
 from core.settings import Settings
 
 REPOSITORY = Path(__file__).parents[3]
@@ -65,6 +66,18 @@ def test_command_lines() -> None:
     """The real command lines: our interpreter, the modules, name and slots of a worker."""
     assert module_commands("queue-manager", 4) == (sys.executable, "-m", "queue_manager")
     assert module_commands("w2", 3) == (sys.executable, "-m", "worker", "--name", "w2", "--slots", "3")
+
+
+def test_logs_do_not_grow_without_end(tmp_path: Path) -> None:
+    """Emptied while their processes write to them."""
+    with make(tmp_path, STAYING, workers=1):
+        log = tmp_path / "scratch of test" / "logs" / "w1.log"
+        until(lambda: log.exists() and log.stat().st_size > 0)
+        os.truncate(log, MOST_BYTES + 1)  # sparse: it takes no room
+        until(lambda: log.stat().st_size == 0)
+        older = log.with_name("w1.log.1")
+        assert older.stat().st_size == MOST_BYTES + 1
+        older.unlink()
 
 
 def test_starts_scales_and_stops(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from controller.doctor.machine import open_files, packages, python_version, shar
 from controller.doctor.mounts import Mount, judge_mount, mount_of
 from controller.doctor.storage import apart, place
 from core.clock import SystemClock
+from core.services import superuser_url
 from core.settings import DatabaseAddress, Settings
 
 CLOCK = SystemClock()
@@ -116,3 +117,14 @@ def test_reachable_services(services: Settings) -> None:
     findings = list(service_checks.reachable(services, CLOCK))
     assert bads(findings) == []
     assert any("its clock is" in f.what for f in findings)
+
+
+def test_a_login_that_may_do_everything_is_warned_of(services: Settings) -> None:
+    """A superuser's password in an environment is a way onto the server's machine; the controller's own is not."""
+    (address,) = services.databases
+    url = superuser_url(services.scratch, database=address.name).replace("postgresql:", "postgresql+psycopg2:")
+    found = list(service_checks.database(DatabaseAddress(name="db1", url=url), SystemClock()))
+    (warning,) = (finding for finding in found if "superuser" in finding.what)
+    assert warning.level is Level.WARN
+    assert "docs/logins.md" in warning.mend
+    assert not any("superuser" in finding.what for finding in service_checks.database(address, SystemClock()))

@@ -23,7 +23,7 @@ from controller.jobs import (
     wait_for_orphan,
 )
 from controller.monitor import LOST_SECONDS, wait
-from core.errors import DatabaseFault, SystemFault, UsageError
+from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState, Phase
 from core.storage import Storage
@@ -71,7 +71,7 @@ def claim_one(handle: JobHandle) -> None:
     """Have one task run."""
     with handle.database.transaction() as conn:
         task = ledger.dispatch(conn, handle.id, 1)[0]
-        assert ledger.claim(conn, task, "w1", 0) is not None
+        assert ledger.claim(conn, handle.id, task, uuid.uuid4(), "w1", 0) is not None
 
 
 def test_a_job_is_created_whole(handle: JobHandle, tmp_path: Path) -> None:
@@ -245,3 +245,29 @@ def test_counts_of_a_fresh_job(handle: JobHandle) -> None:
     shown = counts_json(count_job(handle))
     assert (shown["items"], shown["violations"], shown["elapsed_s"]) == (0, [], 0.0)
     assert shown["phases"]["walk"]["tasks_open"] == 3
+
+
+def test_no_transaction_is_open_while_files_are_deleted(handle: JobHandle, tmp_path: Path) -> None:
+    """Files of millions take hours: meanwhile the job is there as `deleting`, nobody waits for its row, and when the
+    filer fails half-way the next call ends it."""
+
+    class Watched(Storage):
+        fails = True
+
+        def remove_tree(self, path: bytes) -> None:
+            with handle.database.transaction() as conn:
+                row = conn.exec_driver_sql("SELECT state FROM job FOR UPDATE NOWAIT").scalar_one()
+            assert row == "deleting"
+            if self.fails:
+                raise StorageFault("the filer is away", errno=5)
+            super().remove_tree(path)
+
+    filer = Watched(NullRecorder())
+    cancel_job(handle)
+    with pytest.raises(StorageFault):
+        delete_job(handle, filer, tmp_path / "store")
+    with pytest.raises(UsageError, match="is deleting"):
+        resume_job(handle, attach=False)
+    filer.fails = False
+    delete_job(handle, filer, tmp_path / "store")
+    assert newest_jobs([handle.database]) == []

@@ -77,8 +77,8 @@ SPOILS = [
     ("UPDATE custodian SET display = 'somebody else' WHERE number = 0", {"wrong custodian"}),
     ("DELETE FROM exception WHERE code = 'zero_bytes'", {"wrong exceptions"}),
     (
-        "INSERT INTO exception (job, item, code, level, phase, detail, task, attempt)"
-        f" SELECT job, id, 'timeout', 'item', 'index', '', 1, 1 FROM item WHERE id = {ONE_FILE}",
+        "INSERT INTO exception (job, item, code, level, phase, detail, task, token)"
+        f" SELECT job, id, 'timeout', 'item', 'index', '', id, id FROM item WHERE id = {ONE_FILE}",
         {"wrong exceptions"},
     ),
     (
@@ -86,7 +86,7 @@ SPOILS = [
         {"wrong children", "children that do not add up"},
     ),
     (f"DELETE FROM item_text WHERE item = {ONE_CHILD}", {"without text state"}),
-    ("UPDATE item_index SET attempt = attempt + 1", {"wrong index document", "term not found"}),
+    ("UPDATE item_index SET owner = owner || 0", {"wrong index document", "term not found"}),
     (f"DELETE FROM item_index WHERE item = {ONE_FILE}", {"wrong index document"}),
 ]
 

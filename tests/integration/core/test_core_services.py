@@ -19,7 +19,8 @@ import redis
 from installation import PATIENCE, is_gone, until
 
 from core.errors import UsageError
-from core.services import Addresses, embedded_services, running_services
+from core.services import Addresses, broker_keeper_url, embedded_services, running_services
+from core.services.logs import MOST_BYTES
 from core.settings import Settings, read_settings
 
 pytestmark = pytest.mark.services
@@ -155,8 +156,7 @@ def test_next_command_right_after_the_keeper_was_killed(scratch: Path) -> None:
 def test_broker_killed_comes_back_empty(scratch: Path) -> None:
     """A broker that dies hard is there again, at the same address, with nothing in it."""
     with embedded_services(Settings(scratch=scratch), slots=1) as settings:
-        assert settings.broker is not None
-        client = redis.Redis.from_url(settings.broker)
+        client = redis.Redis.from_url(broker_keeper_url(settings.scratch))
         client.set("key", "value")
         before = running(scratch).broker.pid
         os.kill(before, signal.SIGKILL)
@@ -210,6 +210,20 @@ def test_passwords_are_asked_for_and_hidden(scratch: Path) -> None:
             with contextlib.suppress(FileNotFoundError):  # the servers have files that come and go
                 if path.is_file() and path.stat().st_mode & 0o077:
                     assert not any(s.encode() in path.read_bytes() for s in secrets), path
+
+
+def test_logs_are_not_for_everybody_and_do_not_grow_without_end(scratch: Path) -> None:
+    """The keeper's own and those of what it keeps, while they are written to."""
+    with embedded_services(Settings(scratch=scratch), slots=1):
+        logs = [scratch / "logs" / name for name in ("keeper.log", "postgres.log", "broker.log")]
+        for log in logs:
+            assert log.stat().st_mode & 0o777 == 0o640
+            os.truncate(log, MOST_BYTES + 1)  # sparse: it takes no room
+        until(lambda: all(log.stat().st_size < MOST_BYTES for log in logs))
+        for log in logs:
+            older = log.with_name(f"{log.name}.1")
+            assert older.stat().st_size == MOST_BYTES + 1
+            older.unlink()
 
 
 def test_servers_are_safe_and_unprivileged(scratch: Path) -> None:
@@ -273,10 +287,10 @@ def test_unusable_scratch(open_dir: Path) -> None:
 
 def test_services_that_exist_already_are_used() -> None:
     """With EDBENCH_DATABASES set nothing is started; without a broker beside it the user is told what is missing."""
-    env = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u@h/d"}
+    env = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h/d"}
     with pytest.raises(UsageError, match="EDBENCH_BROKER"), embedded_services(read_settings(env), slots=1):
         pass
-    settings = read_settings(env | {"EDBENCH_BROKER": "redis://h/0"})
+    settings = read_settings(env | {"EDBENCH_BROKER": "redis://:p@h/0"})
     with embedded_services(settings, slots=1) as given:
         assert given is settings
 

@@ -25,6 +25,8 @@ root = os.fsencode(sys.argv[1])
 recorder = MemoryRecorder()
 for policy in FsyncPolicy:
     storage = Storage(recorder, policy)
+    if sys.argv[3] == "beneath":
+        storage.keep_below(root, own=True, hold=policy is FsyncPolicy.TASK)
     base = root + b"/" + policy.value.encode()
     storage.root_identity(root)
     storage.space(root)
@@ -70,7 +72,8 @@ print(json.dumps({
 """
 
 
-def test_records_are_what_the_kernel_saw(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["anywhere", "beneath"])
+def test_records_are_what_the_kernel_saw(tmp_path: Path, where: str) -> None:
     """Per op, recorded calls, errors and bytes equal the system calls on the storage root: none is missed or made up."""
     need_strace()
     (tmp_path / "fs").mkdir()
@@ -80,7 +83,7 @@ def test_records_are_what_the_kernel_saw(tmp_path: Path) -> None:
     done = subprocess.run(
         [
             *("strace", "-f", "-y", "-s", "0", "-o", str(trace), "-e", f"trace={SYSCALLS}"),
-            *(sys.executable, "-c", WORKLOAD, str(tmp_path / "fs"), str(local)),
+            *(sys.executable, "-c", WORKLOAD, str(tmp_path / "fs"), str(local), where),
         ],
         cwd=REPOSITORY,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},

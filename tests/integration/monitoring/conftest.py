@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg2
 import pytest
 from installation import PATIENCE, until
 from ports import own_ports
+from servers import OWNER, as_superuser
 
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import open_databases
@@ -93,14 +93,11 @@ def _fill(source: Path) -> None:
 def scraped(services: Settings, _migrated: str, open_dir: Path) -> Iterator[Scraped]:
     """One worker of two slots, a queue manager and the controller's endpoint, on a database of their own."""
     name = f"test_{uuid.uuid4().hex}"
-    server = psycopg2.connect(services.databases[0].url.replace("+psycopg2", ""))
-    server.autocommit = True
     home = open_dir / name
     _fill(home / "source")
     address = DatabaseAddress(name="db1", url=services.databases[0].url.replace("/db1?", f"/{name}?"))
     settings = dataclasses.replace(services, databases=(address,), storage=home / "storage", scratch=home / "scratch")
-    with server.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE {name} TEMPLATE {_migrated}")
+    as_superuser(services, f"CREATE DATABASE {name} TEMPLATE {_migrated} OWNER {OWNER}")
     (database,) = open_databases(settings)
     try:
         with own_ports(len(ROLES) + 1) as port:  # the last one is Prometheus'
@@ -114,6 +111,4 @@ def scraped(services: Settings, _migrated: str, open_dir: Path) -> Iterator[Scra
                 yield made
     finally:
         database.dispose()
-        with server.cursor() as cursor:
-            cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
-        server.close()
+        as_superuser(services, f"DROP DATABASE {name} WITH (FORCE)")

@@ -15,11 +15,13 @@ import psycopg2
 import pytest
 import redis
 from installation import PATIENCE, until
+from servers import OWNER
 from sqlalchemy import insert, select
 
 from core.errors import DatabaseFault, SourceFileError
 from core.operations import Op
 from core.records import JobOptions, Phase
+from core.services import superuser_url
 from core.settings import Settings
 from core.storage import Storage
 from monitoring.aggregate import calls_by_op, calls_per_second, rate_now
@@ -203,14 +205,14 @@ def test_unknown_jobs_and_garbage_are_dropped_and_counted(
 
 
 def test_a_database_that_is_away_costs_nothing(
-    services: object, database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
+    services: Settings, database: Database, broker_url: str, job: uuid.UUID, incarnation: uuid.UUID
 ) -> None:
     """Frames wait in the stream while the database refuses, and are stored once it is back."""
     sender, maker = FrameSender(broker_url), FrameMaker("w", incarnation)
     collector = Collector(broker_url, {"db1": database})
     thread = threading.Thread(target=collector.run, daemon=True)
     thread.start()
-    admin = psycopg2.connect(database.url.replace("+psycopg2", "").replace(_name(database), "/postgres?"))
+    admin = psycopg2.connect(superuser_url(services.scratch))
     admin.autocommit = True
     try:
         send(sender, maker, [calls(job, [1_000] * 2)], 1.0)
@@ -241,10 +243,10 @@ def test_each_job_goes_to_its_own_database(
 ) -> None:
     """A job lives wholly in one database, and so do its calls; every database learns how far the frames are."""
     name = f"test_{uuid.uuid4().hex}"
-    admin = psycopg2.connect(services.databases[0].url.replace("+psycopg2", ""))
+    admin = psycopg2.connect(superuser_url(services.scratch))
     admin.autocommit = True
     with contextlib.closing(admin), admin.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE {name}")
+        cursor.execute(f"CREATE DATABASE {name} OWNER {OWNER}")
         other = Database("db0", database.url.replace(_name(database), f"/{name}?"))
         try:
             migrate(other)

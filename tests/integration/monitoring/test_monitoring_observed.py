@@ -20,7 +20,7 @@ from monitoring.histogram import Histogram, merged
 from monitoring.observations import BLOCK, WORKER, Observation
 from monitoring.sender import STREAM, FrameSender
 from monitoring.steps import STEPS
-from sql import jobs, models
+from sql import deletion, models
 from sql.session import Database
 
 pytestmark = pytest.mark.services
@@ -154,11 +154,10 @@ def test_deleting_a_job_takes_its_observations_and_what_is_older_than_all_jobs(d
         )
         for at, job in ((10_001, None), (10_001, first), (50_001, None), (50_001, second)):
             conn.execute(insert(models.observation).values(second=at, kind="queue", source="x", job=job, values={}))
-        jobs.delete_rows(conn, first)
+    deletion.delete_rows(database, first)
     assert [(r.second, r.job) for r in rows(database, "SELECT * FROM observation ORDER BY second, job")] == [
         (50_001, second),
         (50_001, None),
     ]
-    with database.transaction() as conn:
-        jobs.delete_rows(conn, second)
+    deletion.delete_rows(database, second)
     assert rows(database, "SELECT * FROM observation") == []

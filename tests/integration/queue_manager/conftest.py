@@ -23,15 +23,15 @@ class Mailbox:
     def __init__(self, url: str) -> None:
         self.client = redis.Redis.from_url(url)
 
-    def take(self) -> list[int]:
-        """The task ids of all messages, in order; they are gone then, as after early acknowledgement."""
+    def take(self) -> list[tuple[uuid.UUID, uuid.UUID]]:
+        """(job, task) of all messages, in order; they are gone then, as after early acknowledgement."""
         out = []
         while (raw := self.client.rpop(queue_name("db1"))) is not None:
             message = json.loads(raw)  # type: ignore[arg-type]
             assert message["headers"]["task"] == "edbench.run"
-            (database, task), _, _ = json.loads(b64decode(message["body"]))
+            (database, job, task), _, _ = json.loads(b64decode(message["body"]))
             assert database == "db1"
-            out.append(task)
+            out.append((uuid.UUID(job), uuid.UUID(task)))
         return out
 
 

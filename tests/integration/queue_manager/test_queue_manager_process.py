@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
@@ -13,8 +14,11 @@ from typing import Any
 
 import pytest
 from installation import COMMAND_SECONDS, PATIENCE, until
+from servers import as_superuser
 
 from core.records import JobState, TaskResult
+from core.roles import QUEUE_MANAGER
+from core.settings import DatabaseAddress, Settings
 from sql import jobs, ledger
 from sql.session import Database
 
@@ -42,17 +46,14 @@ Start = Callable[[], _Process]
 
 
 @pytest.fixture
-def start(database: Database, broker_url: str, tmp_path: Path) -> Iterator[Start]:
-    """Start a queue manager for this test's database."""
+def start(services: Settings, database: Database, broker_url: str, tmp_path: Path) -> Iterator[Start]:
+    """Start a queue manager for this test's database, with its own logins."""
     running: list[_Process] = []
+    addresses = (DatabaseAddress(name="db1", url=database.url),)
+    given = dataclasses.replace(services, databases=addresses, log_level="INFO").for_role(QUEUE_MANAGER)
 
     def begin() -> _Process:
-        env = {
-            "PATH": os.environ["PATH"],
-            "EDBENCH_DATABASES": f"db1={database.url}",
-            "EDBENCH_BROKER": broker_url,
-            "EDBENCH_LOG_LEVEL": "INFO",
-        }
+        env = {"PATH": os.environ["PATH"]} | given.environment()
         running.append(_Process(env, tmp_path / f"{len(running)}.log"))
         return running[-1]
 
@@ -68,19 +69,24 @@ def _stop(process: _Process) -> str:
 
 
 def test_it_runs_a_job_survives_database_and_broker_and_leaves_cleanly(
-    start: Start, database: Database, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any
+    start: Start,
+    services: Settings,
+    database: Database,
+    mailbox: Any,
+    create_job: Callable[..., uuid.UUID],
+    add_slots: Any,
 ) -> None:
     """Promise: it dispatches, crosses barriers, reconnects after its database session was ended, and SIGTERM
     ends it with status 0 and nothing alarming said."""
     job = create_job(6)
     add_slots(2)
     process = start()
-    done: set[int] = set()
+    done: set[uuid.UUID] = set()
 
     def work() -> bool:
-        for task in mailbox.take():
+        for of, task in mailbox.take():
             with database.transaction() as conn:
-                claimed = ledger.claim(conn, task, "w", 0)
+                claimed = ledger.claim(conn, of, task, uuid.uuid4(), "w", 0)
             if claimed is not None:
                 with database.transaction() as conn:
                     ledger.finish(conn, claimed, TaskResult())
@@ -90,11 +96,10 @@ def test_it_runs_a_job_survives_database_and_broker_and_leaves_cleanly(
             return jobs.get_job(conn, job).state is JobState.COMPLETED
 
     until(lambda: work() or len(done) >= 2)
-    with database.transaction() as conn:
-        conn.exec_driver_sql(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'edbench queue_manager'"
-            " AND datname = current_database()"
-        )
+    as_superuser(
+        services,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'edbench queue_manager'",
+    )
     until(work)
     with database.transaction() as conn:
         every = conn.exec_driver_sql("SELECT id FROM task").scalars().all()
@@ -112,7 +117,7 @@ def test_a_second_one_waits_and_takes_over(
     first = start()
     add_slots(1)
     create_job(4)
-    sent: list[int] = []
+    sent: list[Any] = []
     until(lambda: sent.extend(mailbox.take()) or len(sent) >= 2)
     second = start()
 

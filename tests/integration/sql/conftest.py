@@ -53,13 +53,17 @@ class LedgerHands:
             )
         return job
 
-    def dispatch(self, job: uuid.UUID, limit: int = 100) -> list[int]:
+    def dispatch(self, job: uuid.UUID, limit: int = 100) -> list[uuid.UUID]:
         with self.database.transaction() as conn:
             return ledger.dispatch(conn, job, limit)
 
-    def claim(self, task: int) -> ClaimedTask | None:
+    def claim(
+        self, task: uuid.UUID, job: uuid.UUID | None = None, token: uuid.UUID | None = None
+    ) -> ClaimedTask | None:
+        """As a slot with a message of this task would; `job`: that the message names, by default the task's own."""
         with self.database.transaction() as conn:
-            return ledger.claim(conn, task, "w1", 0)
+            own = conn.exec_driver_sql("SELECT job FROM task WHERE id = %(id)s", {"id": task}).scalar_one_or_none()
+            return ledger.claim(conn, job or own or uuid.uuid4(), task, token or uuid.uuid4(), "w1", 0)
 
     def take(self, job: uuid.UUID) -> ClaimedTask:
         """Dispatch and claim one task."""
@@ -84,7 +88,7 @@ class LedgerHands:
         with self.database.transaction() as conn:
             return conn.exec_driver_sql(sql, parameters).rowcount
 
-    def state(self, task: int) -> str:
+    def state(self, task: uuid.UUID) -> str:
         return str(self.value("SELECT state FROM task WHERE id = %(id)s", id=task))
 
     @staticmethod

@@ -22,7 +22,7 @@ from core.records import (
     TaskResult,
     TextState,
 )
-from sql import jobs, ledger, states
+from sql import deletion, jobs, ledger, states
 from sql.models import metadata
 
 
@@ -121,10 +121,11 @@ def test_delete_leaves_no_row_of_the_job_and_all_of_others(hands: Any) -> None:
         ),
     )
     with hands.database.transaction() as conn, pytest.raises(UsageError, match="cancel it first"):
-        jobs.delete_rows(conn, job)
+        deletion.begin(conn, job)
     with hands.database.transaction() as conn:
         states.request_cancel(conn, job)
-        jobs.delete_rows(conn, job)
+        deletion.begin(conn, job)
+    deletion.delete_rows(hands.database, job)
     assert hands.rows("SELECT id FROM job") == [(keep,)]
     for table in metadata.tables.values():
         if "job" in table.c:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,8 @@ from core.records import (
     TaskResult,
     TextState,
 )
-from sql import ledger, states
+from sql import costs, ledger, states
+from sql.costs import Death
 from sql.session import Database
 
 
@@ -37,6 +39,7 @@ def test_a_claim_takes_the_task_once(hands: Any) -> None:
     assert (claimed.id, claimed.job, claimed.phase, claimed.attempt) == (task, job, Phase.WALK, 1)
     assert claimed.payload == {"n": 0}
     assert hands.claim(task) is None
+    assert hands.value("SELECT token FROM task") == claimed.token
     left, worker, slot = hands.rows("SELECT extract(epoch FROM lease - now()), worker, slot FROM task")[0]
     assert 3000 < left <= 3600
     assert (worker, slot) == ("w1", 0)
@@ -49,7 +52,30 @@ def test_a_message_of_a_pending_task_claims_nothing(hands: Any) -> None:
     with hands.database.transaction() as conn:
         assert ledger.undispatch(conn, [task]) == 1
     assert hands.claim(task) is None
-    assert hands.claim(2**40) is None
+    assert hands.claim(uuid.uuid4()) is None
+
+
+def test_a_claim_is_found_again_by_its_token(hands: Any) -> None:
+    """Promise: a slot that lost its connection at the commit of its claim asks again and has it, counted once; also
+    while the job is to pause. Its token opens no other task."""
+    job = hands.create(2)
+    (task, other), token = hands.dispatch(job), uuid.uuid4()
+    first = hands.claim(task, token=token)
+    with hands.database.transaction() as conn:
+        assert states.request_pause(conn, job) is JobState.PAUSING
+    assert hands.claim(task, token=token) == first
+    assert first.attempt == hands.value("SELECT max(attempt) FROM task") == 1
+    assert hands.claim(other, token=token) is None
+    hands.finish(first)
+    assert hands.claim(task, token=token) is None
+
+
+def test_a_message_claims_only_for_the_job_it_names(hands: Any) -> None:
+    """Promise: a message that is for another job claims nothing, whatever number its task has."""
+    job, another = hands.create(1), hands.create(1)
+    (task,) = hands.dispatch(job)
+    assert hands.claim(task, another) is None
+    assert hands.claim(task, job) is not None
 
 
 def test_the_first_claim_starts_the_clocks(hands: Any) -> None:
@@ -77,7 +103,7 @@ def test_eight_slots_race_for_one_message(hands: Any) -> None:
             with own.transaction() as conn:
                 conn.exec_driver_sql("SELECT 1")
                 barrier.wait()
-                return ledger.claim(conn, task, f"w{number}", number)
+                return ledger.claim(conn, job, task, uuid.uuid4(), f"w{number}", number)
         finally:
             own.dispose()
 
@@ -123,22 +149,22 @@ def test_finish_writes_everything(hands: Any) -> None:
     assert (bytes(row.sha256), row.content_hash) == (b"\1" * 32, None)
     row = hands.rows("SELECT * FROM exception")[0]
     assert (row.item, row.code, row.level, row.phase) == (loose.id, "corrupt", "node", "walk")
-    assert (row.detail, row.missing, row.task, row.attempt) == ("bad\ufffd", 2, claimed.id, 1)
+    assert (row.detail, row.missing, row.task, row.token) == ("bad\ufffd", 2, claimed.id, claimed.token)
     assert hands.rows("SELECT announced, emitted, failed, remainder_unknown FROM container_count") == [(3, 1, 2, False)]
     assert hands.rows("SELECT item, state, metadata FROM item_text") == [(child.id, "ok", {"subject": "a\ufffdb"})]
-    assert hands.rows("SELECT item, shard, task, attempt FROM item_index") == [(child.id, shard.id, claimed.id, 1)]
+    assert hands.rows("SELECT item, shard, owner FROM item_index") == [(child.id, shard.id, claimed.token.hex)]
     assert hands.rows("SELECT id, documents FROM shard") == [(shard.id, 4)]
     sums = hands.rows(
         "SELECT state, raw_bytes, extracted_bytes, index_bytes, items, lease FROM task WHERE state = 'done'"
     )
     assert sums == [("done", 10, 20, 30, 2, None)]
-    assert hands.rows("SELECT phase, state, weight, payload FROM task WHERE state = 'pending'") == [
-        ("expand", "pending", 7, {"x": [1]})
+    assert hands.rows("SELECT phase, weight, payload, origin, origin_token FROM task WHERE state = 'pending'") == [
+        ("expand", 7, {"x": [1]}, claimed.id, claimed.token)
     ]
 
 
 def test_a_fenced_finish_leaves_nothing(hands: Any) -> None:
-    """Promise: an attempt that lost its task can write nothing at all; the one that has it can."""
+    """Promise: a claim that lost its task can write nothing at all; the one that has it can."""
     job = hands.create(1)
     stale = hands.take(job)
     hands.run("UPDATE task SET lease = now() - interval '1 second'")
@@ -147,7 +173,7 @@ def test_a_fenced_finish_leaves_nothing(hands: Any) -> None:
     fresh = hands.take(job)
     assert (fresh.id, fresh.attempt) == (stale.id, 2)
     result = TaskResult(items=(hands.item(job, b"a"),))
-    with pytest.raises(TaskLost, match="attempt 1"):
+    with pytest.raises(TaskLost, match=str(stale.token)):
         hands.finish(stale, result)
     assert hands.value("SELECT count(*) FROM item") == 0
     hands.finish(fresh, result)
@@ -204,10 +230,11 @@ def test_release_and_renew_are_fenced(hands: Any) -> None:
     hands.run("UPDATE task SET lease = now() + interval '1 second'")
     with hands.database.transaction() as conn:
         assert ledger.renew(conn, []) == set()
-        assert ledger.renew(conn, [(mine.id, 1), (mine.id, 2), (other.id, 7)]) == {(mine.id, 1)}
-        assert not ledger.release(conn, mine.id, 2, failed=True)
-        assert ledger.release(conn, other.id, 1, failed=True)
-        assert not ledger.release(conn, other.id, 1, failed=True)
+        pair = (mine.id, mine.token)
+        assert ledger.renew(conn, [pair, (mine.id, other.token), (other.id, uuid.uuid4())]) == {pair}
+        assert not ledger.release(conn, mine.id, other.token, failed=True)
+        assert ledger.release(conn, other.id, other.token, failed=True)
+        assert not ledger.release(conn, other.id, other.token, failed=True)
     left = hands.value("SELECT extract(epoch FROM lease - now()) FROM task WHERE id = %(id)s", id=mine.id)
     assert left > 3000
     assert hands.rows("SELECT state, failures FROM task WHERE id = %(id)s", id=other.id) == [("pending", 1)]
@@ -254,20 +281,48 @@ def test_undispatch_all_keeps_what_it_is_told(hands: Any) -> None:
 
 
 def test_two_deaths_convict_an_item(hands: Any) -> None:
-    """Promise: one death convicts nobody, reporting it twice is one death, two attempts do; others stay free."""
+    """Promise: one death convicts nobody, reporting it twice is one death, two claims do; others stay free."""
     job = hands.create(1)
-    item, other = uuid.uuid4(), uuid.uuid4()
+    item, other, task = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
+    first, second, third, fourth = (uuid.uuid4() for _ in range(4))
+
+    def die(token: uuid.UUID, item: uuid.UUID, cause: ExceptionCode, detail: str) -> None:
+        death = Death(task=task, item=item, cause=cause, detail=detail)
+        with hands.database.transaction() as conn:
+            ledger.record_death(conn, job, Phase.EXPAND, token, death, "w1")
+
+    die(first, item, ExceptionCode.KILLED_PARSER, "signal 6")
+    die(first, item, ExceptionCode.KILLED_PARSER, "signal 6")
+    die(second, other, ExceptionCode.TIMEOUT, "60 s")
     with hands.database.transaction() as conn:
-        for _ in range(2):
-            ledger.record_death(conn, job, 1, 1, item, ExceptionCode.KILLED_PARSER, "signal 6", "w1")
-        ledger.record_death(conn, job, 1, 2, other, ExceptionCode.TIMEOUT, "60 s", "w1")
         assert ledger.convicted(conn, job) == {}
+    die(third, item, ExceptionCode.TIMEOUT, "61 s")
     with hands.database.transaction() as conn:
-        ledger.record_death(conn, job, 1, 3, item, ExceptionCode.TIMEOUT, "61 s", "w2")
         assert ledger.convicted(conn, job) == {item: (ExceptionCode.TIMEOUT, "61 s")}
         assert ledger.untouchable(conn, job) == set()
-        ledger.record_death(conn, job, 1, 4, item, ExceptionCode.TIMEOUT, "61 s", "w2")
+    die(fourth, item, ExceptionCode.TIMEOUT, "61 s")
+    with hands.database.transaction() as conn:
         assert ledger.untouchable(conn, job) == {item}
+
+
+def test_what_loose_files_cost(hands: Any) -> None:
+    """Promise: deaths come back by phase as they were told, the one without an item convicts nobody, and the seconds of
+    several tasks add up."""
+    job, loose, dear = hands.create(1), uuid.uuid4(), uuid.uuid4()
+    full = Death(task=uuid.uuid4(), item=None, loose=loose, taken=7, cause=ExceptionCode.MEMORY, detail="full")
+    late = dataclasses.replace(full, task=uuid.uuid4(), parent=dear, seconds=1.5, taken=0)
+    with hands.database.transaction() as conn:
+        for death in (full, late):
+            ledger.record_death(conn, job, Phase.EXPAND, uuid.uuid4(), death, "w1")
+        found = costs.deaths(conn, job, Phase.EXPAND)
+        assert sorted(found, key=lambda death: death.seconds) == [full, late]
+        assert costs.deaths(conn, job, Phase.INDEX) == []
+        assert ledger.convicted(conn, job) == {}
+        for seconds in ({loose: 1.5}, {loose: 1.0, dear: 50.0}, {}):
+            costs.add_spent(conn, job, Phase.EXPAND, seconds)
+        assert costs.spent(conn, job, Phase.EXPAND, [loose], 100.0) == {loose: 2.5}
+        assert costs.spent(conn, job, Phase.EXPAND, [], 50.0) == {dear: 50.0}
+        assert costs.spent(conn, job, Phase.INDEX, [loose], 0.0) == {}
 
 
 def test_the_fifth_failure_suspends_the_job(hands: Any) -> None:
@@ -277,8 +332,8 @@ def test_the_fifth_failure_suspends_the_job(hands: Any) -> None:
     for n in range(1, 6):
         claimed = hands.take(job)
         with hands.database.transaction() as conn:
-            assert not ledger.fail(conn, claimed.id, claimed.attempt + 1, "not mine")
-            assert ledger.fail(conn, claimed.id, claimed.attempt, f"boom {n}")
+            assert not ledger.fail(conn, claimed.id, uuid.uuid4(), "not mine")
+            assert ledger.fail(conn, claimed.id, claimed.token, f"boom {n}")
         state, reason = hands.rows("SELECT state, reason FROM job")[0]
         assert (state == "suspended") is (n == 5)
     assert "boom 5" in reason

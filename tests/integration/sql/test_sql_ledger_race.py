@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -32,8 +33,8 @@ class _Race:
             bulk.insert_items(conn, self.job, [self.box])
         self.over = threading.Event()
         self.dawdler = threading.Lock()  # whoever gets it works until its lease has lapsed
-        self.sent: list[int] = []
-        self.finished: list[int] = []
+        self.sent: list[uuid.UUID] = []
+        self.finished: list[uuid.UUID] = []
         self.lost = 0
 
     def slot(self, number: int) -> None:
@@ -41,9 +42,9 @@ class _Race:
         dice = random.Random(number)
         try:
             while not self.over.is_set():
-                task = dice.choice(self.sent[-30:] or [0])  # messages come late, doubled and in any order
+                task = dice.choice(self.sent[-30:] or [uuid.uuid4()])  # messages come late, doubled and in any order
                 with database.transaction() as conn:
-                    claimed = ledger.claim(conn, task, f"w{number}", number)
+                    claimed = ledger.claim(conn, self.job, task, uuid.uuid4(), f"w{number}", number)
                 if claimed is None:
                     time.sleep(0.001)
                     continue
@@ -52,7 +53,7 @@ class _Race:
                 time.sleep(dice.choice([0.0, 0.0, 0.0, 0.2]))
                 follow_on = [NewTask(phase=Phase.EXPAND, weight=1, payload={})] if claimed.phase is Phase.WALK else []
                 result = TaskResult(
-                    items=(self.hands.item(self.job, b"%d" % claimed.id, self.box.id),),
+                    items=(self.hands.item(self.job, claimed.id.bytes, self.box.id),),
                     containers=(ContainerCount(item=self.box.id, announced=None, emitted=1, failed=0),),
                     follow_on=tuple(follow_on),
                 )
@@ -67,9 +68,9 @@ class _Race:
             database.dispose()
 
     def lapsed(self, claimed: ClaimedTask) -> bool:
-        """Whether the task is not this attempt's any more."""
-        found = self.hands.rows("SELECT state, attempt FROM task WHERE id = %(id)s", id=claimed.id)[0]
-        return (found.state, found.attempt) != ("running", claimed.attempt)
+        """Whether the task is not this claim's any more."""
+        found = self.hands.rows("SELECT state, token FROM task WHERE id = %(id)s", id=claimed.id)[0]
+        return (found.state, found.token) != ("running", claimed.token)
 
     def manage(self) -> None:
         """The queue manager's part, with a pause now and then; deadlocks would show as DatabaseFault."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import pytest
 from taskbench import TaskBench
 
-from core.errors import SystemFault
+from core.errors import SystemFault, TaskLost
 from core.records import ClaimedTask, JobOptions, JobState, NewTask, Phase, ReplayChoice, TaskResult
 from sql import jobs, ledger, replay
 from sql.replay import Seats
@@ -29,7 +30,7 @@ def _do(bench: TaskBench, function: Any, *arguments: Any) -> Any:
 
 def _claim(bench: TaskBench, slot: int) -> ClaimedTask:
     task = bench.dispatch()[0] if slot == 0 else bench.rows("SELECT id FROM task WHERE state = 'dispatched'")[0].id
-    claimed = _do(bench, ledger.claim, task, "w1", slot)
+    claimed = _do(bench, ledger.claim, bench.job, task, uuid.uuid4(), "w1", slot)
     assert isinstance(claimed, ClaimedTask)
     return claimed
 
@@ -47,24 +48,40 @@ def test_a_host_plays_its_own_clients_and_no_more(bench: TaskBench) -> None:
 
 
 def test_all_start_at_one_moment_once_the_last_is_ready(bench: TaskBench) -> None:
-    for client in (0, 1):
-        _do(bench, replay.ready, bench.job, client)
+    claims = [_claim(bench, slot) for slot in range(3)]
+    for claimed, host in zip(claims, ("h1", "h1", "h2"), strict=True):
+        _do(bench, replay.take_client, claimed, "w1", 0, host)
+    for claimed in claims[:2]:
+        _do(bench, replay.ready, claimed)
     standing = _do(bench, replay.standing, bench.job)
     assert (standing.state, standing.clients, standing.ready, standing.start) == (JobState.RUNNING, 3, 2, None)
-    _do(bench, replay.ready, bench.job, 2)
+    _do(bench, replay.ready, claims[2])
+    _do(bench, replay.ready, claims[0])  # asked again after a lost connection: it was ready before
     first, second = (_do(bench, replay.standing, bench.job) for _ in range(2))
     latest = max(client.ready for client in _do(bench, replay.clients, bench.job))
     assert first.start == second.start == pytest.approx(latest + replay.LEAD_SECONDS, abs=1e-3)
 
 
-def test_a_second_attempt_ends_the_replay_with_one_line(bench: TaskBench) -> None:
+def test_a_second_claim_ends_the_replay_with_one_line(bench: TaskBench) -> None:
     """The first one had taken a client: whatever became of it, the replay is not what was recorded any more."""
     claimed = _claim(bench, 0)
     _do(bench, replay.take_client, claimed, "w1", 0, "h1")
     with bench.database.transaction() as conn:
-        ledger.release(conn, claimed.id, claimed.attempt, failed=True)
+        ledger.release(conn, claimed.id, claimed.token, failed=True)
     with pytest.raises(SystemFault, match=r"client 0 of the replay died \(worker w1, slot 0"):
-        _do(bench, replay.take_client, claimed, "w1", 1, "h1")
+        _do(bench, replay.take_client, _claim(bench, 0), "w1", 1, "h1")
+
+
+def test_a_client_is_its_claims_alone(bench: TaskBench) -> None:
+    """Who asks again has it still; who never took it, or lost it in a crash of the database, cannot call it ready."""
+    claimed, other = _claim(bench, 0), _claim(bench, 1)
+    assert [_do(bench, replay.take_client, claimed, "w1", 0, "h1") for _ in range(2)] == [0, 0]
+    with pytest.raises(TaskLost):
+        _do(bench, replay.ready, other)
+    bench.rows("UPDATE replay_client SET task = NULL, token = NULL RETURNING 1")
+    assert _do(bench, replay.take_client, other, "w1", 1, "h1") == 0
+    with pytest.raises(TaskLost):
+        _do(bench, replay.ready, claimed)
 
 
 def test_a_result_is_written_behind_the_fence(bench: TaskBench) -> None:

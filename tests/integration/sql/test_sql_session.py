@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import uuid
 
@@ -56,7 +57,7 @@ def test_a_statements_own_error_is_not_a_fault(database: Database) -> None:
 
 def test_a_wrong_password_is_a_lasting_fault(database: Database) -> None:
     """Promise: retrying a refused login is pointless, and the line says where to mend it."""
-    wrong = Database("db1", database.url.replace("edbench:", "edbench:wrong"))
+    wrong = Database("db1", re.sub("//(.*?):", r"//\1:wrong", database.url))
     with pytest.raises(DatabaseFault, match="EDBENCH_DATABASES") as caught, wrong.transaction():
         pass
     assert not caught.value.transient

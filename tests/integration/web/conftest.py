@@ -14,10 +14,12 @@ from finished_job import Copy, Finished, copied
 from core.clock import SystemClock
 from web.app import create_app
 from web.context import Runner
+from web.door import Door
 from web.guests import OthersWork
 from web.installed import web_context
 
 LOCAL = "http://127.0.0.1:8080"
+TOKEN = "the token of tests that ask as programs do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def shared_copy(finished: Finished, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="module")
 def make_site(shared_copy: Copy) -> Iterator[Callable[..., Site]]:
-    """Applications over the module's copy; workers are nobody's."""
+    """Applications over the module's copy; workers are nobody's. Their clients are let in where no `token` is given."""
     closing: list[Callable[[], object]] = []
 
     def make(*, token: str | None = None, runner: Runner | None = None, embedded: bool = False) -> Site:
@@ -53,12 +55,13 @@ def make_site(shared_copy: Copy) -> Iterator[Callable[..., Site]]:
             {"EDBENCH_CORPORA": str(Path(settings.storage).parent)},
             runner or OthersWork(settings, SystemClock()),
             embedded=embedded,
-            token=token,
+            door=Door(token or TOKEN),
         )
         app = create_app(manager.__enter__())
         closing.append(lambda: manager.__exit__(None, None, None))
         closing.append(app.state.streams.close)
-        client = TestClient(app, base_url=LOCAL, follow_redirects=False)
+        headers = {} if token else {"Authorization": f"Bearer {TOKEN}"}
+        client = TestClient(app, base_url=LOCAL, follow_redirects=False, headers=headers)
         return Site(app, client, shared_copy)
 
     yield make
@@ -68,5 +71,5 @@ def make_site(shared_copy: Copy) -> Iterator[Callable[..., Site]]:
 
 @pytest.fixture(scope="module")
 def site(make_site: Callable[..., Site]) -> Site:
-    """The application as it is on loopback, without a token."""
+    """The application to one who is let in."""
     return make_site()

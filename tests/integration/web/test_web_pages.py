@@ -136,7 +136,3 @@ def test_the_form_asks_for_the_token_and_leads_back(make_site: Any) -> None:
     right = site.client.post("/login", data={"token": TOKEN, "next": "/results?x=1"})
     assert right.headers["location"] == "/results?x=1"
     assert "Sign out" in site.client.get("/results?x=1").text
-
-
-def test_without_a_token_there_is_nothing_to_ask(site: Any) -> None:
-    assert site.client.get("/login").headers["location"] == "/"

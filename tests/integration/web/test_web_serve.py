@@ -91,7 +91,7 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench, finished: Finished) -
 
 def test_what_cannot_be_served_is_one_line(bench: Bench) -> None:
     """Before anything is started."""
-    bench.env["EDBENCH_TOKEN"] = ""
+    bench.env["EDBENCH_TOKEN"] = "short"
     done = bench.edbench("serve", "--host", "0.0.0.0", check=2)
     assert "EDBENCH_TOKEN" in done.stderr
     assert done.stderr.count("\n") == 1

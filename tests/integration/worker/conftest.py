@@ -20,6 +20,7 @@ from ports import own_ports
 
 from core.celery_app import TASK_NAME, make_app, queue_name
 from core.records import ROOT_CUSTODIAN, Custodian, JobOptions, NewTask, Phase
+from core.roles import WORKER, Login
 from core.settings import DatabaseAddress, Settings
 from monitoring.metrics.endpoint import NOWHERE, Endpoint
 from sql import jobs, ledger
@@ -37,6 +38,7 @@ class Bench:
     database: Database
     broker: str
     scratch: Path
+    handed: tuple[Login, ...]
     job: uuid.UUID = field(default_factory=uuid.uuid4)
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -82,7 +84,8 @@ class Bench:
         sent = 0
         try:
             for task in ids:
-                app.send_task(TASK_NAME, args=[self.database.name, task], queue=queue_name(self.database.name))
+                args = [self.database.name, str(self.job), str(task)]
+                app.send_task(TASK_NAME, args=args, queue=queue_name(self.database.name))
                 sent += 1
         except OperationalError:
             with self.database.transaction() as conn:
@@ -115,6 +118,9 @@ class Bench:
         grace: float = 10.0,
         memory_mb: int = 1024,
         metrics: Endpoint = NOWHERE,
+        stall: int = 600,
+        unkillable: bool = False,
+        box: bool = False,
     ) -> subprocess.Popen[bytes]:
         """A worker; returns once it has registered."""
         settings = Settings(
@@ -123,13 +129,17 @@ class Bench:
             storage=self.scratch / "storage",
             scratch=self.scratch,
             slot_memory_mb=memory_mb,
-        )
+            stall_seconds=stall,
+            box=box,  # its tasks parse nothing
+            handed=self.handed,
+        ).for_role(WORKER)
         with (self.scratch / f"{name}.log").open("ab") as log:
             worker = subprocess.Popen(
                 [sys.executable, str(_HARNESS), name, str(slots), str(grace)],
                 env={"PATH": os.environ["PATH"], "PYTHONPATH": str(_ROOT)}
                 | settings.environment()
-                | metrics.environment(),
+                | metrics.environment()
+                | ({"HARNESS_UNKILLABLE": "1"} if unkillable else {}),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -143,11 +153,11 @@ class Bench:
 
 
 @pytest.fixture
-def bench(database: Database, broker_url: str, open_dir: Path) -> Iterator[Bench]:
+def bench(services: Settings, database: Database, broker_url: str, open_dir: Path) -> Iterator[Bench]:
     """A bench; its workers are gone after the test."""
     scratch = open_dir / f"worker-{uuid.uuid4().hex}"
     scratch.mkdir()
-    bench = Bench(database, broker_url, scratch)
+    bench = Bench(database, broker_url, scratch, services.handed)
     try:
         yield bench
     finally:

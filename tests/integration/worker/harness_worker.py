@@ -20,8 +20,10 @@ from core.settings import read_settings
 from monitoring.metrics.endpoint import read_endpoint
 from monitoring.metrics.tally import Outcome
 from sql import ledger
+from worker.activity import Activity
 from worker.context import SlotContext
-from worker.supervisor import Supervisor, WorkerPlan
+from worker.supervisor import UNKILLABLE_SECONDS, Supervisor, WorkerPlan
+from worker.watch import Watched
 
 
 def act(context: SlotContext, do: str, payload: dict[str, str]) -> None:
@@ -42,15 +44,15 @@ def act(context: SlotContext, do: str, payload: dict[str, str]) -> None:
             time.sleep(0.01)
 
 
-def handle(context: SlotContext, database: str, task: int) -> None:
-    """Claim, do what the payload says (at the first attempt only), finish."""
+def handle(context: SlotContext, database: str, job: uuid.UUID, task: uuid.UUID) -> None:
+    """Claim, do what the payload says (the first time only), finish."""
     db = context.databases[database]
     with db.transaction() as conn:
-        claimed = ledger.claim(conn, task, context.worker, context.slot)
+        claimed = ledger.claim(conn, job, task, uuid.uuid4(), context.worker, context.slot)
     if claimed is None:
         return
     payload = claimed.payload
-    context.crumb.begin_task(database, claimed.job, task, claimed.attempt, claimed.phase)
+    context.crumb.begin_task(database, claimed.job, task, claimed.token, claimed.phase)
     context.tally.begin(claimed.phase)
     context.recorder.select(claimed.job, claimed.phase)
     context.recorder.record(Op.OPEN, 0, 5_000, 0, b"/f", 0)
@@ -60,6 +62,8 @@ def handle(context: SlotContext, database: str, task: int) -> None:
         context.tracer.flush()
     (context.scratch / "left-behind").write_bytes(b"x")
     first = claimed.attempt == 1
+    if "listing" in payload:
+        context.crumb.doing(Activity.LISTING, os.fsencode(payload["listing"]))
     if first and payload.get("where") == "between":
         act(context, payload["do"], payload)
     seconds = payload.get("seconds", 600) if first else payload.get("again", 600)
@@ -72,10 +76,17 @@ def handle(context: SlotContext, database: str, task: int) -> None:
         with db.transaction() as conn:
             ledger.finish(conn, claimed, TaskResult())
     except TaskLost:
-        logging.getLogger("harness").warning("lost task %d", task)
+        logging.getLogger("harness").warning("lost task %s", task)
         outcome = Outcome.LOST
     context.tally.end(claimed.phase, outcome)
     context.crumb.end_task()
+
+
+class Unkillable(Supervisor):
+    """Its slots do not end when they are killed, as one in uninterruptible sleep does not."""
+
+    def _kill(self, watched: Watched, now: float) -> None:
+        watched.killed_at = now - UNKILLABLE_SECONDS
 
 
 if __name__ == "__main__":
@@ -90,4 +101,4 @@ if __name__ == "__main__":
         metrics=read_endpoint(os.environ),
         preloaded=(),
     )
-    sys.exit(Supervisor(plan).run())
+    sys.exit((Unkillable if os.environ.get("HARNESS_UNKILLABLE") else Supervisor)(plan).run())

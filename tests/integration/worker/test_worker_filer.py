@@ -36,4 +36,4 @@ def test_a_worker_with_the_jobs_filer_does_it(task_bench: TaskBench) -> None:
     (task,) = task_bench.dispatch()
     task_bench.handle(task, emulating)
     assert [(r.state, r.reason) for r in task_bench.rows("SELECT state, reason FROM job")] == [("running", None)]
-    assert task_bench.value("SELECT state FROM task WHERE id = " + str(task)) == "done"
+    assert task_bench.value("SELECT state FROM task WHERE id = %(id)s", id=task) == "done"

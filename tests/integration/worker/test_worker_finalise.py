@@ -10,7 +10,9 @@ from taskbench import TaskBench
 from unpacking import make_zip
 
 from core.operations import MemoryRecorder, Op
-from core.records import JobOptions, Layout, Phase
+from core.records import JobOptions, Layout, Phase, TaskResult
+from worker import run_task
+from worker.task import TaskWork
 
 
 def _files(folder: Path) -> set[str]:
@@ -78,3 +80,32 @@ def test_a_job_that_wrote_nothing(task_bench: TaskBench) -> None:
     (task_bench.source / "a.txt").write_bytes(b"")
     task_bench.create()
     assert task_bench.run() == "completed_with_exceptions"
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+def test_a_slot_that_comes_too_late_removes_what_it_wrote(
+    task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch, layout: Layout
+) -> None:
+    """It was stopped while another did its task and the job ended: what it wrote since has no row, and is its to remove."""
+    bench = task_bench
+    bench.options = JobOptions(layout=layout, single_pass=True)
+    (bench.source / "a.zip").write_bytes(make_zip({f"{n}.txt": b"x%d" % n for n in range(5)}))
+    bench.create()
+    bench.until(Phase.EXPAND)
+    body, kept = run_task.BODIES[Phase.EXPAND], set()
+
+    def late(work: TaskWork) -> TaskResult:
+        monkeypatch.undo()
+        bench.rows("UPDATE task SET state = 'pending', lease = NULL WHERE id = %(t)s RETURNING 1", t=work.claimed.id)
+        other, bench.context = bench.context, bench.slot("w2")
+        assert bench.run() == "completed"
+        bench.close()
+        bench.context = other
+        kept.update(_files(bench.storage_root))
+        return body(work)
+
+    monkeypatch.setitem(run_task.BODIES, Phase.EXPAND, late)
+    (task,) = bench.dispatch()
+    bench.handle(task)
+    assert len(kept) > 5
+    assert _files(bench.storage_root) == kept

@@ -31,7 +31,10 @@ def test_a_worker_on_another_host_does_not_start(
     """Its calls would go through an arbiter of its own and the ceiling would be doubled; one line and status 2.
     Beside workers of its own host, or without an emulated filer, it starts."""
     settings = Settings(
-        databases=(DatabaseAddress(name="db1", url=database.url),), broker="redis://h", scratch=tmp_path, filer="titan"
+        databases=(DatabaseAddress(name="db1", url=database.url),),
+        broker="redis://:pw@h",
+        scratch=tmp_path,
+        filer="titan",
     )
     refuse_strange_host(settings)
     _joined(database, socket.gethostname(), boot_id())

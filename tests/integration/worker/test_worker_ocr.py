@@ -37,7 +37,7 @@ def _states(bench: TaskBench) -> dict[str, str]:
 
 def _hits(bench: TaskBench, view: Path, query: str) -> list[str]:
     """Paths of what a search finds, by the owners that the database names."""
-    owners = {r.item: (r.shard, f"{r.task}:{r.attempt}") for r in bench.rows("SELECT * FROM item_index")}
+    owners = {r.item: (r.shard, r.owner) for r in bench.rows("SELECT * FROM item_index")}
     paths = {r.id: r.path for r in bench.rows("SELECT id, array_to_string(container_path, '/') AS path FROM item")}
     found = []
     for row in bench.rows("SELECT id, engine FROM shard"):
@@ -46,7 +46,7 @@ def _hits(bench: TaskBench, view: Path, query: str) -> list[str]:
     return sorted(found)
 
 
-def _task(bench: TaskBench) -> int:
+def _task(bench: TaskBench) -> uuid.UUID:
     """The one task of phase ocr, dispatched."""
     bench.until(Phase.OCR)
     (task,) = bench.dispatch()
@@ -122,7 +122,9 @@ def test_an_attempt_that_was_taken_over_leaves_nothing(
     assert _hits(bench, tmp_path, "umbrella") == []
     assert bench.run() == "completed"
     assert _hits(bench, tmp_path, "harvest") == ["a.zip/in.png", "a.zip/x.txt", "scan.pdf"]
-    assert {r.attempt for r in bench.rows("SELECT attempt FROM item_index WHERE task = %(t)s", t=task)} == {2}
+    (row,) = bench.rows("SELECT attempt, token FROM task WHERE id = %(t)s", t=task)
+    assert row.attempt == 2
+    assert row.token.hex in {r.owner for r in bench.rows("SELECT owner FROM item_index")}
 
 
 def test_a_picture_that_kills_costs_its_siblings_nothing(

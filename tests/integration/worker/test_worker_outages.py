@@ -6,16 +6,18 @@ import dataclasses
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import psycopg2
 import pytest
 import redis
 from installation import PATIENCE
+from servers import as_superuser
 
+from core.roles import Login
 from core.services.binaries import valkey_server
+from core.services.broker_users import user_lines
 from core.settings import Settings
 from monitoring.frames import decode_frame
 from monitoring.sender import FIELD, STREAM
@@ -24,14 +26,17 @@ from monitoring.sender import FIELD, STREAM
 class OwnBroker:
     """A Valkey of this test's own, to be killed."""
 
-    def __init__(self, directory: Path, port: int) -> None:
+    def __init__(self, directory: Path, port: int, logins: Sequence[Login]) -> None:
         self.port = port
-        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.url = f"redis://all:secret@127.0.0.1:{self.port}/0"
         self._directory = directory
+        users = [*user_lines(logins), "user all on >secret allkeys allchannels +@all", ""]
+        (directory / "users.acl").write_text("\n".join(users))
         self.process = self._spawn()
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._directory)]
+        options += ["--aclfile", str(self._directory / "users.acl")]
         return subprocess.Popen([valkey_server(), *options], stdout=subprocess.DEVNULL)
 
     def kill(self) -> None:
@@ -55,7 +60,7 @@ class OwnBroker:
 @pytest.fixture
 def own_broker(bench: Any, port: int) -> Iterator[OwnBroker]:
     """A broker that the bench uses and that the test may kill."""
-    broker = OwnBroker(bench.scratch, port)
+    broker = OwnBroker(bench.scratch, port, bench.handed)
     bench.broker = broker.url
     try:
         bench.until(broker.answers)
@@ -105,17 +110,6 @@ def test_a_stopping_worker_does_not_wait_for_a_dead_broker(bench: Any, own_broke
     assert bench.one("SELECT stopped_at FROM worker").stopped_at is not None
 
 
-def _admin(services: Settings, *statements: str) -> None:
-    connection = psycopg2.connect(services.databases[0].url.replace("+psycopg2", ""))
-    try:
-        connection.autocommit = True
-        with connection.cursor() as cursor:
-            for statement in statements:
-                cursor.execute(statement)
-    finally:
-        connection.close()
-
-
 def test_a_death_is_reported_once_the_database_is_back(bench: Any, services: Settings) -> None:
     """A slot dies while the database refuses connections; the report and the task's return wait for it."""
     go = bench.scratch / "go"
@@ -126,7 +120,7 @@ def test_a_death_is_reported_once_the_database_is_back(bench: Any, services: Set
     name = bench.database.url.rpartition("/")[2].partition("?")[0]
     slots = Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()
     (slot,) = [int(p) for p in slots if len(os.listdir(f"/proc/{p}/task")) == 1]
-    _admin(
+    as_superuser(
         services,
         f"ALTER DATABASE {name} ALLOW_CONNECTIONS false",
         f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'",
@@ -135,7 +129,7 @@ def test_a_death_is_reported_once_the_database_is_back(bench: Any, services: Set
         os.kill(slot, signal.SIGSEGV)
         bench.until(lambda: "SIGSEGV" in bench.log() and "trying on" in bench.log())
     finally:
-        _admin(services, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        as_superuser(services, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
     bench.database.dispose()
     bench.until(lambda: bench.rows("SELECT 1 FROM death"))
     bench.until(bench.done)

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import socket
 import threading
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def _slots(bench: TaskBench) -> list[SlotContext]:
     return [first, dataclasses.replace(bench.slot("w1"), slot=1, recorder=recorder, settings=first.settings)]
 
 
-def _begin(bench: TaskBench, context: SlotContext, task: int) -> threading.Thread:
+def _begin(bench: TaskBench, context: SlotContext, task: uuid.UUID) -> threading.Thread:
     thread = threading.Thread(target=bench.handle, args=(task, context), daemon=True)
     thread.start()
     return thread

@@ -6,13 +6,16 @@ import errno
 import os
 import socket
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 
 from taskbench import TaskBench
 
 from core.operations import NullRecorder
 from core.records import JobOptions, NewTask, Phase
-from core.storage import Entry, Storage
+from core.storage import Storage
 from core.storage_errors import reading_error
+from core.storage_listing import Listing
 from worker.task import path_bytes, path_text
 
 
@@ -79,10 +82,10 @@ class _Stubborn(Storage):
 
     refused: dict[bytes, int]
 
-    def scan(self, path: bytes) -> list[Entry]:
+    def listing(self, path: bytes, spill: Path | None = None, alive: Callable[[], None] | None = None) -> Listing:
         if number := self.refused.get(os.path.basename(path)):
             raise reading_error("list", path, OSError(number, "refused"))
-        return super().scan(path)
+        return super().listing(path, spill, alive)
 
     def stat(self, path: bytes) -> os.stat_result:
         if number := self.refused.get(os.path.basename(path)):

@@ -31,7 +31,6 @@ def test_a_prediction_is_printed_and_written(tmp_path: Path, capsys: pytest.Capt
         (["--databases", "0"], "--databases"),
         (["--filer", "none"], "--filer none"),
         (["--from", "/nowhere"], "/nowhere"),
-        (["--r1", "--filer", "titan"], "--r1"),
         (["--json", "/nowhere/p.json"], "--json"),
     ],
 )

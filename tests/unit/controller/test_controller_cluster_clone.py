@@ -67,7 +67,7 @@ def test_commands_take_the_systems_filer_and_memory_limit() -> None:
     """What the containers run with holds unless the command says otherwise."""
     theirs = {
         "EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h:1/d",
-        "EDBENCH_BROKER": "redis://h",
+        "EDBENCH_BROKER": "redis://:pw@h",
         "EDBENCH_STORAGE": "/f",
         "EDBENCH_FILER": "titan",
         "EDBENCH_FILER_ARBITER": "/arbiter",

@@ -64,7 +64,7 @@ def test_addresses_that_are_no_service_are_left_alone() -> None:
     url = "postgresql+psycopg2://edbench:pw@pg.example.org:5432/edbench"
     theirs = {
         "EDBENCH_DATABASES": f"db1={url}",
-        "EDBENCH_BROKER": "redis://b.example.org:6379/0",
+        "EDBENCH_BROKER": "redis://:pw@b.example.org:6379/0",
         "EDBENCH_STORAGE": "/f",
     }
     reached = settings_from(Settings(), theirs, ())

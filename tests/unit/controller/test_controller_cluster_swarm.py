@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.cluster.swarm import resolved_definition, stack_of, write_stack
+from controller.cluster.swarm import resolved_definition, stack_of, write_secrets, write_stack
 from core.errors import UsageError
 
 # As `docker compose config --format json` prints it.
@@ -35,23 +35,31 @@ DEFINITION: dict[str, Any] = {
             "healthcheck": {"test": ["CMD", "true"], "interval": "5s", "start_interval": "1s"},
             "volumes": [
                 {"type": "volume", "source": "shared", "target": "/mnt/filer", "volume": {"nocopy": True}},
+                {"type": "volume", "source": "secret-worker", "target": "/secrets", "read_only": True},
                 {"type": "bind", "source": "/x", "target": "/y", "bind": {"create_host_path": True}},
             ],
             "environment": {"EDBENCH_BROKER": "redis://broker"},
+            "user": "1003:1004",
+            "networks": {"back": None},
         },
+        "secrets": {"image": "edbench:latest", "environment": {"EDBENCH_TOKEN": "t" * 16}, "network_mode": "none"},
         "grafana": {
             "image": "grafana",
             "ports": [{"mode": "ingress", "host_ip": "127.0.0.1", "target": 3000, "published": "3000"}],
             "configs": [{"source": "g", "target": "/g.yml"}],
         },
     },
-    "networks": {"default": {"name": "edbench_default", "ipam": {}}},
-    "volumes": {"shared": {"name": "edbench_shared", "driver": "local", "driver_opts": {"o": "bind"}}, "db1": None},
+    "networks": {"default": {"name": "edbench_default", "ipam": {}}, "back": {"internal": True}},
+    "volumes": {
+        "shared": {"name": "edbench_shared", "driver": "local", "driver_opts": {"o": "bind"}},
+        "db1": None,
+        "secret-worker": None,
+    },
     "configs": {"g": {"name": "edbench_g", "file": "/repo/g.yml"}},
 }
 KNOWN = {
     *("image", "command", "entrypoint", "environment", "user", "read_only", "cap_drop", "working_dir", "configs"),
-    *("stop_grace_period", "stop_signal", "healthcheck", "volumes", "ports", "deploy"),
+    *("stop_grace_period", "stop_signal", "healthcheck", "volumes", "ports", "deploy", "networks", "secrets"),
 }
 
 
@@ -68,6 +76,8 @@ def test_no_service_has_a_key_that_swarm_refuses() -> None:
     assert worker["healthcheck"] == {"test": ["CMD", "true"], "interval": "5s"}
     assert stack["volumes"] == {"shared": {"driver": "local", "driver_opts": {"o": "bind"}}, "db1": {}}
     assert stack["configs"] == {"g": {"file": "/repo/g.yml"}}
+    assert stack["networks"]["back"] == {"driver": "overlay", "attachable": True, "internal": True}
+    assert worker["networks"] == ["back"]
 
 
 def test_mounts_and_ports_are_put_in_swarms_words() -> None:
@@ -82,6 +92,26 @@ def test_mounts_and_ports_are_put_in_swarms_words() -> None:
     assert services["grafana"]["ports"] == [{"target": 3000, "published": 3000, "mode": "host"}]
 
 
+def test_each_service_has_its_own_secrets_and_no_other(tmp_path: Path) -> None:
+    """Under Compose they lie in volumes, which are one host's: in a swarm they are Swarm's, made up in files of the
+    owner's, and stay the same when the stack is written again."""
+    write_secrets(DEFINITION, tmp_path / "s")
+    stack = stack_of(DEFINITION, workers=1, places={}, secrets=tmp_path / "s")
+    assert "secrets" not in stack["services"]
+    assert stack["services"]["worker"]["secrets"] == [
+        {"source": "worker-login", "target": "/secrets/login", "uid": "1003", "gid": "1003", "mode": 0o400}
+    ]
+    assert "secrets" not in stack["services"]["grafana"]
+    files = {name: Path(secret["file"]) for name, secret in stack["secrets"].items()}
+    assert files["controller-token"].read_text().strip() == "t" * 16
+    assert all(file.stat().st_mode & 0o077 == 0 for file in files.values())
+    before = {name: file.read_text() for name, file in files.items()}
+    assert len(set(before.values())) == len(before)
+    assert not any(password.strip() in str(stack) for password in before.values())
+    write_secrets(DEFINITION, tmp_path / "s")
+    assert {name: file.read_text() for name, file in files.items()} == before
+
+
 def test_places() -> None:
     """A service goes where it was put, what has files of its own to a manager else, workers anywhere."""
     services = stack_of(DEFINITION, workers=1, places={"db1": "host7"})["services"]
@@ -93,7 +123,7 @@ def test_places() -> None:
 
 
 def test_a_stack_file_is_its_owners_alone(tmp_path: Path) -> None:
-    """It holds passwords: nobody else may read it, whoever could read the file that was there before."""
+    """It tells where secrets are: nobody else may read it, whoever could read the file that was there before."""
     file = tmp_path / "stack.yml"
     file.touch(mode=0o666)
     write_stack(stack_of(DEFINITION, workers=1, places={}), file)

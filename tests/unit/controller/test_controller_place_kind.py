@@ -12,6 +12,9 @@ MOUNTS = rb"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 42 22 0:42 / /mnt rw - tmpfs tmpfs rw
 43 42 0:43 / /mnt/over rw - xfs /dev/sdb1 rw
 44 42 0:44 / /mnt/over rw - tmpfs tmpfs rw
+45 22 0:45 / /mnt/mfs rw - fuse mfs#10.0.0.7:9421 rw
+46 22 0:46 / /mnt/sea rw - fuse.seaweedfs filer:8888:/ rw
+47 22 0:47 / /mnt/odd rw - fuse something rw
 not a mount line
 """
 
@@ -37,4 +40,15 @@ def test_labels_name_network_memory_and_local() -> None:
     assert storage_label("/mnt/filer/x", MOUNTS) == "network storage (nfs4)"
     assert storage_label("/mnt/x", MOUNTS) == "memory (tmpfs)"
     assert storage_label("/home", MOUNTS) == "local storage (ext4)"
-    assert storage_label("/home", b"") == "local storage (unknown)"
+    assert storage_label("/mnt/sea", MOUNTS) == "network storage (fuse.seaweedfs)"
+
+
+def test_a_moosefs_mount_is_network_storage() -> None:
+    """Its type is plain `fuse`; only the source says whose it is."""
+    assert storage_label("/mnt/mfs/x", MOUNTS) == "network storage (fuse, moosefs)"
+
+
+def test_what_is_not_known_is_said_to_be_so() -> None:
+    """A FUSE program may be anything, and without a mount table nothing is known: never `local` by default."""
+    assert storage_label("/mnt/odd", MOUNTS) == "cannot tell whether local or network storage (fuse from something)"
+    assert storage_label("/home", b"") == "cannot tell whether local or network storage (the mount table does not say)"

@@ -70,8 +70,8 @@ def test_only_a_job_that_asks_has_a_phase_ocr() -> None:
 
 
 def test_states_that_are_over() -> None:
-    """Suspended and paused jobs can go on; the final four cannot."""
-    assert {s.value for s in JobState if s.over} == {"cancelled", "completed", "completed_with_exceptions"}
+    """Suspended and paused jobs can go on; the final four and one that is being deleted cannot."""
+    assert {s.value for s in JobState if s.over} == {"cancelled", "completed", "completed_with_exceptions", "deleting"}
 
 
 def test_operation_numbers_are_part_of_the_formats() -> None:

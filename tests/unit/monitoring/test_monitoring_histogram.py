@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitoring.histogram import BUCKETS, OVERFLOW, Histogram, bucket_bounds, bucket_of, merged
+from monitoring.histogram import BUCKETS, LIMIT_NS, OVERFLOW, Histogram, bucket_bounds, bucket_of, merged
 
 durations = st.one_of(st.integers(0, 1 << 12), st.integers(0, 1 << 37), st.integers(0, 1 << 50))
 histograms = st.dictionaries(st.integers(0, BUCKETS - 1), st.integers(1, 1 << 60), max_size=40).map(Histogram)
@@ -20,7 +20,7 @@ def of(values: list[int]) -> Histogram:
 
 
 def test_buckets_join_without_gap_and_are_narrow() -> None:
-    """Every duration from 0 to 69 s has exactly one bucket, at most 1/16 wide above 1 µs."""
+    """Every duration from 0 to 2.4 h has exactly one bucket, at most 1/16 wide above 1 µs."""
     end = 0
     for bucket in range(OVERFLOW):
         low, high = bucket_bounds(bucket)
@@ -28,7 +28,7 @@ def test_buckets_join_without_gap_and_are_narrow() -> None:
         assert bucket_of(low) == bucket_of(high - 1) == bucket
         assert bucket == 0 or (high - low) * 16 <= low
         end = high
-    assert end == 1 << 36
+    assert end == LIMIT_NS == 1 << 43
     assert bucket_of(end) == bucket_of(1 << 60) == OVERFLOW
 
 
@@ -39,10 +39,19 @@ def test_percentile_is_within_half_a_bucket(values: list[int], percent: float) -
     got = of(values).percentile(percent, max(values))
     rank = max(1, -int(-(percent * len(values)) // 100))
     exact = sorted(values)[rank - 1]
-    if exact < 1 << 36:
+    if exact < LIMIT_NS:
         assert abs(got - exact) <= max(512, exact / 31)
+    elif percent < 100:
+        assert got == LIMIT_NS
     else:
         assert got == max(values)
+
+
+def test_a_percentile_over_a_minute_is_not_the_largest_value() -> None:
+    """Calls of 71 s and one of 104 s: the median is 71 s, as is everything but the maximum."""
+    found = of([71_000_000_000] * 9 + [104_000_000_000])
+    assert abs(found.percentile(50, 104_000_000_000) - 71_000_000_000) <= 71_000_000_000 / 31
+    assert found.percentile(100, 104_000_000_000) == 104_000_000_000
 
 
 @given(st.lists(st.lists(durations, max_size=50), max_size=5))

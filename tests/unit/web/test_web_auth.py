@@ -1,9 +1,8 @@
-"""Who may come in: tokens, sessions, names, and pages of other sites."""
+"""Who may come in: tokens, sessions, guesses, malformed headers, and pages of other sites."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from itertools import pairwise
 
 import pytest
 from fastapi import FastAPI
@@ -13,98 +12,133 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
-from core.errors import UsageError
-from web.auth import COOKIE, SESSION_SECONDS, Door, Guard, is_loopback, read_token
+from web.auth import Guard
+from web.door import MOST_ADDRESSES, MOST_SESSIONS, SECONDS_A_TRY, SESSION_SECONDS, WRONG_AT_ONCE, Door, Throttled
 from web.headers import SafeHeaders
 from web.sessions import inner
 from web.sessions import router as sessions
 
 TOKEN = "0123456789abcdef0123456789abcdef"
+BEARER = {"authorization": f"Bearer {TOKEN}"}
 LOCAL = "http://127.0.0.1:8080"
+HERE = "127.0.0.1"
+
+
+class Time:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 async def _here(request: Request) -> PlainTextResponse:
     return PlainTextResponse("here")
 
 
-def _client(token: str | None, base: str = LOCAL) -> TestClient:
+def _client(base: str = LOCAL, door: Door | None = None, address: str = HERE) -> TestClient:
     """A server of one route everywhere, with the form's routes."""
-    door = Door(token) if token else None
+    door = door or Door(TOKEN)
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.include_router(sessions)
     app.add_route("/{path:path}", _here, methods=["GET", "POST", "DELETE"])
     app.state.door = door
     app.add_middleware(Guard, door=door)
     app.add_middleware(SafeHeaders)
-    return TestClient(app, base_url=base, follow_redirects=False)
+    return TestClient(app, base_url=base, follow_redirects=False, client=(address, 50_000))
 
 
-@pytest.mark.parametrize(
-    ("host", "local"),
-    [
-        ("127.0.0.1", True),
-        ("127.9.9.9", True),
-        ("localhost", True),
-        ("::1", True),
-        ("0.0.0.0", False),
-        ("::", False),
-        ("192.168.1.5", False),
-        ("localhost.example.com", False),
-        ("", False),
-    ],
-)
-def test_which_addresses_are_loopback(host: str, local: bool) -> None:
-    """Only what cannot be reached from another machine."""
-    assert is_loopback(host) is local
-
-
-@pytest.mark.parametrize(
-    ("env", "host", "wanted"),
-    [
-        ({}, "127.0.0.1", None),
-        ({"EDBENCH_TOKEN": TOKEN}, "127.0.0.1", TOKEN),
-        ({"EDBENCH_TOKEN": f" {TOKEN}\n"}, "0.0.0.0", TOKEN),
-    ],
-)
-def test_a_token_is_optional_on_loopback(env: Mapping[str, str], host: str, wanted: str | None) -> None:
-    """And used where it is given."""
-    assert read_token(env, host) == wanted
-
-
-@pytest.mark.parametrize(("env", "host"), [({}, "0.0.0.0"), ({"EDBENCH_TOKEN": "short"}, "127.0.0.1")])
-def test_no_server_without_a_fit_token(env: Mapping[str, str], host: str) -> None:
-    """One line that names the variable."""
-    with pytest.raises(UsageError, match="EDBENCH_TOKEN"):
-        read_token(env, host)
+def _signed_in(door: Door | None = None) -> TestClient:
+    client = _client(door=door)
+    assert client.post("/login", data={"token": TOKEN}).status_code == 303
+    return client
 
 
 @given(st.text(max_size=80))
 def test_no_other_text_is_the_token_or_a_session(text: str) -> None:
     """Whatever is tried, in whatever alphabet."""
     door = Door(TOKEN)
-    assert door.knows(text) is (text == TOKEN)
-    assert not door.admits(text, 0.0)
+    assert door.knows(text, HERE) is (text == TOKEN)
+    assert not door.admits(text)
 
 
-def test_a_session_ends_and_belongs_to_its_token() -> None:
-    """It tells nothing of the token, cannot be prolonged and is no good elsewhere."""
+def test_a_session_is_random_and_ends() -> None:
+    """It tells nothing of the token, is good on no other server, and for so many hours."""
+    time = Time()
+    door = Door(TOKEN, time)
+    session = door.begin()
+    assert session != door.begin()
+    assert door.admits(session)
+    assert not Door(TOKEN).admits(session)
+    time.now += SESSION_SECONDS
+    assert not door.admits(session)
+
+
+def test_there_are_only_so_many_sessions() -> None:
+    """The oldest gives way."""
     door = Door(TOKEN)
-    session = door.session(1_000.0)
-    assert TOKEN not in session
-    assert door.admits(session, 1_000.0 + SESSION_SECONDS - 1)
-    assert not door.admits(session, 1_000.0 + SESSION_SECONDS)
-    assert not Door(TOKEN + "x").admits(session, 1_000.0)
-    assert not door.admits(f"9{session}", 1_000.0)
+    made = [door.begin() for _ in range(MOST_SESSIONS + 1)]
+    assert [door.admits(session) for session in made] == [False, *[True] * MOST_SESSIONS]
 
 
-def test_without_a_token_only_local_names_are_answered() -> None:
-    """A page whose name was made to resolve to this machine gets nothing, to read or to change."""
-    client = _client(None)
-    for host in ("localhost:8080", "127.0.0.1", "[::1]:8080"):
-        assert client.get("/", headers={"host": host}).status_code == 200
-    for host in ("evil.example:8080", "127.0.0.1.evil.example", "0.0.0.0", "[bad", ""):
-        for path in ("/", "/api/v1/jobs", "/static/app.css", "/login"):
-            assert client.get(path, headers={"host": host}).status_code == 403, (host, path)
+def test_guesses_are_throttled_by_address() -> None:
+    """After some wrong ones not even the right one is taken, from there; time gives one more try at a time."""
+    time = Time()
+    door = Door(TOKEN, time)
+    for _ in range(WRONG_AT_ONCE):
+        assert not door.knows("wrong", "10.0.0.1")
+    with pytest.raises(Throttled):
+        door.knows(TOKEN, "10.0.0.1")
+    assert door.knows(TOKEN, "10.0.0.2")
+    time.now += SECONDS_A_TRY
+    assert not door.knows("wrong", "10.0.0.1")
+    with pytest.raises(Throttled) as caught:
+        door.knows("wrong", "10.0.0.1")
+    assert 1 <= caught.value.seconds <= SECONDS_A_TRY
+    time.now += SECONDS_A_TRY
+    assert door.knows(TOKEN, "10.0.0.1")
+
+
+def test_a_host_with_many_addresses_is_one() -> None:
+    """Of IPv6 it has a network of them."""
+    door = Door(TOKEN)
+    for number in range(WRONG_AT_ONCE):
+        door.knows("wrong", f"2001:db8::{number:x}")
+    with pytest.raises(Throttled):
+        door.knows("wrong", "2001:db8::ffff:1")
+    assert not door.knows("wrong", "2001:db8:1::1")
+
+
+def test_addresses_are_not_remembered_without_end() -> None:
+    """The one that erred longest ago is forgotten."""
+    door = Door(TOKEN)
+    for number in range(MOST_ADDRESSES + 5):
+        door.knows("wrong", f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")
+    assert len(door._wrong) == MOST_ADDRESSES
+
+
+@pytest.mark.parametrize("way", ["form", "bearer"])
+def test_guessing_over_http_is_told_to_wait(way: str) -> None:
+    """429 and how long, by the form and as a program; who is signed in already notices nothing."""
+    door = Door(TOKEN)
+    inside = _signed_in(door)
+    client = _client(door=door)
+
+    def guess() -> int:
+        if way == "form":
+            return client.post("/login", data={"token": "wrong"}).status_code
+        return client.get("/api/v1/jobs", headers={"authorization": "Bearer wrong"}).status_code
+
+    statuses = [guess() for _ in range(WRONG_AT_ONCE + 2)]
+    assert statuses[-2:] == [429, 429]
+    assert 429 not in statuses[:WRONG_AT_ONCE]
+    refused = client.get("/api/v1/jobs", headers=BEARER)
+    assert refused.status_code == 429
+    assert int(refused.headers["retry-after"]) >= 1
+    assert inside.get("/jobs/last").status_code == 200
+    assert _client(door=door, address="10.0.0.9").get("/", headers=BEARER).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -113,36 +147,65 @@ def test_without_a_token_only_local_names_are_answered() -> None:
         {"origin": "https://evil.example"},
         {"origin": "null"},
         {"origin": "http://127.0.0.1:9999"},
+        {"origin": "http://["},
+        {"origin": "http://127.0.0.1:99999999"},
+        {"origin": "http://]:8080"},
+        {"origin": ""},
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site", "origin": LOCAL},
     ],
 )
 def test_other_sites_change_nothing(headers: dict[str, str]) -> None:
-    """Neither on loopback nor with the cookie of a session; reading is not theirs either, for want of permission."""
-    client = _client(None)
+    """Not with the cookie of a session; reading is not theirs either, for want of permission. No origin is so
+    malformed that it is anything but refused."""
+    client = _signed_in()
     assert client.post("/api/v1/jobs", headers=headers).status_code == 403
     assert client.delete("/api/v1/jobs/last", headers=headers).status_code == 403
+    assert client.post("/logout", headers=headers).status_code == 403
     assert "access-control-allow-origin" not in client.get("/api/v1/jobs", headers=headers).headers
-    client = _client(TOKEN)
-    client.cookies.set(COOKIE, Door(TOKEN).session(time.time()))
-    assert client.post("/api/v1/jobs", headers=headers).status_code == 403
+    assert _client().post("/login", data={"token": TOKEN}, headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["[", "[::1", "a:b", "127.0.0.1:99999999", "[zz]:80", "]"])
+@pytest.mark.parametrize("path", ["/", "/login", "/api/v1/jobs", "/static/app.css"])
+def test_a_host_that_cannot_be_read_is_refused(host: str, path: str) -> None:
+    """400, not a traceback."""
+    for method in ("GET", "POST"):
+        assert _client().request(method, path, headers={"host": host} | BEARER).status_code == 400
+
+
+_HEADERS = ("origin", "host", "cookie", "authorization", "sec-fetch-site", "referer", "content-type", "x-forwarded-for")
+_NASTY = st.text(st.characters(codec="latin-1", exclude_categories=["Cc"]), max_size=30) | st.sampled_from(
+    ["http://[", "[", "http://[::1]:x", 'edbench_session_8080="', "Bearer " + "é" * 9, "//", "a:b:c", "http://a@b:c@d/"]
+)
+
+
+@given(st.dictionaries(st.sampled_from(_HEADERS), _NASTY), st.sampled_from(["GET", "POST"]), st.booleans())
+def test_no_header_makes_a_traceback(headers: dict[str, str], method: str, form: bool) -> None:
+    """Whatever stands in them: an answer that is not ours to be ashamed of (the client raises what the server would)."""
+    raw = {name: value.encode("latin-1") for name, value in headers.items()}
+    answer = _client().request(method, "/login" if form and method == "POST" else "/x", headers=raw)  # type: ignore[arg-type]
+    assert answer.status_code < 500
 
 
 def test_our_own_pages_and_programs_change_things() -> None:
     """A browser says that the request is of this site; a program says nothing of it."""
-    client = _client(None)
+    client = _signed_in()
     for headers in ({}, {"origin": LOCAL, "sec-fetch-site": "same-origin"}):
         assert client.post("/api/v1/jobs", headers=headers).status_code == 200
 
 
-def test_with_a_token_nothing_is_shown_without_it() -> None:
-    """Programs get 401 and one line, people the form; the form and what it needs are open."""
-    client = _client(TOKEN, "http://filer.example:8080")
+@pytest.mark.parametrize("base", [LOCAL, "http://localhost:8080", "http://filer.example:8080"])
+def test_nothing_is_shown_without_the_token(base: str) -> None:
+    """On loopback as anywhere: other users of this machine are there too. Programs get 401 and one line, people the
+    form; the form and what it needs are open."""
+    client = _client(base)
     refused = client.get("/api/v1/jobs")
     assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
     page = client.get("/jobs/last?x=1")
     assert (page.status_code, page.headers["location"]) == (303, "/login?next=%2Fjobs%2Flast%3Fx%3D1")
     assert client.post("/anything").status_code == 401
+    assert client.delete("/api/v1/jobs/last").status_code == 401
     for path in ("/login", "/static/app.css"):
         assert client.get(path).status_code == 200
     for header in (f"Bearer {TOKEN}x", f"Basic {TOKEN}", "Bearer", "Bearer é"):
@@ -151,15 +214,14 @@ def test_with_a_token_nothing_is_shown_without_it() -> None:
 
 def test_a_bearer_token_opens_everything() -> None:
     """For reading and changing, from wherever: no page of another site could send it."""
-    client = _client(TOKEN, "http://filer.example:8080")
-    headers = {"authorization": f"Bearer {TOKEN}"}
-    assert client.get("/api/v1/jobs", headers=headers).status_code == 200
-    assert client.post("/api/v1/jobs", headers=headers | {"origin": "https://elsewhere.example"}).status_code == 200
+    client = _client("http://filer.example:8080")
+    assert client.get("/api/v1/jobs", headers=BEARER).status_code == 200
+    assert client.post("/api/v1/jobs", headers=BEARER | {"origin": "https://elsewhere.example"}).status_code == 200
 
 
 def test_the_form_gives_a_session_and_leads_on() -> None:
     """The cookie is out of reach of scripts and other sites, and holds no token."""
-    client = _client(TOKEN)
+    client = _client()
     wrong = client.post("/login", data={"token": TOKEN[:-1], "next": "/jobs"})
     assert (wrong.status_code, wrong.headers["location"], "set-cookie" in wrong.headers) == (
         303,
@@ -172,8 +234,29 @@ def test_the_form_gives_a_session_and_leads_on() -> None:
     assert all(word in cookie for word in ("HttpOnly", "SameSite=strict", "Path=/"))
     assert TOKEN not in cookie
     assert client.get("/jobs/last").status_code == 200
-    client.get("/logout")
-    assert client.get("/jobs/last").status_code == 303
+
+
+def test_signing_out_ends_the_session_wherever_its_cookie_is() -> None:
+    """A copy of the cookie is worth nothing afterwards; other sessions go on; a link to it does nothing."""
+    door = Door(TOKEN)
+    client, other = _signed_in(door), _signed_in(door)
+    copies = dict(client.cookies)
+    assert client.get("/logout").status_code == 200  # some page, and no end of anything
+    assert client.get("/jobs/last").status_code == 200
+    assert client.post("/logout").headers["location"] == "/login"
+    thief = _client(door=door)
+    thief.cookies.update(copies)
+    assert thief.get("/jobs/last").status_code == 303
+    assert other.get("/jobs/last").status_code == 200
+
+
+def test_servers_at_two_ports_of_a_host_keep_their_sessions_apart() -> None:
+    """A browser keeps one cookie of a name for all ports."""
+    names = [
+        _client(f"http://127.0.0.1:{port}").post("/login", data={"token": TOKEN}).headers["set-cookie"].split("=")[0]
+        for port in (8080, 8081)
+    ]
+    assert all(one != other for one, other in pairwise(names))
 
 
 @pytest.mark.parametrize("path", ["//evil.example", "/\\evil.example", "https://evil.example", "", "/a\r\nX: y", "a"])
@@ -184,12 +267,12 @@ def test_the_form_leads_nowhere_else(path: str) -> None:
 
 def test_every_answer_carries_the_headers() -> None:
     """Refusals too; a policy that lets no inline script run."""
-    for client in (_client(None), _client(TOKEN)):
-        for answer in (client.get("/api/v1/jobs"), client.get("/", headers={"host": "evil.example"})):
-            policy = answer.headers["content-security-policy"]
-            assert "default-src 'self'" in policy
-            assert "unsafe" not in policy
-            assert answer.headers["x-content-type-options"] == "nosniff"
-            assert answer.headers["x-frame-options"] == "SAMEORIGIN"
-            assert answer.headers["cache-control"] == "no-store"
-            assert answer.headers["referrer-policy"] == "same-origin"
+    client = _client()
+    for answer in (client.get("/api/v1/jobs"), client.get("/", headers=BEARER), client.get("/", headers={"host": "["})):
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-frame-options"] == "SAMEORIGIN"
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["referrer-policy"] == "same-origin"

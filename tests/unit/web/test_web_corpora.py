@@ -13,6 +13,7 @@ from core.errors import UsageError
 from core.settings import Settings
 from web.context import WebContext
 from web.corpora import allowed_path, chosen_source, list_corpora, read_corpora
+from web.door import Door
 from web.errors import FieldErrors
 from web.guests import BesideCommand
 
@@ -32,6 +33,7 @@ def context(tmp_path: Path) -> WebContext:
         databases=(),
         embedded=True,
         runner=BesideCommand(),
+        door=Door("the token of these tests"),
         corpora=(tmp_path / "place",),
     )
 

@@ -17,9 +17,12 @@ from experiments.replay.result import write_result as write_replay_result
 from experiments.result import Result, write_result
 from web.app import create_app
 from web.context import WebContext
+from web.door import Door
 from web.guests import BesideCommand
 
 API = "/api/v1"
+TOKEN = "the token of these tests"
+HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +53,10 @@ def runs(root: Path) -> dict[str, Result]:
 @pytest.fixture(scope="module")
 def client(root: Path, runs: dict[str, Result]) -> TestClient:
     """An application without a database, as between two runs of an experiment."""
-    context = WebContext(settings=Settings(storage=root), databases=(), embedded=True, runner=BesideCommand())
-    return TestClient(create_app(context), base_url="http://localhost", raise_server_exceptions=False)
+    context = WebContext(
+        settings=Settings(storage=root), databases=(), embedded=True, runner=BesideCommand(), door=Door(TOKEN)
+    )
+    return TestClient(create_app(context), base_url="http://localhost", raise_server_exceptions=False, headers=HEADERS)
 
 
 def test_the_list_says_what_can_be_read_and_what_cannot(client: TestClient, runs: dict[str, Result]) -> None:
@@ -151,8 +156,12 @@ def test_a_replay_is_listed_and_shown_but_not_compared(tmp_path: Path) -> None:
     made = replay_results.result(replay_results.point(4, 990.0))
     write_replay_result(made, replayed)
     (replayed / "report.html").write_text("<!doctype html><title>report</title>")
-    context = WebContext(settings=Settings(storage=tmp_path), databases=(), embedded=True, runner=BesideCommand())
-    client = TestClient(create_app(context), base_url="http://localhost", raise_server_exceptions=False)
+    context = WebContext(
+        settings=Settings(storage=tmp_path), databases=(), embedded=True, runner=BesideCommand(), door=Door(TOKEN)
+    )
+    client = TestClient(
+        create_app(context), base_url="http://localhost", raise_server_exceptions=False, headers=HEADERS
+    )
     listed = client.get(f"{API}/results").json()
     assert {row["run"]: row["kind"] for row in listed["results"]} == {"run-a": result().kind, "replay-b": "replay"}
     assert listed["unreadable"] == {}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from worker.budget import Budget
+from worker.budget import Allowance, Budget
 
 LIMITS = Limits(expansion_ratio=10.0, expansion_floor=1_000, extracted_bytes=50_000, children=3)
 
@@ -70,11 +70,78 @@ def test_children_are_counted_against_their_own_limit() -> None:
     _refused(ExceptionCode.CHILDREN_LIMIT, budget.count_child)
 
 
-def test_a_range_goes_on_from_what_was_spent() -> None:
-    """What was extracted before the range was cut counts."""
-    budget = Budget(LIMITS, 10, spent=999)
-    budget.charge(1)
+def test_ranges_share_what_is_left() -> None:
+    """What was extracted before the ranges were cut counts, and together they take no more than the rest."""
+    budget = Budget(LIMITS, 10)
+    budget.charge(100)
+    budget.count_child()
+    one, other = budget.hand_over([2, 1])
+    assert (one, other) == (Allowance(600, 1, 66_666), Allowance(300, 0, 33_333))
     _refused(ExceptionCode.EXPANSION_LIMIT, budget.charge, 1)
+    range_ = Budget(LIMITS, 10, allowance=one)
+    range_.charge(600)
+    _refused(ExceptionCode.EXPANSION_LIMIT, range_.charge, 1)
+    range_.count_child()
+    _refused(ExceptionCode.CHILDREN_LIMIT, range_.count_child)
+
+
+@given(
+    st.builds(Allowance, st.integers(0, 10**12), st.integers(0, 10**7), st.integers(0, 10**5)),
+    st.lists(st.integers(0, 10**10), max_size=30),
+)
+def test_shares_are_never_more_than_there_is(allowance: Allowance, weights: list[int]) -> None:
+    """Bytes, items and hand-ons, whatever the weights."""
+    shares = allowance.shared(weights)
+    assert len(shares) == len(weights)
+    for field in ("extracted", "children", "hand_ons"):
+        assert sum(getattr(share, field) for share in shares) <= getattr(allowance, field)
+
+
+@given(st.lists(st.tuples(st.lists(st.integers(1, 10**7), min_size=1, max_size=5), st.booleans()), max_size=9))
+def test_what_is_handed_over_on_the_way_is_not_given_twice(portions: list[tuple[list[int], bool]]) -> None:
+    """A task that hands on before its end keeps half of what it has, at least, and all together get no more than it had."""
+    budget = Budget(LIMITS, 10**5)
+    given = [0, 0, 0]
+    for weights, more in portions:
+        before = budget.allowed
+        for share in budget.hand_over(weights, more=more):
+            given = [a + b for a, b in zip(given, (share.extracted, share.children, share.hand_ons), strict=True)]
+        assert not more or budget.allowed >= before // 2
+    whole = Allowance.of(LIMITS, 10**5)
+    assert all(g <= w for g, w in zip(given, (whole.extracted, whole.children, whole.hand_ons), strict=True))
+    assert budget.allowed == whole.extracted - given[0]
+
+
+def test_time_is_over_for_the_whole_loose_file() -> None:
+    """The clock is not started anew for each child: more than the loose file may have, and no child is asked for."""
+    clock = iter((0.0, 9.0, 10.0, 10.5))
+    budget = Budget(Limits(loose_seconds=10.0, loose_seconds_per_mb=0), 10, clock=lambda: next(clock))
+    budget.check()
+    budget.check()
+    _refused(ExceptionCode.TIME_LIMIT, budget.check)
+
+
+def test_what_others_spent_is_not_left() -> None:
+    """A range starts with what finished tasks have left of the seconds."""
+    clock = iter((0.0, 2.0, 3.5))
+    budget = Budget(Limits(), 10, seconds=3.0, clock=lambda: next(clock))
+    budget.check()
+    _refused(ExceptionCode.TIME_LIMIT, budget.check)
+
+
+def test_where_memory_was_full_before_fewer_are_taken() -> None:
+    """After a death for want of memory the items end before that place."""
+    budget = Budget(LIMITS, 10, room=2)
+    for _ in range(2):
+        budget.check()
+        budget.count_child()
+    _refused(ExceptionCode.MEMORY, budget.check)
+
+
+def test_hand_ons_end() -> None:
+    """What may not be left to others any more is opened here; nothing is refused."""
+    budget = Budget(Limits(hand_ons=3), 10)
+    assert [budget.hand_on(2), budget.hand_on(2), budget.hand_on(), budget.hand_on()] == [True, False, True, False]
 
 
 @given(st.integers(0, 10_000), st.lists(st.tuples(st.integers(0, 3_000), st.booleans()), max_size=40))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import signal
 import uuid
 
@@ -9,12 +10,13 @@ import pytest
 
 from core.errors import ExceptionCode
 from core.records import Phase
+from worker.activity import Activity
 from worker.deaths import Circumstances, judge
 from worker.slot import EXIT_BROKEN, EXIT_MEMORY
 from worker.slot_table import SlotRow, TaskAt
 
 _ITEM = uuid.uuid4()
-_AT = TaskAt(database="db1", job=uuid.uuid4(), task=5, attempt=2, phase=Phase.EXPAND)
+_AT = TaskAt(database="db1", job=uuid.uuid4(), task=uuid.uuid4(), token=uuid.uuid4(), phase=Phase.EXPAND)
 _ALONE = Circumstances()
 
 
@@ -83,3 +85,12 @@ def test_a_kill_from_outside_convicts_nobody() -> None:
 def test_an_idle_slot_has_nothing_to_report() -> None:
     """A death without a task leaves the ledger alone."""
     assert judge(_row(at=None, item=None), signal.SIGSEGV, _ALONE) is None
+
+
+def test_a_slot_that_hung_outside_an_item_is_charged_to_its_task_with_what_it_did() -> None:
+    """Nobody is convicted, the attempt counts, and people read where it was."""
+    row = dataclasses.replace(_row(item=None), activity=Activity.LISTING, detail=b"/mnt/x")
+    report = judge(row, signal.SIGKILL, Circumstances(overdue=True))
+    assert report is not None
+    assert (report.item, report.failed, report.suspend) == (None, True, False)
+    assert report.detail == "still listing /mnt/x at its deadline"

@@ -163,18 +163,6 @@ def test_text_that_is_no_unicode_is_indexed_all_the_same(engine: str, tmp_path: 
     assert reader.count("find AND here AND subject") == 1
 
 
-def test_what_was_rolled_back_is_not_committed(engine: str, tmp_path: Path) -> None:
-    """Documents of an attempt that failed are gone; the next ones are not."""
-    writer = new_writer(engine, tmp_path / "index")
-    writer.add(DOCUMENTS[0])
-    writer.rollback()
-    writer.add(DOCUMENTS[1])
-    assert writer.commit(tmp_path / "published").documents == 1
-    reader = open_reader(engine, tmp_path / "published", tmp_path / "view")
-    assert [item.int for item, _ in reader.owners()] == [2]
-    assert reader.count("grün") == 0
-
-
 def test_reading_leaves_nothing_on_the_filer(engine: str, tmp_path: Path) -> None:
     """Lock files of the engine stay in the reader's own directory."""
     writer = new_writer(engine, tmp_path / "index")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,9 @@ class _Noting(Storage):
         self.notes: list[tuple[str, str]] = []
         self.fail_at = ""
 
-    def copy_in(self, local_path: str | bytes, path: bytes) -> int:
+    def copy_in(self, local_path: str | bytes, path: bytes, alive: Callable[[], None] | None = None) -> int:
         self._note("copy", path)
-        return super().copy_in(local_path, path)
+        return super().copy_in(local_path, path, alive)
 
     def remove(self, path: bytes, *, missing_ok: bool = False) -> None:
         self._note("remove", path)
@@ -159,12 +160,17 @@ def test_a_closed_shard_is_never_reopened(tmp_path: Path, engine: str, storage: 
 
 
 def test_abandoned_documents_are_not_published(tmp_path: Path, engine: str, storage: _Noting) -> None:
-    """What a failed attempt added does not ride along; a job without a shard is no trouble."""
+    """What a failed task added does not ride along, and its shard, whose files phase finalise may take away, is not gone
+    on with; a job without a shard is no trouble."""
     shards = OpenShards(tmp_path / "scratch")
     shards.abandon(JOB)
     _add(shards.of(JOB, engine), 5)
+    lost, _ = shards.of(JOB, engine).publish(storage, bytes(tmp_path))
     shards.abandon(JOB)
     _add(shards.of(JOB, engine))
     row, _ = shards.of(JOB, engine).publish(storage, bytes(tmp_path))
+    assert row.id != lost.id
     assert row.documents == 1
+    assert row.first
+    assert not shards.of(JOB, engine).publish(storage, bytes(tmp_path))[0].first
     shards.close()

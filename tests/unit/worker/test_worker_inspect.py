@@ -206,3 +206,17 @@ def test_a_spooled_line_says_what_it_was_made_of(text: str, metadata: dict[str, 
     spooled = json_line(dict(line))
     assert json.loads(spooled) == line
     assert spooled.decode() == json.dumps(line, ensure_ascii=False) + "\n"
+
+
+def test_a_directory_swapped_for_a_link_is_not_entered(tmp_path: Path) -> None:
+    """Between the listing and the reading."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "tree" / "a").mkdir(parents=True)
+    for place in ("outside", "tree/a"):
+        (tmp_path / place / "f").write_bytes(place.encode())
+    (loose,) = find_loose(Storage(NullRecorder()), str(tmp_path / "tree"))
+    (tmp_path / "tree" / "a").rename(tmp_path / "away")
+    (tmp_path / "tree" / "a").symlink_to(tmp_path / "outside")
+    inspect_file(loose, JobOptions(), tmp_path / "spool")
+    (line,) = (tmp_path / "spool").read_text().splitlines()
+    assert json.loads(line)["exceptions"] == ["unreadable"]

@@ -6,7 +6,7 @@ import pytest
 
 from worker.__main__ import main, make_plan
 
-_ENV = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u@h/d", "EDBENCH_BROKER": "redis://h"}
+_ENV = {"EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:p@h/d", "EDBENCH_BROKER": "redis://u:p@h"}
 
 
 def test_options_win_over_the_environment() -> None:
@@ -27,7 +27,7 @@ def test_options_win_over_the_environment() -> None:
         ([], {**_ENV, "EDBENCH_GRACE_S": "soon"}, "EDBENCH_GRACE_S"),
         ([], {**_ENV, "EDBENCH_GRACE_S": "-1"}, "EDBENCH_GRACE_S"),
         ([], {**_ENV, "EDBENCH_METRICS_PORT": "nan"}, "EDBENCH_METRICS_PORT"),
-        ([], {"EDBENCH_BROKER": "redis://h"}, "EDBENCH_DATABASES"),
+        ([], {"EDBENCH_BROKER": "redis://u:p@h"}, "EDBENCH_DATABASES"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(

@@ -18,7 +18,8 @@ from PIL import Image
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, OcrChoice, TextState
 from worker.formats.base import MemorySource
-from worker.ocr.pages import dpi_for, is_picture, pages_of
+from worker.ocr.pages import pages_of
+from worker.ocr.rendering import dpi_for, is_picture
 
 _WORD = r"printf '5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t90\t%s\n'"
 _ECHO = f"{_WORD} page"

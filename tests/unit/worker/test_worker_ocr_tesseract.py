@@ -16,9 +16,11 @@ from ocr_pictures import ENGLISH, need_tesseract, picture, stand_in
 
 from core.errors import DocumentError, ExceptionCode, SystemFault
 from core.records import OcrChoice
+from worker.ocr import tesseract
 from worker.ocr.engine import Engine, find_engine
 from worker.ocr.tesseract import fault_of, held, recognise
 from worker.ocr.words import Recognised
+from worker.processes import children_of
 
 _WORD = r"printf '5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t90\t%s\n'"
 
@@ -97,8 +99,11 @@ def test_one_that_hangs_is_ended(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", ["SEGV", "KILL", "ABRT"])
-def test_only_a_picture_that_kills_twice_is_to_blame(tmp_path: Path, number: str) -> None:
+def test_only_a_picture_that_kills_twice_is_to_blame(
+    tmp_path: Path, number: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Once, somebody else may have been; the second process reads the picture from its beginning again."""
+    monkeypatch.setattr(tesseract, "_confined", list)  # it tells its second self by a file
     once = stand_in(
         tmp_path,
         f'[ -e "{tmp_path}/again" ] || {{ : >"{tmp_path}/again"; cat >&2; kill -{number} $$; }}; {_WORD} "$(cat)"',
@@ -115,9 +120,23 @@ def test_one_that_cannot_be_started_is_no_documents_fault(tmp_path: Path) -> Non
         _recognise(stand_in(tmp_path, "echo \"Failed loading language 'eng'\" >&2; exit 1"))
 
 
+def test_it_sees_no_files_and_no_network(tmp_path: Path) -> None:
+    """But those of programs: neither ours nor the system's secrets, and it writes none."""
+    tries = f"{{ cat /etc/passwd {Path(__file__)} /proc/$PPID/environ; ls /; : >/tmp/edbench-written; }} 2>&-"
+    assert _recognise(stand_in(tmp_path, f'{_WORD} "$({tries})none"')).text == "none"
+    assert not Path("/tmp/edbench-written").exists()
+
+
+def _is_asleep(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sleep")
+    except OSError:
+        return False
+
+
 def test_it_dies_with_its_slot(tmp_path: Path) -> None:
     """A slot that is killed leaves no process behind."""
-    engine = stand_in(tmp_path, f'echo $$ >"{tmp_path}/new"; mv "{tmp_path}/new" "{tmp_path}/pid"; exec sleep 1000')
+    engine = stand_in(tmp_path, "exec sleep 1000")
     code = (
         "from core.records import OcrChoice; from worker.ocr.engine import Engine;"
         " from worker.ocr.tesseract import held, recognise\n"
@@ -126,11 +145,11 @@ def test_it_dies_with_its_slot(tmp_path: Path) -> None:
     root = Path(__file__).parents[3]
     slot = subprocess.Popen([sys.executable, "-c", code], cwd=root, env={**os.environ, "PYTHONPATH": str(root)})
     deadline = time.monotonic() + PATIENCE
-    while not (tmp_path / "pid").exists():
+    while not (asleep := [pid for pid in children_of(slot.pid) if _is_asleep(pid)]):
         assert slot.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    pid = int((tmp_path / "pid").read_text())
+    (pid,) = asleep
     slot.kill()
     slot.wait()
     while _lives(pid):

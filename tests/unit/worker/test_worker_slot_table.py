@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from core.operations import Op
 from core.records import Phase
 from monitoring.live import LiveRecorder, RegionReader
+from worker.activity import DETAIL_BYTES, Activity, patience
 from worker.slot_table import RowWriter, SlotTable
 
 _DATABASES = ["db1", "db2"]
@@ -27,12 +28,16 @@ _STEPS = st.one_of(
         st.just("begin"),
         st.sampled_from(_DATABASES),
         st.uuids(),
-        st.integers(0, 2**62),
-        st.integers(1, 2**30),
+        st.uuids(),
+        st.integers(1, 2**128 - 1).map(lambda n: uuid.UUID(int=n)),  # a claim token is never 0
         st.sampled_from(list(Phase)),
     ),
     st.tuples(st.just("enter"), st.uuids(), st.floats(0, 1e6)),
     st.tuples(st.just("leave")),
+    st.tuples(
+        st.just("doing"), st.sampled_from(list(Activity)), st.binary(max_size=400).filter(lambda b: b"\0" not in b)
+    ),
+    st.tuples(st.just("alive")),
     st.tuples(st.just("end")),
 )
 
@@ -43,38 +48,51 @@ def test_rows_say_what_was_written_last(steps: list[tuple[int, tuple[object, ...
     """Any sequence of breadcrumbs in any slots reads back as a plain model of it, and other rows stay as they were."""
     table = SlotTable(3, _DATABASES)
     incarnations = [uuid.uuid4() for _ in range(3)]
-    writers = [RowWriter(table, n, 100 + n, incarnations[n], lambda: 1_000.0) for n in range(3)]
+    writers = [RowWriter(table, n, 100 + n, incarnations[n], lambda: 1_000.0, 50.0) for n in range(3)]
     for writer in writers:
         writer.publish()
-    expected: list[dict[str, object]] = [{"at": None, "item": None, "deadline": 0.0} for _ in range(3)]
+    idle = {"item": None, "deadline": 0.0, "activity": Activity.IDLE, "detail": b""}
+    expected: list[dict[str, object]] = [{"at": None} | idle for _ in range(3)]
     for slot, (name, *arguments) in steps:
         writer, row = writers[slot], expected[slot]
         before = table.read(slot).sequence
         if name == "begin":
             writer.begin_task(*arguments)  # type: ignore[arg-type]
-            row.update(at=tuple(arguments), item=None, deadline=0.0)
+            row.update(idle, at=tuple(arguments), activity=Activity.WORKING, deadline=1_050.0)
         elif name == "enter":
             writer.enter(*arguments)  # type: ignore[arg-type]
-            row.update(item=arguments[0], deadline=1_000.0 + arguments[1])  # type: ignore[operator]
+            deadline = 1_000.0 + arguments[1]  # type: ignore[operator]
+            row.update(item=arguments[0], deadline=deadline, activity=Activity.READING, detail=b"")
         elif name == "leave":
             writer.leave()
-            row.update(item=None, deadline=0.0)
+            row.update(idle, activity=Activity.WORKING, deadline=1_050.0)
+        elif name == "doing":
+            activity, detail = arguments
+            writer.doing(activity, detail)  # type: ignore[arg-type]
+            lasts = patience(activity, 50.0)  # type: ignore[arg-type]
+            row.update(idle, activity=activity, detail=detail[:DETAIL_BYTES])  # type: ignore[index]
+            row["deadline"] = 1_000.0 + lasts if lasts else 0.0
+        elif name == "alive":
+            if row["item"] is not None:
+                continue
+            writer.alive()
         else:
             writer.end_task()
-            row.update(at=None, item=None, deadline=0.0)
+            row.update(idle, at=None)
         assert table.read(slot).sequence == before + 1
     for slot, seen in enumerate(table.read_all()):
         at = seen.at
         assert (seen.pid, seen.incarnation) == (100 + slot, incarnations[slot])
-        assert (at and (at.database, at.job, at.task, at.attempt, at.phase)) == expected[slot]["at"]
+        assert (at and (at.database, at.job, at.task, at.token, at.phase)) == expected[slot]["at"]
         assert (seen.item, seen.deadline) == (expected[slot]["item"], expected[slot]["deadline"])
+        assert (seen.activity, seen.detail) == (expected[slot]["activity"], expected[slot]["detail"])
 
 
 def _scribble(table: SlotTable, rows: int | None) -> None:
     """As fast as possible, so many rows (None: for ever) whose fields all follow from one number."""
     writer = RowWriter(table, 0, os.getpid(), uuid.UUID(int=0), monotonic=lambda: 0.0)
     for n in itertools.count(1) if rows is None else range(1, rows + 1):
-        writer.begin_task("db1", uuid.UUID(int=n), n, n % 2**30, Phase.WALK)
+        writer.begin_task("db1", uuid.UUID(int=n), uuid.UUID(int=n), uuid.UUID(int=n), Phase.WALK)
         writer.enter(uuid.UUID(int=n), float(n))
 
 
@@ -125,10 +143,10 @@ def test_no_reader_sees_a_torn_row_and_a_killed_writer_leaves_a_whole_one() -> N
 
 
 def _consistent(row: object) -> None:
-    n = row.at.task  # type: ignore[attr-defined]
-    assert row.at.job.int == n  # type: ignore[attr-defined]
-    assert row.at.attempt == n % 2**30  # type: ignore[attr-defined]
+    n = row.at.task.int  # type: ignore[attr-defined]
+    assert row.at.job.int == row.at.token.int == n  # type: ignore[attr-defined]
     if row.item is not None:  # type: ignore[attr-defined]
+        assert row.activity is Activity.READING  # type: ignore[attr-defined]
         assert row.item.int == n  # type: ignore[attr-defined]
         assert row.deadline == float(n)  # type: ignore[attr-defined]
 
@@ -137,7 +155,7 @@ def test_a_cleared_row_says_nothing_and_the_next_slot_goes_on_from_it() -> None:
     """After a death the row is empty, and sequences never repeat across incarnations."""
     table = SlotTable(1, _DATABASES)
     writer = RowWriter(table, 0, 7, uuid.uuid4())
-    writer.begin_task("db2", uuid.uuid4(), 1, 1, Phase.INDEX)
+    writer.begin_task("db2", uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), Phase.INDEX)
     died_at = table.read(0).sequence
     table.clear(0)
     row = table.read(0)
@@ -150,7 +168,7 @@ def test_an_unknown_database_is_refused() -> None:
     """A row can only name a database of the settings."""
     writer = RowWriter(SlotTable(1, _DATABASES), 0, 7, uuid.uuid4())
     with pytest.raises(ValueError, match="not in"):
-        writer.begin_task("db3", uuid.uuid4(), 1, 1, Phase.INDEX)
+        writer.begin_task("db3", uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), Phase.INDEX)
 
 
 def test_regions_belong_to_one_slot_each() -> None:
@@ -169,7 +187,7 @@ def test_regions_belong_to_one_slot_each() -> None:
 def test_entering_an_item_is_cheap() -> None:
     """`enter` is on the path of every item: 2 µs is the design; the bound here leaves room for a slow machine."""
     writer = RowWriter(SlotTable(1, _DATABASES), 0, 7, uuid.uuid4())
-    writer.begin_task("db1", uuid.uuid4(), 1, 1, Phase.EXPAND)
+    writer.begin_task("db1", uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), Phase.EXPAND)
     item = uuid.uuid4()
 
     def enter() -> None:
@@ -177,3 +195,27 @@ def test_entering_an_item_is_cheap() -> None:
             writer.enter(item, 60.0)
 
     takes_at_most(1_000 * 8e-6, enter)
+
+
+def test_progress_moves_the_deadline_but_not_the_beginning() -> None:
+    """`since` says how long the whole of it has lasted, whatever signs of life there were."""
+    now = [100.0]
+    table = SlotTable(1, _DATABASES)
+    writer = RowWriter(table, 0, 7, uuid.uuid4(), lambda: now[0], 10.0)
+    writer.doing(Activity.LISTING, b"/source")
+    now[0] = 105.0
+    writer.alive()
+    row = table.read(0)
+    assert (row.activity, row.detail, row.since, row.deadline) == (Activity.LISTING, b"/source", 100.0, 115.0)
+
+
+def test_a_slot_that_was_given_up_is_known_by_its_process() -> None:
+    """The mark is of one process: the next one that gets the number is counted on again."""
+    table = SlotTable(2, _DATABASES)
+    for slot in (0, 1):
+        RowWriter(table, slot, 7 + slot, uuid.uuid4()).publish()
+    table.give_up(1, 8)
+    assert [row.given_up for row in table.read_all()] == [False, True]
+    table.clear(1)
+    RowWriter(table, 1, 9, uuid.uuid4()).publish()
+    assert [row.given_up for row in table.read_all()] == [False, False]

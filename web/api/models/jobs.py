@@ -32,7 +32,9 @@ class JobRow(Model):
     project: str
     state: JobState
     phase: Phase
-    reason: str | None = Field(description="Why it is suspended or failed.")
+    reason: str | None = Field(
+        description="Why it is suspended; of one that runs, what its slots have waited for so long."
+    )
     problem: str | None = Field(description="Why this server cannot bring workers to it, if so.")
     source: str
     created: datetime.datetime

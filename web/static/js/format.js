@@ -56,9 +56,13 @@ export function clock(seconds, step = 1) {
   return hours ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
 }
 
+/** What the histograms' last bucket begins with, in microseconds: of a percentile there only is known that it is no less. */
+const LIMIT = 2 ** 43 / 1000;
+
 /** Microseconds in the unit that fits: 850 µs, 1.2 ms, 3 s */
 export function micros(value) {
   if (value == null) return "–";
+  if (value >= LIMIT) return "> 2.4 h";
   if (value >= 1e6) return `${trimmed(value / 1e6)} s`;
   if (value >= 1e3) return `${trimmed(value / 1e3)} ms`;
   return `${trimmed(value)} µs`;

@@ -1,0 +1,79 @@
+"""`make bench-load`: what only long load shows. Prints every figure and writes bench-load.json."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks.bench_home import bench_home
+from benchmarks.figures import Figure, Figures
+from benchmarks.load import cancels, million, soak
+
+PARTS = ("soak", "cancels", "large")
+
+
+def main() -> None:
+    """Each part by itself, in a fresh installation."""
+    parser = argparse.ArgumentParser(prog="make bench-load BENCH_ARGS=…", description=__doc__)
+    parser.add_argument("--only", default=",".join(PARTS), help="parts, comma-separated: soak, cancels, large")
+    parser.add_argument("--tasks", type=int, default=1_000_000, help="queued in all, of four jobs on two databases")
+    parser.add_argument("--hands", type=int, default=200, help="no-op workers")
+    parser.add_argument("--scale", default="1.0", help="of the reference corpus for the large job: a million items")
+    parser.add_argument("--output", type=Path, default=Path("bench-load.json"))
+    arguments = parser.parse_args()
+    wanted = arguments.only.split(",")
+    if unknown := set(wanted) - set(PARTS):
+        parser.error(f"--only: there is no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    figures = Figures(arguments.output)
+    if "soak" in wanted:
+        with bench_home() as home:
+            _soak(figures, soak.measure(home.directory, arguments.tasks, arguments.hands), arguments.hands)
+    if "cancels" in wanted:
+        with bench_home() as home:
+            corpus = home.directory / "corpus"
+            home.run("generate", str(corpus), "--profile", "reference", "--scale", "0.001", "--seed", "1")
+            _cancels(figures, cancels.measure(home, corpus))
+    if "large" in wanted:
+        with bench_home() as home:
+            corpus = home.directory / "corpus"
+            home.run("generate", str(corpus), "--profile", "reference", "--scale", arguments.scale, "--seed", "1")
+            _large(figures, million.measure(home, corpus), arguments.scale)
+    print()
+    figures.show()
+
+
+def _soak(figures: Figures, found: soak.Soak, hands: int) -> None:
+    note = f"{found.tasks:,} no-op tasks of four jobs on two databases, {hands} no-op workers, {found.seconds:.0f} s"
+    figures.add("soak_rate", Figure(value=found.tasks / found.seconds, unit="tasks/s", note=note))
+    note = "tasks done by one of two equal jobs over the other, at half time"
+    figures.add("soak_fairness", Figure(value=found.unfair, unit="", target=1.1, at_most=True, note=note))
+    note = "tasks claimed more than once, and finishes that were dropped"
+    figures.add("soak_lost_leases", Figure(value=found.again, unit="tasks", target=0, at_most=True, note=note))
+    _memory(figures, "soak", found.growth, found.peaks)
+
+
+def _cancels(figures: Figures, found: cancels.Left) -> None:
+    note = f"of ten jobs created, cancelled ({found.cancelled} in time) and deleted"
+    figures.add("cancelled_rows", Figure(value=found.rows, unit="rows left", target=0, at_most=True, note=note))
+    figures.add("cancelled_files", Figure(value=found.files, unit="files left", target=0, at_most=True, note=note))
+
+
+def _large(figures: Figures, found: million.Large, scale: str) -> None:
+    note = f"reference corpus at scale {scale}, {found.items:,} items in {found.elapsed_s:.0f} s; {found.differences}"
+    figures.add("large_rate", Figure(value=found.items_per_second, unit="items/s", note=note))
+    for phase, steady in found.steady.items():
+        note = "items a second in the last tenth of the phase over those in the second"
+        figures.add(f"large_steady_{phase}", Figure(value=steady, unit="", target=0.9, note=note))
+    _memory(figures, "large", found.growth, found.peaks)
+
+
+def _memory(figures: Figures, part: str, growth: dict[str, float], peaks: dict[str, int]) -> None:
+    for name, value in growth.items():
+        note = f"PSS of the largest {name}, last tenth over second; peak {peaks[name] / 1e6:.0f} MB"
+        figures.add(
+            f"{part}_memory_{name.replace(' ', '_')}", Figure(value=value, unit="", target=1.1, at_most=True, note=note)
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""What has to hold after a run, whatever was done to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyarrow import Table
+
+from controller.chaos.follow import patiently, state_of
+from controller.chaos.source import Source, inside
+from controller.counts import count_job
+from controller.databases import JobHandle
+from controller.groups import Group, jobs_of, refresh
+from controller.jobs import job_directory
+from controller.source import MANIFEST
+from controller.verify import Part, Verification, verify_job
+from controller.verify_group import verify_group
+from core.errors import SourceFileError, UsageError
+from core.operations import NullRecorder
+from core.records import Phase
+from core.settings import Settings
+from core.storage import Storage
+from dataset_gen.manifest import read_manifest
+from sql.jobs import get_job
+from sql.queries import QUERIES
+
+_EXAMPLES = 5
+_ALL_EXAMPLES = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What every run of a kind has to come to, whatever happened on the way."""
+
+    items: int
+    texts: int
+    exceptions: int
+    raw_bytes: int
+    extracted_bytes: int
+    fingerprint: str  # of everything that is known of its items
+    read: tuple[tuple[str, int], ...]  # items of each phase, as its tasks counted them
+
+
+def totals_of(found: JobHandle | Group) -> list[Totals]:
+    """Of each job. Raises DatabaseFault."""
+    out = []
+    for handle in jobs_of(found):
+        counts = count_job(handle)
+        done = counts.progress
+        with handle.database.transaction() as conn:
+            fingerprint = str(QUERIES["chaos_fingerprint"].run(conn, job=handle.id).scalar_one())
+        out.append(
+            Totals(
+                items=counts.items,
+                texts=sum(row.items for row in counts.texts),
+                exceptions=sum(row.exceptions for row in counts.exceptions),
+                raw_bytes=done.raw_bytes,
+                extracted_bytes=done.extracted_bytes,
+                fingerprint=fingerprint,
+                read=tuple((p.value, part.items) for p, part in done.phases.items() if p is not Phase.FINALISE),
+            )
+        )
+    return out
+
+
+def check_job(
+    found: JobHandle | Group,
+    settings: Settings,
+    source: Source,
+    usual: list[Totals] | None,
+    deadline: float,
+    *,
+    truth: bool,
+) -> list[str]:
+    """What is wrong with a finished job; empty: nothing. `usual`: what an undisturbed run comes to; `truth`: the
+    manifest holds for it."""
+    faults = patiently(lambda: _verified(found, settings, source, truth), deadline)
+    for handle in jobs_of(found):
+        faults += patiently(lambda h=handle: _orphans(h), deadline)  # type: ignore[misc]
+        violations = patiently(lambda h=handle: count_job(h).violations, deadline)  # type: ignore[misc]
+        faults += [f"counts do not add up: {violation.line()}" for violation in violations]
+    totals = patiently(lambda: totals_of(found), deadline)
+    if source.added:
+        faults += patiently(lambda: _not_excepted(found, source), deadline)
+    if usual is not None and totals != usual and not source.spoiled:
+        faults.append(f"counted {totals} instead of {usual}")
+    return faults
+
+
+def _verified(found: JobHandle | Group, settings: Settings, source: Source, truth: bool) -> list[str]:
+    storage, manifest = Storage(NullRecorder()), source.corpus / MANIFEST
+    examples = _ALL_EXAMPLES if source.spoiled else _EXAMPLES
+    if isinstance(found, Group):
+        group = verify_group(refresh(found), settings, storage, manifest, examples=examples, progress=_quiet)
+        whole = [f"{count.items} {count.what} of {count.kind}" for count in group.counts]
+        return whole + [line for _, one in group.jobs for line in _differences(one, source)]
+    with found.database.transaction() as conn:
+        handle = JobHandle(found.database, get_job(conn, found.id))
+    part = Part(_table(manifest)) if truth else None
+    one = verify_job(handle, settings, storage, None, examples=examples, progress=_quiet, part=part)
+    return _differences(one, source)
+
+
+def _quiet(_line: str) -> None:
+    return None
+
+
+_TABLES: dict[Path, Table] = {}
+
+
+def _table(manifest: Path) -> Table:
+    """Read once: a campaign verifies against the same one hundreds of times."""
+    if manifest not in _TABLES:
+        _TABLES[manifest] = read_manifest(manifest)
+    return _TABLES[manifest]
+
+
+def _differences(found: Verification, source: Source) -> list[str]:
+    """Those that the run's faults do not explain. A file that was spoiled may differ in anything."""
+    examples = [e for e in found.examples if not inside(e.container_path, source.spoiled)]
+    if not examples and (source.spoiled or not found.differences):
+        return []
+    by_kind = ", ".join(f"{count.items} {count.what} ({count.kind})" for count in found.counts)
+    first = [f"{e.what}: {'/'.join(e.container_path)}: {e.expected} / {e.found}" for e in examples[:_EXAMPLES]]
+    return [f"verify: {found.differences} differences: {by_kind}", *first]
+
+
+def _not_excepted(found: JobHandle | Group, source: Source) -> list[str]:
+    """Poison has to have a row and an exception, each one."""
+    excepted: set[str] = set()
+    for handle in jobs_of(found):
+        with handle.database.transaction() as conn:
+            excepted |= set(QUERIES["chaos_excepted"].run(conn, job=handle.id).scalars())
+    return [f"{name} is no exception" for name in source.added if name not in excepted]
+
+
+def _orphans(handle: JobHandle) -> list[str]:
+    with handle.database.transaction() as conn:
+        row = QUERIES["chaos_orphans"].run(conn, job=handle.id).one()
+    return [f"{count} {what} that belong to nothing" for what, count in row._mapping.items() if count]
+
+
+def check_gone(found: JobHandle | Group, settings: Settings, deadline: float) -> list[str]:
+    """What a deleted job has left in its databases and on the filer."""
+    faults = []
+    storage = Storage(NullRecorder())
+    for handle in jobs_of(found):
+        if _has_row(handle, deadline):
+            faults.append(f"job {handle.id} still has its row in {handle.database.name}")
+        try:
+            left = storage.scan(job_directory(settings.storage, handle.id))
+            faults.append(f"job {handle.id} still has {len(left)} entries on the storage root")
+        except SourceFileError:
+            continue
+    return faults
+
+
+def _has_row(handle: JobHandle, deadline: float) -> bool:
+    try:
+        patiently(lambda: state_of(handle), deadline)
+    except UsageError:
+        return False
+    return True

@@ -1,0 +1,108 @@
+"""The network between workers and services cut, half open, slow; workers in a network namespace of their own cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from controller.chaos.faults.base import Effect, Fault, Scene
+from controller.chaos.namespace import cannot
+from controller.chaos.plan import Reach
+from controller.chaos.proxy import Line
+
+FAMILY = "network"
+
+
+def _databases(scene: Scene) -> Sequence[Line]:
+    return scene.site.lines.databases
+
+
+def _all(scene: Scene) -> Sequence[Line]:
+    return scene.site.lines.all
+
+
+def _one(scene: Scene) -> Sequence[Line]:
+    lines = scene.site.lines.all
+    return [lines[scene.choice % len(lines)]]
+
+
+def _cut(which: Callable[[Scene], Sequence[Line]]) -> Callable[[Scene], Effect]:
+    def strike(scene: Scene) -> Effect:
+        lines = which(scene)
+        for line in lines:
+            line.cut()
+        return Effect(what=f"{len(lines)} lines cut")
+
+    return strike
+
+
+def _half_open(scene: Scene) -> Effect:
+    """Nothing comes through, nobody is told; in the end the connections are closed, as a router does that forgot them."""
+    lines = _one(scene)
+    for line in lines:
+        line.frozen = True
+
+    def undo() -> None:
+        for line in lines:
+            line.cut()
+            line.frozen = False
+
+    return Effect(what=f"{len(lines)} lines half open", undo=undo)
+
+
+def _slow(scene: Scene) -> Effect:
+    lines = _all(scene)
+    for line in lines:
+        line.slow = True
+
+    def undo() -> None:
+        for line in lines:
+            line.slow = False
+
+    return Effect(what=f"{len(lines)} lines slow", undo=undo)
+
+
+def _partition(scene: Scene) -> Effect | None:
+    namespace = scene.site.namespace
+    if namespace is None:
+        return None
+    namespace.down()
+    return Effect(what="the workers' network is down", undo=namespace.up)
+
+
+FAULTS = (
+    Fault(
+        reach=Reach(name="connections-cut"),
+        family=FAMILY,
+        what="all connections of workers and queue manager to databases and broker are closed",
+        strike=_cut(_all),
+    ),
+    Fault(
+        reach=Reach(name="database-connections-cut"),
+        family=FAMILY,
+        what="all connections of workers and queue manager to the databases are closed",
+        strike=_cut(_databases),
+    ),
+    Fault(
+        reach=Reach(name="half-open"),
+        family=FAMILY,
+        what="nothing comes through to one service any more, for up to two leases; then the connections are closed",
+        strike=_half_open,
+        seconds=(0.5, 5.0),
+    ),
+    Fault(
+        reach=Reach(name="slow-lines"),
+        family=FAMILY,
+        what="each piece sent to or by databases and broker takes 20 ms more",
+        strike=_slow,
+        seconds=(1.0, 4.0),
+    ),
+    Fault(
+        reach=Reach(name="partition"),
+        family=FAMILY,
+        what="workers in a network namespace of their own, whose only link goes down, also for longer than TCP waits",
+        strike=_partition,
+        seconds=(1.0, 14.0),
+        own_network=True,
+        missing=cannot,
+    ),
+)

@@ -1,0 +1,89 @@
+"""The source changes while it is read, or holds files that kill whoever reads them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from controller.chaos.faults.base import Effect, Fault, Scene
+from controller.chaos.plan import Reach
+from controller.chaos.source import Source, swap
+from controller.chaos.worker_plugin import PLACES, WAYS, poison
+
+FAMILY = "source"
+_KINDS = ("two-pass", "single-pass", "whoosh")
+
+
+def _spoiled(change: Callable[[Path], None], what: str) -> Callable[[Scene], Effect | None]:
+    """Spoil one loose file; whatever is in it may differ then, and nothing else."""
+
+    def strike(scene: Scene) -> Effect | None:
+        source = scene.source
+        if not source.own or not source.candidates:
+            return None
+        chosen = source.candidates[scene.choice % len(source.candidates)]
+        source.spoiled.append(chosen)
+        change(source.path(chosen))
+        return Effect(what=f"{what}: {chosen}")
+
+    return strike
+
+
+def _shrink(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def _grow(path: Path) -> None:
+    with path.open("ab") as out:
+        out.write(b"and more\n" * 1_000)
+
+
+def _change(path: Path) -> None:
+    """Other bytes of the same length, under a mapping or an open descriptor of a reader."""
+    size = path.stat().st_size
+    with path.open("r+b") as out:
+        out.write(b"\x5a" * size)
+
+
+def _source(name: str, change: Callable[[Path], None], what: str) -> Fault:
+    return Fault(
+        reach=Reach(name=f"source-{name}", kinds=_KINDS, alone=True),
+        family=FAMILY,
+        what=what,
+        strike=_spoiled(change, name),
+        own_source=True,
+    )
+
+
+def _poisoned(way: str) -> Fault:
+    """In the source from the beginning; the strike itself is a plain look."""
+
+    def prepare(source: Source) -> None:
+        custodian = source.candidates[0].partition("/")[0]
+        for place in PLACES:
+            name = f"{custodian}/poison {way} {place}.bin"
+            source.path(name).write_bytes(poison(way, place))
+            source.spoiled.append(name)
+            source.added.append(name)
+
+    return Fault(
+        reach=Reach(name=f"poison-{way}", kinds=_KINDS, alone=True, moments=("claim",)),
+        family="poison",
+        what=f"two files whose parser does this: {way}",
+        strike=lambda _: Effect(what=way),
+        prepare=prepare,
+        own_source=True,
+    )
+
+
+FAULTS = (
+    _source("changed", _change, "a source file gets other bytes of the same length"),
+    _source("shrunk", _shrink, "a source file loses its second half"),
+    _source("grown", _grow, "a source file grows"),
+    _source("removed", os.unlink, "a source file is removed"),
+    _source("swapped-for-a-link", lambda path: swap(path, "link"), "a source file becomes a link to a file outside"),
+    _source("swapped-for-a-directory", lambda path: swap(path, "directory"), "a source file becomes a directory"),
+    _source("swapped", lambda path: swap(path, "file"), "another file is renamed over a source file"),
+)
+POISON = tuple(_poisoned(way) for way in WAYS)

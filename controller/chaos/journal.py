@@ -1,0 +1,38 @@
+"""The runs of a campaign that are done, so that it can be gone on with and its slices be added up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+class Journal:
+    """One line of JSON for each run, in a file of the campaign's own: another seed, corpus, version or choice of faults is
+    another campaign."""
+
+    def __init__(self, directory: Path, *, seed: int, corpus: str, version: str, faults: Sequence[str]) -> None:
+        told = json.dumps([seed, corpus, version, list(faults)])
+        digest = hashlib.sha256(told.encode()).hexdigest()[:12]
+        self.path = directory / f"campaign-{seed}-{digest}.jsonl"
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def runs(self) -> dict[int, dict[str, Any]]:
+        """By number; of a run that was done twice the later. A line that was cut short is none."""
+        found: dict[int, dict[str, Any]] = {}
+        if not self.path.exists():
+            return found
+        for line in self.path.read_text().splitlines():
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            found[int(row["number"])] = row
+        return found
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Write it down at once."""
+        with self.path.open("a") as out:
+            out.write(json.dumps(row) + "\n")

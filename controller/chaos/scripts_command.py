@@ -1,0 +1,113 @@
+"""`edbench discover` as a person starts it, with services and workers of its own, and what becomes of them when the command
+itself is killed, stopped or interrupted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+import core
+from controller.chaos.follow import POLL_SECONDS
+from controller.chaos.kinds import DISPATCH_SECONDS, LEASE_SECONDS
+from controller.chaos.scripts import Stage
+from core.errors import RunFailed
+
+_GONE_SECONDS = 120.0  # seconds on an idle machine
+_INTERRUPTED = 130
+
+
+def command(stage: Stage) -> None:
+    """From `discover` to `verify`, with one `resume` where the command did not come to its end."""
+    home = stage.site.home / "command"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    started = time.monotonic()
+    leases = ("--lease-seconds", str(LEASE_SECONDS), "--dispatch-seconds", str(DISPATCH_SECONDS))
+    stage.begin()
+    process = _start(stage, home, "discover", str(stage.source.corpus), "--workers", "2", "--slots", "2", *leases)
+    stage.site.command = psutil.Process(process.pid)
+    try:
+        status = _end(stage, process)
+        if status != 0:
+            stage.resumes, stage.reason = 1, f"status {status}: {_said(home)}"
+            stage.mend()
+            _wait_until_gone(home)
+            _do(stage, home, "resume", "last")
+        stage.seconds = time.monotonic() - started
+        stage.seen = dict(stage.counts)
+        stage.mend()
+        _do(stage, home, "verify", "last")
+        _wait_until_gone(home)
+    finally:
+        stage.site.command = None
+        for left in _left(home):
+            left.kill()
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def _start(stage: Stage, home: Path, *words: str) -> subprocess.Popen[bytes]:
+    settings = stage.site.settings
+    env = {key: value for key, value in os.environ.items() if not key.startswith("EDBENCH_")} | {
+        "EDBENCH_SCRATCH": str(home / "scratch"),
+        "EDBENCH_STORAGE": str(home / "storage"),
+        "EDBENCH_CHAOS": settings.chaos,
+    }
+    with (home / "said").open("ab") as out:
+        return subprocess.Popen(
+            [sys.executable, "-m", "cli.main", *words],
+            env=env,
+            cwd=Path(core.__file__).parents[1],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
+
+
+def _end(stage: Stage, process: subprocess.Popen[bytes]) -> int:
+    try:
+        return process.wait(max(1.0, stage.deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise RunFailed("the command does not come to its end") from None
+
+
+def _do(stage: Stage, home: Path, *words: str) -> None:
+    status = _end(stage, _start(stage, home, *words))
+    if status:
+        raise RunFailed(f"`edbench {' '.join(words)}` ended with {status}: {_said(home)}")
+
+
+def _said(home: Path) -> str:
+    lines = (home / "said").read_text(errors="replace").splitlines()
+    return " / ".join(line for line in lines[-4:] if line.strip())[:400]
+
+
+def _wait_until_gone(home: Path) -> None:
+    """Whatever became of the command, its services and workers end. Raises RunFailed."""
+    deadline = time.monotonic() + _GONE_SECONDS
+    while left := _left(home):
+        if time.monotonic() > deadline:
+            raise RunFailed(f"left running: {', '.join(' '.join(p.cmdline()[:4]) for p in left)}")
+        time.sleep(POLL_SECONDS)
+
+
+def _left(home: Path) -> list[psutil.Process]:
+    """Processes that use this place."""
+    found = []
+    for candidate in psutil.process_iter():
+        try:
+            if str(home) in " ".join(candidate.cmdline()) or str(home) in candidate.environ().get(
+                "EDBENCH_SCRATCH", ""
+            ):
+                found.append(candidate)
+        except psutil.Error:
+            continue
+    return found

@@ -1,0 +1,107 @@
+"""A trace's calls made again, with faults. A replay is not resumed, because its time would be wrong: it goes through with
+all its calls, or says in one line why it did not, and goes through when it is asked for again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from controller.chaos.follow import POLL_SECONDS, patiently, to_rest
+from controller.chaos.scripts import Stage, create, delete_found
+from controller.databases import JobHandle
+from controller.replay.order import ReplayOrder
+from controller.replay.run import Stage as ReplayStage
+from controller.replay.run import replay_once
+from controller.trace_collection import collect_trace
+from core.clock import SystemClock
+from core.errors import DatabaseFault, Interrupted, RunFailed, StorageFault, SystemFault, UsageError
+from core.trace.read import open_trace
+from sql.jobs import get_job
+
+_CLIENTS = 2
+_NAME = "recorded.edbtrace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Played:
+    calls: int
+    differences: int
+
+
+def replay(stage: Stage) -> None:
+    """Record a job, where none is recorded yet, and play it."""
+    trace = stage.site.settings.scratch / _NAME
+    if not trace.exists():
+        _record(stage, trace)
+    target = stage.site.settings.storage / "replayed"
+    target.mkdir(parents=True, exist_ok=True)
+    usual = _play(stage, trace, target)
+    started = time.monotonic()
+    stage.begin()
+    try:
+        found = _play(stage, trace, target)
+    except (RunFailed, SystemFault, Interrupted) as error:
+        stage.reason, stage.resumes = str(error), 1
+        stage.mend()
+        patiently(lambda: stage.site.wait_until_ready(), stage.deadline)
+        found = _play(stage, trace, target)
+    stage.seconds = time.monotonic() - started
+    stage.seen = dict(stage.counts)
+    stage.mend()
+    if found != usual:
+        stage.wrong.append(f"played {found} instead of {usual}")
+    left = sorted(path.name for path in target.iterdir())
+    if left and not stage.resumes:
+        stage.wrong.append(f"left where it was played: {left[:3]}")
+
+
+def _record(stage: Stage, trace: Path) -> None:
+    found = create(stage, trace=True)
+    assert isinstance(found, JobHandle), "one database"
+    to_rest(found, stage.deadline, mend=stage.mend)
+    with found.database.transaction() as conn:
+        handle = JobHandle(found.database, get_job(conn, found.id))
+    gathered = collect_trace(handle, stage.site.settings, SystemClock(), labels=[], ours=False)
+    trace.write_bytes(gathered.path.read_bytes())
+    delete_found(stage, found)
+
+
+def _play(stage: Stage, trace: Path, target: Path) -> _Played:
+    """Raises what `replay_once` does. The workers may be busy with what a fault left for a moment."""
+    settings = stage.site.settings
+    around = ReplayStage(
+        settings=settings,
+        database=stage.site.databases[0],
+        ours=False,
+        workers=0,
+        env={},
+        clock=SystemClock(),
+        show=lambda _snapshot, _at: None,
+        say=lambda _line: None,
+    )
+    order = ReplayOrder(trace=trace, paths=(target,), speed=0.0, force=True)
+    with open_trace(trace) as opened:
+        while True:
+            try:
+                played = replay_once(around, opened, order, _CLIENTS, checked=lambda: None)
+                break
+            except UsageError:  # too few slots just now
+                if time.monotonic() > stage.deadline:
+                    raise
+                time.sleep(POLL_SECONDS)
+    result = played.found.result
+    _forget(stage, played.job)
+    return _Played(calls=result.calls, differences=len(result.differences))
+
+
+def _forget(stage: Stage, job: object) -> None:
+    from controller.databases import find_job
+
+    def forget() -> None:
+        delete_found(stage, find_job(stage.site.databases, str(job)))
+
+    try:
+        patiently(forget, stage.deadline)
+    except (DatabaseFault, StorageFault) as error:
+        stage.wrong.append(f"the replay's job cannot be deleted: {error}")

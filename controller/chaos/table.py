@@ -1,0 +1,75 @@
+"""What a campaign came to: fault × phase × runs × survived × seconds lost."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_ORDER = ("start", "walk", "expand", "index", "ocr", "replay", "finalise", "-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One fault in one phase."""
+
+    fault: str
+    phase: str  # `-`: the run was over before the fault's moment came
+    runs: int
+    survived: int
+    resumed: int  # of these, with one `resume`
+    lost_median: float  # seconds
+    lost_worst: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "fault": self.fault,
+            "phase": self.phase,
+            "runs": self.runs,
+            "survived": self.survived,
+            "resumed": self.resumed,
+            "lost_median_s": round(self.lost_median, 2),
+            "lost_worst_s": round(self.lost_worst, 2),
+        }
+
+
+def rows_of(runs: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """A run with two faults counts for each of them, in the phase that it struck in; one that struck several times in
+    the phase of the last."""
+    cells: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for run in runs:
+        struck = {one["fault"]: one["phase"] for one in run["struck"]}
+        for fault in dict.fromkeys(run["planned"]):
+            cells.setdefault((fault, struck.get(fault, "-")), []).append(run)
+    return [_row(fault, phase, found) for (fault, phase), found in sorted(cells.items(), key=_place)]
+
+
+def _place(cell: tuple[tuple[str, str], object]) -> tuple[str, int]:
+    fault, phase = cell[0]
+    return fault, _ORDER.index(phase) if phase in _ORDER else len(_ORDER)
+
+
+def _row(fault: str, phase: str, runs: list[Mapping[str, Any]]) -> Row:
+    lost = [float(run["lost"]) for run in runs]
+    good = [run for run in runs if not run["faults"]]
+    return Row(
+        fault=fault,
+        phase=phase,
+        runs=len(runs),
+        survived=len(good),
+        resumed=sum(1 for run in good if run["resumes"]),
+        lost_median=statistics.median(lost),
+        lost_worst=max(lost),
+    )
+
+
+def markdown(rows: Iterable[Row]) -> str:
+    """For docs/faults.md."""
+    head = "| fault | phase | runs | survived | with one resume | seconds lost, median | worst |\n|---|---|---|---|---|---|---|"
+    lines = [
+        f"| {r.fault} | {r.phase} | {r.runs} | {r.survived} | {r.resumed} | {r.lost_median:.1f} | {r.lost_worst:.1f} |"
+        for r in rows
+    ]
+    return "\n".join([head, *lines])

@@ -1,0 +1,57 @@
+"""The roles that processes play, and as whom each of them comes to the databases and to the broker.
+
+A role's login has the same name and password at all servers of an installation. What a login may do stands in
+`sql.grants` (databases) and in `core.services.broker_users` (broker).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+CONTROLLER = "controller"  # commands and the page: owns the tables
+QUEUE_MANAGER = "queue_manager"
+WORKER = "worker"  # the slots of one, its supervisor and its reporter
+ROLES = (CONTROLLER, QUEUE_MANAGER, WORKER)
+
+_URL = re.compile(r"(?P<scheme>[a-z0-9+]+://)(?:(?P<login>[^/?#]*)@)?(?P<rest>.*)", re.DOTALL)
+
+
+def login_name(role: str) -> str:
+    """As whom a role logs in, at a database and at the broker."""
+    return f"edbench_{role}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """A role's way in. The password is made of letters and digits."""
+
+    role: str
+    password: str
+
+    def into(self, url: str) -> str:
+        """The same address, with this login in place of the one that it has."""
+        return with_login(url, str(self))
+
+    def __str__(self) -> str:
+        return f"{login_name(self.role)}:{self.password}"
+
+
+def has_login(url: str) -> bool:
+    """Whether the URL says as whom to come."""
+    found = _URL.fullmatch(url)
+    return bool(found and found["login"])
+
+
+def has_password(url: str) -> bool:
+    """Whether the URL has a password that is not empty."""
+    found = _URL.fullmatch(url)
+    return bool(found and found["login"] and found["login"].partition(":")[2])
+
+
+def with_login(url: str, login: str) -> str:
+    """The same address, with this login (`user:password`, letters and digits) in place of the one that it has."""
+    found = _URL.fullmatch(url)
+    if found is None:
+        raise ValueError("not the URL of a database or broker")
+    return f"{found['scheme']}{login}@{found['rest']}"

@@ -1,0 +1,79 @@
+"""`python -m core.services.admit DIRECTORY`: lets the roles into the databases of a system in containers.
+
+DIRECTORY is that of `core.services.keyring`: here the superuser's password is used, and nowhere else. Every database of
+EDBENCH_DATABASES whose URL names nobody is made ready; one that has a login of its own is somebody else's. It can be run
+at every start.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg2
+
+from core.errors import DatabaseFault, EdbenchError, UsageError
+from core.roles import has_login
+from core.services.address import SUPERUSER
+from core.services.database_logins import prepare_server
+from core.services.keyring import DATABASE, PASSWORD, read_logins
+from core.settings import database_urls
+
+PATIENCE_SECONDS = 120.0  # for servers that are making their files
+_AGAIN_SECONDS = 0.5
+
+
+def admit(directory: Path, databases: str) -> None:
+    """Make the databases of that text ready. Raises UsageError, DatabaseFault."""
+    logins = read_logins(directory)
+    try:
+        password = (directory / DATABASE / PASSWORD).read_text(encoding="ascii").strip()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{directory / DATABASE / PASSWORD} cannot be read: {error}") from error
+    for name, url in database_urls(databases):
+        if has_login(url):
+            continue
+        parts = urlsplit(url)
+        server = {"host": parts.hostname, "port": parts.port or 5432, "user": SUPERUSER, "password": password}
+        _when_it_answers(name, {**server, "connect_timeout": 5})
+        try:
+            prepare_server({**server, "connect_timeout": 5}, parts.path.lstrip("/"), logins)
+        except psycopg2.Error as error:
+            raise DatabaseFault(f"database {name} cannot be made ready: {' '.join(str(error).split())}") from error
+
+
+def _when_it_answers(name: str, server: Mapping[str, Any]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            psycopg2.connect(dbname="postgres", **server).close()
+            return
+        except psycopg2.OperationalError as error:
+            why = " ".join(str(error).split())
+            if "password authentication failed" in why:
+                raise UsageError(
+                    f"database {name} knows another superuser's password than the volume of secrets: the one it was made"
+                    " with; put that into EDBENCH_DB_PASSWORD and remove the volume (docs/containers.md, Secrets)"
+                ) from error
+            if time.monotonic() > deadline:
+                raise DatabaseFault(f"database {name} does not answer: {why}") from error
+        time.sleep(_AGAIN_SECONDS)
+
+
+def main(arguments: list[str], env: Mapping[str, str]) -> int:
+    """Exit status: 0 when the roles are let in."""
+    try:
+        admit(Path(arguments[0]), env.get("EDBENCH_DATABASES", ""))
+    except EdbenchError as error:
+        sys.stderr.write(f"logins: {error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ))

@@ -1,0 +1,38 @@
+"""Who may do what at the broker, in its own words (ACL): each role its few commands on its few keys.
+
+Nobody may look at or change the server's settings, empty it, run scripts in it or list its keys, but the user that
+only the broker's own keeper knows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from core.roles import CONTROLLER, QUEUE_MANAGER, WORKER, Login, login_name
+
+# What a client library says before anything else; names no key.
+_HELLO = "+ping +hello +auth +select +client|setinfo +client|setname"
+# Celery's queues, one a database (core.celery_app.queue_name), each with its priorities; where Celery notes them; and
+# the frames of the call record (monitoring.sender.STREAM).
+_QUEUES, _BINDINGS, _FRAMES = "~edbench.*", "~_kombu.binding*", "~edbench:frames"
+_DECLARE = f"+multi +exec +discard ({_QUEUES} +llen) ({_BINDINGS} +sadd +smembers)"
+_MAY = {
+    WORKER: f"{_DECLARE} ({_QUEUES} +brpop) ({_FRAMES} +xadd)",
+    QUEUE_MANAGER: f"{_DECLARE} +info ({_QUEUES} +lpush) ({_FRAMES} +xread +xdel)",
+    CONTROLLER: f"+info +time ({_QUEUES} +llen) ({_FRAMES} +xlen +xrange)",
+}
+
+
+def user_lines(logins: Iterable[Login]) -> list[str]:
+    """Lines for the broker's settings or its file of users; they hold no password, only what it is checked by."""
+    lines = ["user default off resetpass resetchannels resetkeys -@all"]
+    for login in logins:
+        may = f"resetchannels resetkeys -@all {_HELLO} {_MAY[login.role]}"
+        lines.append(f"user {login_name(login.role)} on #{digest(login)} {may}")
+    return lines
+
+
+def digest(login: Login) -> str:
+    """What the broker checks a password by; the password is too long to be guessed from it."""
+    return hashlib.sha256(login.password.encode()).hexdigest()

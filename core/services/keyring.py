@@ -1,0 +1,146 @@
+"""`python -m core.services.keyring DIRECTORY [STORAGE]`: makes up the secrets of a system in containers, once.
+
+Below DIRECTORY each part has a directory (a volume that is mounted into this part and no other), and in it a file or two
+that only the part's user can read. What is there stays, so that it can be run at every start; a volume that was removed
+gets new secrets, but for the superuser's password, which the databases' files know. Needs root, to give the files away.
+STORAGE, a volume of the engine's that was just made and so is root's, is given to the user of controller and workers.
+
+    controller, queue_manager, worker   `login`: user and password, at the databases and the broker
+    controller                          `token`: of the page
+    database                            `password`: of the superuser, for the server and for `core.services.admit`
+    broker                              `users.acl`: who may do what there, and what their passwords are checked by
+    grafana                             `password`: of its user admin
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import EdbenchError, StorageFault, UsageError
+from core.roles import CONTROLLER, ROLES, Login
+from core.services.address import write_private
+from core.services.broker_users import user_lines
+from core.settings import read_login
+
+LOGIN, PASSWORD, TOKEN, USERS = "login", "password", "token", "users.acl"
+DATABASE, BROKER, GRAFANA = "database", "broker", "grafana"
+# As whom the public images work.
+SERVER_USERS = {DATABASE: 999, BROKER: 999, GRAFANA: 472}
+_GIVEN = {"EDBENCH_DB_PASSWORD": "the superuser's password", "EDBENCH_TOKEN": "the page's token"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the environment says instead of something made up."""
+
+    superuser: str | None = None  # EDBENCH_DB_PASSWORD
+    token: str | None = None  # EDBENCH_TOKEN
+    user: int = 1000  # EDBENCH_UID
+    group: int = 1000  # EDBENCH_GID
+
+
+def read_given(env: Mapping[str, str]) -> Given:
+    """From the environment; raises UsageError for a value that cannot be one."""
+    for key in ("EDBENCH_UID", "EDBENCH_GID"):
+        if not re.fullmatch(r"[0-9]{1,10}", env.get(key) or "1000"):
+            raise UsageError(f"{key} is {env[key]!r}; it must be a number")
+    for key, what in _GIVEN.items():
+        if env.get(key) and not re.fullmatch(r"[A-Za-z0-9._~-]{16,}", env[key]):
+            raise UsageError(f"{key}: {what} must be at least 16 letters, digits, dots, dashes or underscores")
+    return Given(
+        superuser=env.get("EDBENCH_DB_PASSWORD") or None,
+        token=env.get("EDBENCH_TOKEN") or None,
+        user=int(env.get("EDBENCH_UID") or 1000),
+        group=int(env.get("EDBENCH_GID") or 1000),
+    )
+
+
+def make_secrets(directory: Path, given: Given) -> None:
+    """Make what is missing below `directory`. Raises StorageFault, UsageError for a file that holds no secret."""
+    try:
+        for part in (*ROLES, *SERVER_USERS):
+            (directory / part).mkdir(exist_ok=True)
+        logins = [_login(directory, role) for role in ROLES]
+        _keep(directory / CONTROLLER / TOKEN, given.token or secrets.token_hex(24), anew=given.token is not None)
+        _keep(directory / DATABASE / PASSWORD, given.superuser or secrets.token_hex(24))
+        _keep(directory / GRAFANA / PASSWORD, secrets.token_hex(24))
+        _keep(directory / BROKER / USERS, "\n".join(user_lines(logins)), anew=True)
+    except OSError as error:
+        raise StorageFault(f"the secrets cannot be kept in {directory}: {error.strerror or error}") from error
+
+
+def give_away(directory: Path, given: Given) -> None:
+    """Each part's directory and files to the user that the part works as, to be read by it alone. As root.
+
+    Raises StorageFault.
+    """
+    try:
+        for part in (*ROLES, *SERVER_USERS):
+            owner = SERVER_USERS.get(part)
+            _give(directory / part, *((given.user, given.group) if owner is None else (owner, owner)))
+    except OSError as error:
+        raise StorageFault(f"the secrets in {directory} cannot be given away: {error.strerror or error}") from error
+
+
+def read_logins(directory: Path) -> list[Login]:
+    """The roles' logins as they were made. Raises UsageError when they were not."""
+    out = []
+    for role in ROLES:
+        path = directory / role / LOGIN
+        try:
+            text = path.read_text(encoding="ascii")
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        out.append(Login(role=role, password=read_login(text, str(path)).partition(":")[2]))
+    return out
+
+
+def own_storage(directory: Path, given: Given) -> None:
+    """Give a storage root that is root's still to whoever works in it. Raises StorageFault."""
+    try:
+        if directory.stat().st_uid == 0:
+            os.chown(directory, given.user, given.group)
+    except OSError as error:
+        raise StorageFault(f"{directory} cannot be given to user {given.user}: {error.strerror or error}") from error
+
+
+def _login(directory: Path, role: str) -> Login:
+    path = directory / role / LOGIN
+    if not path.exists():
+        write_private(path, f"{Login(role=role, password=secrets.token_hex(24))}\n")
+    return Login(role=role, password=read_login(path.read_text(encoding="ascii"), str(path)).partition(":")[2])
+
+
+def _keep(path: Path, text: str, *, anew: bool = False) -> None:
+    if anew or not path.exists():
+        write_private(path, f"{text}\n")
+
+
+def _give(directory: Path, user: int, group: int) -> None:
+    for path in (*directory.iterdir(), directory):
+        path.chmod(0o500 if path is directory else 0o400)
+        os.chown(path, user, group)
+
+
+def main(arguments: list[str], env: Mapping[str, str]) -> int:
+    """Exit status: 0 when everything is there."""
+    try:
+        given = read_given(env)
+        make_secrets(Path(arguments[0]), given)
+        give_away(Path(arguments[0]), given)
+        for storage in arguments[1:]:
+            own_storage(Path(storage), given)
+    except EdbenchError as error:
+        sys.stderr.write(f"secrets: {error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], os.environ))

@@ -1,0 +1,66 @@
+"""Deletes what a database has of a job, in transactions that each last a moment, however many rows there are.
+
+From the first of them on the job is `deleting`, which nothing but deleting it again can change: a deletion that was
+interrupted goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from sqlalchemy import Connection
+
+from core.errors import UsageError
+from core.records import JobState
+from sql import models
+from sql.queries import QUERIES
+from sql.session import Database
+
+ROWS_AT_ONCE = 10_000
+_RESTING = (JobState.PAUSED, JobState.SUSPENDED)
+
+
+def begin(conn: Connection, job: uuid.UUID) -> None:
+    """Mark the job as being deleted (make it durable). Raises UsageError while it may still change."""
+    row = QUERIES["lock_job"].run(conn, job=job).one_or_none()
+    if row is None:
+        raise UsageError(f"there is no job {job}; see `edbench jobs`")
+    state = JobState(row.state)
+    if not (state.over or state in _RESTING):
+        raise UsageError(f"job {job} is {state}; cancel it first: `edbench cancel {job}`")
+    QUERIES["set_state"].run(conn, job=job, state=JobState.DELETING.value)
+
+
+def delete_rows(database: Database, job: uuid.UUID) -> None:
+    """Delete every row of a job that is marked, its own last. Raises DatabaseFault; then call it again."""
+    for table in _tables():
+        if table == models.item.name:
+            _items(database, job)
+            continue
+        # Table names are ours. By ctid, so that an index by job is all that a table needs.
+        statement = (
+            f"DELETE FROM {table} WHERE ctid = ANY(ARRAY("
+            f"SELECT ctid FROM {table} WHERE job = %(job)s LIMIT {ROWS_AT_ONCE}))"
+        )
+        gone = ROWS_AT_ONCE
+        while gone == ROWS_AT_ONCE:
+            with database.transaction() as conn:
+                gone = conn.exec_driver_sql(statement, {"job": job}).rowcount
+    with database.transaction(durable=True) as conn:
+        QUERIES["delete_job"].run(conn, job=job)
+        QUERIES["forget_observations"].run(conn)
+
+
+def _tables() -> list[str]:
+    """Those that hold rows of jobs: tasks first, so that no slot finishes any more, then what refers to others before
+    these."""
+    of_jobs = [table.name for table in reversed(models.metadata.sorted_tables) if "job" in table.c]
+    return sorted(of_jobs, key=lambda name: name != models.task.name)
+
+
+def _items(database: Database, job: uuid.UUID) -> None:
+    """In the order of their ids: looking for the first ones again and again would pass over all that are gone."""
+    after: uuid.UUID | None = uuid.UUID(int=0)
+    while after is not None:
+        with database.transaction() as conn:
+            after = QUERIES["delete_items"].run(conn, job=job, after=after, limit=ROWS_AT_ONCE).scalar()

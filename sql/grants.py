@@ -1,0 +1,87 @@
+"""What the logins of queue manager and workers may do with each table; the controller owns the tables.
+
+Everything that is not granted here is refused: other statements on these tables, other tables, changes of the
+schema. A job's row holds what the work is to be (source, storage root, options), so of it the others may change
+only the columns of its course.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sqlalchemy import Connection
+
+from core.roles import QUEUE_MANAGER, WORKER, login_name
+
+VERSION_TABLE = "alembic_version"
+_SUSPEND = "UPDATE (state, reason, first_claim_at, stopped_at)"  # and the first claim
+_COURSE = "UPDATE (state, phase, reason, first_claim_at, finished_at, stopped_at, stopped_seconds)"
+
+# table → role → privileges
+GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    VERSION_TABLE: {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT",)},
+    "job_group": {},
+    "job": {
+        QUEUE_MANAGER: ("SELECT", _COURSE),
+        WORKER: ("SELECT", _SUSPEND),
+    },
+    "job_phase": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT", "INSERT")},
+    "job_pause": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT",)},
+    "custodian": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT",)},
+    # A slot takes out what an earlier claim of its task wrote in portions (decision 0042).
+    "task": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT", "INSERT", "UPDATE", "DELETE")},
+    "item": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "DELETE")},
+    "item_text": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
+    "shard": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
+    "item_index": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
+    "container_count": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
+    "exception": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "DELETE")},
+    "death": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT")},
+    "loose_cost": {WORKER: ("SELECT", "INSERT", "UPDATE")},
+    "replay_client": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "UPDATE")},
+    "worker": {QUEUE_MANAGER: ("SELECT", "UPDATE"), WORKER: ("SELECT", "INSERT", "UPDATE")},
+    "call_second": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
+    "call_step": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
+    "observation": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
+}
+
+_LOGINS = "SELECT rolname FROM pg_roles WHERE rolname = ANY(%(names)s)"
+# Who was given what on our tables and their columns, as one line each.
+_GIVEN = """
+SELECT c.relname || ' ' || r.rolname || ' ' || a.privilege_type FROM pg_class c
+    CROSS JOIN LATERAL aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND r.rolname = ANY(%(names)s)
+UNION ALL
+SELECT c.relname || ' ' || r.rolname || ' ' || a.privilege_type || ' ' || t.attname FROM pg_class c
+    JOIN pg_attribute t ON t.attrelid = c.oid CROSS JOIN LATERAL aclexplode(t.attacl) a
+    JOIN pg_roles r ON r.oid = a.grantee
+WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND r.rolname = ANY(%(names)s)
+"""
+
+
+def renew_grants(conn: Connection) -> None:
+    """Give the logins that this server has exactly their rights, where they have others. As the tables' owner."""
+    wanted_names = [login_name(role) for role in (QUEUE_MANAGER, WORKER)]
+    names = set(conn.exec_driver_sql(_LOGINS, {"names": wanted_names}).scalars())
+    if not names:
+        return
+    given = set(conn.exec_driver_sql(_GIVEN, {"names": sorted(names)}).scalars())
+    if given == {line for line, name in _lines() if name in names}:
+        return
+    listed = ", ".join(f'"{name}"' for name in sorted(names))
+    conn.exec_driver_sql(f"GRANT USAGE ON SCHEMA public TO {listed}")
+    conn.exec_driver_sql(f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {listed}")
+    for table, roles in GRANTS.items():
+        for role, privileges in roles.items():
+            if privileges and login_name(role) in names:
+                conn.exec_driver_sql(f'GRANT {", ".join(privileges)} ON "{table}" TO "{login_name(role)}"')
+
+
+def _lines() -> Iterator[tuple[str, str]]:
+    """The grants as `_GIVEN` puts them, each with its login."""
+    for table, roles in GRANTS.items():
+        for role, privileges in roles.items():
+            for privilege in privileges:
+                kind, _, columns = privilege.partition(" (")
+                for column in columns.rstrip(")").split(", "):
+                    yield f"{table} {login_name(role)} {kind}" + (f" {column}" if column else ""), login_name(role)

@@ -1,0 +1,53 @@
+"""`edbench chaos`: twenty-five runs with faults of most families, as a person asks for them (`make test-chaos`).
+
+Not named `test_…`, so that the ordinary run leaves it out: it takes minutes, and CI runs it by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from installation import COMMAND_SECONDS, EDBENCH, Bench
+
+# Those that need neither root nor long waits.
+_FAULTS = (
+    "processes,database,broker,connections-cut,half-open,storage-eio,storage-enospc,storage-close,storage-short,"
+    "source-shrunk,source-removed,poison-segfault,clock-back,fork-refused"
+)
+_KINDS = "two-pass,single-pass,requeued,cancelled"
+_RUNS = 25
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some hundred items of every format, with every kind of planned fault."""
+    directory = tmp_path_factory.mktemp("corpus") / "c"
+    line = [str(EDBENCH), "generate", str(directory), "--scale", "0.00005", "--seed", "7"]
+    subprocess.run(line, check=True, capture_output=True, timeout=COMMAND_SECONDS)
+    return directory
+
+
+def test_a_campaign_of_faults_loses_nothing(bench: Bench, tiny: Path) -> None:
+    """Every run ends by itself or with one `resume` and verifies with zero differences; the same command again finds all of
+    them done, and nothing is left running."""
+    told = bench.home / "chaos.json"
+    line = ("chaos", "--corpus", str(tiny), "--faults", _FAULTS, "--kind", _KINDS, "--seed", "1", "--json", str(told))
+    first = bench.edbench(*line, "--runs", str(_RUNS), check=None)
+    summary = json.loads(told.read_text())
+    assert not summary["failures"], first.stdout + first.stderr
+    assert (first.returncode, summary["runs"], summary["survived"]) == (0, _RUNS, _RUNS)
+    assert sum(row["runs"] for row in summary["table"] if row["phase"] != "-") > _RUNS // 2
+    again = bench.edbench(*line, "--runs", str(_RUNS))
+    assert "survived," not in again.stderr  # no run was done again
+
+
+def test_what_cannot_be_had_is_refused_before_anything_starts(bench: Bench, tiny: Path) -> None:
+    """Services of others are not killed, and a directory without a manifest cannot be verified against."""
+    bench.env["EDBENCH_DATABASES"] = "db1=postgresql+psycopg2://somebody:secret@somewhere/db1"
+    assert "its own" in bench.edbench("chaos", "--corpus", str(tiny), check=2).stderr
+    del bench.env["EDBENCH_DATABASES"]
+    assert "manifest" in bench.edbench("chaos", "--corpus", str(bench.home), check=2).stderr
+    assert "slot-killed" in bench.edbench("chaos", "--corpus", str(tiny), "--faults", "rain", check=2).stderr

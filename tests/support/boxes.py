@@ -1,0 +1,68 @@
+"""Boxes for tests: a nursery forked from this process, as another user if asked, and a slot that may die."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from worker.box.__main__ import live
+from worker.box.nursery import Nursery
+from worker.box.start import NurseryAddress
+
+MEMORY_MB = 1024
+
+
+def _memory_mb() -> int:
+    """As much for a box as ever, whatever this process holds by now: its forks hold that too, and it counts."""
+    (held,) = re.findall(r"^VmData:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return MEMORY_MB + int(held) // 1024
+
+
+@contextmanager
+def nursery(user: int | None = None, body: Callable[[int], int] | None = None) -> Iterator[NurseryAddress]:
+    """A nursery with this process's modules, whose boxes do `body` (parse, unless said)."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    memory_mb = _memory_mb()
+    pid = os.fork()
+    if not pid:
+        try:
+            ours.close()
+            if user is not None:
+                os.setgroups([])
+                os.setgid(user)
+                os.setuid(user)
+            Nursery(theirs, body or (lambda talk: live(talk, memory_mb))).run()
+        finally:
+            os._exit(0)
+    theirs.close()
+    try:
+        yield NurseryAddress(ours, pid)
+    finally:
+        ours.close()
+        os.waitpid(pid, 0)
+
+
+def ended(slot: Callable[[], object], seconds: float = 60.0) -> int:
+    """The wait status of a process that did this."""
+    sys.stdout.flush()
+    pid = os.fork()
+    if not pid:
+        try:
+            slot()
+        finally:
+            os._exit(0)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return status
+        time.sleep(0.01)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    raise AssertionError("it did not end")

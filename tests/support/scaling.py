@@ -1,0 +1,89 @@
+"""How the effort of reading a shape grows with its size: processor time, which waiting for others hardly touches."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import time
+from dataclasses import dataclass
+
+from shapes import Shape
+
+from core.errors import DocumentError
+from worker.formats.base import MemorySource
+from worker.formats.registry import handler_for
+
+MOST = 2.5  # times the effort for twice the size
+_TELLING = 0.005  # seconds of a run from which on two of them can be compared
+_PART = 1 << 26
+_HOPELESS = 2.0  # seconds: no step of a cache
+_LARGEST = 128  # times the number of the shape
+_REPEATS, _TRIES = 3, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Seconds at a number, and at twice that number."""
+
+    n: int
+    once: float
+    twice: float
+
+    @property
+    def linear(self) -> bool:
+        return self.twice <= MOST * self.once
+
+    def __str__(self) -> str:
+        return f"n={self.n}: {self.once:.4f} s, n={2 * self.n}: {self.twice:.4f} s ({self.twice / self.once:.2f} times)"
+
+
+def read_all(shape: Shape, data: bytes) -> None:
+    """Everything that the pipeline asks of a handler, of an item that no other call has seen."""
+    handler = handler_for(shape.media_type)
+    source = MemorySource(shape.file_name, data)
+    with contextlib.suppress(DocumentError):
+        handler.announced(source)
+    with contextlib.suppress(DocumentError):
+        handler.parts(source, _PART)
+    handler.message_hashes(source, shape.limits)
+    with contextlib.suppress(DocumentError):
+        for child in handler.children(source, shape.limits):
+            with contextlib.suppress(DocumentError):
+                while child.stream is not None and child.stream.read(1 << 20):
+                    pass
+    with contextlib.suppress(DocumentError):
+        handler.text(source, shape.limits)
+
+
+def _once(shape: Shape, data: bytes) -> float:
+    """Processor time of one run; readers remember what they read last, so it gets bytes of its own."""
+    own = bytes(bytearray(data))
+    gc.collect()
+    begun = time.process_time()
+    read_all(shape, own)
+    return max(time.process_time() - begun, 1e-6)
+
+
+def _measured(shape: Shape, n: int) -> Growth:
+    """The fastest of a few runs each, in turn."""
+    small, large = shape.make(n), shape.make(2 * n)
+    found = Growth(n, _once(shape, small), _once(shape, large))
+    for _ in range(1, _REPEATS):
+        if found.linear and found.twice > _TELLING:
+            break
+        found = Growth(n, min(found.once, _once(shape, small)), min(found.twice, _once(shape, large)))
+    return found
+
+
+def growth(shape: Shape) -> Growth:
+    """At a size that takes long enough to tell. What seems to grow too fast is looked at again at larger sizes: caches and
+    allocators have steps, a square has none."""
+    n, first = shape.n, _once(shape, shape.make(shape.n))
+    while first < _TELLING and n < _LARGEST * shape.n:
+        n, first = 2 * n, 2 * first
+    found = _measured(shape, n)
+    for _ in range(_TRIES):
+        if found.linear or found.twice > _HOPELESS:
+            break
+        found = _measured(shape, 2 * found.n)
+    return found

@@ -1,0 +1,32 @@
+"""The embedded services as those who may do everything there, and as a role, for tests that make and drop things."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import psycopg2
+
+from core.roles import CONTROLLER, Login, login_name
+from core.services import superuser_url
+from core.settings import Settings
+from sql.session import Database
+
+OWNER = login_name(CONTROLLER)  # of databases that tests make
+
+
+def as_superuser(settings: Settings, *statements: str) -> None:
+    """Run statements, each by itself: CREATE and DROP DATABASE stand in no transaction."""
+    connection = psycopg2.connect(superuser_url(settings.scratch))
+    try:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+    finally:
+        connection.close()
+
+
+def as_role(database: Database, logins: Sequence[Login], role: str) -> Database:
+    """The same database, as a role comes to it."""
+    (login,) = (login for login in logins if login.role == role)
+    return Database(database.name, login.into(database.url))

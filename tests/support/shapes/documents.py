@@ -1,0 +1,249 @@
+"""RTF, PDF, OneNote, and what old Office documents carry."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+from old_office import chars, holding, powerpoint, record, word
+
+from core.cfb import Storage, write
+from shapes.shape import shapes
+
+# RTF ---------------------------------------------------------------------------------------------------------------
+
+
+def _rtf(text: bytes) -> bytes:
+    return rb"{\rtf1\ansi" + text + b"}"
+
+
+# PDF ---------------------------------------------------------------------------------------------------------------
+
+
+def _pdf(*objects: bytes) -> bytes:
+    """Objects from number 1 on, the catalogue first."""
+    out, places = bytearray(b"%PDF-1.7\n"), []
+    for number, body in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj\n%b\nendobj\n" % (number, body)
+    start = len(out)
+    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(places) + 1)
+    out += b"".join(b"%010d 00000 n \n" % at for at in places)
+    return bytes(out) + b"trailer\n<</Root 1 0 R/Size %d>>\nstartxref\n%d\n%%%%EOF\n" % (len(places) + 1, start)
+
+
+def _stream(data: bytes, about: bytes = b"") -> bytes:
+    return b"<<%b/Length %d>>\nstream\n%b\nendstream" % (about, len(data), data)
+
+
+_PAGES = b"<</Type/Catalog/Pages 2 0 R%b>>"
+_KIDS = b"<</Type/Pages/Kids[3 0 R]/Count 1>>"
+_PAGE = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]%b>>"
+
+
+def _packed(n: int) -> bytes:
+    """Object streams before the table of objects, of which only the last ends."""
+    own = b"9 0 obj<</Type /ObjStm /Filter /FlateDecode >>stream\n" + zlib.compress(b"1 0 <<>>") + b"\n"
+    return _pdf(_PAGES % b"", _KIDS, _PAGE % b"", own * n + b"endstream")
+
+
+def _open_streams(n: int) -> bytes:
+    """The same of a document that has to be put together again."""
+    return b"%PDF-1.7\n" + b"1 0 obj<</Type /ObjStm /Filter /FlateDecode >>stream\n" * n + b"endstream %%EOF"
+
+
+def _page_of(content: bytes) -> bytes:
+    about = b"/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>"
+    font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
+    return _pdf(_PAGES % b"", _KIDS, _PAGE % about, _stream(content), font)
+
+
+def _annotations(n: int) -> bytes:
+    note = b"<</Type/Annot/Subtype/Text/Rect[0 0 1 1]/Contents(a)>>"
+    return _pdf(_PAGES % b"", _KIDS, _PAGE % (b"/Annots[" + note * n + b"]"))
+
+
+def _fields(n: int) -> bytes:
+    """A form; each field is a widget of the page."""
+    refs = b" ".join(b"%d 0 R" % (4 + i) for i in range(n))
+    fields = [b"<</Type/Annot/Subtype/Widget/FT/Tx/T(f%d)/V(v)/Rect[0 0 1 1]>>" % i for i in range(n)]
+    return _pdf(_PAGES % (b"/AcroForm<</Fields[%b]>>" % refs), _KIDS, _PAGE % (b"/Annots[%b]" % refs), *fields)
+
+
+def _files(n: int, *, nested: bool) -> bytes:
+    """Embedded files in one leaf of the name tree, or in as many leaves as there are."""
+    spec = b"<</Type/Filespec/F(a)/EF<</F 4 0 R>>>>"
+    names = b" ".join(b"(%06d) %b" % (i, spec) for i in range(n))
+    tree = b"<</Names[%b]>>" % names
+    if nested:
+        kids = b"".join(b"<</Limits[(%06d)(%06d)]/Names[(%06d) %b]>>" % (i, i, i, spec) for i in range(n))
+        tree = b"<</Kids[%b]>>" % kids
+    return _pdf(_PAGES % (b"/Names<</EmbeddedFiles %b>>" % tree), _KIDS, _PAGE % b"", _stream(b"x"))
+
+
+def _pages(n: int) -> bytes:
+    kids = b" ".join(b"%d 0 R" % (3 + i) for i in range(n))
+    return _pdf(_PAGES % b"", b"<</Type/Pages/Kids[%b]/Count %d>>" % (kids, n), *[_PAGE % b""] * n)
+
+
+# OneNote -----------------------------------------------------------------------------------------------------------
+
+_PACKAGE = bytes(48) + bytes.fromhex("2fe98d63d4a6c14b9a36b3fc2511a5b7") + bytes(4)
+
+
+def _one_object(raw: bytes) -> bytes:
+    """A packaged section with one object: its properties."""
+    size = b"\x80" + struct.pack("<Q", len(raw))
+    body = b"\0\0" + size + raw
+    return _PACKAGE + _large(0x16, body) + bytes((0x7A << 2 & 0xFF | 3, 0x7A << 2 >> 8))
+
+
+def _large(kind: int, body: bytes) -> bytes:
+    return struct.pack("<I", 2 | kind << 3 | 0x7FFF << 17) + b"\x80" + struct.pack("<Q", len(body)) + body
+
+
+def _references(n: int) -> bytes:
+    """Lists of references that are not there."""
+    head = struct.pack("<I", 1 << 31)
+    return _one_object(
+        head + struct.pack("<H", min(n, 65_000)) + struct.pack("<I", 9 << 26) * n + struct.pack("<I", 1 << 30) * n
+    )
+
+
+def _objects(n: int) -> bytes:
+    """Objects whose references are behind them."""
+    own = struct.pack("<I", 2 | 0x16 << 3 | 9 << 17) + b"\x80" + struct.pack("<Q", 1 << 40)
+    return _PACKAGE + own * n + bytes(20 * n)
+
+
+def _long_objects(n: int) -> bytes:
+    """Objects whose properties are behind them."""
+    own = struct.pack("<I", 2 | 0x16 << 3 | 11 << 17) + b"\0\0\x80" + struct.pack("<Q", 1 << 40)
+    return _PACKAGE + own * n + bytes(40 * n)
+
+
+# Word, PowerPoint and compound files -------------------------------------------------------------------------------
+
+
+def _word_pieces(n: int) -> bytes:
+    return word(["a", "b"] * n)
+
+
+def _word_fields(n: int) -> bytes:
+    return word(["\x13 a \x14" * n + "b" + "\x15" * n])
+
+
+def _pictures(n: int) -> bytes:
+    """Headers of metafiles, each within the data of those before it, and nothing that can be inflated."""
+    head = b"\x40\x3d\x1a\xf0" + struct.pack("<I", 54 * 40 * n)
+    about = bytes(16) + struct.pack("<I24xIBB", 100, 1000 * n, 0, 0xFE)
+    return word(["a"], streams={"Data": (head + about) * 40 * n + bytes(20_000)})
+
+
+def _edits(n: int) -> bytes:
+    """Edits of a presentation, all with one long directory."""
+    entries = struct.pack("<II", 1 << 20 | 1, 0) + struct.pack("<II", 1 << 20 | 2, 0) * n
+    document = holding(0x3E8, chars("a"))
+    out = document + record(0x1772, struct.pack("<II", 1 << 20 | 1, 0) + entries)
+    last = 0
+    for _ in range(n):
+        at = len(out)
+        out += record(0xFF5, struct.pack("<IHBBIIIIHH", 0, 0, 0, 3, last, len(document), 1, 99, 1, 0))
+        last = at
+    user = record(0xFF6, struct.pack("<IIIHHBBH", 20, 0xE391C05F, last, 0, 0x3F4, 3, 0, 0))
+    return write(Storage(streams={"PowerPoint Document": bytes(out), "Current User": user}))
+
+
+def _slides(n: int) -> bytes:
+    return powerpoint({1: holding(0x3E8, holding(0xFF0, *[chars("a")] * n))})
+
+
+def _overlapping_objects(n: int) -> bytes:
+    """Embedded objects, each within those before it."""
+    count = 20 * n
+    listed = [holding(0xFCC, record(0xFC3, struct.pack("<IIIIII", 0, 0, 0, 0, 2 + i, 0))) for i in range(count)]
+    document = holding(0x3E8, *listed)
+    storages = b"".join(struct.pack("<HHI", 0x10, 0x1011, 8 * (count - i)) for i in range(count)) + bytes(64)
+    places = [struct.pack("<II", 1 << 20 | 2 + i, len(document) + 8 * i) for i in range(count)]
+    directory = record(0x1772, struct.pack("<II", 1 << 20 | 1, 0) + b"".join(places))
+    at = len(document) + len(storages)
+    edit = record(0xFF5, struct.pack("<IHBBIIIIHH", 0, 0, 0, 3, 0, at, 1, 99, 1, 0))
+    user = record(0xFF6, struct.pack("<IIIHHBBH", 20, 0xE391C05F, at + len(directory), 0, 0x3F4, 3, 0, 0))
+    return write(Storage(streams={"PowerPoint Document": document + storages + directory + edit, "Current User": user}))
+
+
+def _storages(n: int) -> bytes:
+    pool = Storage("ObjectPool", storages=[Storage(f"_{i}", streams={"x": b"a" * 100}) for i in range(n)])
+    return word(["a"], storages=[pool])
+
+
+def _shared_sectors(n: int) -> bytes:
+    """Objects that all have the same long stream: their entries are made to say so."""
+    pool = Storage("ObjectPool", storages=[Storage(f"_{i:04}", streams={"CONTENTS": b"a" * 10}) for i in range(4 * n)])
+    data = bytearray(word(["a"], storages=[pool], streams={"Data": bytes(4096 * n)}))
+    name, at = "CONTENTS".encode("utf-16-le"), 0
+    entry = data.index("Data\0".encode("utf-16-le"))
+    where = bytes(data[entry + 116 : entry + 128])
+    while (at := data.find(name, at)) >= 0:
+        data[at + 116 : at + 128] = where
+        at += 128
+    return bytes(data)
+
+
+SHAPES = [
+    *shapes(
+        "application/rtf",
+        ("tables of fonts in one another", 1_500, lambda n: _rtf(rb"{\fonttbl{\f0 A;}" * n)),
+        ("tables of fonts that hold text", 4_000, lambda n: _rtf(rb"{\fonttbl\pard" * n)),
+        ("fonts and runs", 4_000, lambda n: _rtf(rb"{\fonttbl" + rb"{\f1\fcharset128 B;}" * n + b"}" + rb"\f1 a" * n)),
+        ("groups", 5_000, lambda n: _rtf(b"{a}" * n)),
+        ("groups that are passed over", 2_000, lambda n: _rtf(rb"{\*\x {a}}" * n)),
+        ("groups that do not close", 10_000, lambda n: _rtf(rb"{\*\x {" * n)),
+        ("hexadecimal characters", 20_000, lambda n: _rtf(rb"\'e4" * n)),
+        ("characters of Unicode", 10_000, lambda n: _rtf(rb"\u1234?" * n)),
+        ("pictures", 500, lambda n: _rtf(rb"{\pict\pngblip 89}" * n)),
+        ("pictures that hold groups without end", 3_000, lambda n: _rtf(rb"{\pict{\bin9" * n)),
+        ("the same twice", 1_000, lambda n: _rtf(rb"{\upr{a}{\*\ud{b}}}" * n)),
+        ("titles", 1_000, lambda n: _rtf(rb"{\info{\title a}}" * n)),
+    ),
+    *shapes(
+        "application/pdf",
+        ("packed objects without an end", 2_000, _packed),
+        ("streams without an end", 8_000, _open_streams),
+        ("text on a page", 2_000, lambda n: _page_of(b"BT /F 9 Tf " + b"(ab) Tj 9 0 Td " * n + b"ET")),
+        ("text in one place", 2_000, lambda n: _page_of(b"BT /F 9 Tf (a) Tj ET " * n)),
+        ("states that are kept", 4_000, lambda n: _page_of(b"q " * n)),
+        ("comments", 1_000, _annotations),
+        ("embedded files", 500, lambda n: _files(n, nested=False)),
+        ("pages", 1_000, _pages),
+    ),
+    *shapes(
+        "application/pdf",
+        ("fields of a form", 2_000, _fields),
+        ("embedded files, each in a leaf", 500, lambda n: _files(n, nested=True)),
+        lowered=(
+            ("worker.formats.pdf_document.MOST_FIELDS", 1_000),
+            ("worker.formats.pdf_document.MOST_FILES", 500),
+        ),
+    ),
+    *shapes(
+        "application/onenote",
+        ("references that are not there", 5_000, _references),
+        ("objects with references behind them", 2_000, _objects),
+        ("objects with properties behind them", 2_000, _long_objects),
+    ),
+    *shapes(
+        "application/msword",
+        ("pieces", 2_000, _word_pieces),
+        ("fields in one another", 5_000, _word_fields),
+        ("metafiles in one another", 40, _pictures),
+        ("objects", 400, _storages),
+        ("objects of the same sectors", 50, _shared_sectors),
+    ),
+    *shapes(
+        "application/vnd.ms-powerpoint",
+        ("slides", 5_000, _slides),
+        ("edits with one directory", 1_000, _edits),
+        ("objects in one another", 100, _overlapping_objects),
+    ),
+]

@@ -1,0 +1,92 @@
+"""What Outlook keeps: MSG, winmail.dat, mail stores."""
+
+from __future__ import annotations
+
+import functools
+import io
+import struct
+
+from core.mail_form import MailAttachment, MailForm
+from dataset_gen.formats import msg, tnef
+from dataset_gen.formats.mapi_mail import message_of
+from dataset_gen.formats.pst.writer import PstWriter
+from shapes.shape import shapes
+
+_FILE = MailAttachment(name="a.bin", data=b"x")
+_PEOPLE = ("Ann", "a@b.cd")
+
+
+@functools.lru_cache(maxsize=4)
+def _store(n: int, folders: int = 1) -> bytes:
+    out = io.BytesIO()
+    writer = PstWriter(out)
+    for i in range(n):
+        writer.add((f"Folder {i % folders}",), MailForm(subject="s", plain="p\n"))
+    writer.finish()
+    return out.getvalue()
+
+
+def _stored(**fields: object) -> bytes:
+    out = io.BytesIO()
+    writer = PstWriter(out)
+    writer.add(("Inbox",), MailForm(subject="s", **fields))  # type: ignore[arg-type]
+    writer.finish()
+    return out.getvalue()
+
+
+def _msg(**fields: object) -> bytes:
+    return msg.write(message_of(MailForm(subject="s", **fields)))  # type: ignore[arg-type]
+
+
+def _tnef(**fields: object) -> bytes:
+    return tnef.write(message_of(MailForm(subject="s", **fields)))  # type: ignore[arg-type]
+
+
+def _attribute(ident: int, value: bytes, level: int = 1) -> bytes:
+    return bytes((level,)) + struct.pack("<II", ident, len(value)) + value + struct.pack("<H", sum(value) & 0xFFFF)
+
+
+def _values(n: int) -> bytes:
+    """A property of very many empty values."""
+    return _attribute(0x00069003, struct.pack("<IHHI", 1, 0x101E, 0x1000, min(n, 100_000)) + bytes(4 * n))
+
+
+def _properties(n: int) -> bytes:
+    return _attribute(0x00069003, struct.pack("<I", n) + struct.pack("<HHI", 3, 0x10, 1) * n)
+
+
+_START = b"\x78\x9f\x3e\x22\0\0"
+
+
+def _group(n: int) -> bytes:
+    """A header with a group of very many people; the message has no table of them."""
+    header = ("To: a: " + "b@c.de, " * n + "\n").encode("utf-16-le")
+    value = struct.pack("<IHHII", 1, 0x1F, 0x7D, 1, len(header)) + header + bytes(-len(header) % 4)
+    return _START + _attribute(0x00069003, value)
+
+
+SHAPES = [
+    *shapes(
+        "application/vnd.ms-outlook",
+        ("attachments", 50, lambda n: _msg(plain="p", attachments=(_FILE,) * n)),
+        ("people", 100, lambda n: _msg(plain="p", to=(_PEOPLE,) * n)),
+        ("a long text", 20_000, lambda n: _msg(plain="a\n" * n)),
+    ),
+    *shapes(
+        "application/vnd.ms-tnef",
+        ("attachments", 100, lambda n: _tnef(plain="p", attachments=(_FILE,) * n)),
+        ("people", 200, lambda n: _tnef(plain="p", to=(_PEOPLE,) * n)),
+        ("attributes", 3_000, lambda n: _START + _attribute(0x00018004, b"a\0") * n),
+        ("files that begin", 2_000, lambda n: _START + _attribute(0x00069002, b"", 2) * n),
+        ("values of a property", 5_000, lambda n: _START + _values(n)),
+        ("properties", 3_000, lambda n: _START + _properties(n)),
+        ("a group of people", 1_000, _group),
+    ),
+    *shapes(
+        "application/vnd.ms-outlook-pst",
+        ("messages", 50, _store),
+        ("folders", 30, lambda n: _store(n, n)),
+        ("attachments of a message", 50, lambda n: _stored(plain="p", attachments=(_FILE,) * n)),
+        ("people of a message", 100, lambda n: _stored(plain="p", to=(_PEOPLE,) * n)),
+    ),
+]

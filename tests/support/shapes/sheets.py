@@ -1,0 +1,112 @@
+"""Old workbooks, tables of dBase and their memos, tables as text."""
+
+from __future__ import annotations
+
+import struct
+
+from old_office import END, begin, biff, sheet, workbook
+
+from core.cfb import Storage, write
+from shapes.shape import shapes
+
+_CELL = struct.Struct("<HHH")
+_NUMBER, _SHARED, _FORMAT, _XF, _SST, _CONTINUE, _LABEL = 0x203, 0xFD, 0x41E, 0xE0, 0xFC, 0x3C, 0x204
+
+
+def _text(text: bytes) -> bytes:
+    return struct.pack("<HB", len(text), 0) + text
+
+
+def _book(*records: tuple[int, bytes], before: tuple[tuple[int, bytes], ...] = ()) -> bytes:
+    return workbook(biff(begin(5), sheet(0, "S"), *before, END, begin(), *records, END))
+
+
+def _wide(n: int) -> bytes:
+    return _book(*[(_NUMBER, _CELL.pack(0, i % 256, 0) + struct.pack("<d", 1.5)) for i in range(n)])
+
+
+def _long(n: int) -> bytes:
+    return _book(*[(_NUMBER, _CELL.pack(i % 65536, 0, 0) + struct.pack("<d", 1.5)) for i in range(n)])
+
+
+def _strings(n: int) -> bytes:
+    """Shared strings, each piece in a record of its own."""
+    pieces = [(_CONTINUE, _text(b"a"))] * n
+    return _book(before=((_SST, struct.pack("<II", n, n)), *pieces))
+
+
+def _one_string(n: int) -> bytes:
+    """One string over very many records."""
+    return _book((_LABEL, _CELL.pack(0, 0, 0) + struct.pack("<HB", 65535, 0) + b"a"), *[(_CONTINUE, b"\0a")] * n)
+
+
+def _codes(n: int) -> bytes:
+    """Cell formats, all with the same long code."""
+    code = (_FORMAT, struct.pack("<H", 200) + _text(b"[" * min(8_000, 10 * n)))
+    return _book(before=(code, *[(_XF, struct.pack("<HH", 0, 200) + bytes(16))] * n))
+
+
+def _boundsheets(n: int) -> bytes:
+    return workbook(biff(begin(5), *[sheet(i, "S") for i in range(n)], END))
+
+
+def _storages(n: int) -> bytes:
+    return write(Storage(streams={f"{i:06}": b"a" for i in range(n)}))
+
+
+def _properties(n: int) -> bytes:
+    """A stream of properties that all have the same long value."""
+    count = min(n, 2000)
+    places = b"".join(struct.pack("<II", 2 + i, 8 + 8 * count) for i in range(count))
+    section = struct.pack("<II", 0, count) + places + struct.pack("<II", 0x1E, 4000) + b"a" * 4000
+    head = b"\xfe\xff" + bytes(22) + struct.pack("<I", 1) + bytes(16) + struct.pack("<I", 48)
+    return write(Storage(streams={"\x05SummaryInformation": head + section, "x": bytes(100 * n)}))
+
+
+def _dbf(n: int, fields: int = 1) -> bytes:
+    names = b"".join(b"F%09d\0C" % i + bytes(4) + b"\x01" + bytes(15) for i in range(fields))
+    head = struct.pack("<B3BIHH", 3, 99, 1, 1, n, 33 + 32 * fields, 1 + fields) + bytes(20)
+    return head + names + b"\r" + (b" " + b"a" * fields) * n
+
+
+def _foxpro(n: int) -> bytes:
+    """Memos whose lengths reach beyond the end."""
+    first = b"\0\0\0\x01" + struct.pack(">I", 4) + b"abcd"
+    head = bytes(6) + struct.pack(">H", 1) + bytes(504)
+    return head + first + (b"\0\0\0\x01" + struct.pack(">I", 1 << 30)) * n
+
+
+SHAPES = [
+    *shapes(
+        "application/vnd.ms-excel",
+        ("a wide row", 2_000, _wide),
+        ("a long column", 2_000, _long),
+        ("shared strings in pieces", 3_000, _strings),
+        ("one string in pieces", 3_000, _one_string),
+        ("cell formats and a long code", 200, _codes),
+        ("sheets", 2_000, _boundsheets),
+    ),
+    *shapes(
+        "application/x-ole-storage",
+        ("streams", 1_000, _storages),
+        ("properties of one value", 1_000, _properties),
+    ),
+    *shapes(
+        "application/x-dbf",
+        ("records", 3_000, _dbf),
+        ("fields", 500, lambda n: _dbf(20, min(n, 2_000)) + b" " * n),
+    ),
+    *shapes(
+        "application/x-dbt",
+        ("memos that reach too far", 3_000, _foxpro),
+        ("memos of dBase IV", 3_000, lambda n: bytes(512) + (b"\xff\xff\x08\x00" + struct.pack("<I", 10) + b"ab") * n),
+        ("memos of dBase III", 500, lambda n: bytes(512) + b"a\x1a".ljust(512, b"\0") * n),
+    ),
+    *shapes(
+        "text/csv",
+        ("rows", 5_000, lambda n: b"a,b\n" * n),
+        ("a wide row", 10_000, lambda n: b"a," * n),
+        ("quotation marks", 10_000, lambda n: b'"a",\n' * n),
+        ("an open quotation mark", 5_000, lambda n: b'a,"b\n' + b"c\n" * n),
+    ),
+]

@@ -1,0 +1,227 @@
+"""Zip archives and what is built on them: Office Open XML and OpenDocument."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+
+from shapes.shape import shapes
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_W = b'<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>'
+_ODF = "application/vnd.oasis.opendocument."
+_NAMES = (
+    b'xmlns:t="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:b="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+    b'xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"'
+)
+_RELS = b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+
+
+def _zip(parts: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, data in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def _local(name: bytes, data: bytes, flags: int = 0, method: int = 0, crc: int = 0, size: int = 0) -> bytes:
+    head = struct.pack("<4s5H3L2H", b"PK\3\4", 20, flags, method, 0, 0, crc, len(data), size, len(name), 0)
+    return head + name + data
+
+
+def _central(name: bytes, offset: int, compressed: int, size: int, method: int = 0) -> bytes:
+    head = struct.pack(
+        "<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, method, 0, 0, 0, compressed, size, len(name), 0, 0, 0, 0, 0, offset
+    )
+    return head + name
+
+
+def _archive(body: bytes, entries: bytes, count: int) -> bytes:
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, count & 0xFFFF, count & 0xFFFF, len(entries), len(body), 0)
+    return body + entries + end
+
+
+def _tiny(n: int) -> bytes:
+    body = _local(b"a", b"") * n
+    return _archive(body, b"".join(_central(b"a", 31 * i, 0, 0) for i in range(n)), n)
+
+
+def _backwards(n: int) -> bytes:
+    body = _local(b"a", b"") * n
+    return _archive(body, b"".join(_central(b"a", 31 * (n - 1 - i), 0, 0) for i in range(n)), n)
+
+
+def _overlapping(n: int) -> bytes:
+    body = _local(b"a", b"") * n
+    return _archive(body, b"".join(_central(b"a", 0, 31 * n - 31, 31 * n - 31) for i in range(n)), n)
+
+
+def _announcing(n: int) -> bytes:
+    """Members that announce four gigabytes each: as many ranges as there are members."""
+    body = _local(b"a", b"", method=8) * n
+    return _archive(body, b"".join(_central(b"a", 31 * i, 0, 0xFFFFFFF0, 8) for i in range(n)), n)
+
+
+def _without_directory(n: int) -> bytes:
+    return _local(b"a", b"") * n
+
+
+def _unmeasured(n: int) -> bytes:
+    """Members of unknown length, each of empty blocks up to the end of all, where something else is."""
+    head = _local(b"a", b"", flags=8, method=8)
+    block = b"\x00" + struct.pack("<HH", len(head), len(head) ^ 0xFFFF) + head
+    return head + block * n + b"\xff" * 64
+
+
+# Office Open XML ---------------------------------------------------------------------------------------------------
+
+
+def _docx(body: bytes, **more: bytes) -> bytes:
+    return _zip({"word/document.xml": _W + body + b"</w:body></w:document>", **more})
+
+
+def _namespaces(n: int) -> bytes:
+    declared = b" ".join(b'xmlns:a%d="u%d"' % (i, i) for i in range(n))
+    return _docx(b"<w:p %b>" % declared + b"<a0:x/>" * n + b"</w:p>")
+
+
+def _attributes(n: int) -> bytes:
+    return _docx(b"<w:p %b/>" % b" ".join(b'a%d="b"' % i for i in range(n)))
+
+
+def _boxes(n: int) -> bytes:
+    box = b"<w:p><w:r><w:txbxContent><w:p><w:r><w:t>a</w:t></w:r></w:p></w:txbxContent></w:r></w:p>"
+    return _docx(box * n)
+
+
+def _nested_tables(n: int) -> bytes:
+    table = b"<w:tbl><w:tr><w:tc>" * 60 + b"<w:p><w:r><w:t>a</w:t></w:r></w:p>" + b"</w:tc></w:tr></w:tbl>" * 60
+    return _docx(table * n)
+
+
+def _xlsx(sheet: bytes, strings: bytes = b"", styles: bytes = b"") -> bytes:
+    return _zip(
+        {
+            "xl/workbook.xml": b'<workbook><sheets><sheet name="S"/></sheets></workbook>',
+            "xl/worksheets/sheet1.xml": b"<worksheet><sheetData>" + sheet + b"</sheetData></worksheet>",
+            "xl/sharedStrings.xml": b"<sst>" + strings + b"</sst>",
+            "xl/styles.xml": b"<s>" + styles + b"</s>",
+        }
+    )
+
+
+def _sheets(n: int) -> bytes:
+    sheets = {f"xl/worksheets/sheet{i}.xml": b"<worksheet><row><c><v>1</v></c></row></worksheet>" for i in range(n)}
+    return _zip({"xl/workbook.xml": b"<workbook/>", **sheets})
+
+
+def _codes(n: int) -> bytes:
+    formats = b'<numFmts><numFmt numFmtId="170" formatCode="%b"/></numFmts>' % (b"[" * n)
+    return _xlsx(b"", styles=formats + b"<cellXfs>" + b'<xf numFmtId="170"/>' * n + b"</cellXfs>")
+
+
+def _slides(n: int) -> bytes:
+    slide = b'<p:sld xmlns:p="p" xmlns:a="a"><a:p><a:r><a:t>a</a:t></a:r></a:p></p:sld>'
+    ids = b"".join(b'<p:sldId r:id="r%d"/>' % i for i in range(n))
+    rels = b"".join(b'<Relationship Id="r%d" Target="slides/slide%d.xml"/>' % (i, i) for i in range(n))
+    parts = {f"ppt/slides/slide{i}.xml": slide for i in range(n)}
+    main = b'<p:presentation xmlns:p="p" xmlns:r="r">' + ids + b"</p:presentation>"
+    return _zip(
+        {"ppt/presentation.xml": main, "ppt/_rels/presentation.xml.rels": _RELS + rels + b"</Relationships>", **parts}
+    )
+
+
+def _media(n: int) -> bytes:
+    return _docx(b"", **{f"word/media/image{i}.png": b"x" for i in range(n)})
+
+
+def _binary(kind: int, data: bytes) -> bytes:
+    head = bytes((kind,)) if kind < 128 else bytes((kind & 0x7F | 0x80, kind >> 7))
+    return head + bytes((len(data),)) + data
+
+
+def _xlsb(n: int) -> bytes:
+    cell = _binary(5, bytes(8) + struct.pack("<d", 1.5))
+    return _zip({"xl/workbook.bin": _binary(153, b"\0"), "xl/worksheets/sheet1.bin": _binary(0, bytes(4)) + cell * n})
+
+
+# OpenDocument ------------------------------------------------------------------------------------------------------
+
+
+def _odf(body: bytes, kind: str = "text", **more: bytes) -> bytes:
+    mimetype = _ODF + kind
+    return _zip({"mimetype": mimetype.encode(), "content.xml": b"<d %b>%b</d>" % (_NAMES, body), **more})
+
+
+def _repeated(n: int) -> bytes:
+    cell = b'<b:table-cell b:number-columns-repeated="16384"><t:p>a</t:p></b:table-cell>'
+    return _odf(
+        b'<b:table b:name="s"><b:table-row b:number-rows-repeated="9999">' + cell * n + b"</b:table-row></b:table>",
+        "spreadsheet",
+    )
+
+
+def _rows_in_rows(n: int) -> bytes:
+    around = b"<b:table><b:table-row><b:table-cell>"
+    ending = b"</b:table-cell></b:table-row></b:table>"
+    return _odf((around * 60 + b"<t:p>a</t:p>" * 20 + ending * 60) * n)
+
+
+def _manifest(n: int) -> bytes:
+    entries = b'<m:file-entry m:full-path="a"><m:encryption-data/></m:file-entry>' * n
+    return _odf(b"<t:p>a</t:p>", **{"META-INF/manifest.xml": b"<m:manifest %b>%b</m:manifest>" % (_NAMES, entries)})
+
+
+_P = b"<w:p><w:r><w:t>a</w:t></w:r></w:p>"
+_C = b'<c t="s"><v>0</v></c>'
+
+SHAPES = [
+    *shapes(
+        "application/zip",
+        ("tiny members", 500, _tiny),
+        ("tiny members from the last to the first", 500, _backwards),
+        ("members in one another", 500, _overlapping),
+        ("members that announce much", 500, _announcing),
+        ("no directory", 2_000, _without_directory),
+        ("no directory, no lengths, no end", 2_000, _unmeasured),
+    ),
+    *shapes(
+        _OFFICE + "wordprocessingml.document",
+        ("paragraphs", 1_000, lambda n: _docx(_P * n)),
+        ("runs of a paragraph", 2_000, lambda n: _docx(b"<w:p>" + b"<w:r><w:t>a</w:t></w:r>" * n + b"</w:p>")),
+        ("paragraphs without end", 60_000, lambda n: _docx(_P * n)),
+        ("tables in tables", 20, _nested_tables),
+        ("text boxes", 500, _boxes),
+        ("namespaces", 2_000, _namespaces),
+        ("attributes", 4_000, _attributes),
+        ("entities", 4_000, lambda n: _docx(b"<w:p><w:t>" + b"&#65;&amp;" * n + b"</w:t></w:p>")),
+        ("media", 500, _media),
+        (
+            "parts",
+            500,
+            lambda n: _docx(_P, **{f"word/header{i}.xml": _W + b"</w:body></w:document>" for i in range(n)}),
+        ),
+    ),
+    *shapes(
+        _OFFICE + "spreadsheetml.sheet",
+        ("rows", 1_000, lambda n: _xlsx((b"<row>" + _C + b"</row>") * n, b"<si><t>a</t></si>")),
+        ("a wide row", 2_000, lambda n: _xlsx(b"<row>" + _C * n + b"</row>", b"<si><t>a</t></si>")),
+        ("shared strings", 1_000, lambda n: _xlsx(b"", b"<si><r><t>a</t></r></si>" * n)),
+        ("cell formats and a long code", 300, _codes),
+        ("sheets", 300, _sheets),
+    ),
+    *shapes(_OFFICE + "presentationml.presentation", ("slides", 200, _slides)),
+    *shapes("application/vnd.ms-excel.sheet.binary.macroenabled.12", ("a wide row", 3_000, _xlsb)),
+    *shapes(
+        _ODF + "text",
+        ("paragraphs", 1_000, lambda n: _odf(b"<t:p>a</t:p>" * n)),
+        ("blanks", 2_000, lambda n: _odf(b"<t:p>" + b'<t:s t:c="9"/>' * n + b"</t:p>")),
+        ("rows in rows", 8, _rows_in_rows),
+        ("paragraphs without end", 100_000, lambda n: _odf(b"<t:p>a</t:p>" * n)),
+        ("a manifest of encrypted parts", 1_000, _manifest),
+        ("pictures", 500, lambda n: _odf(b"", **{f"Pictures/{i}.png": b"x" for i in range(n)})),
+    ),
+    *shapes(_ODF + "spreadsheet", ("repeated cells", 1_000, _repeated)),
+]

@@ -1,0 +1,158 @@
+"""A fault comes at the arrival that it was aimed at, while the process that arrived waits."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from controller.chaos.moments import Moments
+from controller.chaos.plan import Aim, Strike
+from core import faulty_os, moments, storage, storage_files
+from core.errors import StorageFault
+from core.operations import NullRecorder
+from core.storage import Storage
+from core.storage_beneath import Anywhere, Beneath
+
+
+def _strike(moment: str, phase: str = "", position: float = 0.0) -> Strike:
+    return Strike(fault="f", aim=Aim(moment=moment, phase=phase, position=position, delay=0.0), share=0.0, choice=0)
+
+
+class Ear:
+    """A campaign that only writes down what strikes."""
+
+    def __init__(self) -> None:
+        self.struck: list[tuple[Strike, int]] = []
+        self.answer = b""
+
+    def __call__(self, strike: Strike, peer: int) -> bytes:
+        self.struck.append((strike, peer))
+        return self.answer
+
+
+@pytest.fixture
+def ear() -> Ear:
+    return Ear()
+
+
+@pytest.fixture
+def listener(ear: Ear) -> Iterator[Moments]:
+    """Heard by this process."""
+    with Moments(ear) as made:
+        moments.arm(str(made.path))
+        yield made
+        moments.arm("")
+
+
+def test_the_arrival_that_was_aimed_at(listener: Moments, ear: Ear) -> None:
+    """The third of six, where half of the usual arrivals is meant; once, and by whom."""
+    aimed = _strike("claimed", "expand", position=0.5)
+    (pending,) = listener.begin([aimed], {("claimed", "expand"): 4})
+    for phase in ("walk", "expand", "expand"):
+        moments.reached("claimed", phase)
+    assert not ear.struck
+    for _ in range(3):
+        moments.reached("claimed", "expand")
+    assert ear.struck == [(aimed, os.getpid())]
+    assert pending.phase == "expand"
+
+
+def test_a_moment_that_such_a_job_never_comes_to(listener: Moments, ear: Ear) -> None:
+    """A replay publishes nothing: its faults come at some commit."""
+    aimed = _strike("publish", position=0.5)
+    listener.begin([aimed], {("committed", ""): 4})
+    for _ in range(2):
+        moments.reached("committed")
+    assert not ear.struck
+    moments.reached("committed")
+    assert ear.struck == [(aimed, os.getpid())]
+
+
+def test_nothing_strikes_once_it_is_over(listener: Moments, ear: Ear) -> None:
+    """Faults are mended before a job is judged."""
+    listener.begin([_strike("claim")], {})
+    listener.end()
+    moments.reached("claim")
+    assert not ear.struck
+
+
+def test_an_answer_can_be_an_error(listener: Moments, ear: Ear) -> None:
+    """As when fork is refused."""
+    ear.answer = f"errno {errno.EAGAIN}".encode()
+    listener.begin([_strike("fork")], {})
+    with pytest.raises(BlockingIOError):
+        moments.reached("fork")
+    assert moments.reached("fork") == "go"
+
+
+def test_a_process_that_is_not_armed_tells_nobody() -> None:
+    """No socket is looked for; a campaign that is gone changes nothing either."""
+    assert moments.reached("claim") == ""
+    moments.arm("/nowhere/at/all")
+    try:
+        assert moments.reached("claim") == ""
+    finally:
+        moments.arm("")
+
+
+@pytest.fixture
+def faulty(listener: Moments, monkeypatch: pytest.MonkeyPatch) -> Moments:
+    """This process's storage layer asks the campaign."""
+    monkeypatch.setattr(storage, "os", os)
+    monkeypatch.setattr(storage_files, "os", os)
+    monkeypatch.setattr(storage, "syncfs", storage.syncfs)
+    for paths in (Anywhere, Beneath):
+        for name in faulty_os.NAMING:
+            monkeypatch.setattr(paths, name, paths.__dict__[name])
+    faulty_os.install(str(listener.path))
+    return listener
+
+
+@pytest.mark.parametrize("op", ["create", "write", "close", "rename", "mkdir", "fsync"])
+def test_a_call_that_writes_fails_where_the_campaign_says(faulty: Moments, op: str, tmp_path: object) -> None:
+    """It comes out as a fault of the storage with its number, and only while that lasts."""
+    path = os.path.join(os.fsencode(str(tmp_path)), b"below", b"file")
+    files = Storage(NullRecorder())
+    end = faulty.stand(
+        lambda moment, detail, _pid: (
+            f"errno {errno.ESTALE}" if (moment, detail.split(" ")[0]) == ("storage", op) else ""
+        ),
+        storage=True,
+    )
+
+    def write() -> None:
+        files.write_file(path, [b"abc"])
+        files.sync_tree(os.path.dirname(path))
+
+    with pytest.raises(StorageFault) as caught:
+        write()
+    assert caught.value.errno == errno.ESTALE
+    end()
+    write()
+    assert files.open(path).read() == b"abc"
+
+
+def test_short_reads_and_writes_lose_nothing(faulty: Moments, tmp_path: object) -> None:
+    """Whoever reads and writes goes on until all is there."""
+    path = os.path.join(os.fsencode(str(tmp_path)), b"file")
+    end = faulty.stand(lambda *_: "short", storage=True)
+    files = Storage(NullRecorder())
+    files.write_file(path, [bytes(range(256)) * 40])
+    with files.open(path) as opened:
+        assert opened.readall() == bytes(range(256)) * 40
+    end()
+
+
+def test_moments_come_from_several_threads(listener: Moments) -> None:
+    """The queue manager has a thread for each database."""
+    listener.begin([], {})
+    threads = [threading.Thread(target=moments.reached, args=("commit",)) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert listener.counts["commit", ""] == 20

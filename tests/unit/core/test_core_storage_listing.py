@@ -1,0 +1,98 @@
+"""Directories of any size are listed by one call, in bounded memory."""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import storage as storage_module
+from core import storage_listing
+from core.errors import SourceFileError, StorageFault
+from core.operations import MemoryRecorder
+from core.storage import EntryKind, Storage
+from core.storage_entries import Entry
+from core.storage_listing import Listing
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three entries fill the memory that a listing may take."""
+    for module in (storage_listing, storage_module):
+        monkeypatch.setattr(module, "AT_ONCE", 3)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_listing_is_one_call_and_gives_every_entry_once(tmp_path: Path) -> None:
+    """Names of any bytes and all kinds come back from scratch as they were, in short sorted lists."""
+    folder = tmp_path / "source"
+    folder.mkdir()
+    names = {b"f%d" % n for n in range(6)} | {b"m\xfcller", b"new\nline", b"d", b"\xff"}
+    for name in names:
+        Path(os.fsdecode(os.path.join(os.fsencode(folder), name))).touch()
+    (folder / "below").mkdir()
+    (folder / "link").symlink_to("nowhere")
+    os.mkfifo(folder / "fifo")
+    recorder = MemoryRecorder()
+    with Storage(recorder).listing(os.fsencode(folder), tmp_path) as listing:
+        lists = list(listing)
+    assert all(1 <= len(entries) <= 3 and entries == sorted(entries, key=lambda e: e.name) for entries in lists)
+    found = [entry for entries in lists for entry in entries]
+    kinds = {e.name: e.kind for e in found}
+    assert len(found) == len(kinds) == 13
+    special = {b"below": EntryKind.DIRECTORY, b"link": EntryKind.LINK, b"fifo": EntryKind.SPECIAL}
+    assert kinds == dict.fromkeys(names, EntryKind.FILE) | special
+    assert [(r.op.label, r.argument, r.error) for r in recorder.records] == [("scan", 13, 0)]
+    assert os.listdir(tmp_path) == ["source"]  # what was spilled has no name
+
+
+def _entries(number: int) -> Iterator[Entry]:
+    return (Entry(b"%016d" % n, EntryKind.FILE) for n in range(number))
+
+
+def _peak(number: int, spill: Path) -> int:
+    tracemalloc.start()
+    try:
+        with Listing(spill) as listing:
+            listing.fill(_entries(number))
+            assert sum(len(entries) for entries in listing) == number
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_does_not_grow_with_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four times the entries take the same memory."""
+    monkeypatch.setattr(storage_listing, "AT_ONCE", 500)
+    assert _peak(20_000, tmp_path) < 1.2 * _peak(5_000, tmp_path)
+
+
+@pytest.mark.usefixtures("small")
+def test_scratch_that_cannot_hold_a_listing_is_no_fault_of_the_directory(tmp_path: Path) -> None:
+    """It says where to free space; a directory that is gone is an exception of its own as before."""
+    for n in range(4):
+        (tmp_path / f"{n}").touch()
+    storage = Storage(MemoryRecorder())
+    with pytest.raises(StorageFault, match="cannot write a listing to scratch"):
+        storage.listing(os.fsencode(tmp_path), tmp_path / "gone")
+    with pytest.raises(SourceFileError, match="cannot list"):
+        storage.listing(os.fsencode(tmp_path / "gone"), tmp_path)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_wide_directory_is_removed_part_by_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No list of it is longer than memory allows, and nothing of it is left."""
+    folder = tmp_path / "job"
+    for n in range(8):
+        (folder / f"d{n}").mkdir(parents=True)
+        (folder / f"d{n}" / "f").touch()
+    recorder: Any = MemoryRecorder()
+    Storage(recorder).remove_tree(os.fsencode(folder))
+    assert not folder.exists()
+    scans = [r.argument for r in recorder.records if r.op.label == "scan"]
+    assert max(scans) <= 3
+    assert sum(scans) == 16

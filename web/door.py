@@ -1,0 +1,85 @@
+"""Tokens that were shown, and the sessions that stand for them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import math
+import secrets
+import time
+from collections.abc import Callable
+
+from core.errors import EdbenchError
+
+SESSION_SECONDS = 12 * 3600
+MOST_SESSIONS = 1_000  # the oldest gives way
+WRONG_AT_ONCE = 10  # tokens an address may get wrong before it has to wait
+SECONDS_A_TRY = 6.0  # until it may try once more
+MOST_ADDRESSES = 10_000  # that are remembered for it; the one that erred longest ago is forgotten
+
+
+class Throttled(EdbenchError):
+    """An address has shown too many wrong tokens. `seconds`: how long it has to wait."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = max(1, math.ceil(seconds))
+        super().__init__(f"too many wrong tokens came from this address; try again in {self.seconds} s")
+
+
+class Door:
+    """Who is let in. It forgets everything with the process; used by one event loop."""
+
+    def __init__(self, token: str, now: Callable[[], float] = time.monotonic) -> None:
+        self._digest = _digest(token)
+        self._now = now
+        self._sessions: dict[bytes, float] = {}  # digest → when it ends; oldest first
+        self._wrong: dict[str, tuple[float, float]] = {}  # address → wrong tokens that count still, as of when
+
+    def knows(self, token: str, address: str) -> bool:
+        """Whether it is the token; takes the same time whatever is wrong with it. Raises Throttled, then also for the
+        right one: else guessing would go on."""
+        who = _who(address)
+        count = self._counting(who)
+        if count > WRONG_AT_ONCE - 1:
+            raise Throttled((count - WRONG_AT_ONCE + 1) * SECONDS_A_TRY)
+        right = hmac.compare_digest(_digest(token), self._digest)
+        if not right:
+            self._wrong.pop(who, None)
+            self._wrong[who] = (count + 1, self._now())
+            if len(self._wrong) > MOST_ADDRESSES:
+                del self._wrong[next(iter(self._wrong))]
+        return right
+
+    def _counting(self, who: str) -> float:
+        count, since = self._wrong.get(who, (0.0, 0.0))
+        return max(0.0, count - (self._now() - since) / SECONDS_A_TRY)
+
+    def begin(self) -> str:
+        """A new session: random, and told to nobody else."""
+        session = secrets.token_urlsafe(32)
+        self._sessions[_digest(session)] = self._now() + SESSION_SECONDS
+        if len(self._sessions) > MOST_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+        return session
+
+    def admits(self, session: str) -> bool:
+        """Whether it has begun here and has not ended."""
+        return self._now() < self._sessions.get(_digest(session), -math.inf)
+
+    def end(self, session: str) -> None:
+        """From now on it is good for nothing, wherever a copy of it is kept."""
+        self._sessions.pop(_digest(session), None)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "replace")).digest()
+
+
+def _who(address: str) -> str:
+    """What counts as one address: of IPv6 the network, for a host has all of its addresses."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(found) if found.version == 4 else str(ipaddress.ip_network((int(found), 64), strict=False))

@@ -1,0 +1,74 @@
+"""The token of the page: given, or made up and kept where only its owner can read it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from core.errors import UsageError
+
+VARIABLE = "EDBENCH_TOKEN"
+LEAST_CHARACTERS = 16
+FILE = "page-token"  # below scratch
+_MADE_BYTES = 24
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+def given_token(env: Mapping[str, str]) -> str | None:
+    """The token of EDBENCH_TOKEN, None where there is none; raises UsageError when it is too short."""
+    token = env.get(VARIABLE, "").strip()
+    if token and len(token) < LEAST_CHARACTERS:
+        raise UsageError(f"{VARIABLE} is too short; give at least {LEAST_CHARACTERS} random characters")
+    return token or None
+
+
+def kept_token(scratch: Path) -> str:
+    """The token kept in scratch, made up where there is none that only we can read. Raises UsageError."""
+    path = scratch / FILE
+    try:
+        scratch.mkdir(parents=True, exist_ok=True)
+        while (token := _read(path)) is None:
+            _make(path)
+    except OSError as error:
+        raise UsageError(f"the page's token cannot be kept in {path} ({error.strerror}); set {VARIABLE}") from error
+    return token
+
+
+def _read(path: Path) -> str | None:
+    """None when it is not there; one that others could have read or written is removed."""
+    try:
+        descriptor = os.open(path, _READ)
+    except FileNotFoundError:
+        return None
+    except OSError:  # a link, for one
+        path.unlink()
+        return None
+    with open(descriptor, "rb") as file:
+        info = os.fstat(descriptor)
+        token = file.read(1_000).decode("ascii", "replace").strip() if stat.S_ISREG(info.st_mode) else ""
+    if info.st_uid == os.geteuid() and not stat.S_IMODE(info.st_mode) & 0o077 and len(token) >= LEAST_CHARACTERS:
+        return token
+    path.unlink()
+    return None
+
+
+def _make(path: Path) -> None:
+    """Whole or not at all; where another process was quicker, its token stays."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(6)}.tmp")
+    with open(os.open(draft, _WRITE, 0o600), "w", encoding="ascii") as file:
+        file.write(secrets.token_urlsafe(_MADE_BYTES) + "\n")
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        draft.unlink()
+
+
+def ready_link(address: str, token: str) -> str:
+    """The address with the token behind a `#`: the browser keeps that part to itself and the form takes it from there."""
+    return f"{address}login#token={token}"

@@ -1,0 +1,202 @@
+"""The slot's side of its box: asks, serves the reads that the box asks for meanwhile, and dies as the box died.
+
+One request is under way at a time. A box that says what it cannot say (no message, not what was asked for, a key that
+is not its own) is ended, and the slot with it: whatever made it do so is the item that the slot's row names.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import struct
+from dataclasses import dataclass, field
+from typing import NoReturn, TypeVar
+
+import msgspec
+
+from core.errors import DocumentError, SourceFileError, SystemFault
+from core.records import Limits
+from worker.box.fate import EXIT_BROKEN, EXIT_MEMORY, die_alike
+from worker.box.files import Files
+from worker.box.messages import (
+    ENCODER,
+    SPOKEN,
+    Answer,
+    Asked,
+    Count,
+    Err,
+    Failed,
+    Head,
+    Open,
+    Question,
+    Read,
+    Ref,
+    Reply,
+    Request,
+    Settle,
+    Whole,
+    err,
+)
+from worker.box.pipe import Ended, Nonsense, Pipe
+from worker.formats.base import MemorySource, Source
+from worker.formats.passwords import NO_PASSWORDS, Passwords
+
+_T = TypeVar("_T")
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Box:
+    """One box, as long as this process lives. `status` brings the wait status of a box that died."""
+
+    pipe: Pipe
+    status: int
+    pid: int = 0  # as the nursery says
+    _known: dict[tuple[int, bytes], tuple[int, bytes]] = field(default_factory=dict)  # id of bytes, name → key, bytes
+    _files: Files = field(default_factory=Files)
+    _latest: tuple[int, Source] | None = None  # the source that was sent last
+    _keys: int = 0
+    _generators: int = 0
+    _forget: list[int] = field(default_factory=list)
+    _close: list[int] = field(default_factory=list)
+    _limits: Limits | None = None
+    _passwords: Passwords = NO_PASSWORDS
+    _fault: BaseException | None = None  # that a read of ours met during the present request
+    _busy: bool = False
+
+    def ask(self, what: Asked, wanted: type[_T], limits: Limits | None = None) -> _T:
+        """The answer. DocumentError as the handler raised it; what a read of ours raised comes out as it was."""
+        request = Request(what)
+        if limits is not None and limits is not self._limits:
+            request.limits = self._limits = limits
+        passwords = self._passwords_of_latest()
+        if passwords is not None and passwords is not self._passwords:
+            self._passwords = passwords
+            request.bank = dict(passwords.bank)
+        request.forget, self._forget = self._forget, []
+        request.close, self._close = self._close, []
+        self._fault = None
+        self._busy = True
+        try:
+            answer = self._exchange(request)
+            self._files.close(answer.closed)
+        except MemoryError:
+            os._exit(EXIT_MEMORY)  # half a message may be on its way, so there is no going on
+        except Ended:
+            die_alike(self.status)
+        except (Nonsense, msgspec.DecodeError, struct.error, ValueError, KeyError) as error:
+            self.broken(error)
+        finally:
+            self._busy = False
+        return self._unfolded(answer, wanted)
+
+    def await_readiness(self) -> None:
+        """Until the nursery has loaded and the box is there."""
+        self.ask(Settle(), Count)
+
+    def _exchange(self, request: Request) -> Answer:
+        self.pipe.send(ENCODER.encode(request))
+        while True:
+            said = SPOKEN.decode(self.pipe.receive())
+            if not isinstance(said, (Head, Whole, Open, Read)):
+                return said
+            self.pipe.send(ENCODER.encode(self._reply(said)))
+
+    def _unfolded(self, answer: Answer, wanted: type[_T]) -> _T:
+        fault = self._fault
+        if fault is not None and not isinstance(fault, SourceFileError):
+            raise fault
+        if isinstance(answer, Failed):
+            raise self.raised(answer.error)
+        if isinstance(answer, wanted):
+            return answer
+        return self.broken(f"{type(answer).__name__} in place of {wanted.__name__}")
+
+    def raised(self, error: Err) -> DocumentError:
+        """What the latest request's error is here: the one that a read of ours met, or the handler's own."""
+        if isinstance(self._fault, SourceFileError) and self._fault.code is error.code:
+            return self._fault
+        return error.raised()
+
+    def _reply(self, question: Question) -> Reply:
+        """Serve a read; what goes wrong is kept, and told as far as the handler has to know."""
+        try:
+            match question:
+                case Head():
+                    return Reply(self._files.source(question.key).head)
+                case Whole():
+                    return Reply(self._files.source(question.key).whole(question.limit))
+                case Open():
+                    return Reply(file=self._files.open(question.key))
+                case Read():
+                    self._files.close(question.closed)
+                    return Reply(self._files.read(question.file, question.offset, question.size))
+        except SourceFileError as error:
+            self._fault = self._fault or error
+            return Reply(error=err(error), errno=error.errno)
+        except DocumentError as error:
+            return Reply(error=err(error))
+        except SystemFault as error:
+            self._fault = error
+            return Reply(fault=True)
+
+    def broken(self, why: object) -> NoReturn:
+        """The box speaks nonsense: nothing it says can be used, and nothing it was given is kept."""
+        log.error("the box broke the rules (%s); the slot ends with it", str(why)[:300])
+        os._exit(EXIT_BROKEN)
+
+    # Sources and generators
+
+    def ref(self, source: Source) -> Ref:
+        """What the source is called over there; it is sent along when it is not known yet."""
+        if isinstance(source, MemorySource):
+            known = self._known.get((id(source.data), source.name))
+            if known is not None:
+                return Ref(known[0])
+        if self._latest is not None and _same(self._latest[1], source):
+            return Ref(self._latest[0])
+        self._forget_latest()
+        self._keys += 1
+        self._latest = self._keys, source
+        if isinstance(source, MemorySource):
+            return Ref(self._keys, source.name, source.data)
+        self._files.add(self._keys, source)
+        return Ref(self._keys, source.name, None, source.size)
+
+    def _forget_latest(self) -> None:
+        if self._latest is not None:
+            key, self._latest = self._latest[0], None
+            self._forget.append(key)
+            self._files.release(key)
+
+    def _passwords_of_latest(self) -> Passwords | None:
+        return None if self._latest is None else self._latest[1].passwords
+
+    def keep(self, key: int, name: bytes, data: bytes) -> None:
+        """The box has a child's bytes already."""
+        self._known[id(data), name] = key, data
+
+    def drop(self, key: int, name: bytes, data: bytes) -> None:
+        """And they are no longer needed."""
+        if self._known.get((id(data), name), (0,))[0] == key:
+            del self._known[id(data), name]
+        self._forget.append(key)
+
+    def new_generator(self, ref: Ref) -> int:
+        """A number that no generator has, for one over that source, which may be read until it ends."""
+        self._generators += 1
+        self._files.hold(ref.key)
+        return self._generators
+
+    def end_generator(self, number: int, ref: Ref, settle: Asked) -> None:
+        """It is told with the next request, at once where files of ours are open for it."""
+        self._close.append(number)
+        self._files.release(ref.key)
+        if self._files.open_of(ref.key) and not self._busy:
+            self.ask(settle, Count)
+
+
+def _same(one: Source, other: Source) -> bool:
+    if isinstance(one, MemorySource) and isinstance(other, MemorySource):
+        return one.data is other.data and one.name == other.name
+    return one is other

@@ -1,0 +1,101 @@
+"""Giving up everything that reading bytes does not need: user, capabilities, files, network, system calls, limits.
+
+What one step cannot have (an ordinary user stays who he is; a container may forbid seccomp; an old kernel has no
+Landlock) the others still take; what was had is said in `Powers`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from worker.box import landlock, seccomp
+from worker.processes import die_with_parent
+
+_PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
+_CAPABILITY_VERSION = 0x20080522
+_OWN_UIDS = 1_610_612_736  # a process gets this and its own number: nobody else's
+_NOBODY = 65_534  # where the namespace has no such number
+_OPEN_FILES = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Powers:
+    """How far a process has locked itself down; each is "" when it is so, else why not."""
+
+    user: str  # a user of its own without capabilities
+    landlock: str  # no files, no TCP, no signals to others
+    seccomp: str  # a fixed list of system calls
+
+    @property
+    def lacking(self) -> list[str]:
+        """What could not be had, for people; empty when all was."""
+        named = (("no user of its own", self.user), ("no Landlock", self.landlock), ("no seccomp", self.seccomp))
+        return [f"{what} ({why})" for what, why in named if why]
+
+
+def lock_down(*, parent: int | None = None) -> Powers:
+    """For good, this process. It must have one thread, and everything open and loaded that it will need. It dies with
+    `parent`, if given."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    user = _be_somebody_else()
+    _drop_capabilities(libc)
+    for number, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_NPROC, 0), (resource.RLIMIT_FSIZE, 0)):
+        resource.setrlimit(number, (most, most))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
+    if parent is not None:  # now: the kernel forgets it with a change of user
+        die_with_parent(parent)
+    libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)  # nobody of the same user looks into it
+    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
+    land = landlock.confine()
+    calls = seccomp.confine()
+    return Powers(user=user, landlock=land or "", seccomp=calls or "")
+
+
+def lock_down_program(parent: int, readable: Sequence[str]) -> None:
+    """The same for a program that this process is about to become: it may read and run what lies in `readable`, of which
+    it needs the first."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    _be_somebody_else(needs=readable[0])
+    _drop_capabilities(libc)
+    die_with_parent(parent)
+    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
+    landlock.confine(readable)
+    seccomp.confine_program()
+
+
+def _be_somebody_else(needs: str = "") -> str:
+    """Become a user that nothing belongs to; "" when it is so, else why not. This process stays who it is where that
+    user could not run the program that it needs."""
+    if os.geteuid() != 0:
+        return "only root can give it one"
+    why = ""
+    for ident in (_OWN_UIDS + os.getpid(), _NOBODY):
+        try:
+            os.setgroups([])
+            os.setresgid(ident, ident, 0)
+            os.setresuid(ident, ident, 0)
+            if needs and not os.access(needs, os.R_OK | os.X_OK, effective_ids=True):
+                os.setresuid(0, 0, 0)
+                os.setresgid(0, 0, 0)
+                return "it could not run what it needs"
+            os.setresgid(ident, ident, ident)
+            os.setresuid(ident, ident, ident)
+        except OSError as error:
+            why = os.strerror(error.errno or 0)
+        else:
+            return ""
+    return why
+
+
+def _drop_capabilities(libc: ctypes.CDLL) -> None:
+    """All sets empty; a user that is not root has none anyway."""
+    header, none = struct.pack("=Ii", _CAPABILITY_VERSION, 0), bytes(24)
+    if libc.capset(header, none) != 0:
+        raise OSError(ctypes.get_errno(), "capset")

@@ -1,0 +1,338 @@
+"""What slot and box say to each other, checked as it is decoded: a box that a file has taken over may say anything.
+
+Only plain values cross, in msgpack by msgspec: of the right types, in bounds, or `msgspec.ValidationError`. Metadata
+crosses as JSON, so that it is JSON. Texts cross as UTF-8 that may hold lone surrogates, as handlers give them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits, TextState
+from worker.formats.base import Part, Text
+
+_MOST_NESTED = 32  # values within values of metadata
+_I63 = (1 << 63) - 1
+_MOST_COUNTED = 1 << 40  # of children and the like: sums of such still fit where they are stored
+_MOST_PAGES = (1 << 31) - 1
+Number = Annotated[int, Meta(ge=0, le=_I63)]
+Counted = Annotated[int, Meta(ge=0, le=_MOST_COUNTED)]
+Key = Annotated[int, Meta(ge=-_I63, le=_I63)]  # of a source: those of the slot's are above 0, those of the box below
+Name = Annotated[bytes, Meta(max_length=1 << 20)]
+Word = Annotated[str, Meta(max_length=1 << 20)]
+MediaType = Annotated[str, Meta(pattern=r"\A[!-~]{1,255}\Z")]
+
+
+class Err(Struct, array_like=True):
+    """A DocumentError on its way."""
+
+    code: ExceptionCode
+    detail: Word
+    missing: Counted | None = None
+
+    def raised(self) -> DocumentError:
+        return DocumentError(self.code, self.detail, missing=self.missing)
+
+
+class Ref(Struct, array_like=True):
+    """A source: one the other side knows, or (`name` given) a new one, its bytes with it or read on request."""
+
+    key: Key
+    name: bytes | None = None
+    data: bytes | None = None
+    size: int = 0
+
+
+class Range(Struct, array_like=True):
+    """See worker.formats.base.Part."""
+
+    start: Number
+    stop: Number
+    announced: Counted | None
+    known: bytes  # JSON
+
+    def part(self) -> Part:
+        """ValueError when it is not what it should be."""
+        if b"\\u0000" in self.known:
+            raise ValueError("a zero character in what is stored with a task")
+        return Part(start=self.start, stop=self.stop, announced=self.announced, known=unpacked(self.known))
+
+
+def range_of(part: Part) -> Range:
+    """The part on its way."""
+    return Range(part.start, part.stop, counted(part.announced), packed(part.known))
+
+
+# What the slot asks for. `handler` is a name in the registry.
+
+
+class Identify(Struct, array_like=True, tag=0):
+    source: Ref
+    declared: str | None
+
+
+class Announced(Struct, array_like=True, tag=1):
+    source: Ref
+    handler: str
+
+
+class Parts(Struct, array_like=True, tag=2):
+    source: Ref
+    handler: str
+    target: int
+
+
+class Children(Struct, array_like=True, tag=3):
+    """Opens a generator under the number that the slot chose; the answer is its first batch."""
+
+    source: Ref
+    handler: str
+    part: Range | None
+    generator: int
+
+
+class More(Struct, array_like=True, tag=4):
+    generator: int
+
+
+class Pull(Struct, array_like=True, tag=5):
+    """Bytes of the stream of the last child of a generator's last batch."""
+
+    generator: int
+    size: int
+
+
+class TakeText(Struct, array_like=True, tag=6):
+    source: Ref
+    handler: str
+
+
+class Hashes(Struct, array_like=True, tag=7):
+    source: Ref
+    handler: str
+
+
+class OpenPages(Struct, array_like=True, tag=8):
+    """A PDF or picture whose pages are to be recognised; the answer is how many there are (Count)."""
+
+    source: Ref
+    media_type: str
+    choice: dict[str, Any]
+
+
+class Page(Struct, array_like=True, tag=9):
+    number: int
+
+
+class Settle(Struct, array_like=True, tag=10):
+    """Nothing but what the envelope says, and perhaps to let go of the open item."""
+
+    pages: bool = False
+
+
+Asked = Identify | Announced | Parts | Children | More | Pull | TakeText | Hashes | OpenPages | Page | Settle
+
+
+class Request(Struct, array_like=True):
+    """What the slot asks for, and what it has to say besides."""
+
+    what: Asked
+    forget: list[int] = []  # keys of sources
+    close: list[int] = []  # generators
+    limits: Limits | None = None  # from now on
+    bank: dict[str, int] | None = None  # passwords with their lines, from now on
+
+
+# What the box answers.
+
+
+class Failed(Struct, array_like=True, tag=0):
+    error: Err
+    closed: list[int] = []  # files of the slot's that nobody needs any more
+
+
+class Fault(Struct, array_like=True, tag=1):
+    """The slot could not read what it was asked for, and knows why."""
+
+    closed: list[int] = []
+
+
+class Type(Struct, array_like=True, tag=2):
+    media_type: MediaType
+    closed: list[int] = []
+
+
+class Count(Struct, array_like=True, tag=3):
+    value: Counted | None
+    closed: list[int] = []
+
+
+class Ranges(Struct, array_like=True, tag=4):
+    parts: Annotated[list[Range], Meta(max_length=1_000_000)]
+    closed: list[int] = []
+
+
+class FarChild(Struct, array_like=True):
+    """See worker.formats.base.Child. With `data` it is a source that the box keeps under `key`."""
+
+    name: Name
+    kind: Kind
+    ordinal: Number
+    data: bytes | None
+    stream: bool
+    size_hint: Number | None
+    error: Err | None
+    emit: bool
+    shown: Word | None
+    occurrence: Number
+    media_type: Word | None
+    notes: bytes  # JSON; b"" for none
+    key: Annotated[int, Meta(ge=-_I63, le=0)]
+
+
+class Batch(Struct, array_like=True, tag=5):
+    """The next children, the last of which may have a stream; with `ended` there are no more, because of `error` if any."""
+
+    children: list[FarChild]
+    ended: bool
+    error: Err | None
+    closed: list[int] = []
+
+
+class Piece(Struct, array_like=True, tag=6):
+    data: bytes
+    closed: list[int] = []
+
+
+class FarText(Struct, array_like=True, tag=7):
+    """See worker.formats.base.Text."""
+
+    text: bytes
+    state: TextState | None
+    pages: Annotated[int, Meta(ge=0, le=_MOST_PAGES)] | None
+    metadata: bytes
+    error: Err | None
+    closed: list[int] = []
+
+    def opened(self) -> Text:
+        """ValueError when it is not what it should be."""
+        error = None if self.error is None else self.error.raised()
+        text = self.text.decode("utf-8", "surrogatepass")
+        return Text(text=text, state=self.state, pages=self.pages, metadata=unpacked(self.metadata), error=error)
+
+
+class FarHashes(Struct, array_like=True, tag=8):
+    content: Annotated[bytes, Meta(max_length=64)] | None
+    message_id: Annotated[bytes, Meta(max_length=64)] | None
+    closed: list[int] = []
+
+
+class Rendered(Struct, array_like=True, tag=9):
+    """A page as PGM; no bytes for one that is blank."""
+
+    data: bytes
+    dpi: Annotated[int, Meta(ge=1, le=100_000)] | None
+    closed: list[int] = []
+
+
+# What the box asks for while it works.
+
+
+class Head(Struct, array_like=True, tag=20):
+    key: Key
+
+
+class Whole(Struct, array_like=True, tag=21):
+    key: Key
+    limit: int
+
+
+class Open(Struct, array_like=True, tag=22):
+    key: Key
+
+
+class Read(Struct, array_like=True, tag=23):
+    """`size` bytes of a file from `offset`, or (-1) all from there."""
+
+    file: int
+    offset: Number
+    size: Annotated[int, Meta(ge=-1, le=1 << 26)]
+    closed: list[int] = []
+
+
+Answer = Failed | Fault | Type | Count | Ranges | Batch | Piece | FarText | FarHashes | Rendered
+Question = Head | Whole | Open | Read
+
+
+class Reply(Struct, array_like=True):
+    """To a question: bytes, the number of an opened file, or what went wrong (nothing of it: a fault)."""
+
+    data: bytes = b""
+    file: int = 0
+    error: Err | None = None
+    errno: int | None = None  # of a SourceFileError
+    fault: bool = False
+
+
+REQUESTS = msgspec.msgpack.Decoder(Request)
+REPLIES = msgspec.msgpack.Decoder(Reply)
+SPOKEN: msgspec.msgpack.Decoder[Answer | Question] = msgspec.msgpack.Decoder(Answer | Question)
+ENCODER = msgspec.msgpack.Encoder()
+
+
+def packed(value: dict[str, Any]) -> bytes:
+    """Metadata on its way."""
+    return json.dumps(value).encode("ascii") if value else b""
+
+
+def unpacked(data: bytes) -> dict[str, Any]:
+    """The inverse of `packed`; ValueError for anything that is not a moderately nested JSON object."""
+    if not data:
+        return {}
+    try:
+        value = json.loads(data)
+    except RecursionError as error:
+        raise ValueError("metadata is nested too deeply") from error
+    if not isinstance(value, dict):
+        raise ValueError("metadata is no object")
+    if data.count(b"{") + data.count(b"[") > _MOST_NESTED:
+        _check_depth(value, _MOST_NESTED)
+    return value
+
+
+def _check_depth(value: Any, left: int) -> None:
+    if not left:
+        raise ValueError("metadata is nested too deeply")
+    if isinstance(value, (dict, list)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            _check_depth(inner, left - 1)
+
+
+def plain(text: str) -> str:
+    """Text that can be told as UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def err(error: DocumentError) -> Err:
+    """The error as it crosses."""
+    return Err(error.code, plain(error.detail)[: 1 << 16], counted(error.missing))
+
+
+def counted(value: int | None, most: int = _MOST_COUNTED) -> int | None:
+    """A number that a file claims, as far as it can be told."""
+    return None if value is None else max(0, min(value, most))
+
+
+def paged(value: int | None) -> int | None:
+    """The same of pages."""
+    return counted(value, _MOST_PAGES)
+
+
+def sized(value: int | None) -> int | None:
+    """The same of bytes."""
+    return counted(value, _I63)

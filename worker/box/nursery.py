@@ -1,0 +1,159 @@
+"""The nursery: a process that has every parser loaded and never held a secret; boxes are forked from it.
+
+It is started by exec with an environment of its own, so that neither a database's URL nor anything that was opened is
+in its memory or in that of a box. Whoever holds the other end of its socket may order a box by sending two ends of
+socket pairs: one to speak with the box, one on which the nursery tells how the box ended. Boxes share its memory; they
+die with it, and each with the process that ordered it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import socket
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from worker.box.fate import PID, STATUS
+from worker.processes import oom_kills
+
+ORDER = b"box"
+_SAID_BYTES = 1 << 16  # of what a box writes to standard error
+_DESCRIPTORS = 4_096  # more than a nursery ever has open
+
+
+@dataclass(slots=True)
+class _Child:
+    """A box that lives: where to tell of its end, and what it may still write to our standard error."""
+
+    status: socket.socket
+    said: int  # the pipe from its standard error
+    left: int = _SAID_BYTES
+
+
+@dataclass(slots=True)
+class Nursery:
+    """Forks boxes as they are ordered on `orders`; `body` is what a box does, with the socket to its slot."""
+
+    orders: socket.socket
+    body: Callable[[int], int]
+    _children: dict[int, _Child] = field(default_factory=dict)
+    _oom_kills: int | None = None
+
+    def run(self) -> int:
+        """Until nobody is left who might order."""
+        gc.collect()
+        gc.freeze()
+        read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._oom_kills = oom_kills()
+        while True:
+            poll = select.poll()
+            poll.register(self.orders, select.POLLIN)
+            poll.register(read, select.POLLIN)
+            for child in self._children.values():
+                poll.register(child.status, 0)  # its other end closed: POLLHUP comes unasked
+                if child.said >= 0:
+                    poll.register(child.said, select.POLLIN)
+            ready = dict(poll.poll())
+            if read in ready:
+                os.read(read, 4096)
+            self._reap()
+            for pid, child in list(self._children.items()):
+                if child.said in ready:
+                    _pass_on(child)
+                if child.status.fileno() in ready:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)  # whoever it worked for is gone
+            if self.orders.fileno() in ready and not self._take_order():
+                return self._end()
+
+    def _end(self) -> int:
+        """What boxes are left go with us; they are waited for, so that what they used is counted."""
+        for pid in self._children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        return 0
+
+    def _take_order(self) -> bool:
+        data, descriptors, _, _ = socket.recv_fds(self.orders, 16, 2)
+        if not data:
+            return False
+        if data != ORDER or len(descriptors) != 2:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            return True
+        talk, status = descriptors
+        said, its_end = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(said, False)
+        parent = os.getpid()
+        pid = os.fork()
+        if not pid:
+            self._become_box(parent, talk, its_end)
+        os.close(talk)
+        os.close(its_end)
+        child = _Child(socket.socket(fileno=status), said)
+        with contextlib.suppress(OSError):
+            child.status.send(PID.pack(pid))
+        self._children[pid] = child
+        return True
+
+    def _become_box(self, parent: int, talk: int, said: int) -> None:
+        """In the child: nothing of the nursery's stays open but the socket to the slot."""
+        code = 70
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for number, target in ((nothing, 0), (nothing, 1), (said, 2)):
+                os.dup2(number, target)
+            talk = os.dup2(talk, 3, inheritable=False)
+            os.closerange(4, _DESCRIPTORS)
+            if os.getppid() == parent:
+                code = self.body(talk)
+        except BaseException:  # noqa: BLE001  # as `worker.slot.fork_into`: nothing comes back from here
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+
+    def _reap(self) -> None:
+        while self._children:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            child = self._children.pop(pid)
+            _pass_on(child)
+            memory = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL and self._oom_grown()
+            with contextlib.suppress(OSError):
+                child.status.send(STATUS.pack(status, memory))
+            child.status.close()
+            if child.said >= 0:
+                os.close(child.said)
+
+    def _oom_grown(self) -> bool:
+        before, self._oom_kills = self._oom_kills, oom_kills()
+        return before is not None and self._oom_kills is not None and self._oom_kills > before
+
+
+def _pass_on(child: _Child) -> None:
+    """What the box wrote to standard error, such as where it crashed, as far as it may write."""
+    while child.said >= 0:
+        try:
+            data = os.read(child.said, 4096)
+        except BlockingIOError:
+            return
+        if data and child.left:
+            os.write(2, data[: child.left])
+            child.left = max(0, child.left - len(data))
+        if not data or not child.left:
+            os.close(child.said)
+            child.said = -1

@@ -1,0 +1,257 @@
+"""In the box: takes what the slot asks for to the handlers, and the answers back. Keeps sources and generators by number.
+
+Knows nothing of jobs and tasks, and holds nothing but what it was given to read and the passwords to try on it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from core.errors import DocumentError, EdbenchError
+from core.records import Limits
+from worker.box.far_source import FarSource, SlotFault
+from worker.box.messages import (
+    ENCODER,
+    REPLIES,
+    REQUESTS,
+    Announced,
+    Answer,
+    Batch,
+    Children,
+    Count,
+    Failed,
+    FarChild,
+    FarHashes,
+    FarText,
+    Fault,
+    Hashes,
+    Identify,
+    More,
+    OpenPages,
+    Page,
+    Parts,
+    Piece,
+    Pull,
+    Question,
+    Ranges,
+    Read,
+    Ref,
+    Reply,
+    Request,
+    Settle,
+    TakeText,
+    Type,
+    counted,
+    err,
+    packed,
+    paged,
+    plain,
+    range_of,
+    sized,
+)
+from worker.box.page_room import PageRoom
+from worker.box.pipe import Pipe
+from worker.formats.base import Child, Handler, MemorySource, Source
+from worker.formats.passwords import NO_PASSWORDS, Passwords
+from worker.guard import guarded
+from worker.identify import identify
+
+_BATCH_CHILDREN = 64
+_BATCH_BYTES = 1 << 18
+_BATCH_SECONDS = 0.05  # so that the slot's deadline of an item stays that of a few of its children
+
+
+@dataclass(slots=True)
+class _Opened:
+    """A generator, the stream of its last child, and the keys of the children of its last batch."""
+
+    found: Iterator[Child]
+    stream: BinaryIO | None = None
+
+
+@dataclass(slots=True)
+class Room:
+    """One box's state. `handlers`: by name."""
+
+    pipe: Pipe
+    handlers: dict[str, Handler]
+    limits: Limits = field(default_factory=Limits)
+    passwords: Passwords = NO_PASSWORDS
+    sources: dict[int, Source] = field(default_factory=dict)
+    generators: dict[int, _Opened] = field(default_factory=dict)
+    closed: list[int] = field(default_factory=list)  # files, to be told with the next message
+    pages: PageRoom = field(default_factory=PageRoom)
+    _keys: int = 0
+
+    def serve(self) -> None:
+        """Until the slot is gone (pipe.Ended)."""
+        while True:
+            request = REQUESTS.decode(self.pipe.receive())
+            answer = self._answer(request)
+            del request
+            answer.closed = self._told()
+            self.pipe.send(ENCODER.encode(answer))
+            del answer
+
+    def _told(self) -> list[int]:
+        closed = self.closed[:]
+        self.closed.clear()
+        return closed
+
+    def _ask(self, question: Question) -> Reply:
+        if isinstance(question, Read):
+            question.closed = self._told()
+        self.pipe.send(ENCODER.encode(question))
+        return REPLIES.decode(self.pipe.receive())
+
+    def _answer(self, request: Request) -> Answer:
+        try:
+            self._settle(request)
+            what = request.what
+            with guarded:
+                return _ANSWERS[type(what)](self, what)
+        except SlotFault:
+            return Fault()
+        except DocumentError as error:
+            return Failed(err(error))
+
+    def _settle(self, request: Request) -> None:
+        for key in request.forget:
+            self.sources.pop(key, None)
+        for number in request.close:
+            opened = self.generators.pop(number, None)
+            if opened is not None and (close := getattr(opened.found, "close", None)) is not None:
+                _quietly(close)
+        if request.limits is not None:
+            self.limits = request.limits
+        if request.bank is not None:
+            self.passwords = Passwords(request.bank) if request.bank else NO_PASSWORDS
+
+    def _source(self, ref: Ref) -> Source:
+        if ref.name is None:
+            return self.sources[ref.key]
+        source: Source
+        if ref.data is not None:
+            source = MemorySource(ref.name, ref.data, self.passwords)
+        else:
+            source = FarSource(ref.key, ref.name, ref.size, self.passwords, self._ask, self.closed)
+        self.sources[ref.key] = source
+        return source
+
+    def _identify(self, what: Identify) -> Answer:
+        return Type(identify(self._source(what.source), what.declared))
+
+    def _announced(self, what: Announced) -> Answer:
+        return Count(counted(self.handlers[what.handler].announced(self._source(what.source))))
+
+    def _parts(self, what: Parts) -> Answer:
+        parts = self.handlers[what.handler].parts(self._source(what.source), what.target)
+        return Ranges([range_of(part) for part in parts])
+
+    def _children(self, what: Children) -> Answer:
+        part = None if what.part is None else what.part.part()
+        found = self.handlers[what.handler].children(self._source(what.source), self.limits, part)
+        self.generators[what.generator] = _Opened(found)
+        return self._batch(self.generators[what.generator])
+
+    def _more(self, what: More) -> Answer:
+        return self._batch(self.generators[what.generator])
+
+    def _batch(self, opened: _Opened) -> Batch:
+        """A few children, up to one with a stream."""
+        opened.stream = None
+        children: list[FarChild] = []
+        size, until = 0, time.monotonic() + _BATCH_SECONDS
+        while len(children) < _BATCH_CHILDREN and size < _BATCH_BYTES and time.monotonic() < until:
+            try:
+                with guarded:
+                    child = next(opened.found, None)
+            except DocumentError as error:
+                return Batch(children, ended=True, error=err(error))
+            if child is None:
+                return Batch(children, ended=True, error=None)
+            children.append(self._told_of(child))
+            size += len(child.data or b"") + 200
+            if child.stream is not None:
+                opened.stream = child.stream
+                break
+        return Batch(children, ended=False, error=None)
+
+    def _told_of(self, child: Child) -> FarChild:
+        key = 0
+        if child.data is not None:
+            self._keys -= 1
+            key = self._keys
+            self.sources[key] = MemorySource(child.name, child.data, self.passwords)
+        return FarChild(
+            name=child.name,
+            kind=child.kind,
+            ordinal=child.ordinal,
+            data=child.data,
+            stream=child.stream is not None,
+            size_hint=sized(child.size_hint),
+            error=None if child.error is None else err(child.error),
+            emit=child.emit,
+            shown=None if child.shown is None else plain(child.shown),
+            occurrence=child.occurrence,
+            media_type=None if child.media_type is None else plain(child.media_type),
+            notes=packed(child.notes),
+            key=key,
+        )
+
+    def _pull(self, what: Pull) -> Answer:
+        stream = self.generators[what.generator].stream
+        return Piece(b"" if stream is None else stream.read(what.size))
+
+    def _text(self, what: TakeText) -> Answer:
+        found = self.handlers[what.handler].text(self._source(what.source), self.limits)
+        text = found.text[: self.limits.text_characters + 1]  # one more tells the slot that there was more
+        return FarText(
+            text=text.encode("utf-8", "surrogatepass"),
+            state=found.state,
+            pages=paged(found.pages),
+            metadata=packed(found.metadata),
+            error=None if found.error is None else err(found.error),
+        )
+
+    def _hashes(self, what: Hashes) -> Answer:
+        found = self.handlers[what.handler].message_hashes(self._source(what.source), self.limits)
+        return FarHashes(None, None) if found is None else FarHashes(found.content_hash, found.message_id_hash)
+
+    def _open_pages(self, what: OpenPages) -> Answer:
+        return Count(self.pages.open(self._source(what.source), what.media_type, self.limits, what.choice))
+
+    def _page(self, what: Page) -> Answer:
+        return self.pages.page(what.number)
+
+    def _nothing(self, what: Settle) -> Answer:
+        if what.pages:
+            self.pages.close()
+        return Count(None)
+
+
+_ANSWERS: dict[type, Callable[[Room, Any], Answer]] = {
+    Identify: Room._identify,
+    Announced: Room._announced,
+    Parts: Room._parts,
+    Children: Room._children,
+    More: Room._more,
+    Pull: Room._pull,
+    TakeText: Room._text,
+    Hashes: Room._hashes,
+    OpenPages: Room._open_pages,
+    Page: Room._page,
+    Settle: Room._nothing,
+}
+
+
+def _quietly(close: Callable[[], None]) -> None:
+    """A generator that is not wanted any more: what goes wrong at its end is no one's."""
+    try:
+        with guarded:
+            close()
+    except EdbenchError:
+        return
