@@ -51,7 +51,8 @@ def test_a_file_that_kills_its_parser(bench: Bench) -> None:
 
 def test_a_parser_that_kills_at_every_item(bench: Bench) -> None:
     """Hundreds of items that kill their parser, in one container: the job completes after a handful of deaths in each
-    phase, with exceptions; what is beside them is whole."""
+    phase, with exceptions; what is beside the container is whole, and what is beside them in it is whole or says why
+    not (the index phase deals a container's items out to several tasks, and which is claimed first is chance)."""
     bench.env |= {"PYTHONPATH": str(SUPPORT), "EDBENCH_PLUGINS": "killer_plugin"}
     custodian = bench.home / "source" / "ann"
     custodian.mkdir(parents=True)
@@ -66,8 +67,13 @@ def test_a_parser_that_kills_at_every_item(bench: Bench) -> None:
     assert 8 <= logs.count("ended with SIGABRT") <= 2 * (6 + 4)
     items = [json.loads(line) for line in bench.edbench("items", "last", "--jsonl").stdout.splitlines()]
     found = {tuple(item["container_path"]): item for item in items}
-    for path in (("ann/innocent.txt",), *((f"ann/{where}.zip", "000 before.txt") for where in ("children", "text"))):
-        assert (found[path]["text_state"], found[path]["exceptions"]) == ("ok", [])
+    whole = ("ok", [])
+    for path, allowed in (
+        (("ann/innocent.txt",), [whole]),
+        (("ann/children.zip", "000 before.txt"), [whole]),
+        (("ann/text.zip", "000 before.txt"), [whole, ("failed", ["deaths_limit"])]),
+    ):
+        assert (found[path]["text_state"], found[path]["exceptions"]) in allowed, path
     assert found[("ann/children.zip",)]["exceptions"] == ["deaths_limit"]
     assert found[("ann/text.zip", "299.bin")]["exceptions"] == ["deaths_limit"]
     bench.edbench("verify", "last", "--internal")
