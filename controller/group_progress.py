@@ -14,6 +14,7 @@ _STATES = (
     JobState.CANCELLING,
     JobState.SUSPENDED,
     JobState.PAUSED,
+    JobState.HELD,
     JobState.DELETING,
     JobState.CANCELLED,
     JobState.COMPLETED_WITH_EXCEPTIONS,

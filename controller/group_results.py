@@ -35,7 +35,8 @@ def group_result(group: Group, settings: Settings, *, calls_complete: bool = Tru
     """Everything about a group in plain data: `jobs` has each job's own result, the rest has the keys of a job's.
 
     `job_id` is the group's id, which every command takes where it takes a job's. `elapsed_s` is from the first
-    claim of the first job to the end of the last, on their databases' clocks, pauses included; rates are over that.
+    claim of the first job to the end of the last, on their databases' clocks, pauses included, less the time in which
+    all were held at a barrier; rates are over that.
     Beside: `longest_job_s` and its rate, which is what report R1 has. Raises DatabaseFault, UsageError when a job is gone.
     """
     results = [job_result(handle, settings, calls_complete=calls_complete) for handle in group.jobs]
@@ -99,7 +100,11 @@ def _figures(results: list[dict[str, Any]]) -> dict[str, Any]:
 def _start_to_end(results: list[dict[str, Any]]) -> float | None:
     """Seconds; None while a job has not ended."""
     starts, ends = zip(*(result["span_s"] for result in results), strict=True)
-    return None if None in starts or None in ends else float(max(ends) - min(starts))
+    if None in starts or None in ends:
+        return None
+    held = [result["held_s"] for result in results]
+    common = 0.0 if None in held else max(0.0, min(end for _, end in held) - max(start for start, _ in held))
+    return float(max(ends) - min(starts) - common)
 
 
 def _labels(group: Group, results: list[dict[str, Any]]) -> list[str]:

@@ -143,7 +143,7 @@ def release_group(group: Group) -> None:
     with contextlib.ExitStack() as commits:
         for handle in group.jobs:
             conn = commits.enter_context(handle.database.transaction(durable=True))
-            if ledger_jobs.get_job(conn, handle.id).state in (JobState.PAUSED, JobState.SUSPENDED):
+            if ledger_jobs.get_job(conn, handle.id).state in (JobState.PAUSED, JobState.HELD, JobState.SUSPENDED):
                 ledger_jobs.request_resume(conn, handle.id)
 
 

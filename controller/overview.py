@@ -22,7 +22,7 @@ _MOST_JOBS = 10_000
 _SUMMED = ("items", "exceptions", "raw_bytes", "discovered_bytes", "gb_per_hour_raw", "gb_per_hour_discovered")
 _ACTIONS = {
     "pause": (JobState.RUNNING,),
-    "resume": (JobState.PAUSED, JobState.SUSPENDED, JobState.PAUSING),
+    "resume": (JobState.PAUSED, JobState.HELD, JobState.SUSPENDED, JobState.PAUSING),
     "cancel": tuple(state for state in JobState if not state.over),
     "delete": tuple(state for state in JobState if state.over or state in (JobState.PAUSED, JobState.SUSPENDED)),
 }

@@ -69,10 +69,12 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         again = requeued_files(conn, handle.id)
         disturbed = disturbances(conn, handle.id)
         span = QUERIES["job_span"].run(conn, job=handle.id).one()
+        held = QUERIES["job_held"].run(conn, job=handle.id).one()
     lost = sum(worker.frames_lost for worker in workers)
     return _figures(counts) | {
         "phases": phases,
         "span_s": [span.started, span.finished],
+        "held_s": None if held.finished is None else [held.started, held.finished],
         "disturbances": disturbed,
         "calls": {op: call_json(totals) for op, totals in calls.items()},
         "frames_lost": lost,

@@ -18,6 +18,7 @@ class JobState(enum.StrEnum):
     RUNNING = "running"
     PAUSING = "pausing"
     PAUSED = "paused"
+    HELD = "held"  # stands at the barrier where `JobOptions.hold_before` says so, until it is let go
     CANCELLING = "cancelling"
     CANCELLED = "cancelled"
     SUSPENDED = "suspended"  # the system failed; `resume` once it is mended
@@ -191,6 +192,7 @@ class JobOptions:
     trace: bool = False  # every call is kept (core.trace)
     ocr: OcrChoice = field(default_factory=OcrChoice)
     replay: ReplayChoice = field(default_factory=ReplayChoice)
+    hold_before: Phase | None = None  # the barrier into this phase is crossed only when whoever asked lets the job go
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -208,7 +210,9 @@ class JobOptions:
     def from_json(cls, data: dict[str, Any]) -> JobOptions:
         """The inverse of `to_json`; unknown keys are an error (a newer version wrote them)."""
         rest = dict(data)
+        held = rest.pop("hold_before", None)
         return cls(
+            hold_before=None if held is None else Phase(held),
             limits=Limits(**rest.pop("limits", {})),
             fsync=FsyncPolicy(rest.pop("fsync", FsyncPolicy.NONE)),
             layout=Layout(rest.pop("layout", Layout.SHARED)),

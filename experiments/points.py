@@ -24,7 +24,7 @@ from core.clock import Clock
 from core.errors import Interrupted, RunFailed
 from core.operations import NullRecorder
 from core.passwords import PasswordBank
-from core.records import JobOptions
+from core.records import JobOptions, Phase
 from core.settings import Settings
 from core.storage import Storage
 from experiments.base import PointSpec
@@ -119,7 +119,12 @@ def _create(
     spec: PointSpec, settings: Settings, databases: Sequence[Database], source: PreparedSource, load: Workload
 ) -> tuple[Group | None, Sequence[JobHandle]]:
     filer = Storage(NullRecorder())
-    options = dataclasses.replace(load.options, index_engine=settings.index_engine, filer=filer_choice(settings))
+    options = dataclasses.replace(
+        load.options,
+        index_engine=settings.index_engine,
+        filer=filer_choice(settings),
+        hold_before=Phase.INDEX if load.cold else None,
+    )
     if spec.databases > 1:
         plan = GroupPlan(databases=databases, shard=load.shard, source_copies=spec.databases if load.copies else 1)
         group = create_discovery_group(

@@ -19,6 +19,7 @@ _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
 class Residency:
     """Bytes of files, and how many of them a cache of this machine holds."""
 
+    files: int  # that were looked at
     bytes: int
     resident: int
     unknown: int  # bytes of files that the kernel tells nothing about (not ours, or not readable)
@@ -48,7 +49,7 @@ def resident_bytes(path: Path) -> int | None:
 
 def residency(paths: Iterable[Path]) -> Residency:
     """Over many files; those that vanish meanwhile are left out."""
-    total = resident = unknown = 0
+    files = total = resident = unknown = 0
     for path in paths:
         try:
             size = path.stat().st_size
@@ -57,10 +58,11 @@ def residency(paths: Iterable[Path]) -> Residency:
             continue
         except (OSError, ValueError):  # ValueError: shrunk to nothing between two looks
             size, held = 0, None
+        files += 1
         total += size
         resident += held or 0
         unknown += size if held is None else 0
-    return Residency(total, resident, unknown)
+    return Residency(files, total, resident, unknown)
 
 
 def advise_drop(paths: Iterable[Path]) -> int:

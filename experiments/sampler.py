@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -11,13 +13,14 @@ from typing import Self
 
 from controller.databases import JobHandle
 from core.errors import DatabaseFault
-from core.records import Phase
+from core.records import JobState
 from experiments.site import Meter
+from sql.jobs import get_job, request_resume
 from sql.queries import QUERIES
 from sql.session import Database
 
 SAMPLE_SECONDS = 1.0
-_PHASE_SECONDS = 0.1  # the beginning of a phase is looked for this often, if somebody wants to know
+_HELD_SECONDS = 0.05  # whether all jobs are held is looked for this often, if somebody waits for it
 
 
 @dataclass(slots=True)
@@ -35,7 +38,7 @@ class Samples:
 class Sampler:
     """A thread that samples until the block ends.
 
-    `at_index` is called once, in the thread, when every job has entered the index phase.
+    `at_index` is called once, in the thread, when every job is held at the barrier into the index phase; then they go on.
     """
 
     def __init__(
@@ -81,25 +84,33 @@ class Sampler:
     def _sample(self) -> None:
         due = time.monotonic() + SAMPLE_SECONDS
         while not self._stop.wait(min(max(0.0, due - time.monotonic()), self._patience())):
-            if self._at_index is not None and self._indexing():
+            if self._at_index is not None and self._held():
                 call, self._at_index = self._at_index, None
                 call()
+                self._let_go()
             if time.monotonic() >= due:
                 due = max(due + SAMPLE_SECONDS, time.monotonic())
                 self._look()
         self._look()
 
     def _patience(self) -> float:
-        return SAMPLE_SECONDS if self._at_index is None else _PHASE_SECONDS
+        return SAMPLE_SECONDS if self._at_index is None else _HELD_SECONDS
 
-    def _indexing(self) -> bool:
+    def _held(self) -> bool:
         try:
-            return all(
-                self._queue_of(database, job)[0] in (Phase.INDEX.value, Phase.FINALISE.value)
-                for database, job in self._jobs
-            )
+            return all(self._state_of(database, job) is JobState.HELD for database, job in self._jobs)
         except DatabaseFault:
             return False
+
+    def _state_of(self, database: Database, job: uuid.UUID) -> JobState:
+        with database.transaction() as conn:
+            return get_job(conn, job).state
+
+    def _let_go(self) -> None:
+        """From the same moment: the commits come one right after the other."""
+        with contextlib.ExitStack() as commits:
+            for database, job in self._jobs:
+                request_resume(commits.enter_context(database.transaction(durable=True)), job)
 
     def _queue_of(self, database: Database, job: object) -> tuple[str, int, int, int]:
         with database.transaction() as conn:

@@ -64,7 +64,7 @@ def suspend(conn: Connection, job: uuid.UUID, reason: str) -> bool:
     False when it was not running or pausing (then nothing is changed). Messages on their way claim nothing.
     """
     state, _ = _lock(conn, job)
-    if state not in (JobState.RUNNING, JobState.PAUSING):
+    if state not in (JobState.RUNNING, JobState.PAUSING, JobState.HELD):
         return False
     QUERIES["stop_job"].run(conn, job=job, state=JobState.SUSPENDED.value, reason=bulk.storable(reason))
     QUERIES["undispatch_job"].run(conn, job=job)
@@ -76,7 +76,7 @@ def request_pause(conn: Connection, job: uuid.UUID) -> JobState:
     state, _ = _lock(conn, job)
     if state is JobState.PAUSING:
         return state
-    if state is not JobState.RUNNING:
+    if state not in (JobState.RUNNING, JobState.HELD):
         raise UsageError(f"job {job} is {state}; only a running job can be paused")
     QUERIES["set_state"].run(conn, job=job, state=JobState.PAUSING.value)
     return settle(conn, job)
@@ -96,8 +96,8 @@ def request_cancel(conn: Connection, job: uuid.UUID) -> JobState:
 def request_resume(conn: Connection, job: uuid.UUID) -> JobState:
     """Run again after a pause or once the system is mended. Raises UsageError when it is in no state for that."""
     state, _ = _lock(conn, job)
-    if state not in (JobState.PAUSED, JobState.PAUSING, JobState.SUSPENDED):
-        raise UsageError(f"job {job} is {state}; only a paused or suspended job can be resumed")
+    if state not in (JobState.PAUSED, JobState.PAUSING, JobState.HELD, JobState.SUSPENDED):
+        raise UsageError(f"job {job} is {state}; only a paused, held or suspended job can be resumed")
     QUERIES["undispatch_job"].run(conn, job=job)
     QUERIES["reset_failures"].run(conn, job=job)
     QUERIES["resume_job"].run(conn, job=job)
@@ -137,7 +137,8 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
     state, phase = _lock(conn, job)
     if state is not JobState.RUNNING or _open(conn, job, phase):
         return None
-    phases = JobOptions.from_json(QUERIES["job_options"].run(conn, job=job).scalar_one()).phases
+    options = JobOptions.from_json(QUERIES["job_options"].run(conn, job=job).scalar_one())
+    phases = options.phases
     while True:
         QUERIES["close_phase"].run(conn, job=job, phase=phase.value)
         if phase is Phase.FINALISE:
@@ -151,5 +152,8 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
             whole = {FINALISE_LIST: [*"0123456789abcdef", FINALISE_REST]}
             bulk.insert_tasks(conn, job, [NewTask(phase=phase, weight=1, payload=whole)])
         recut(conn, job, phase)
+        if phase is options.hold_before:
+            QUERIES["stop_job"].run(conn, job=job, state=JobState.HELD.value, reason=None)
+            return JobState.HELD
         if _open(conn, job, phase):
             return phase

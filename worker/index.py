@@ -1,4 +1,4 @@
-"""Phase index: read every item again from the filer, take its text, feed the slot's shard (design §3.9).
+"""Phase index: read every item but containers again from the filer, take its text, feed the slot's shard (design §3.9).
 
 Containers are not read again: their content is their children's; they get a document of metadata only.
 """

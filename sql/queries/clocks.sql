@@ -35,7 +35,7 @@ WITH moved AS (
         stopped_at = stopped_at + CASE WHEN stopped_at BETWEEN since.at AND since.now
             THEN interval '0' ELSE make_interval(secs => %(by)s) END
     FROM (SELECT clock_timestamp() - make_interval(secs => %(window)s) AS at, clock_timestamp() AS now) AS since
-    WHERE state IN ('running', 'pausing', 'paused', 'cancelling', 'suspended') AND first_claim_at IS NOT NULL
+    WHERE state IN ('running', 'pausing', 'paused', 'held', 'cancelling', 'suspended') AND first_claim_at IS NOT NULL
     RETURNING job.id, since.at, since.now
 )
 UPDATE job_phase p SET started_at = p.started_at + make_interval(secs => %(by)s)

@@ -32,7 +32,7 @@ WHERE id = %(job)s;
 -- Running again; the time it was paused is taken off its elapsed and that of the phase it stood in, that of a
 -- suspension (which has a reason) is not. Time before the first claim never counted, so it is not taken off.
 WITH pause AS (
-    SELECT id, phase, reason, first_claim_at, stopped_at, greatest(clock_timestamp(), stopped_at) AS now,
+    SELECT id, state, phase, reason, first_claim_at, stopped_at, greatest(clock_timestamp(), stopped_at) AS now,
         CASE WHEN reason IS NULL THEN greatest(0, extract(epoch FROM clock_timestamp() - stopped_at)) ELSE 0 END::float8
             AS seconds
     FROM job WHERE id = %(job)s
@@ -41,7 +41,8 @@ WITH pause AS (
     FROM pause WHERE p.job = pause.id AND p.phase = pause.phase AND p.finished_at IS NULL
 ), noted AS (
     INSERT INTO job_pause (job, state, reason, started_at, finished_at)
-    SELECT id, CASE WHEN reason IS NULL THEN 'paused' ELSE 'suspended' END, reason, stopped_at, now
+    SELECT id, CASE WHEN reason IS NOT NULL THEN 'suspended' WHEN state = 'held' THEN state ELSE 'paused' END, reason,
+        stopped_at, now
     FROM pause WHERE stopped_at IS NOT NULL AND first_claim_at IS NOT NULL
     ON CONFLICT (job, started_at) DO UPDATE SET finished_at = excluded.finished_at
 )

@@ -89,6 +89,11 @@ FROM span s;
 SELECT extract(epoch FROM first_claim_at)::float8 AS started, extract(epoch FROM finished_at)::float8 AS finished
 FROM job WHERE id = %(job)s;
 
+-- name: job_held
+-- From when until when it was held at a barrier, seconds since the epoch; NULL where it never was, or still is.
+SELECT extract(epoch FROM min(started_at))::float8 AS started, extract(epoch FROM max(finished_at))::float8 AS finished
+FROM job_pause WHERE job = %(job)s AND state = 'held';
+
 -- name: server_version
 -- The database server's version.
 SELECT current_setting('server_version') AS version;

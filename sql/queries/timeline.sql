@@ -16,7 +16,8 @@ FROM job_phase WHERE job = %(job)s ORDER BY started_at;
 SELECT state, reason, extract(epoch FROM started_at)::float8 AS started, extract(epoch FROM finished_at)::float8 AS finished
 FROM job_pause WHERE job = %(job)s
 UNION ALL
-SELECT CASE WHEN reason IS NULL THEN 'paused' ELSE 'suspended' END, reason, extract(epoch FROM stopped_at)::float8, NULL
+SELECT CASE WHEN reason IS NOT NULL THEN 'suspended' WHEN state = 'held' THEN state ELSE 'paused' END, reason,
+    extract(epoch FROM stopped_at)::float8, NULL
 FROM job WHERE id = %(job)s AND stopped_at IS NOT NULL AND first_claim_at IS NOT NULL
   AND NOT EXISTS (SELECT FROM job_pause p WHERE p.job = job.id AND p.started_at = job.stopped_at)
 ORDER BY started;

@@ -75,7 +75,7 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
 
 def test_a_scale_out_counts_every_database(bench: Bench, small: Path) -> None:
     """With two databases two jobs run at once over the same data: twice the bytes over the longest, both in the series;
-    --cold drops twice a run and says what stayed."""
+    --cold drops twice a run, the second time with both jobs held at the barrier, and says what stayed."""
     part = bench.home / "part of it"
     for custodian in sorted((small / "data").iterdir())[:2]:
         shutil.copytree(custodian, part / custodian.name)
@@ -94,6 +94,10 @@ def test_a_scale_out_counts_every_database(bench: Bench, small: Path) -> None:
     cache = read_result(at).conditions["cache"]
     assert [drop["when"] for drop in cache["drops"]] == ["before", "index"]
     assert "not dropped: caches of the filer itself" in cache["state"]
+    at_barrier = cache["drops"][1]["seconds"]  # all of it while both jobs were held, and taken off
+    starts, ends = zip(*(job["held_s"] for job in jobs), strict=True)
+    assert min(ends) - max(starts) >= at_barrier
+    assert not run.result["disturbances"]
 
 
 def test_an_interrupted_experiment_leaves_nothing(bench: Bench) -> None:

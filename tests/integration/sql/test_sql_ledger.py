@@ -354,3 +354,20 @@ def test_notify_only_when_nothing_was_pending(hands: Any) -> None:
         assert held.wait(PATIENCE)
         hands.finish(second, follow_on)
         assert not held.wait(0.2)
+
+
+def test_a_job_is_held_at_the_barrier_it_names(hands: Any) -> None:
+    """Promise: no task of the phase is given out until the job is let go, once, and the time it stood is not elapsed."""
+    job = hands.create(1, JobOptions(hold_before=Phase.INDEX, lease_seconds=3600.0))
+    hands.finish(hands.take(job), TaskResult(follow_on=(NewTask(phase=Phase.INDEX, weight=1, payload={}),)))
+    with hands.database.transaction() as conn:
+        assert states.advance(conn, job) is JobState.HELD
+    assert hands.dispatch(job) == []
+    hands.run("UPDATE job SET first_claim_at = now() - interval '5 s', stopped_at = now() - interval '2 s'")
+    with hands.database.transaction() as conn:
+        assert states.request_resume(conn, job) is JobState.RUNNING
+    assert hands.rows("SELECT state, reason FROM job_pause") == [("held", None)]
+    assert hands.value("SELECT stopped_seconds >= 2 FROM job")
+    hands.finish(hands.take(job))
+    with hands.database.transaction() as conn:
+        assert states.advance(conn, job) is Phase.FINALISE

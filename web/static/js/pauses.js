@@ -2,13 +2,14 @@
 
 import { areaFill, css } from "./colours.js";
 
+const STANDING = ["paused", "held", "suspended"];
 const MUCH = 0.3; // of the run, that pauses take: then what lies between them is hard to see
 const MOST = 4; // stretches that are offered, the latest
 const LEAST = 2; // CSS pixels: a short pause in a long run is still seen
 
 /** What a pause is called: requeued jobs had ended before. */
 export function pauseName(state) {
-  return ["paused", "suspended"].includes(state) ? state : "over until it was requeued";
+  return STANDING.includes(state) ? state : "over until it was requeued";
 }
 
 /** The stretches in which something ran, where pauses take much of the run; [[from, to], …] in seconds. What still goes
@@ -44,7 +45,7 @@ function stretch(u, { state, from, to }) {
   ctx.fillStyle = areaFill(ctx, css("faint"), true, pxRatio);
   ctx.fillRect(left, bbox.top, width, bbox.height);
   ctx.restore();
-  if (["paused", "suspended"].includes(state)) name(u, state, left, width);
+  if (STANDING.includes(state)) name(u, state, left, width);
 }
 
 /** The word on a plate of its own, so that the hatching does not run through it; only where it fits. */
