@@ -22,9 +22,9 @@ from core.names import display_name
 from core.operations import NullRecorder
 from core.records import Limits
 from core.storage import Storage
-from worker.formats.base import Child, MemorySource, Source
-from worker.formats.registry import handler_for
-from worker.identify import identify
+from formats.base import Child, MemorySource, Source
+from formats.identification.identify import identify
+from formats.registry import handler_for
 from worker.indexes.base import IndexDocument, IndexWriter
 from worker.indexes.registry import new_writer
 from worker.sources import FilerSource

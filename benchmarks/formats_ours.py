@@ -25,9 +25,9 @@ from dataset_gen.formats.eml import write
 from dataset_gen.mail import letters, thread
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop
-from worker.formats.base import MemorySource
-from worker.formats.eml import EmlHandler
-from worker.identify import identify
+from formats.base import MemorySource
+from formats.identification.identify import identify
+from formats.mail.eml import EmlHandler
 from worker.inspect_file import Loose, inspect_files
 from worker.inspect_tree import find_loose, inspect_paths
 

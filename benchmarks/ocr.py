@@ -21,11 +21,11 @@ from dataset_gen.formats.order import Order
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Dice, derive
 from dataset_gen.workshop import BUILDERS, Workshop
+from formats.base import MemorySource
+from formats.identification.identify import identify
+from formats.registry import handler_for
 from worker.context import NoBreadcrumb
 from worker.findings import Findings
-from worker.formats.base import MemorySource
-from worker.formats.registry import handler_for
-from worker.identify import identify
 from worker.loose import loose_row
 from worker.ocr.engine import find_engine
 from worker.ocr.reading import Reader

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.errors import UsageError
 from core.records import Kind, TextState
-from worker.formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
+from formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
 
 ANY_EXCEPTION = "any"
 OPERATORS = ("<=", ">=", "!=", "=", "<", ">", "~")

@@ -13,11 +13,11 @@ from core.operations import NullRecorder
 from core.places import trace_location
 from core.settings import Settings
 from core.storage import Storage
-from core.trace.gather import Gathered, Gathering, gather_trace
-from core.trace.parts import deliver_left_behind, done_until, parts_directory
-from core.trace.spool import SUFFIX
 from monitoring.aggregate import calls_by_op
 from sql.traces import recorders
+from traces.gather import Gathered, Gathering, gather_trace
+from traces.parts import deliver_left_behind, done_until, parts_directory
+from traces.spool import SUFFIX
 
 WAIT_SECONDS = 120.0  # for workers that live on to bring what they recorded
 _POLL_SECONDS = 0.2

@@ -8,9 +8,9 @@ from __future__ import annotations
 import logging
 import uuid
 
-from core.trace.parts import WorkerParts
 from sql.session import Database
 from sql.traces import over_among
+from traces.parts import WorkerParts
 
 log = logging.getLogger(__name__)
 

@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 
 from core.errors import SourceFileError
 from core.records import Item, NewTask, Phase, Shard, TaskResult
+from formats.base import Handler, MemorySource, Part, Source, is_leaf
+from formats.identification.identify import identify
+from formats.registry import handler_for
 from sql.items import load_items
 from worker.budget import Allowance, Budget
 from worker.findings import Findings
-from worker.formats.base import Handler, MemorySource, Part, Source, is_leaf
-from worker.formats.registry import handler_for
-from worker.identify import identify
 from worker.loose import loose_row
 from worker.sources import FilerSource
 from worker.standing import Standing, of_expand

@@ -10,11 +10,11 @@ from typing import Any
 
 from core.errors import DocumentError, SourceFileError
 from core.records import Item, TaskResult
+from formats.base import MemorySource, Source
+from formats.registry import handler_for
 from sql.items import item_codes, load_items
 from worker.costs import ItemCosts
 from worker.findings import Findings
-from worker.formats.base import MemorySource, Source
-from worker.formats.registry import handler_for
 from worker.store import KEEP_BYTES
 from worker.task import TaskWork
 from worker.texts import Indexing

@@ -27,13 +27,13 @@ from core.names import json_name
 from core.operations import NullRecorder
 from core.records import ContainerCount, Item, ItemText, JobOptions
 from core.storage import Storage
+from formats.base import Handler, MemorySource, Source
+from formats.identification.identify import identify
+from formats.passwords import NO_PASSWORDS, Passwords
+from formats.registry import handler_for
 from worker import store
 from worker.budget import Budget
 from worker.findings import Findings
-from worker.formats.base import Handler, MemorySource, Source
-from worker.formats.passwords import NO_PASSWORDS, Passwords
-from worker.formats.registry import handler_for
-from worker.identify import identify
 from worker.inspect_trace import Deadline
 from worker.loose import loose_row
 from worker.ocr.candidates import is_candidate

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from worker.formats.listing import listed
-from worker.formats.registry import all_handlers
+from formats.listing import listed
+from formats.registry import all_handlers
 
 
 @dataclass(slots=True)

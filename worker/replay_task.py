@@ -18,12 +18,12 @@ from core.errors import DatabaseFault, RunFailed, StorageFault, SystemFault, Tas
 from core.places import replayed_trace_location
 from core.records import JobState, TaskResult
 from monitoring.filer.boot import boot_id
+from replay.client import run_client
+from replay.host import ReplayHost, replay_host, target_of
+from replay.stopped import ReplayStopped
+from replay.tree import prepare_tree
 from sql import ledger, replay
 from worker.processes import RunQueueMeter
-from worker.replay.client import run_client
-from worker.replay.stopped import ReplayStopped
-from worker.replay.tree import prepare_tree
-from worker.replay_host import ReplayHost, replay_host, target_of
 from worker.task import TaskWork
 
 LOOK_SECONDS = 1.0

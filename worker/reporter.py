@@ -21,7 +21,6 @@ from typing import Any
 
 from core.errors import DatabaseFault
 from core.settings import Settings
-from core.trace.parts import WorkerParts
 from monitoring.counters import CounterDelta, merge_deltas
 from monitoring.frames import FrameMaker
 from monitoring.host_samplers import HostSampler, HostSampling, host_samplers
@@ -31,6 +30,7 @@ from monitoring.sender import FrameSender
 from sql import workers
 from sql.faults import DRIVER_ERRORS
 from sql.session import Database
+from traces.parts import WorkerParts
 from worker.deaths import Report
 from worker.deliveries import Deliveries
 from worker.exposition import WorkerExposition

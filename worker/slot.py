@@ -18,9 +18,9 @@ from types import FrameType
 from core.filer.emulation import emulated_filer
 from core.settings import Settings
 from core.storage import Storage
-from core.trace.parts import WorkerParts
 from monitoring.live import LiveRecorder
 from sql.session import Database
+from traces.parts import WorkerParts
 from worker import app
 from worker.box.boxed import install
 from worker.box.start import NurseryAddress, order_box
@@ -36,7 +36,7 @@ EXIT_MEMORY = 71  # a MemoryError that nobody caught
 EXIT_BROKEN = 70  # an unforeseen error in the middle of a task, or the slot could not start
 
 # Loaded before the fork: their memory is shared by all slots, and a new slot is up in milliseconds.
-PRELOADED = ("worker.formats.registry", "tantivy", "pypdfium2")
+PRELOADED = ("formats.registry", "tantivy", "pypdfium2")
 
 Handle = Callable[[SlotContext, str, uuid.UUID, uuid.UUID], None]  # of a database, a job and a task
 

@@ -1,4 +1,4 @@
-"""Sources that lie on the filer; see `worker.formats.base.Source`."""
+"""Sources that lie on the filer; see `formats.base.Source`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
 from core.names import display_name
 from core.storage import ReadFile, Storage
-from worker.formats.passwords import NO_PASSWORDS, Passwords
+from formats.passwords import NO_PASSWORDS, Passwords
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

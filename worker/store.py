@@ -12,9 +12,9 @@ from core.errors import DocumentError
 from core.places import item_location
 from core.records import Layout
 from core.storage import Storage
+from formats.base import Child, MemorySource, Source
+from formats.passwords import NO_PASSWORDS, Passwords
 from worker.budget import Budget
-from worker.formats.base import Child, MemorySource, Source
-from worker.formats.passwords import NO_PASSWORDS, Passwords
 from worker.guard import guarded
 from worker.sources import CHUNK, FilerSource
 

@@ -21,8 +21,8 @@ from types import FrameType
 from core.errors import UsageError
 from core.moments import reached
 from core.settings import Settings
-from core.trace.parts import deliver_left_behind, worker_parts
 from monitoring.metrics.endpoint import NOWHERE, Endpoint
+from traces.parts import deliver_left_behind, worker_parts
 from worker.box.probe import lacking
 from worker.box.start import NurseryAddress, start_nursery
 from worker.deaths import Circumstances, Report, describe, judge, stuck

@@ -13,11 +13,11 @@ from core.errors import ExceptionCode, StorageFault
 from core.names import display_name
 from core.records import ClaimedTask, Item, Job, TaskResult
 from core.storage import Storage
+from formats.passwords import NO_PASSWORDS, Passwords
 from sql.costs import Death
 from sql.session import Database
 from worker.activity import Activity
 from worker.context import SlotContext
-from worker.formats.passwords import NO_PASSWORDS, Passwords
 from worker.portions import Portions
 from worker.sources import FilerSource
 

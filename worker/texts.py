@@ -10,9 +10,9 @@ from typing import Any
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
+from formats.base import Handler, Source, Text
 from worker.activity import Activity
 from worker.findings import Findings
-from worker.formats.base import Handler, Source, Text
 from worker.guard import guarded
 from worker.indexes.base import IndexDocument
 from worker.indexes.publisher import OpenShard

@@ -15,9 +15,9 @@ from typing import Protocol
 from core.operations import Op, Recorder
 from core.records import PHASES, Phase
 from core.storage import Storage
-from core.trace.parts import WorkerParts
-from core.trace.spool import Row, SpoolHead, SpoolWriter
 from monitoring.filer.boot import boot_id
+from traces.parts import WorkerParts
+from traces.spool import Row, SpoolHead, SpoolWriter
 
 MOST_HELD = 32_768  # calls; each takes about 300 bytes
 _MOST_OPEN = 4  # parts of several jobs that run at the same time

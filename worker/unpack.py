@@ -15,14 +15,14 @@ from core.errors import DocumentError, ExceptionCode
 from core.ids import item_id, number
 from core.names import Siblings, display_name, sibling_name, unsafe_name
 from core.records import ContainerCount, Item, JobOptions, Kind
+from formats.base import Child, Handler, Part, Source, is_leaf
+from formats.identification.identify import identify
+from formats.passwords import NO_PASSWORDS, Passwords
+from formats.registry import handler_for
 from worker.budget import Budget
 from worker.context import Breadcrumb
 from worker.findings import Findings, Tally
-from worker.formats.base import Child, Handler, Part, Source, is_leaf
-from worker.formats.passwords import NO_PASSWORDS, Passwords
-from worker.formats.registry import handler_for
 from worker.guard import guarded
-from worker.identify import identify
 from worker.standing import Standing
 from worker.store import ChildStore, Intake
 

@@ -16,8 +16,8 @@ from controller.replay.run import replay_once
 from controller.trace_collection import collect_trace
 from core.clock import SystemClock
 from core.errors import DatabaseFault, Interrupted, RunFailed, StorageFault, SystemFault, UsageError
-from core.trace.read import open_trace
 from sql.jobs import get_job
+from traces.read import open_trace
 
 _CLIENTS = 2
 _NAME = "recorded.edbtrace"

@@ -25,16 +25,16 @@ from core.operations import NullRecorder
 from core.records import JobOptions, JobState
 from core.settings import Settings
 from core.storage import Storage
-from core.trace.read import FileTrace
 from monitoring.filer.boot import boot_id
+from replay.host import plan_of, replay_host, target_of
+from replay.plan import ReplayPlan
+from replay.program import Program
+from replay.room import check_room
+from replay.tree import Target, remove_trees
 from sql import replay
 from sql.session import Database
 from sql.states import request_cancel
-from worker.replay.plan import ReplayPlan
-from worker.replay.program import Program
-from worker.replay.room import check_room
-from worker.replay.tree import Target, remove_trees
-from worker.replay_host import plan_of, replay_host, target_of
+from traces.read import FileTrace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

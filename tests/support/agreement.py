@@ -12,10 +12,10 @@ from core.ids import item_id
 from core.records import Item, ItemText, JobOptions
 from dataset_gen import manifest as m
 from dataset_gen.made import Truth
+from formats.base import Handler, Source
 from worker.budget import Budget
 from worker.context import NoBreadcrumb
 from worker.findings import Findings
-from worker.formats.base import Handler, Source
 from worker.texts import take_text
 from worker.unpack import Unpacker
 

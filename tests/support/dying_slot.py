@@ -12,9 +12,9 @@ from taskbench import TaskBench
 
 from core.errors import ExceptionCode
 from core.records import Phase
+from formats.documents.rtf.handler import RtfHandler
 from sql import jobs
 from worker.deaths import Circumstances, judge
-from worker.formats.rtf import RtfHandler
 from worker.slot import EXIT_MEMORY
 from worker.slot_table import RowWriter, SlotTable
 

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 from core.records import Phase, TaskResult
+from formats.base import Handler
 from worker import run_task
-from worker.formats.base import Handler
 from worker.task import TaskWork
 
 HANDLERS: tuple[Handler, ...] = ()

@@ -14,12 +14,12 @@ from email.message import EmailMessage
 from core.errors import ExceptionCode
 from core.ids import item_id
 from core.records import Item, JobOptions, Kind, Limits
+from formats.base import Handler, MemorySource, Source
+from formats.identification.identify import identify
+from formats.registry import handler_for
 from worker.budget import Allowance, Budget
 from worker.context import NoBreadcrumb
 from worker.findings import Findings
-from worker.formats.base import Handler, MemorySource, Source
-from worker.formats.registry import handler_for
-from worker.identify import identify
 from worker.unpack import Deferred, Unpacker
 
 JOB = uuid.UUID(int=7)

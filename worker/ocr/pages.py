@@ -10,7 +10,7 @@ from typing import Protocol
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, OcrChoice
-from worker.formats.base import Source
+from formats.base import Source
 from worker.ocr.candidates import PDF
 from worker.ocr.rendering import Rendering, is_picture, rendered
 from worker.ocr.tesseract import held

@@ -16,10 +16,10 @@ from core.clock import SystemClock
 from core.records import JobOptions, Phase
 from core.settings import Settings
 from core.storage import Storage
-from core.trace.model import NodeKind
-from core.trace.parts import WorkerParts, parts_directory, worker_parts
-from core.trace.read import open_trace
 from sql import jobs, workers
+from traces.model import NodeKind
+from traces.parts import WorkerParts, parts_directory, worker_parts
+from traces.read import open_trace
 from worker.context import SlotContext
 from worker.deliveries import Deliveries
 from worker.tracing import SpoolTracer

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from core.errors import ExceptionCode
 from core.records import JobOptions
+from formats.identification import libmagic
 from mutants.originals import Turns
 from mutants.reading import Reading, Task, read_all
-from worker import libmagic
 from worker.inspect_trace import read_trace
 from worker.slot import PRELOADED, preload
 

@@ -13,9 +13,9 @@ from core.errors import DocumentError, ExceptionCode
 from core.operations import MemoryRecorder
 from core.records import Kind, Layout, Limits
 from core.storage import Storage
+from formats.base import Child
+from formats.streams import PieceStream, as_binary
 from worker.budget import Budget
-from worker.formats.base import Child
-from worker.formats.streams import PieceStream, as_binary
 from worker.sources import CHUNK
 from worker.store import KEEP_BYTES, FilerStore, Intake
 

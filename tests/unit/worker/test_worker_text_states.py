@@ -11,9 +11,9 @@ from core.records import Limits, TextState
 from dataset_gen import faults
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop, extension
+from formats.base import MemorySource
+from formats.registry import handler_for
 from worker.findings import Findings
-from worker.formats.base import MemorySource
-from worker.formats.registry import handler_for
 from worker.texts import take_text
 
 PGP = (

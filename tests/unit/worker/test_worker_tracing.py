@@ -11,8 +11,8 @@ import pytest
 from core.operations import MemoryRecorder, Op
 from core.records import Phase
 from core.storage import Storage
-from core.trace.parts import WorkerParts, worker_parts
-from core.trace.spool import read_spool
+from traces.parts import WorkerParts, worker_parts
+from traces.spool import read_spool
 from worker import tracing
 from worker.tracing import SpoolTracer
 
