@@ -18,7 +18,7 @@ from rich.table import Table
 
 from benchmarks.bench_home import BenchHome, bench_home
 from benchmarks.figures import Figure, Figures
-from controller.jobs import prepare_source
+from controller.jobs.jobs import prepare_source
 from core.clock import SystemClock
 from core.filer import FilerModel, load_filer
 from core.operations import NullRecorder

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from cli.options import Ocr, OcrLanguages, Passwords
 from cli.show import table
-from controller.ocr import ocr_choice, refuse_no_ocr
+from controller.jobs.ocr import ocr_choice, refuse_no_ocr
 from core.passwords import read_bank
 from core.records import JobOptions
 from core.settings import read_settings

@@ -13,8 +13,8 @@ from cli.context import CommandContext, installation, shared, with_options, writ
 from cli.experiment import numbers
 from cli.output import flush, write_json
 from cli.show import table
-from controller.progress import Snapshot
-from controller.rates import duration
+from controller.jobs.progress import Snapshot
+from controller.jobs.rates import duration
 from controller.replay.order import ReplayOrder, parse_speed
 from controller.replay.run import Stage
 from core.errors import UsageError

@@ -15,10 +15,10 @@ from controller.chaos.plan import RunPlan
 from controller.chaos.site import SLOTS, WORKERS, Site
 from controller.chaos.source import Source
 from controller.databases import JobHandle
-from controller.groups import Group, delete_group, jobs_of
-from controller.jobs import cancel_job, delete_job, pause_job, prepare_source, resume_job
-from controller.orders import DiscoveryOrder, create_discovery
-from controller.requeue import requeue_exceptions
+from controller.jobs.groups.create import Group, delete_group, jobs_of
+from controller.jobs.jobs import cancel_job, delete_job, pause_job, prepare_source, resume_job
+from controller.jobs.orders import DiscoveryOrder, create_discovery
+from controller.jobs.requeue import requeue_exceptions
 from core import moments
 from core.errors import DatabaseFault, RunFailed, StorageFault, UsageError
 from core.operations import NullRecorder

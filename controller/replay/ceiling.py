@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import core
-from controller.place_kind import in_memory, read_mounts
+from controller.observe.place_kind import in_memory, read_mounts
 from core.errors import EdbenchError
 from core.memory import free_memory
 from core.records import ReplayChoice

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.databases import JobHandle
-from controller.jobs import job_directory
-from controller.ownership import hand_over
+from controller.jobs.jobs import job_directory
+from controller.jobs.ownership import hand_over
 from controller.replay.order import ReplayOrder
 from core.errors import StorageFault, UsageError
 from core.places import replayed_trace_location

@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from controller.databases import JobHandle
-from controller.filer import filer_choice, watched_filer
-from controller.jobs import settle_job
-from controller.progress import Snapshot
+from controller.filer.emulated import filer_choice, watched_filer
+from controller.jobs.jobs import settle_job
+from controller.jobs.progress import Snapshot
+from controller.jobs.results import job_result
+from controller.jobs.run import Crew, Outcome, crew_of, run_all_to_rest
 from controller.replay.create import ReplayCrew, create_replay
 from controller.replay.found import Found, found_by
 from controller.replay.hosts import hosts_of
 from controller.replay.order import ReplayOrder, default_name
-from controller.results import job_result
-from controller.run import Crew, Outcome, crew_of, run_all_to_rest
 from core.clock import Clock
 from core.errors import Interrupted, RunFailed, StorageFault, UsageError
 from core.operations import NullRecorder

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from controller.place_kind import read_mounts, storage_label
+from controller.observe.place_kind import read_mounts, storage_label
 from controller.replay.ceiling import ceiling
 from controller.replay.found import difference_text
 from controller.replay.order import ReplayOrder, speed_text

@@ -15,8 +15,8 @@ import pytest
 from servers import OWNER, as_superuser
 
 from controller.databases import JobHandle, find_job, open_databases
-from controller.jobs import create_discovery_job, prepare_source
-from controller.run import Crew, run_all_to_rest
+from controller.jobs.jobs import create_discovery_job, prepare_source
+from controller.jobs.run import Crew, run_all_to_rest
 from core.clock import SystemClock
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState

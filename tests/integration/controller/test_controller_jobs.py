@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.counts import count_job, counts_json
+from controller.browse.counts import count_job, counts_json
 from controller.databases import JobHandle, find_job, newest_jobs
-from controller.jobs import (
+from controller.jobs.jobs import (
     cancel_job,
     create_discovery_job,
     delete_job,
@@ -22,7 +22,7 @@ from controller.jobs import (
     settle_job,
     wait_for_orphan,
 )
-from controller.monitor import LOST_SECONDS, wait
+from controller.jobs.monitor import LOST_SECONDS, wait
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState, Phase

@@ -11,10 +11,10 @@ import pytest
 from encrypted import OFFICE_PASSWORD, archive, old_office
 from taskbench import TaskBench
 
-from controller.counts import count_job
+from controller.browse.counts import count_job
 from controller.databases import JobHandle
-from controller.jobs import create_discovery_job, delete_job, job_directory, prepare_source
-from controller.requeue import requeue_exceptions
+from controller.jobs.jobs import create_discovery_job, delete_job, job_directory, prepare_source
+from controller.jobs.requeue import requeue_exceptions
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.passwords import PasswordBank, bank_of

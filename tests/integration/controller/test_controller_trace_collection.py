@@ -11,7 +11,7 @@ from taskbench import SelectingRecorder, TaskBench
 from unpacking import make_mail, make_mbox, make_zip
 
 from controller.databases import JobHandle
-from controller.trace_collection import collect_trace, trace_json
+from controller.observe.trace_collection import collect_trace, trace_json
 from core.clock import SystemClock
 from core.records import JobOptions, Phase
 from core.settings import Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.source import custodians_of, first_tasks, prepare_source, refuse_own_output
+from controller.jobs.source import custodians_of, first_tasks, prepare_source, refuse_own_output
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.records import Phase

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.source import PreparedSource, prepare_source
+from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.storage import Storage

@@ -10,12 +10,12 @@ from typing import Any
 from pyarrow import Table
 from sqlalchemy import Connection
 
+from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
-from controller.shards import opened_shards
-from controller.source import find_manifest
-from controller.verify_files import check_files
-from controller.verify_index import check_documents, check_terms, load_documents
-from controller.verify_tables import load_manifest
+from controller.jobs.source import find_manifest
+from controller.verify.files import check_files
+from controller.verify.index import check_documents, check_terms, load_documents
+from controller.verify.tables import load_manifest
 from core.errors import UsageError
 from core.names import display_name
 from core.records import JobState

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from controller.group_progress import group_state
-from controller.groups import Group
-from controller.rates import GB, gb_per_hour, per_second
-from controller.results import call_json, job_result
-from controller.wire import wire_json
+from controller.jobs.groups.create import Group
+from controller.jobs.groups.progress import group_state
+from controller.jobs.rates import GB, gb_per_hour, per_second
+from controller.jobs.results import call_json, job_result
+from controller.observe.wire import wire_json
 from core.names import display_name
 from core.records import GroupKind, JobState
 from core.settings import Settings

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 
 from controller.databases import JobHandle
-from controller.groups import Group, GroupPlan, check_plan, create_discovery_group
-from controller.jobs import create_discovery_job
-from controller.source import PreparedSource
+from controller.jobs.groups.create import Group, GroupPlan, check_plan, create_discovery_group
+from controller.jobs.jobs import create_discovery_job
+from controller.jobs.source import PreparedSource
 from core.errors import UsageError
 from core.passwords import PasswordBank
 from core.records import JobOptions

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from controller.cluster.base import Cluster, Tended
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import JobHandle
-from controller.group_progress import combined
-from controller.jobs import settle_job
-from controller.monitor import pause_all, wait_all
-from controller.progress import Snapshot
-from controller.results import wait_for_frames
+from controller.jobs.groups.progress import combined
+from controller.jobs.jobs import settle_job
+from controller.jobs.monitor import pause_all, wait_all
+from controller.jobs.progress import Snapshot
+from controller.jobs.results import wait_for_frames
 from controller.versions import own_version, refuse_other_versions
 from core.clock import Clock
 from core.errors import DatabaseFault, RunFailed, SystemFault

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from controller.source import PreparedSource, prepare_source
+from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import SourceFileError, UsageError
 from core.places import copies_location
 from core.storage import EntryKind, ReadFile, Storage

@@ -7,7 +7,7 @@ import heapq
 import os
 from collections.abc import Mapping, Sequence
 
-from controller.source import PreparedSource
+from controller.jobs.source import PreparedSource
 from core.errors import SourceFileError, UsageError
 from core.names import display_name
 from core.storage import EntryKind, Storage

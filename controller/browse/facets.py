@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
-from controller.shards import opened_shards
 from core.settings import Settings
 from sql.queries import QUERIES
 

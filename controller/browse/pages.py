@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from controller.counts import Counted
+from controller.browse.counts import Counted
+from controller.browse.item_filter import ItemFilter
+from controller.browse.items import item_json
 from controller.databases import JobHandle
-from controller.item_filter import ItemFilter
-from controller.items import item_json
 from core.errors import UsageError
 from core.names import display_name
 from sql.queries import QUERIES
@@ -23,7 +23,7 @@ def items_page(
     handles: Sequence[JobHandle], wanted: ItemFilter, *, after: uuid.UUID | None, limit: int
 ) -> list[dict[str, Any]]:
     """At most `limit` items in path order, one job after the other, beginning after the item `after`; keys as in
-    `controller.items.FIELDS` and `job`. Raises UsageError when `after` is no item of these jobs, DatabaseFault."""
+    `controller.browse.items.FIELDS` and `job`. Raises UsageError when `after` is no item of these jobs, DatabaseFault."""
     begin = 0 if after is None else _position(handles, after)
     out: list[dict[str, Any]] = []
     for number, handle in enumerate(handles[begin:]):

@@ -6,8 +6,8 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import Any
 
+from controller.browse.item_filter import ALL_ITEMS, ItemFilter
 from controller.databases import JobHandle
-from controller.item_filter import ALL_ITEMS, ItemFilter
 from core.csv_cells import defused
 from core.names import display_name, json_name
 from sql.queries import QUERIES

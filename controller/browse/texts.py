@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
-from controller.shards import opened_shards
 from core.settings import Settings
 
 

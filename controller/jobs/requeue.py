@@ -6,8 +6,8 @@ import dataclasses
 from pathlib import Path
 
 from controller.databases import JobHandle
-from controller.groups import Group, refresh
-from controller.passwords import remove_bank, store_bank, stored_bank
+from controller.jobs.groups.create import Group, refresh
+from controller.jobs.passwords import remove_bank, store_bank, stored_bank
 from core.errors import EdbenchError, UsageError
 from core.passwords import PasswordBank
 from core.records import JobState

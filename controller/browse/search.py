@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
-from controller.shards import opened_shards
 from core.settings import Settings
 from sql.queries import QUERIES
 from worker.indexes.base import Hit, IndexReader

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from controller.databases import JobHandle
-from controller.group_progress import group_state
-from controller.groups import Group, jobs_of
+from controller.jobs.groups.create import Group, jobs_of
+from controller.jobs.groups.progress import group_state
 from core.errors import UsageError
 from core.records import JobState
 from sql.jobs import get_job

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from controller.copies import copy_source, remove_copies
 from controller.databases import LAST, JobHandle, find_job, newest_jobs
-from controller.group_progress import group_state
-from controller.jobs import create_discovery_job, default_name, delete_job, resume_job
-from controller.source import PreparedSource
-from controller.split import split_source
+from controller.jobs.copies import copy_source, remove_copies
+from controller.jobs.groups.progress import group_state
+from controller.jobs.jobs import create_discovery_job, default_name, delete_job, resume_job
+from controller.jobs.source import PreparedSource
+from controller.jobs.split import split_source
 from core.errors import EdbenchError, UsageError
 from core.names import display_name
 from core.passwords import PasswordBank

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from controller.rates import duration
+from controller.jobs.rates import duration
 from sql.queries import QUERIES
 from sql.workers import LIVE_SECONDS
 

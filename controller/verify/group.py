@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyarrow import Table
 
 from controller.databases import JobHandle
-from controller.groups import Group
-from controller.verify import Count, Example, Part, Progress, Verification, verify_job
+from controller.jobs.groups.create import Group
+from controller.verify.job import Count, Example, Part, Progress, Verification, verify_job
 from core.names import display_name
 from core.records import GroupKind
 from core.settings import Settings

@@ -6,7 +6,7 @@ import os
 import uuid
 from pathlib import Path
 
-from controller.ownership import hand_over
+from controller.jobs.ownership import hand_over
 from core.errors import SourceFileError, UsageError
 from core.names import display_name
 from core.operations import NullRecorder

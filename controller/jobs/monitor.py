@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from controller.databases import JobHandle
-from controller.jobs import settle_job
-from controller.progress import Pace, Snapshot
+from controller.jobs.jobs import settle_job
+from controller.jobs.progress import Pace, Snapshot
 from core.clock import Clock
 from core.errors import DatabaseFault, UsageError
 from core.records import JobState

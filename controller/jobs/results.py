@@ -11,12 +11,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from controller.counts import JobCounts, count_job
+from controller.browse.counts import JobCounts, count_job
 from controller.databases import JobHandle
-from controller.disturbances import disturbances
-from controller.place_kind import read_mounts, storage_label
-from controller.rates import GB, gb_per_hour, per_second
-from controller.wire import wire_json
+from controller.jobs.disturbances import disturbances
+from controller.jobs.rates import GB, gb_per_hour, per_second
+from controller.observe.place_kind import read_mounts, storage_label
+from controller.observe.wire import wire_json
 from core.clock import Clock
 from core.names import display_name
 from core.records import FilerChoice
@@ -154,7 +154,7 @@ def _installed(package: str) -> str:
 
 
 def _filer(choice: FilerChoice) -> dict[str, Any] | None:
-    """The emulated filer; what its stations did is added by whoever watched them (controller.filer)."""
+    """The emulated filer; what its stations did is added by whoever watched them (controller.filer.emulated)."""
     return {"name": choice.name, "scale": choice.scale} if choice.digest else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection
 
-from controller.verify_tables import copy_rows
+from controller.verify.tables import copy_rows
 from sql.queries import QUERIES
 from worker.indexes.base import IndexReader
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from controller.progress import Snapshot
+from controller.jobs.progress import Snapshot
 from core.records import PHASES, JobState
 
 # What the group is: the first of these that any of its jobs is.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from controller.rates import Window, duration, gb_per_hour, percent, seconds_left, share_done
+from controller.jobs.rates import Window, duration, gb_per_hour, percent, seconds_left, share_done
 from core.records import JobOptions, JobState, Phase
 from sql.jobs import JobProgress, PhaseProgress
 

@@ -1,4 +1,4 @@
-"""`python -m controller.filer_watch`: watches the emulated filer of its environment until SIGTERM, then prints what its
+"""`python -m controller.filer.watch`: watches the emulated filer of its environment until SIGTERM, then prints what its
 stations did, as one line of JSON.
 
 For commands that cannot see the arbiter themselves, because the workers share it inside containers.
@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Mapping
 
-from controller.filer import watched_filer
+from controller.filer.emulated import watched_filer
 from core.errors import EdbenchError, UsageError
 from core.settings import read_settings
 from core.stopping import Stop

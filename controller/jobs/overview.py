@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from controller.databases import JobHandle, newest_jobs
-from controller.group_progress import group_state
-from controller.groups import Group
-from controller.progress import Pace
-from controller.rates import gb_per_hour
+from controller.jobs.groups.create import Group
+from controller.jobs.groups.progress import group_state
+from controller.jobs.progress import Pace
+from controller.jobs.rates import gb_per_hour
 from core.names import display_name
 from core.records import JobState
 from sql import jobs as ledger_jobs

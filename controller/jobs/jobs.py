@@ -11,9 +11,15 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from controller.databases import JobHandle
-from controller.ownership import hand_over
-from controller.passwords import store_bank
-from controller.source import PreparedSource, custodians_of, first_tasks, prepare_source, refuse_own_output
+from controller.jobs.ownership import hand_over
+from controller.jobs.passwords import store_bank
+from controller.jobs.source import (
+    PreparedSource,
+    custodians_of,
+    first_tasks,
+    prepare_source,
+    refuse_own_output,
+)
 from core.clock import Clock
 from core.errors import SourceFileError, UsageError
 from core.names import display_name
