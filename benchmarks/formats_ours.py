@@ -20,7 +20,7 @@ from benchmarks.processor_time import used
 from core.names import display_name
 from core.operations import NullRecorder
 from core.records import JobOptions
-from core.storage import Storage
+from core.storage.layer import Storage
 from dataset_gen.formats.eml import write
 from dataset_gen.mail import letters, thread
 from dataset_gen.profile import load_profile
@@ -28,8 +28,8 @@ from dataset_gen.workshop import Workshop
 from formats.base import MemorySource
 from formats.identification.identify import identify
 from formats.mail.eml import EmlHandler
-from worker.inspect_file import Loose, inspect_files
-from worker.inspect_tree import find_loose, inspect_paths
+from worker.inspect.file import Loose, inspect_files
+from worker.inspect.tree import find_loose, inspect_paths
 
 PROCESSES = 2
 _MEMORY_MB = 1024

@@ -24,7 +24,7 @@ from core.filer import FilerModel, load_filer
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.settings import read_settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from experiments.base import Experiment
 from experiments.capacity.assemble import Question
 from experiments.capacity.calibration import calibrate

@@ -21,7 +21,7 @@ from core.operations import NullRecorder
 from core.passwords import read_bank
 from core.records import FsyncPolicy, JobOptions, Layout, Limits
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 
 DEFAULT_WORKERS = 2
 _LIMITS = Limits()

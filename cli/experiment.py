@@ -24,7 +24,7 @@ from core.operations import NullRecorder
 from core.passwords import PasswordBank, read_bank
 from core.records import FsyncPolicy, JobOptions, Layout
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from experiments.base import Experiment
 from experiments.conduct import conduct
 from experiments.embedded_site import EmbeddedSite

@@ -25,7 +25,7 @@ from core.errors import RunFailed
 from core.operations import NullRecorder
 from core.records import JobState
 from core.settings import filer_source
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql.jobs import summary
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from controller.jobs.run import Crew, judge, run_all_to_rest
 from controller.observe.trace_collection import collect_trace, trace_json
 from core.errors import Interrupted, RunFailed, SystemFault, UsageError
 from core.operations import NullRecorder
-from core.storage import Storage
+from core.storage.layer import Storage
 
 if TYPE_CHECKING:
     from controller.cluster.compose import ComposeCluster

@@ -19,7 +19,7 @@ from controller.verify.job import Count, Example, Verification, choose_manifest,
 from core.errors import RunFailed
 from core.operations import NullRecorder
 from core.records import GroupKind
-from core.storage import Storage
+from core.storage.layer import Storage
 
 
 def verify(

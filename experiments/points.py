@@ -26,7 +26,7 @@ from core.operations import NullRecorder
 from core.passwords import PasswordBank
 from core.records import JobOptions
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from experiments.base import PointSpec
 from experiments.cold import Drop, drop
 from experiments.offset import clock_offset

@@ -1,4 +1,4 @@
-"""The system calls of a replay, the same as `core.storage` makes for each op.
+"""The system calls of a replay, the same as `core.storage.layer` makes for each op.
 
 Bare, because the storage layer's own work for a call (its records, its errors in words) is a fifth of what a client may
 spend on one (docs/decisions/0037-replay-engine.md). Each takes the fields of a step and returns the bytes moved; all raise
@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Final
 
 from core.operations import Op
-from core.storage_entries import entry_kind
-from core.storage_sync import syncfs
+from core.storage.entries import entry_kind
+from core.storage.sync import syncfs
 from replay import script
 from replay.content import Content
 from replay.script import NO_SLOT

@@ -14,7 +14,7 @@ from core.errors import StorageFault
 from core.filer.emulation import Station
 from core.filer.pacing import Pacer
 from core.operations import Op, Recorder
-from core.storage_errors import reading_error, storage_fault
+from core.storage.errors import reading_error, storage_fault
 from replay import script
 from replay.calls import Calls
 from replay.content import Content

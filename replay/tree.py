@@ -14,7 +14,7 @@ from typing import Final
 
 from core.errors import StorageFault
 from core.names import display_name
-from core.storage_errors import storage_fault
+from core.storage.errors import storage_fault
 from replay.content import Content
 from replay.program import Program
 from replay.table import EVERYWHERE, OWN_DIRECTORY, OWN_FILE, SHARED_DIRECTORY, SHARED_FILE, Table

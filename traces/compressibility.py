@@ -8,7 +8,7 @@ import zlib
 from array import array
 
 from core.errors import SourceFileError, StorageFault
-from core.storage import Storage
+from core.storage.layer import Storage
 from core.zstandard import zstd
 from traces.model import UNKNOWN_RATIO
 from traces.nodes import NodeTree

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SourceFileError, StorageFault, UsageError
-from core.storage import Storage
+from core.storage.layer import Storage
 from traces.blocks import Damaged
 from traces.compressibility import Ratios
 from traces.model import NO_NODE, Call, Stream, TraceHeader

@@ -13,7 +13,7 @@ from core.clock import Clock
 from core.errors import EdbenchError, UsageError
 from core.operations import NullRecorder
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 
 log = logging.getLogger("web.guests")
 

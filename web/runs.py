@@ -19,7 +19,7 @@ from core.clock import Clock
 from core.errors import EdbenchError
 from core.operations import NullRecorder
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from web.errors import FieldErrors, one_line
 from web.workers import SharedWorkers
 

@@ -24,7 +24,7 @@ from core.errors import DatabaseFault, RunFailed, StorageFault, UsageError
 from core.operations import NullRecorder
 from core.passwords import bank_of
 from core.records import JobOptions, JobState
-from core.storage import Storage
+from core.storage.layer import Storage
 
 POISON_SECONDS = 4.0  # for one item, where files are poison
 _ASK_AT = 0.5  # where in a job's life its owner pauses or cancels it, at the earliest; the latest is its end

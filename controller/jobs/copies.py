@@ -10,7 +10,7 @@ from pathlib import Path
 from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import SourceFileError, UsageError
 from core.places import copies_location
-from core.storage import EntryKind, ReadFile, Storage
+from core.storage.layer import EntryKind, ReadFile, Storage
 
 _CHUNK = 1 << 20
 

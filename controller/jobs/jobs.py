@@ -26,7 +26,7 @@ from core.names import display_name
 from core.passwords import PasswordBank
 from core.places import job_location
 from core.records import JobOptions, JobState
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql import deletion, states, workers
 from sql import jobs as ledger_jobs
 from sql.queries import QUERIES

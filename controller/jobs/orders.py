@@ -13,7 +13,7 @@ from core.errors import UsageError
 from core.passwords import PasswordBank
 from core.records import JobOptions
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql.jobs import get_job
 from sql.session import Database
 

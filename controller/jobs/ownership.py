@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from core.errors import StorageFault
-from core.storage_openat2 import open_beneath
+from core.storage.openat2 import open_beneath
 
 
 def hand_over(directory: bytes, storage_root: Path) -> None:

@@ -12,7 +12,7 @@ from core.names import display_name
 from core.operations import NullRecorder
 from core.passwords import PasswordBank, bank_location, parse_bank
 from core.records import BankNote, Job
-from core.storage import Storage
+from core.storage.layer import Storage
 
 
 def store_bank(storage_root: Path, job: uuid.UUID, bank: PasswordBank) -> BankNote:

@@ -12,7 +12,7 @@ from core.errors import SourceFileError, StorageFault, UsageError
 from core.names import display_name
 from core.records import ROOT_CUSTODIAN, Custodian, NewTask, Phase
 from core.settings import Settings
-from core.storage import EntryKind, Storage
+from core.storage.layer import EntryKind, Storage
 
 MANIFEST = "manifest.parquet"
 

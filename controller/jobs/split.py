@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from controller.jobs.source import PreparedSource
 from core.errors import SourceFileError, UsageError
 from core.names import display_name
-from core.storage import EntryKind, Storage
+from core.storage.layer import EntryKind, Storage
 
 
 def split_source(storage: Storage, source: PreparedSource, parts: int) -> list[PreparedSource]:

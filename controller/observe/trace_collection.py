@@ -12,7 +12,7 @@ from core.clock import Clock
 from core.operations import NullRecorder
 from core.places import trace_location
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from monitoring.aggregate import calls_by_op
 from sql.traces import recorders
 from traces.gather import Gathered, Gathering, gather_trace

@@ -15,7 +15,7 @@ from controller.replay.order import ReplayOrder
 from core.errors import StorageFault, UsageError
 from core.places import replayed_trace_location
 from core.records import JobOptions, NewTask, Phase
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql import jobs as ledger_jobs
 from sql import replay
 from sql.session import Database

@@ -24,7 +24,7 @@ from core.errors import Interrupted, RunFailed, StorageFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from monitoring.filer.boot import boot_id
 from replay.host import plan_of, replay_host, target_of
 from replay.plan import ReplayPlan

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from core.errors import SourceFileError
 from core.names import display_name
 from core.places import items_location
-from core.storage import EntryKind, Storage
+from core.storage.layer import EntryKind, Storage
 from sql.queries import QUERIES
 
 _ROWS_AT_ONCE = 2_000

@@ -16,7 +16,7 @@ from controller.verify.job import Count, Example, Part, Progress, Verification, 
 from core.names import display_name
 from core.records import GroupKind
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from dataset_gen import manifest as m
 from sql import jobs as ledger_jobs
 

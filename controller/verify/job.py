@@ -20,7 +20,7 @@ from core.errors import UsageError
 from core.names import display_name
 from core.records import JobState
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from dataset_gen.manifest import read_manifest
 from sql.queries import QUERIES
 

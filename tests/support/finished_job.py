@@ -22,7 +22,7 @@ from core.operations import NullRecorder
 from core.records import JobOptions, JobState
 from core.services import embedded_services
 from core.settings import DatabaseAddress, Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from dataset_gen.corpus import generate_corpus
 from sql.jobs import get_job
 from sql.session import Database

@@ -17,7 +17,7 @@ from core.errors import EdbenchError, ExceptionCode, UsageError
 from core.operations import NullRecorder
 from core.passwords import bank_of
 from core.records import JobState
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql.jobs import summary
 from web.api.models.common import responses
 from web.api.models.jobs import Requeue, Requeued, StateNow

@@ -19,7 +19,7 @@ from core.operations import NullRecorder
 from core.passwords import bank_of
 from core.records import JobOptions
 from core.settings import INDEX_ENGINES, Settings, filer_source
-from core.storage import Storage
+from core.storage.layer import Storage
 from web.api.models.common import responses
 from web.api.models.jobs import JobId, NewJob
 from web.api.needs import Context

@@ -33,8 +33,8 @@ from worker.box.messages import (
     unpacked,
 )
 from worker.box.page_room import boxed_rendering
+from worker.items.sources import CHUNK
 from worker.ocr.pages import render_by
-from worker.sources import CHUNK
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from core.errors import DocumentError, ExceptionCode, SourceFileError, SystemFault
 from formats.passwords import Passwords
 from worker.box.messages import Head, Open, Question, Read, Reply, Whole
-from worker.sources import CHUNK
+from worker.items.sources import CHUNK
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

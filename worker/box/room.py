@@ -57,7 +57,7 @@ from worker.box.messages import (
 )
 from worker.box.page_room import PageRoom
 from worker.box.pipe import Pipe
-from worker.guard import guarded
+from worker.items.guard import guarded
 
 _BATCH_CHILDREN = 64
 _BATCH_BYTES = 1 << 18

@@ -13,8 +13,8 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Item, ItemText, Limits, OcrChoice, TextState
 from formats.base import Source
 from formats.clean import Collector
-from worker.findings import Findings
-from worker.guard import guarded
+from worker.items.findings import Findings
+from worker.items.guard import guarded
 from worker.ocr.engine import Engine
 from worker.ocr.pages import Pages, pages_of
 from worker.ocr.tesseract import recognise

@@ -20,7 +20,7 @@ from core.errors import EdbenchError, UsageError
 from core.names import display_name
 from core.passwords import PasswordBank
 from core.records import GroupKind, JobOptions, JobState
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql import groups as rows
 from sql import jobs as ledger_jobs
 from sql.groups import GroupMember, GroupRow

@@ -26,7 +26,7 @@ from controller.jobs.monitor import LOST_SECONDS, wait
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState, Phase
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql import ledger, states, workers
 from sql.jobs import custodians, get_job
 from sql.session import Database

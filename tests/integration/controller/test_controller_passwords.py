@@ -19,9 +19,9 @@ from core.errors import UsageError
 from core.operations import NullRecorder
 from core.passwords import PasswordBank, bank_of
 from core.records import JobOptions, JobState, Phase
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql.jobs import get_job, request_resume
-from worker.banks import Banks
+from worker.slots.banks import Banks
 
 pytestmark = pytest.mark.services
 

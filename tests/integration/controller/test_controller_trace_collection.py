@@ -15,14 +15,14 @@ from controller.observe.trace_collection import collect_trace, trace_json
 from core.clock import SystemClock
 from core.records import JobOptions, Phase
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql import jobs, workers
 from traces.model import NodeKind
 from traces.parts import WorkerParts, parts_directory, worker_parts
 from traces.read import open_trace
-from worker.context import SlotContext
-from worker.deliveries import Deliveries
-from worker.tracing import SpoolTracer
+from worker.host.deliveries import Deliveries
+from worker.slots.context import SlotContext
+from worker.slots.tracing import SpoolTracer
 
 
 class Recording:

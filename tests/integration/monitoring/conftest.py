@@ -23,7 +23,7 @@ from controller.observe.metrics import metrics_served
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.settings import DatabaseAddress, Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from monitoring.metrics.endpoint import Endpoint
 from sql.jobs import get_job
 from sql.session import Database

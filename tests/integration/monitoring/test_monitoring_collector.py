@@ -24,7 +24,7 @@ from core.operations import Op
 from core.records import JobOptions, Phase
 from core.services import superuser_url
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from monitoring.aggregate import calls_by_op, calls_per_second, rate_now
 from monitoring.collector import Collector
 from monitoring.counters import CounterDelta

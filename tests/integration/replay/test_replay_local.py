@@ -17,7 +17,7 @@ from strace_counts import SYSCALLS, kernel_counts, need_strace
 
 from core.errors import Interrupted, RunFailed, StorageFault
 from core.operations import CallRecord, MemoryRecorder, Op
-from core.storage import Storage
+from core.storage.layer import Storage
 from replay.client import run_client
 from replay.local import run_local
 from replay.plan import plan_replay

@@ -21,7 +21,7 @@ _PROGRAM = """
 import errno, json, os, sys
 from core.errors import EdbenchError
 from core.operations import MemoryRecorder
-from core.storage import Storage
+from core.storage.layer import Storage
 recorder = MemoryRecorder()
 storage = Storage(recorder)
 root = os.fsencode(sys.argv[1])

@@ -24,7 +24,7 @@ from replay.host import MEMORY
 from replay.result import ClientResult, merge_results
 from sql import jobs, replay, states
 from traces.write import write_trace
-from worker.context import SlotContext
+from worker.slots.context import SlotContext
 
 CLIENTS = 2
 

@@ -12,7 +12,7 @@ from controller.jobs.copies import copy_source, remove_copies
 from controller.jobs.source import prepare_source
 from core.errors import UsageError
 from core.operations import MemoryRecorder, NullRecorder, Op
-from core.storage import Storage
+from core.storage.layer import Storage
 
 
 def test_a_copy_is_the_source_again(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from core.errors import UsageError
 from core.operations import NullRecorder
 from core.records import Phase
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 
 FILER = Storage(NullRecorder())
 

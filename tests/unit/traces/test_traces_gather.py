@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import UsageError
 from core.operations import NullRecorder, Op
-from core.storage import Storage
+from core.storage.layer import Storage
 from traces.gather import Gathered, Gathering, gather_trace
 from traces.model import UNKNOWN_RATIO, NodeKind
 from traces.read import open_trace

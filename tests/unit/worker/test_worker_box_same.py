@@ -23,8 +23,8 @@ from formats.passwords import NO_PASSWORDS, Passwords
 from formats.registry import handler_for
 from worker.box.boxed import boxed, install
 from worker.box.start import order_box
-from worker.inspect_file import Loose, inspect_files
-from worker.sources import CHUNK
+from worker.inspect.file import Loose, inspect_files
+from worker.items.sources import CHUNK
 
 
 def _corpus(place: Path) -> list[Loose]:

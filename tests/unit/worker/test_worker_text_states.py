@@ -13,8 +13,8 @@ from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop, extension
 from formats.base import MemorySource
 from formats.registry import handler_for
-from worker.findings import Findings
-from worker.texts import take_text
+from worker.items.findings import Findings
+from worker.items.texts import take_text
 
 PGP = (
     b"From: a@b.example\r\nTo: c@d.example\r\nMIME-Version: 1.0\r\n"
