@@ -103,8 +103,8 @@ def test_an_archive_with_a_hidden_header_announces_once_it_can_be_opened(archive
 @pytest.mark.parametrize("method", ["ZipCrypto", "AES256"])
 def test_large_members_come_as_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     """Above the size that is handed out as bytes, here a small one."""
-    for module in ("zip", "zip_crypto"):
-        monkeypatch.setattr(f"formats.{module}.SMALL_MEMBER", 10_000)
+    for module in ("handler", "crypto"):
+        monkeypatch.setattr(f"formats.archives.zip.{module}.SMALL_MEMBER", 10_000)
     data = archive(tmp_path, "x.zip", FILES, "-tzip", f"-mem={method}", f"-p{SECRET}")
     item = source("x.zip", data, bank(SECRET))
     found = {}
