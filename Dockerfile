@@ -12,6 +12,9 @@ COPY requirements.lock ./
 RUN /opt/edbench/bin/pip install --quiet --require-hashes --only-binary :all: -r requirements.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY core core
+COPY formats formats
+COPY traces traces
+COPY replay replay
 COPY sql sql
 COPY monitoring monitoring
 COPY dataset_gen dataset_gen
@@ -46,7 +49,7 @@ COPY --from=build /opt/edbench /opt/edbench
 ENV PATH=/opt/edbench/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
     EDBENCH_SCRATCH=/scratch HOME=/scratch MPLCONFIGDIR=/tmp/matplotlib
 # Better to hear here than in a job that one of them does not load.
-RUN python -c "from worker.formats.libarchive import library; library(); from worker.ocr.engine import find_engine; find_engine()"
+RUN python -c "from formats.archives.libarchive.library import library; library(); from worker.ocr.engine import find_engine; find_engine()"
 # Scratch is open to any user, because the one that may write on the filer differs from site to site.
 RUN mkdir /scratch && chmod 1777 /scratch
 USER 1000:1000

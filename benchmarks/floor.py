@@ -21,13 +21,13 @@ from core.errors import DocumentError
 from core.names import display_name
 from core.operations import NullRecorder
 from core.records import Limits
-from core.storage import Storage
-from worker.formats.base import Child, MemorySource, Source
-from worker.formats.registry import handler_for
-from worker.identify import identify
+from core.storage.layer import Storage
+from formats.base import Child, MemorySource, Source
+from formats.identification.identify import identify
+from formats.registry import handler_for
 from worker.indexes.base import IndexDocument, IndexWriter
 from worker.indexes.registry import new_writer
-from worker.sources import FilerSource
+from worker.items.sources import FilerSource
 
 _LIMITS = Limits()
 _STORAGE = Storage(NullRecorder())

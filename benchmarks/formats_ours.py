@@ -20,16 +20,16 @@ from benchmarks.processor_time import used
 from core.names import display_name
 from core.operations import NullRecorder
 from core.records import JobOptions
-from core.storage import Storage
+from core.storage.layer import Storage
 from dataset_gen.formats.eml import write
 from dataset_gen.mail import letters, thread
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop
-from worker.formats.base import MemorySource
-from worker.formats.eml import EmlHandler
-from worker.identify import identify
-from worker.inspect_file import Loose, inspect_files
-from worker.inspect_tree import find_loose, inspect_paths
+from formats.base import MemorySource
+from formats.identification.identify import identify
+from formats.mail.eml import EmlHandler
+from worker.inspect.file import Loose, inspect_files
+from worker.inspect.tree import find_loose, inspect_paths
 
 PROCESSES = 2
 _MEMORY_MB = 1024

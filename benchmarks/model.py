@@ -18,13 +18,13 @@ from rich.table import Table
 
 from benchmarks.bench_home import BenchHome, bench_home
 from benchmarks.figures import Figure, Figures
-from controller.jobs import prepare_source
+from controller.jobs.jobs import prepare_source
 from core.clock import SystemClock
 from core.filer import FilerModel, load_filer
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.settings import read_settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from experiments.base import Experiment
 from experiments.capacity.assemble import Question
 from experiments.capacity.calibration import calibrate

@@ -16,7 +16,7 @@ from core.places import job_location
 from core.records import Custodian, JobOptions, JobState, NewTask, Phase
 from core.services import embedded_services
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql import jobs
 from sql.migrate import migrate
 from sql.session import Database

@@ -21,15 +21,15 @@ from dataset_gen.formats.order import Order
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Dice, derive
 from dataset_gen.workshop import BUILDERS, Workshop
-from worker.context import NoBreadcrumb
-from worker.findings import Findings
-from worker.formats.base import MemorySource
-from worker.formats.registry import handler_for
-from worker.identify import identify
-from worker.loose import loose_row
+from formats.base import MemorySource
+from formats.identification.identify import identify
+from formats.registry import handler_for
+from worker.items.findings import Findings
+from worker.items.loose import loose_row
+from worker.items.texts import take_text
 from worker.ocr.engine import find_engine
 from worker.ocr.reading import Reader
-from worker.texts import take_text
+from worker.slots.context import NoBreadcrumb
 
 _SIZE, _MARGIN, _LINE, _LINES, _LETTERS = (2480, 3508), 250, 70, 43, 44  # of a page, in pixels
 _WORDS = re.compile(r"[A-Za-z]{3,}")

@@ -13,7 +13,7 @@ from typing import Any
 
 from core.operations import NullRecorder, Recorder
 from core.records import Phase
-from core.storage import Storage
+from core.storage.layer import Storage
 from monitoring.live import REGION_BYTES, LiveRecorder
 
 TARGET_US = 5.0

@@ -10,11 +10,11 @@ from typing import Any
 
 from core.filer.places import SHARED_MEMORY
 from core.operations import Op
-from core.trace.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
-from worker.replay.local import run_local
-from worker.replay.plan import plan_replay
-from worker.replay.program import Program, compile_replay
-from worker.replay.tree import Target
+from replay.local import run_local
+from replay.plan import plan_replay
+from replay.program import Program, compile_replay
+from replay.tree import Target
+from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
 
 TARGET_CALLS_PER_S = 50_000
 TARGET_SECOND = 1.7

@@ -16,6 +16,7 @@ import psutil
 import redis
 
 from benchmarks.timeline import block_values, wire_values, worker_values
+from core.histogram import Histogram
 from core.operations import Op
 from core.records import JobOptions, NewTask, Phase
 from core.roles import QUEUE_MANAGER
@@ -24,7 +25,6 @@ from core.services import embedded_services
 from core.settings import Settings
 from monitoring.counters import CounterDelta
 from monitoring.frames import FrameMaker
-from monitoring.histogram import Histogram
 from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
 from monitoring.sender import STREAM, FrameSender
 from sql import jobs, workers

@@ -16,10 +16,10 @@ from typing import Any
 from benchmarks.bare_job import bare_job
 from controller.databases import JobHandle
 from controller.timeline.read import read_timeline
+from core.histogram import Histogram
 from core.operations import Op
 from core.services import embedded_services
 from core.settings import Settings
-from monitoring.histogram import Histogram
 from monitoring.steps import STEPS
 from sql import jobs
 from sql.migrate import migrate

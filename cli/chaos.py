@@ -16,7 +16,7 @@ from controller.chaos.campaign import Campaign, Order
 from controller.chaos.faults import chosen
 from controller.chaos.journal import Journal
 from controller.chaos.plan import goes_with
-from controller.source import MANIFEST
+from controller.jobs.source import MANIFEST
 from controller.versions import own_version
 from core.errors import RunFailed, UsageError
 

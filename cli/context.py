@@ -15,8 +15,8 @@ from rich.console import Console
 
 from controller.cluster.base import COMPOSE, chosen_cluster
 from controller.databases import JobHandle, open_databases
-from controller.groups import Group, find, jobs_of
-from controller.orders import first_databases
+from controller.jobs.groups.create import Group, find, jobs_of
+from controller.jobs.orders import first_databases
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
 from core.services import embedded_services

@@ -12,16 +12,16 @@ from cli.beside import PORT, page_beside
 from cli.cluster import compose_cluster, given, refuse_out_of_sight
 from cli.context import CommandContext, installation, shared, with_options, writable_file
 from cli.running import follow
-from controller.filer import filer_choice, refuse_no_common_arbiter
-from controller.jobs import prepare_source, refuse_own_output
-from controller.ocr import ocr_choice, refuse_no_ocr
-from controller.orders import DiscoveryOrder, create_discovery
-from controller.run import crew_of
+from controller.filer.emulated import filer_choice, refuse_no_common_arbiter
+from controller.jobs.jobs import prepare_source, refuse_own_output
+from controller.jobs.ocr import ocr_choice, refuse_no_ocr
+from controller.jobs.orders import DiscoveryOrder, create_discovery
+from controller.jobs.run import crew_of
 from core.operations import NullRecorder
 from core.passwords import read_bank
 from core.records import FsyncPolicy, JobOptions, Layout, Limits
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 
 DEFAULT_WORKERS = 2
 _LIMITS = Limits()

@@ -18,13 +18,13 @@ from cli.context import CommandContext, shared, with_options
 from cli.live import progress_display
 from cli.show_experiment import show_experiment
 from controller.cluster.base import COMPOSE, chosen_cluster
-from controller.jobs import prepare_source
+from controller.jobs.jobs import prepare_source
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.passwords import PasswordBank, read_bank
 from core.records import FsyncPolicy, JobOptions, Layout
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from experiments.base import Experiment
 from experiments.conduct import conduct
 from experiments.embedded_site import EmbeddedSite

@@ -14,8 +14,8 @@ from cli.context import shared
 from cli.show import table
 from core.errors import UsageError
 from core.settings import read_settings
-from worker.formats.listing import Listed, details, listed, markdown
-from worker.formats.registry import all_handlers
+from formats.listing import Listed, details, listed, markdown
+from formats.registry import all_handlers
 from worker.plugins import load_plugins
 
 

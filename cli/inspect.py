@@ -13,12 +13,12 @@ from rich.console import Console
 
 from cli.options import Ocr, OcrLanguages, Passwords
 from cli.show import table
-from controller.ocr import ocr_choice, refuse_no_ocr
+from controller.jobs.ocr import ocr_choice, refuse_no_ocr
 from core.passwords import read_bank
 from core.records import JobOptions
 from core.settings import read_settings
-from worker.inspect_summary import FormatCount, Summary
-from worker.inspect_tree import inspect_paths
+from worker.inspect.summary import FormatCount, Summary
+from worker.inspect.tree import inspect_paths
 
 ROWS_SHOWN = 50
 

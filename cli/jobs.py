@@ -12,11 +12,11 @@ from cli.output import print_json
 from cli.show import group_line, jobs_table, show_counts
 from cli.show_played import show_played
 from cli.show_wire import show_wire
-from controller.counts import JobCounts, count_job, counts_json, summary_json
+from controller.browse.counts import JobCounts, count_job, counts_json, summary_json
 from controller.databases import newest_jobs
-from controller.groups import Group, group_json, list_groups
+from controller.jobs.groups.create import Group, group_json, list_groups
+from controller.observe.wire import WireShares, wire_shares
 from controller.replay.found import played_json
-from controller.wire import WireShares, wire_shares
 
 
 def jobs(

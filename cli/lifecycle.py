@@ -17,15 +17,15 @@ from cli.options import Cluster as ClusterOption
 from cli.options import JobArgument, JsonFile, PlannedSlots, PlannedWorkers, StorageRoot
 from cli.running import follow
 from controller.databases import JobHandle
-from controller.group_progress import group_state
-from controller.groups import Group, clean_group, delete_group, refuse_member, resume_all
-from controller.jobs import cancel_job, delete_job, pause_job, settle_job, wait_for_orphan
-from controller.lifecycle import ask_all
+from controller.jobs.groups.create import Group, clean_group, delete_group, refuse_member, resume_all
+from controller.jobs.groups.progress import group_state
+from controller.jobs.jobs import cancel_job, delete_job, pause_job, settle_job, wait_for_orphan
+from controller.jobs.lifecycle import ask_all
 from core.errors import RunFailed
 from core.operations import NullRecorder
 from core.records import JobState
 from core.settings import filer_source
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql.jobs import summary
 
 if TYPE_CHECKING:

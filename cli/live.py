@@ -11,8 +11,8 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from controller.progress import Snapshot, items_text, left_text, one_line
-from controller.rates import duration, percent
+from controller.jobs.progress import Snapshot, items_text, left_text, one_line
+from controller.jobs.rates import duration, percent
 
 PLAIN_SECONDS = 5.0
 

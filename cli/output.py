@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import RunFailed
-from monitoring.histogram import LIMIT_NS
+from core.histogram import LIMIT_NS
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 

@@ -13,21 +13,21 @@ from cli.context import CommandContext, installation, shared, with_options, writ
 from cli.experiment import numbers
 from cli.output import flush, write_json
 from cli.show import table
-from controller.progress import Snapshot
-from controller.rates import duration
+from controller.jobs.progress import Snapshot
+from controller.jobs.rates import duration
 from controller.replay.order import ReplayOrder, parse_speed
 from controller.replay.run import Stage
 from core.errors import UsageError
 from core.filer.load import load_filer, profile_names
 from core.settings import Settings
-from core.trace.read import open_trace
 from experiments.knee import parse_bounds
 from experiments.replay.conduct import Loads, Replays
 from experiments.replay.report import write_replay_report
 from experiments.replay.result import ALL, ReplayPoint, ReplayResult, by_storage, to_json
 from experiments.report import words
-from worker.replay.plan import MAX_CLIENTS, plan_replay
-from worker.replay.room import check_paths
+from replay.plan import MAX_CLIENTS, plan_replay
+from replay.room import check_paths
+from traces.read import open_trace
 
 _SHOWN_SECONDS = 5.0
 _LEAST_SECONDS = 1.0  # before this, another replay begins

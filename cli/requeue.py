@@ -9,7 +9,7 @@ import typer
 from cli.context import installation, shared, with_options
 from cli.lifecycle import resume
 from cli.options import JobArgument, JsonFile, Passwords, PlannedSlots, PlannedWorkers, StorageRoot
-from controller.requeue import requeue_exceptions
+from controller.jobs.requeue import requeue_exceptions
 from core.errors import ExceptionCode
 from core.passwords import read_bank
 

@@ -11,16 +11,16 @@ from cli.live import progress_display
 from cli.output import flush, write_json
 from cli.show import show_result
 from controller.databases import JobHandle
-from controller.filer import watched_filer
-from controller.group_progress import group_state
-from controller.group_results import group_result
-from controller.groups import Group, clean_group, refresh
-from controller.results import job_result
-from controller.run import Crew, judge, run_all_to_rest
-from controller.trace_collection import collect_trace, trace_json
+from controller.filer.emulated import watched_filer
+from controller.jobs.groups.create import Group, clean_group, refresh
+from controller.jobs.groups.progress import group_state
+from controller.jobs.groups.results import group_result
+from controller.jobs.results import job_result
+from controller.jobs.run import Crew, judge, run_all_to_rest
+from controller.observe.trace_collection import collect_trace, trace_json
 from core.errors import Interrupted, RunFailed, SystemFault, UsageError
 from core.operations import NullRecorder
-from core.storage import Storage
+from core.storage.layer import Storage
 
 if TYPE_CHECKING:
     from controller.cluster.compose import ComposeCluster

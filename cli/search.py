@@ -11,7 +11,7 @@ from cli.context import CommandContext, installation, jobs_of, shared
 from cli.options import AsJson, JobArgument
 from cli.output import print_json
 from cli.show import table
-from controller.search import HIGHLIGHT_START, HIGHLIGHT_STOP, Found, search_all
+from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, Found, search_all
 
 
 def search(

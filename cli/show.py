@@ -12,9 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from cli.output import bytes_text, micros_text
-from controller.counts import JobCounts
-from controller.group_progress import group_state
-from controller.rates import duration
+from controller.browse.counts import JobCounts
+from controller.jobs.groups.progress import group_state
+from controller.jobs.rates import duration
 from core.names import display_name
 from sql.groups import GroupRow
 from sql.jobs import JobSummary

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from cli.output import bytes_text, micros_text
 from cli.show import table
-from controller.rates import duration
+from controller.jobs.rates import duration
 from controller.replay.order import speed_text
 
 _TIMES = ("response_p50_us", "response_p99_us", "service_p50_us", "service_p99_us")

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from cli.output import bytes_text
 from cli.show import table
-from controller.wire import WireShare, WireShares
+from controller.observe.wire import WireShare, WireShares
 
 
 def show_wire(console: Console, wire: WireShares | None) -> None:

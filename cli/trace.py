@@ -13,14 +13,14 @@ from cli.options import AsJson
 from cli.output import bytes_text, flush, print_json
 from cli.trace_collect import collect
 from cli.trace_tables import show_trace, totals
-from controller.traces.export import ExportFormat, export_trace
-from controller.traces.jsonl import FORMAT, import_jsonl
-from controller.traces.merge import Align, merge_traces
-from controller.traces.strace.importing import Imported, import_strace
-from controller.traces.summary import summarise
-from controller.traces.told import told
 from core.errors import UsageError
-from core.trace.read import open_trace
+from traces.as_data import told
+from traces.converters.export import ExportFormat, export_trace
+from traces.converters.jsonl import FORMAT, import_jsonl
+from traces.converters.strace.importing import Imported, import_strace
+from traces.merge import Align, merge_traces
+from traces.read import open_trace
+from traces.summary import summarise
 
 NAMES_SHOWN = 8
 

@@ -13,13 +13,13 @@ from cli.context import installation, shared, with_options, writable_file
 from cli.options import JobArgument, JsonFile, StorageRoot
 from cli.output import flush, write_json
 from cli.show import table
-from controller.groups import Group
-from controller.verify import Count, Example, Verification, choose_manifest, verify_job
-from controller.verify_group import GroupVerification, verify_group
+from controller.jobs.groups.create import Group
+from controller.verify.group import GroupVerification, verify_group
+from controller.verify.job import Count, Example, Verification, choose_manifest, verify_job
 from core.errors import RunFailed
 from core.operations import NullRecorder
 from core.records import GroupKind
-from core.storage import Storage
+from core.storage.layer import Storage
 
 
 def verify(

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from controller.databases import open_databases
-from controller.metrics import metrics_served
+from controller.observe.metrics import metrics_served
 from core.errors import DatabaseFault, EdbenchError, StorageFault, UsageError
 from core.settings import Settings, read_settings
 from core.stopping import Stop

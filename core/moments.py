@@ -10,7 +10,7 @@ import os
 import socket
 import time
 
-GATE = "storage"  # a file beside the socket: there while calls of the storage layer are to ask too (core.faulty_os)
+GATE = "storage"  # a file beside the socket: there while calls of the storage layer are to ask too (core.storage.faulty_os)
 
 _socket = ""  # of the campaign; empty: nobody listens
 

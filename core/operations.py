@@ -1,4 +1,4 @@
-"""The call record: what `core.storage` did, one record for each call (design §4).
+"""The call record: what `core.storage.layer` did, one record for each call (design §4).
 
 A *call* is not a wire op and not a filer op; nothing here may be added to either.
 """

@@ -154,7 +154,7 @@ class OcrChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayChoice:
-    """What a job that replays a trace is to do (worker.replay); the default is none: the job is a discovery job."""
+    """What a job that replays a trace is to do (replay); the default is none: the job is a discovery job."""
 
     clients: int = 0  # processes, all at the same time; 0: the job replays nothing
     paths: tuple[str, ...] = ()  # absolute; the files replayed lie below them
@@ -189,7 +189,7 @@ class JobOptions:
     split_bytes: int = 64_000_000  # containers above this are cut into ranges of about this much
     filer: FilerChoice = field(default_factory=FilerChoice)
     passwords: BankNote = field(default_factory=BankNote)
-    trace: bool = False  # every call is kept (core.trace)
+    trace: bool = False  # every call is kept (traces)
     ocr: OcrChoice = field(default_factory=OcrChoice)
     replay: ReplayChoice = field(default_factory=ReplayChoice)
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when whoever asked lets the job go
@@ -334,7 +334,7 @@ class TaskResult:
     texts: tuple[ItemText, ...] = ()
     owners: tuple[IndexOwner, ...] = ()
     shard: Shard | None = None
-    replay_client: tuple[int, dict[str, Any]] | None = None  # its number and what it found (worker.replay)
+    replay_client: tuple[int, dict[str, Any]] | None = None  # its number and what it found (replay)
     follow_on: tuple[NewTask, ...] = ()
     written: int = 0  # items that were written in portions
     portions: int | None = None  # how many the ledger must have seen; None: those there were at the claim

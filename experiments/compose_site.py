@@ -19,8 +19,8 @@ from controller.cluster.run_cluster import RunCluster
 from controller.cluster.run_containers import RunPlan, RunServices, clear_up
 from controller.cluster.sight import check_storage, refuse_unseen, refuse_unseen_filer
 from controller.databases import open_databases
-from controller.filer import Watch, watched_filer
-from controller.run import Crew
+from controller.filer.emulated import Watch, watched_filer
+from controller.jobs.run import Crew
 from core.errors import StorageFault
 from core.settings import Settings
 from experiments.base import PointSpec

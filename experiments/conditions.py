@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.doctor.mounts import mount_of
-from controller.place_kind import read_mounts, storage_label
+from controller.observe.place_kind import read_mounts, storage_label
 from core.filer import FilerModel
 from core.records import JobOptions
 from core.settings import Settings

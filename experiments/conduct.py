@@ -7,8 +7,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from controller.place_kind import read_mounts, storage_label
-from controller.source import refuse_own_output
+from controller.jobs.source import refuse_own_output
+from controller.observe.place_kind import read_mounts, storage_label
 from core.clock import Clock
 from core.errors import StorageFault, UsageError
 from core.filer import load_filer

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from controller.source import PreparedSource
+from controller.jobs.source import PreparedSource
 from core.errors import UsageError
 from core.names import display_name
 

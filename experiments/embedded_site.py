@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from controller.databases import open_databases
-from controller.filer import watched_filer
-from controller.run import Crew
+from controller.filer.emulated import watched_filer
+from controller.jobs.run import Crew
 from core.services import embedded_services
 from core.services.embedded import running_services
 from core.services.place import Home, postgres_place

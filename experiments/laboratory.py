@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from controller.source import PreparedSource
+from controller.jobs.source import PreparedSource
 from core.errors import RunFailed, StorageFault
 from core.settings import Settings
 from experiments.base import PointSpec

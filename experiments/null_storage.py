@@ -15,11 +15,11 @@ from pathlib import Path
 
 import psutil
 
-from controller.place_kind import in_memory, read_mounts
-from controller.source import PreparedSource, prepare_source
+from controller.jobs.source import PreparedSource, prepare_source
+from controller.observe.place_kind import in_memory, read_mounts
 from core.errors import StorageFault
 from core.operations import NullRecorder
-from core.storage import Storage
+from core.storage.layer import Storage
 from experiments.corpus import Corpus
 from experiments.memory import free_memory
 

@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from controller.databases import JobHandle
-from controller.filer import filer_choice
-from controller.group_results import group_result
-from controller.groups import Group, GroupPlan, create_discovery_group
-from controller.jobs import create_discovery_job
-from controller.progress import Snapshot
-from controller.results import job_result
-from controller.run import Outcome, judge, run_all_to_rest
-from controller.source import PreparedSource
+from controller.filer.emulated import filer_choice
+from controller.jobs.groups.create import Group, GroupPlan, create_discovery_group
+from controller.jobs.groups.results import group_result
+from controller.jobs.jobs import create_discovery_job
+from controller.jobs.progress import Snapshot
+from controller.jobs.results import job_result
+from controller.jobs.run import Outcome, judge, run_all_to_rest
+from controller.jobs.source import PreparedSource
 from core.clock import Clock
 from core.errors import Interrupted, RunFailed
 from core.operations import NullRecorder
 from core.passwords import PasswordBank
 from core.records import JobOptions, Phase
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from experiments.base import PointSpec
 from experiments.cold import Drop, drop
 from experiments.offset import clock_offset

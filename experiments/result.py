@@ -86,7 +86,9 @@ class Run:
 
     repeat: int  # 0, 1, …
     order: int  # position in the random order in which the whole experiment was run, 0, 1, …
-    result: dict[str, Any]  # as `discover --json` writes it (controller.results; with several databases the group's)
+    result: dict[
+        str, Any
+    ]  # as `discover --json` writes it (controller.jobs.results; with several databases the group's)
     started_at: float  # wall clock, seconds since the epoch
     elapsed_s: float  # first claim to the commit of finalise, the longest job's
     gb_per_hour_raw: float

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from controller.filer import Watch
-from controller.run import Crew
-from controller.source import PreparedSource
+from controller.filer.emulated import Watch
+from controller.jobs.run import Crew
+from controller.jobs.source import PreparedSource
 from core.settings import Settings
 from experiments.base import PointSpec
 from sql.session import Database

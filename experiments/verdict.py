@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from controller.rates import duration
+from controller.jobs.rates import duration
 from controller.timeline.thresholds import CACHE_FACTOR, CACHED, CPU_SHARE, LIMITED, RUN_QUEUE_SHARE
 from experiments.result import Knee, Point, Run
 from experiments.statistics import interval_text

@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from core.histogram import Histogram
 from core.operations import Op
-from monitoring.histogram import Histogram
 from sql.queries import QUERIES
 
 

@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from core.histogram import Histogram
 from core.operations import Op
 from core.records import Phase
-from monitoring.histogram import Histogram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

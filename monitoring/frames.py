@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from core.histogram import Histogram
 from core.operations import Op
 from core.records import Phase
 from monitoring.counters import CounterDelta, merge_deltas
-from monitoring.histogram import Histogram
 from monitoring.observations import Observation
 
 VERSION = b"\x02"

@@ -21,10 +21,10 @@ import time
 import uuid
 from collections.abc import Callable
 
+from core.histogram import BUCKETS, FIRST_BITS, LAST_BITS, OVERFLOW, SUB_BITS, Histogram, bucket_bounds
 from core.operations import Op
 from core.records import PHASES, Phase
 from monitoring.counters import CounterDelta, merge_deltas
-from monitoring.histogram import BUCKETS, FIRST_BITS, LAST_BITS, OVERFLOW, SUB_BITS, Histogram, bucket_bounds
 
 PAGES = 8
 

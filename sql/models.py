@@ -316,7 +316,7 @@ replay_client = Table(
     _time("taken_at"),
     _time("ready_at"),  # its part of the tree stands, its calls are ready to be made
     _time("finished_at"),
-    Column("result", JSONB),  # worker.replay's ClientResult
+    Column("result", JSONB),  # replay's ClientResult
     PrimaryKeyConstraint("job", "client"),
 )
 
@@ -356,7 +356,7 @@ call_second = Table(
     Column("errors", BigInteger, nullable=False),
     Column("total_ns", BigInteger, nullable=False),
     Column("max_ns", BigInteger, nullable=False),
-    Column("histogram", LargeBinary, nullable=False),  # monitoring.histogram, sparse
+    Column("histogram", LargeBinary, nullable=False),  # core.histogram, sparse
     PrimaryKeyConstraint("job", "incarnation", "second", "phase", "op"),
 )
 

@@ -40,7 +40,7 @@ class ReplayClient:
     taken: float | None
     ready: float | None
     finished: float | None
-    result: dict[str, Any] | None  # worker.replay's, as JSON
+    result: dict[str, Any] | None  # replay's, as JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

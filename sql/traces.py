@@ -1,4 +1,4 @@
-"""What the ledger knows of the calls that workers keep for a job's trace (core.trace)."""
+"""What the ledger knows of the calls that workers keep for a job's trace (traces)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from controller.overview import Overview
+from controller.jobs.overview import Overview
 from controller.versions import own_version
 from web import docs, errors, pages, sessions
 from web.api.routes import api_router

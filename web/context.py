@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from controller.databases import JobHandle
-from controller.groups import Group, find
+from controller.jobs.groups.create import Group, find
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
 from core.settings import Settings

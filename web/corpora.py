@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.source import MANIFEST
+from controller.jobs.source import MANIFEST
 from core.errors import UsageError
 from core.names import display_name
 from web.context import WebContext

@@ -7,13 +7,13 @@ import threading
 import uuid
 
 from controller.databases import JobHandle
-from controller.groups import Group, clean_group
-from controller.monitor import wait_all
+from controller.jobs.groups.create import Group, clean_group
+from controller.jobs.monitor import wait_all
 from core.clock import Clock
 from core.errors import EdbenchError, UsageError
 from core.operations import NullRecorder
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 
 log = logging.getLogger("web.guests")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from controller.databases import open_databases
-from controller.metrics import metrics_served
+from controller.observe.metrics import metrics_served
 from core.clock import Clock, SystemClock
 from core.settings import Settings
 from monitoring.metrics.endpoint import read_endpoint

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import JobHandle
-from controller.filer import watched_filer
-from controller.groups import Group, clean_group, jobs_of
-from controller.progress import Snapshot
-from controller.run import Crew, run_all_to_rest
+from controller.filer.emulated import watched_filer
+from controller.jobs.groups.create import Group, clean_group, jobs_of
+from controller.jobs.progress import Snapshot
+from controller.jobs.run import Crew, run_all_to_rest
 from core.clock import Clock
 from core.errors import EdbenchError
 from core.operations import NullRecorder
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from web.errors import FieldErrors, one_line
 from web.workers import SharedWorkers
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from core.errors import EdbenchError, UsageError
 from core.settings import read_settings
 from monitoring.metrics.endpoint import read_endpoint
-from worker.neighbours import refuse_strange_host
+from worker.host.neighbours import refuse_strange_host
 from worker.plugins import load_plugins
 from worker.run_task import handle
 from worker.supervisor import Supervisor, WorkerPlan
@@ -59,7 +59,8 @@ def make_plan(arguments: Sequence[str], env: Mapping[str, str]) -> WorkerPlan:
 def _arm(chaos: str) -> None:
     """Where a campaign of faults listens, tell it of every moment."""
     if chaos:
-        from core import faulty_os, moments
+        from core import moments
+        from core.storage import faulty_os
 
         moments.arm(chaos)
         faulty_os.install(chaos)

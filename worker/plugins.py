@@ -1,6 +1,6 @@
 """Format handlers that are not ours: `EDBENCH_PLUGINS=module,module`.
 
-A plugin is an importable module with `HANDLERS` (see worker.formats.base) and, where its types have first bytes of
+A plugin is an importable module with `HANDLERS` (see formats.base) and, where its types have first bytes of
 their own, `MAGIC: Mapping[bytes, str]` from first bytes to media type. Its handlers run under the same limits and
 in the same slots as ours; every worker of an installation must have the same plugins.
 """
@@ -11,8 +11,8 @@ import importlib
 from collections.abc import Iterable
 
 from core.errors import UsageError
-from worker.formats.registry import register
-from worker.identify import register_magic
+from formats.identification.identify import register_magic
+from formats.registry import register
 
 
 def load_plugins(names: Iterable[str]) -> None:

@@ -22,19 +22,21 @@ from monitoring.metrics.tally import Outcome
 from sql import costs, jobs, ledger, states
 from sql.items import custodian_names
 from sql.session import Database
-from worker import expand, finalise, index, walk
-from worker.activity import Activity
-from worker.context import SlotContext
-from worker.leftovers import remove_leftovers
+from worker.items.portions import Portions
 from worker.ocr import phase as ocr
-from worker.portions import Portions
-from worker.task import TaskWork
+from worker.phases import expand, finalise, index, walk
+from worker.phases.leftovers import remove_leftovers
+from worker.phases.task import TaskWork
+from worker.slots.activity import Activity
+from worker.slots.context import SlotContext
 
 log = logging.getLogger(__name__)
 
 
 def _replay(work: TaskWork) -> TaskResult:
-    from worker import replay_task  # numpy's library starts threads, which must not be before the slots are forked
+    from worker.phases import (
+        replay_task,  # numpy's library starts threads, which must not be before the slots are forked
+    )
 
     return replay_task.run(work)
 

@@ -1,7 +1,7 @@
 """The supervisor of one worker: forks the slots, enforces the deadline of whatever they do, tells why a slot died.
 
 It has one thread and no connection to anything, so that it can fork at any time; what it has to tell the
-databases goes through the reporter (worker.reporter). Slots and reporter die with it.
+databases goes through the reporter (worker.host.reporter). Slots and reporter die with it.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from types import FrameType
 from core.errors import UsageError
 from core.moments import reached
 from core.settings import Settings
-from core.trace.parts import deliver_left_behind, worker_parts
 from monitoring.metrics.endpoint import NOWHERE, Endpoint
+from traces.parts import deliver_left_behind, worker_parts
 from worker.box.probe import lacking
 from worker.box.start import NurseryAddress, start_nursery
-from worker.deaths import Circumstances, Report, describe, judge, stuck
+from worker.host.registration import WorkerIdentity
+from worker.host.reporter import Finish, Numbered, ReporterPlan, run_reporter
 from worker.processes import STOPPED_STATES, oom_kills, process_state, thread_count
-from worker.registration import WorkerIdentity
-from worker.reporter import Finish, Numbered, ReporterPlan, run_reporter
-from worker.scratch import WorkerScratch
-from worker.slot import PRELOADED, Handle, SlotPlan, fork_into, fork_slot, preload
-from worker.slot_table import SlotRow, SlotTable
-from worker.waiting import cannot_be_ended, doing
-from worker.watch import Watched
+from worker.slots.deaths import Circumstances, Report, describe, judge, stuck
+from worker.slots.scratch import WorkerScratch
+from worker.slots.slot import PRELOADED, Handle, SlotPlan, fork_into, fork_slot, preload
+from worker.slots.table import SlotRow, SlotTable
+from worker.slots.waiting import cannot_be_ended, doing
+from worker.slots.watch import Watched
 
 TICK_SECONDS = 0.25
 HELD_UP_SECONDS = 1.0  # a tick this late means that we were stopped ourselves, and the slots perhaps with us

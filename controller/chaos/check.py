@@ -7,20 +7,20 @@ from pathlib import Path
 
 from pyarrow import Table
 
+from controller.browse.counts import count_job
 from controller.chaos.follow import patiently, state_of
 from controller.chaos.source import Source, inside
-from controller.counts import count_job
 from controller.databases import JobHandle
-from controller.groups import Group, jobs_of, refresh
-from controller.jobs import job_directory
-from controller.source import MANIFEST
-from controller.verify import Part, Verification, verify_job
-from controller.verify_group import verify_group
+from controller.jobs.groups.create import Group, jobs_of, refresh
+from controller.jobs.jobs import job_directory
+from controller.jobs.source import MANIFEST
+from controller.verify.group import verify_group
+from controller.verify.job import Part, Verification, verify_job
 from core.errors import SourceFileError, UsageError
 from core.operations import NullRecorder
 from core.records import Phase
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from dataset_gen.manifest import read_manifest
 from sql.jobs import get_job
 from sql.queries import QUERIES

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from controller.databases import JobHandle
-from controller.groups import Group, jobs_of, resume_all
+from controller.jobs.groups.create import Group, jobs_of, resume_all
 from core.errors import DatabaseFault, RunFailed, UsageError
 from core.records import JobState
 from sql.jobs import get_job

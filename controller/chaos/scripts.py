@@ -15,16 +15,16 @@ from controller.chaos.plan import RunPlan
 from controller.chaos.site import SLOTS, WORKERS, Site
 from controller.chaos.source import Source
 from controller.databases import JobHandle
-from controller.groups import Group, delete_group, jobs_of
-from controller.jobs import cancel_job, delete_job, pause_job, prepare_source, resume_job
-from controller.orders import DiscoveryOrder, create_discovery
-from controller.requeue import requeue_exceptions
+from controller.jobs.groups.create import Group, delete_group, jobs_of
+from controller.jobs.jobs import cancel_job, delete_job, pause_job, prepare_source, resume_job
+from controller.jobs.orders import DiscoveryOrder, create_discovery
+from controller.jobs.requeue import requeue_exceptions
 from core import moments
 from core.errors import DatabaseFault, RunFailed, StorageFault, UsageError
 from core.operations import NullRecorder
 from core.passwords import bank_of
 from core.records import JobOptions, JobState
-from core.storage import Storage
+from core.storage.layer import Storage
 
 POISON_SECONDS = 4.0  # for one item, where files are poison
 _ASK_AT = 0.5  # where in a job's life its owner pauses or cancels it, at the earliest; the latest is its end

@@ -10,14 +10,14 @@ from pathlib import Path
 from controller.chaos.follow import POLL_SECONDS, patiently, to_rest
 from controller.chaos.scripts import Stage, create, delete_found
 from controller.databases import JobHandle
+from controller.observe.trace_collection import collect_trace
 from controller.replay.order import ReplayOrder
 from controller.replay.run import Stage as ReplayStage
 from controller.replay.run import replay_once
-from controller.trace_collection import collect_trace
 from core.clock import SystemClock
 from core.errors import DatabaseFault, Interrupted, RunFailed, StorageFault, SystemFault, UsageError
-from core.trace.read import open_trace
 from sql.jobs import get_job
+from traces.read import open_trace
 
 _CLIENTS = 2
 _NAME = "recorded.edbtrace"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from controller.source import MANIFEST
+from controller.jobs.source import MANIFEST
 from dataset_gen import manifest as m
 from dataset_gen.manifest import read_manifest
 

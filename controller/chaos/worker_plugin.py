@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator
 
 from core.records import Limits
-from worker import portions
-from worker.formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from worker.items import portions
 
 HEAD = b"EDBENCH POISON "
 WAYS = ("segfault", "hang", "memory", "abort")

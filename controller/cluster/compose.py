@@ -18,7 +18,7 @@ from controller.cluster.filer_container import COMMAND, watching_container
 from controller.cluster.run_containers import refuse_experiment
 from controller.cluster.sight import check_storage, refuse_unseen_filer
 from controller.cluster.tending import Tender, wait_for_workers
-from controller.filer import Watch, watched_filer
+from controller.filer.emulated import Watch, watched_filer
 from core.errors import UsageError
 from core.settings import Settings
 from sql.session import Database

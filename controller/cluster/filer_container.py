@@ -12,14 +12,14 @@ from controller.cluster.containers import Project, engine_faults, remove
 from controller.cluster.tending import last_words
 from core.errors import SystemFault
 
-COMMAND = ("python", "-m", "controller.filer_watch")
+COMMAND = ("python", "-m", "controller.filer.watch")
 START_SECONDS = 30.0
 GRACE_SECONDS = 10
 _POLL_SECONDS = 0.1
 
 
 class ContainerWatch:
-    """A `controller.filer.Watch` that is a container."""
+    """A `controller.filer.emulated.Watch` that is a container."""
 
     def __init__(self, project: Project, name: str) -> None:
         self._container = project.get(name)

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from controller.doctor.finding import Finding, bad, ok, warn
 from core.errors import UsageError
 from core.services.binaries import installed_postgres, valkey_server
-from worker import libmagic
+from formats.identification import libmagic
 from worker.box.probe import try_out
 from worker.ocr.engine import OcrUnavailable, find_engine
 

@@ -1,5 +1,5 @@
 """What the file system under the storage root and under scratch can do. Probe files live in a temporary directory
-that is removed again; they are no corpus, item or index files, so core.storage does not record them."""
+that is removed again; they are no corpus, item or index files, so core.storage.layer does not record them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from controller.doctor.finding import Finding, bad, ok, warn
 from controller.doctor.mounts import judge_mount, mount_of
 from core.clock import Clock
-from core.storage_sync import syncfs
+from core.storage.sync import syncfs
 
 _NEEDED, _WANTED = 1_000_000_000, 10_000_000_000  # bytes
 _FILES_NEEDED, _FILES_WANTED = 10_000, 1_000_000

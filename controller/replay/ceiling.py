@@ -17,16 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import core
-from controller.place_kind import in_memory, read_mounts
+from controller.observe.place_kind import in_memory, read_mounts
 from core.errors import EdbenchError
 from core.memory import free_memory
 from core.records import ReplayChoice
 from core.services import launch
-from core.trace.read import open_trace
-from worker.replay.local import run_local
-from worker.replay.program import Program, compile_replay
-from worker.replay.tree import Target
-from worker.replay_host import plan_of
+from replay.host import plan_of
+from replay.local import run_local
+from replay.program import Program, compile_replay
+from replay.tree import Target
+from traces.read import open_trace
 
 PLACE = Path("/dev/shm")
 MARK = 0.8  # of the ceiling: figures above it are the generator's

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.databases import JobHandle
-from controller.jobs import job_directory
-from controller.ownership import hand_over
+from controller.jobs.jobs import job_directory
+from controller.jobs.ownership import hand_over
 from controller.replay.order import ReplayOrder
 from core.errors import StorageFault, UsageError
 from core.places import replayed_trace_location
 from core.records import JobOptions, NewTask, Phase
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql import jobs as ledger_jobs
 from sql import replay
 from sql.session import Database

@@ -8,9 +8,9 @@ from typing import Any
 
 from controller.databases import JobHandle
 from core.errors import RunFailed
-from monitoring.histogram import Histogram
+from core.histogram import Histogram
+from replay.result import ClientResult, Difference, merge_results
 from sql import replay
-from worker.replay.result import ClientResult, Difference, merge_results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

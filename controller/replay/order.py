@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.errors import UsageError
 from core.records import ReplayChoice
-from core.trace.model import TraceHeader
+from traces.model import TraceHeader
 
 RECORDED, MOST = "recorded", "max"
 _TIMES = re.compile(r"[x×]([0-9]+(?:\.[0-9]+)?)")

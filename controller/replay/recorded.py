@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from core.histogram import bucket_of
 from core.operations import Op
-from core.trace.model import Trace
 from monitoring.aggregate import CallSum
-from monitoring.histogram import bucket_of
+from traces.model import Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

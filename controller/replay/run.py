@@ -10,31 +10,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from controller.databases import JobHandle
-from controller.filer import filer_choice, watched_filer
-from controller.jobs import settle_job
-from controller.progress import Snapshot
+from controller.filer.emulated import filer_choice, watched_filer
+from controller.jobs.jobs import settle_job
+from controller.jobs.progress import Snapshot
+from controller.jobs.results import job_result
+from controller.jobs.run import Crew, Outcome, crew_of, run_all_to_rest
 from controller.replay.create import ReplayCrew, create_replay
 from controller.replay.found import Found, found_by
 from controller.replay.hosts import hosts_of
 from controller.replay.order import ReplayOrder, default_name
-from controller.results import job_result
-from controller.run import Crew, Outcome, crew_of, run_all_to_rest
 from core.clock import Clock
 from core.errors import Interrupted, RunFailed, StorageFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState
 from core.settings import Settings
-from core.storage import Storage
-from core.trace.read import FileTrace
+from core.storage.layer import Storage
 from monitoring.filer.boot import boot_id
+from replay.host import plan_of, replay_host, target_of
+from replay.plan import ReplayPlan
+from replay.program import Program
+from replay.room import check_room
+from replay.tree import Target, remove_trees
 from sql import replay
 from sql.session import Database
 from sql.states import request_cancel
-from worker.replay.plan import ReplayPlan
-from worker.replay.program import Program
-from worker.replay.room import check_room
-from worker.replay.tree import Target, remove_trees
-from worker.replay_host import plan_of, replay_host, target_of
+from traces.read import FileTrace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from controller.databases import JobHandle
-from controller.group_progress import combined, group_state
-from controller.progress import Pace, Snapshot
+from controller.jobs.groups.progress import combined, group_state
+from controller.jobs.progress import Pace, Snapshot
 from controller.timeline.axis import Axis, axis_of
 from controller.timeline.call_panels import call_panels, read_bytes
 from controller.timeline.filer_panels import (

@@ -6,8 +6,8 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from controller.progress import NOW_SECONDS
-from controller.rates import gb_per_hour
+from controller.jobs.progress import NOW_SECONDS
+from controller.jobs.rates import gb_per_hour
 from controller.timeline.axis import Axis
 from controller.timeline.counters import Counter, added
 from controller.timeline.model import Panel, Series

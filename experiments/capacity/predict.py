@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from controller.rates import gb_per_hour
+from controller.jobs.rates import gb_per_hour
 from experiments.capacity.assemble import Question, assemble
 from experiments.capacity.calibration import Calibration
 from experiments.capacity.network import Network, Predicted

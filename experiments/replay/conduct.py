@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from controller.place_kind import read_mounts, storage_label
+from controller.observe.place_kind import read_mounts, storage_label
 from controller.replay.ceiling import ceiling
 from controller.replay.found import difference_text
 from controller.replay.order import ReplayOrder, speed_text
 from controller.replay.recorded import recorded
 from controller.replay.run import Replayed, Stage, replay_once
 from core.filer import load_filer
-from core.trace.read import open_trace
 from experiments.conditions import emulated, host, place
 from experiments.conduct import RESULTS
 from experiments.memory import client_memory
@@ -39,6 +38,7 @@ from experiments.replay.result import (
 from experiments.replay.verdict import labels_of, limits_of, verdict_of, warnings_of
 from experiments.report import words
 from experiments.result import Latency
+from traces.read import open_trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

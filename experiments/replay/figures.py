@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from controller.replay.recorded import Recorded
+from core.histogram import Histogram, merged
 from core.operations import Op
 from core.records import FilerChoice
-from core.trace.model import Trace
 from experiments.replay.result import ALL, RecordedFigures
 from experiments.result import Latency
-from monitoring.histogram import Histogram, merged
-from worker.replay.result import ClientResult
+from replay.result import ClientResult
+from traces.model import Trace
 
 
 def latency(calls: int, nbytes: int, errors: int, histogram: Histogram, max_ns: int) -> Latency:

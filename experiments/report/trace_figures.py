@@ -1,4 +1,4 @@
-"""The pictures of a trace, from what `controller.traces.told.told` says of it."""
+"""The pictures of a trace, from what `traces.as_data.told` says of it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
+from core.histogram import bucket_bounds
 from experiments.report import words
 from experiments.report.palette import series_colour
 from experiments.report.plots import draw_line, drawing, from_zero, legend_beside, new_figure, time_unit
-from monitoring.histogram import bucket_bounds
 
 MOST_LINES = 6
 _BAR = 0.8

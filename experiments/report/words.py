@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Iterable
 
-from monitoring.histogram import LIMIT_NS
+from core.histogram import LIMIT_NS
 
 GB = 1e9
 

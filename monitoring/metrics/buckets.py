@@ -1,6 +1,6 @@
 """Histograms as Prometheus has them, with few buckets: powers of two of nanoseconds, 4 µs to 17 s.
 
-They are octaves of `monitoring.histogram`, so its counts become these exactly.
+They are octaves of `core.histogram`, so its counts become these exactly.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 
-from monitoring.histogram import OVERFLOW, Histogram, bucket_bounds
+from core.histogram import OVERFLOW, Histogram, bucket_bounds
 
 FIRST_BITS, LAST_BITS = 12, 34
 BOUNDS_NS = tuple(1 << bits for bits in range(FIRST_BITS, LAST_BITS + 1))
@@ -27,7 +27,7 @@ def bucket_of(ns: int) -> int:
     return min(max((ns - 1).bit_length() - FIRST_BITS, 0), len(BOUNDS_NS)) if ns > 0 else 0
 
 
-# For each bucket of monitoring.histogram that of ours: it ends at or below our bound.
+# For each bucket of core.histogram that of ours: it ends at or below our bound.
 _OURS = (*(bucket_of(bucket_bounds(fine)[1]) for fine in range(OVERFLOW)), len(BOUNDS_NS))
 
 

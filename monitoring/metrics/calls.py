@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from core.histogram import Histogram
 from core.operations import Op
 from monitoring.counters import CounterDelta
-from monitoring.histogram import Histogram
 from monitoring.metrics.buckets import coarsened, cumulative
 from monitoring.metrics.catalogue import SPECS
 

@@ -326,7 +326,7 @@ def test_swarm(system: System) -> None:
         system.run("docker", "stack", "deploy", "--resolve-image", "never", "--compose-file", str(file), stack)
         names = {"label": f"com.docker.swarm.service.name={stack}_controller"}
         (controller,) = until(lambda: client.containers.list(filters=names), "the controller's container runs")
-        counting = "import os\nfrom cli.context import installation\nfrom controller.run import crew_of\n"
+        counting = "import os\nfrom cli.context import installation\nfrom controller.jobs.run import crew_of\n"
         counting += "from core.settings import read_settings\n"
         counting += "with installation(read_settings(os.environ)) as i: print(crew_of(i.databases[0]))"
         until(lambda: controller.exec_run(["python", "-c", counting]).output.strip() == b"(2, 4)", "workers register")

@@ -12,7 +12,7 @@ from installation import Bench, until
 from replay_traces import reading_trace
 from unpacking import make_zip
 
-from core.trace.write import write_trace
+from traces.write import write_trace
 
 _HOUR_NS = 3_600_000_000_000
 

@@ -30,7 +30,7 @@ def fuzz(name: str, corpus: Path, arguments: list[str]) -> None:
     """In a process of its own, never to return: libFuzzer ends it."""
     import atheris  # only here: the other uses of this folder do without
 
-    with atheris.instrument_imports(include=["worker.formats", "worker.identify"]):
+    with atheris.instrument_imports(include=["formats"]):
         target = importlib.import_module(f"targets.{name}")
     from core.errors import DocumentError
 

@@ -10,8 +10,8 @@ from mutants.originals import Original, originals
 
 from core.errors import DocumentError
 from core.records import Limits
-from worker.formats.base import MemorySource
-from worker.formats.registry import handler_for
+from formats.base import MemorySource
+from formats.registry import handler_for
 
 LIMITS = Limits(parse_bytes=1_000_000, text_characters=1_000_000, expansion_floor=1_000_000)
 _CHILD_BYTES = 4_000_000

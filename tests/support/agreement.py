@@ -12,12 +12,12 @@ from core.ids import item_id
 from core.records import Item, ItemText, JobOptions
 from dataset_gen import manifest as m
 from dataset_gen.made import Truth
-from worker.budget import Budget
-from worker.context import NoBreadcrumb
-from worker.findings import Findings
-from worker.formats.base import Handler, Source
-from worker.texts import take_text
-from worker.unpack import Unpacker
+from formats.base import Handler, Source
+from worker.costs.budget import Budget
+from worker.items.findings import Findings
+from worker.items.texts import take_text
+from worker.items.unpack import Unpacker
+from worker.slots.context import NoBreadcrumb
 
 # kind of fault → every code that has to come up in it, its own and its children's
 EXPECTED: dict[str, set[str]] = {

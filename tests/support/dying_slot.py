@@ -12,11 +12,11 @@ from taskbench import TaskBench
 
 from core.errors import ExceptionCode
 from core.records import Phase
+from formats.documents.rtf.handler import RtfHandler
 from sql import jobs
-from worker.deaths import Circumstances, judge
-from worker.formats.rtf import RtfHandler
-from worker.slot import EXIT_MEMORY
-from worker.slot_table import RowWriter, SlotTable
+from worker.slots.deaths import Circumstances, judge
+from worker.slots.slot import EXIT_MEMORY
+from worker.slots.table import RowWriter, SlotTable
 
 KILLER = rb"{\rtf1 %s}"  # with b"children" or b"text": the method that the slot dies in
 

@@ -15,14 +15,14 @@ import pytest
 from servers import OWNER, as_superuser
 
 from controller.databases import JobHandle, find_job, open_databases
-from controller.jobs import create_discovery_job, prepare_source
-from controller.run import Crew, run_all_to_rest
+from controller.jobs.jobs import create_discovery_job, prepare_source
+from controller.jobs.run import Crew, run_all_to_rest
 from core.clock import SystemClock
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState
 from core.services import embedded_services
 from core.settings import DatabaseAddress, Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from dataset_gen.corpus import generate_corpus
 from sql.jobs import get_job
 from sql.session import Database

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.records import Limits
-from worker.formats.base import Child, LeafHandler, Part, Source, Text
+from formats.base import Child, LeafHandler, Part, Source, Text
 
 WORD = b"GATE "
 MEDIA_TYPE = "application/x-gate"

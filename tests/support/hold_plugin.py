@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 from core.records import Phase, TaskResult
+from formats.base import Handler
 from worker import run_task
-from worker.formats.base import Handler
-from worker.task import TaskWork
+from worker.phases.task import TaskWork
 
 HANDLERS: tuple[Handler, ...] = ()
 _DIRECTORY = Path(os.path.abspath(os.environ.get("EDBENCH_SCRATCH", ".edbench"))).parent / "hold"

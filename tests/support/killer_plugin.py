@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 
 from core.records import Limits
-from worker.formats.base import Child, LeafHandler, Part, Source, Text
+from formats.base import Child, LeafHandler, Part, Source, Text
 
 
 class KillerHandler(LeafHandler):

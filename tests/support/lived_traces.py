@@ -17,7 +17,7 @@ from random import Random
 from hypothesis import strategies as st
 
 from core.operations import Op
-from core.trace.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
+from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
 
 CHANGES = (Op.CREATE, Op.MKDIR, Op.REMOVE, Op.RENAME)
 DIRECTORY, FILE, MISSING = NodeKind.DIRECTORY, NodeKind.FILE, NodeKind.MISSING
@@ -33,7 +33,7 @@ class Wish:
     other: int
     gap: int
     duration: int
-    effect: int  # of a call that changes the tree: at its end, as `worker.replay.order` takes it where two overlap
+    effect: int  # of a call that changes the tree: at its end, as `replay.order` takes it where two overlap
     size: int
     contrary: bool  # remove: unlink of a directory, or rmdir of a file
     sane: bool  # rather a call that can succeed on what is there then; `pick` chooses among those

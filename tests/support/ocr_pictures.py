@@ -14,14 +14,14 @@ from PIL import Image, ImageDraw, ImageFont
 
 from core.clock import SystemClock
 from core.records import Item, ItemText, Limits, OcrChoice
-from worker.findings import Findings
-from worker.formats.base import MemorySource
-from worker.formats.registry import handler_for
-from worker.identify import identify
-from worker.loose import loose_row
+from formats.base import MemorySource
+from formats.identification.identify import identify
+from formats.registry import handler_for
+from worker.items.findings import Findings
+from worker.items.loose import loose_row
+from worker.items.texts import take_text
 from worker.ocr.engine import Engine, find_engine
 from worker.ocr.reading import Reader
-from worker.texts import take_text
 
 ENGLISH = OcrChoice(languages="eng")
 

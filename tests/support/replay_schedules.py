@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.operations import Op
-from worker.replay import script
-from worker.replay.calls import Calls
-from worker.replay.content import Content
-from worker.replay.plan import Clone
-from worker.replay.program import Program
-from worker.replay.script import Step, Wait, all_steps
-from worker.replay.tree import Target
+from replay import script
+from replay.calls import Calls
+from replay.content import Content
+from replay.plan import Clone
+from replay.program import Program
+from replay.script import Step, Wait, all_steps
+from replay.tree import Target
 
 
 @dataclass

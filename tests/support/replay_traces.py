@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.operations import Op
-from core.trace.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
+from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
 
 MS = 1_000_000
 FILE_BYTES = 4096

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from shapes import Shape
 
 from core.errors import DocumentError
-from worker.formats.base import MemorySource
-from worker.formats.registry import handler_for
+from formats.base import MemorySource
+from formats.registry import handler_for
 
 MOST = 2.5  # times the effort for twice the size
 _TELLING = 0.005  # seconds of a run from which on two of them can be compared

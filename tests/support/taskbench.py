@@ -17,14 +17,14 @@ from core.places import index_location, items_location, job_location
 from core.records import Custodian, JobOptions, NewTask, Phase, TaskResult
 from core.roles import QUEUE_MANAGER, WORKER, Login
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql import jobs, ledger, states
 from sql.session import Database
 from worker import run_task
-from worker.context import NoBreadcrumb, SlotContext
 from worker.indexes.publisher import OpenShards
+from worker.phases.task import TaskWork, path_text
 from worker.run_task import handle
-from worker.task import TaskWork, path_text
+from worker.slots.context import NoBreadcrumb, SlotContext
 
 
 class SelectingRecorder(MemoryRecorder):

@@ -14,13 +14,13 @@ from email.message import EmailMessage
 from core.errors import ExceptionCode
 from core.ids import item_id
 from core.records import Item, JobOptions, Kind, Limits
-from worker.budget import Allowance, Budget
-from worker.context import NoBreadcrumb
-from worker.findings import Findings
-from worker.formats.base import Handler, MemorySource, Source
-from worker.formats.registry import handler_for
-from worker.identify import identify
-from worker.unpack import Deferred, Unpacker
+from formats.base import Handler, MemorySource, Source
+from formats.identification.identify import identify
+from formats.registry import handler_for
+from worker.costs.budget import Allowance, Budget
+from worker.items.findings import Findings
+from worker.items.unpack import Deferred, Unpacker
+from worker.slots.context import NoBreadcrumb
 
 JOB = uuid.UUID(int=7)
 
@@ -147,7 +147,7 @@ def _shared(deferred: list[Deferred]) -> list[tuple[Deferred, Allowance]]:
 
 
 def _again(unpacker: Unpacker, deferred: Deferred, share: Allowance, found: Unpacked, loose: Source) -> None:
-    """As `worker.expand` goes on with a handed-on item."""
+    """As `worker.phases.expand` goes on with a handed-on item."""
     item = deferred.item
     handler = handler_for(item.media_type)
     source = loose if item.parent is None else found.store.source(item.id, item.name, item.size)

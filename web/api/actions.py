@@ -8,16 +8,16 @@ from collections.abc import Callable
 from fastapi import APIRouter
 
 from controller.databases import JobHandle
-from controller.groups import Group, clean_group, delete_group, jobs_of, refuse_member, resume_all
-from controller.jobs import cancel_job, delete_job, pause_job, settle_job
-from controller.lifecycle import ask_all
-from controller.requeue import requeue_exceptions
+from controller.jobs.groups.create import Group, clean_group, delete_group, jobs_of, refuse_member, resume_all
+from controller.jobs.jobs import cancel_job, delete_job, pause_job, settle_job
+from controller.jobs.lifecycle import ask_all
+from controller.jobs.requeue import requeue_exceptions
 from core.clock import Clock
 from core.errors import EdbenchError, ExceptionCode, UsageError
 from core.operations import NullRecorder
 from core.passwords import bank_of
 from core.records import JobState
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql.jobs import summary
 from web.api.models.common import responses
 from web.api.models.jobs import Requeue, Requeued, StateNow

@@ -8,18 +8,18 @@ from contextlib import contextmanager
 
 from fastapi import APIRouter, Response
 
-from controller.filer import filer_choice, refuse_no_common_arbiter
-from controller.jobs import prepare_source, refuse_own_output
-from controller.ocr import ocr_choice, refuse_no_ocr
-from controller.orders import DiscoveryOrder, create_discovery, first_databases
-from controller.run import crew_of
+from controller.filer.emulated import filer_choice, refuse_no_common_arbiter
+from controller.jobs.jobs import prepare_source, refuse_own_output
+from controller.jobs.ocr import ocr_choice, refuse_no_ocr
+from controller.jobs.orders import DiscoveryOrder, create_discovery, first_databases
+from controller.jobs.run import crew_of
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.operations import NullRecorder
 from core.passwords import bank_of
 from core.records import JobOptions
 from core.settings import INDEX_ENGINES, Settings, filer_source
-from core.storage import Storage
+from core.storage.layer import Storage
 from web.api.models.common import responses
 from web.api.models.jobs import JobId, NewJob
 from web.api.needs import Context

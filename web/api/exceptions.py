@@ -11,8 +11,8 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from controller.failures import EXCEPTION_FIELDS, exceptions_by, stream_exceptions
-from controller.groups import jobs_of
+from controller.browse.failures import EXCEPTION_FIELDS, exceptions_by, stream_exceptions
+from controller.jobs.groups.create import jobs_of
 from core.csv_cells import defused
 from core.errors import ExceptionCode
 from web.api.models.common import Filter, responses

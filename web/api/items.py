@@ -7,12 +7,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from controller.browse import family_tree, find_item, item_details, items_page
-from controller.facets import count_facets
-from controller.groups import jobs_of
-from controller.item_filter import ItemFilter, parse_conditions
-from controller.search import HIGHLIGHT_START, HIGHLIGHT_STOP, search_all
-from controller.texts import item_text
+from controller.browse.facets import count_facets
+from controller.browse.item_filter import ItemFilter, parse_conditions
+from controller.browse.pages import family_tree, find_item, item_details, items_page
+from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, search_all
+from controller.browse.texts import item_text
+from controller.jobs.groups.create import jobs_of
 from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
 from web.api.models.common import TEXT, Filter, Tally, responses

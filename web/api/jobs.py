@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from controller.browse import custodians_of_jobs
-from controller.counts import count_job
+from controller.browse.counts import count_job
+from controller.browse.pages import custodians_of_jobs
 from controller.databases import JobHandle
-from controller.group_results import group_result
-from controller.groups import Group, jobs_of, refresh
-from controller.overview import allowed
-from controller.results import job_result
+from controller.jobs.groups.create import Group, jobs_of, refresh
+from controller.jobs.groups.results import group_result
+from controller.jobs.overview import allowed
+from controller.jobs.results import job_result
 from core.records import JobState
 from sql import workers
 from web.api.models.common import responses

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from controller.databases import JobHandle
-from controller.groups import Group
-from controller.overview import Overview
+from controller.jobs.groups.create import Group
+from controller.jobs.overview import Overview
 from core.errors import UsageError
 from web.api.models.common import JobReference
 from web.context import WebContext

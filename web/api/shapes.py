@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from controller.counts import Counted as Row
-from controller.counts import JobCounts as Counts
+from controller.browse.counts import Counted as Row
+from controller.browse.counts import JobCounts as Counts
 from core.errors import UsageError
 from web.api.models.common import Counted
 from web.api.models.items import Piece

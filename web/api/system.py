@@ -6,7 +6,7 @@ import platform
 
 from fastapi import APIRouter, Response
 
-from controller.run import crew_of
+from controller.jobs.run import crew_of
 from controller.versions import own_version
 from core.errors import DatabaseFault, UsageError
 from core.filer.load import profile_names

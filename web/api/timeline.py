@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
 from controller.databases import JobHandle
-from controller.groups import Group, jobs_of
-from controller.overview import Overview
+from controller.jobs.groups.create import Group, jobs_of
+from controller.jobs.overview import Overview
 from controller.timeline.read import read_timeline
 from web.api.jobs import with_problem
 from web.api.models.common import responses

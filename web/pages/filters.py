@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable
 
-from controller import rates
+from controller.jobs import rates
 from core.names import display_name
 from experiments.report import words
 

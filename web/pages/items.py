@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 
-from controller.item_filter import EXAMPLE
+from controller.browse.item_filter import EXAMPLE
 from core.errors import ExceptionCode, RunFailed
 from core.records import Kind, TextState
 from web.api import exceptions as exceptions_api

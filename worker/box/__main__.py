@@ -14,13 +14,13 @@ import socket
 import sys
 from dataclasses import asdict
 
+from formats.archives.libarchive import library as libarchive
+from formats.identification.libmagic import preload
+from formats.registry import all_handlers
 from worker.box.fate import EXIT_BROKEN, EXIT_MEMORY
 from worker.box.lockdown import lock_down
 from worker.box.nursery import Nursery
 from worker.box.pipe import Ended, Pipe
-from worker.formats import libarchive
-from worker.formats.registry import all_handlers
-from worker.libmagic import preload
 from worker.plugins import load_plugins
 from worker.processes import die_with_parent, limit_slot
 

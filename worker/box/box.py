@@ -16,6 +16,8 @@ import msgspec
 
 from core.errors import DocumentError, SourceFileError, SystemFault
 from core.records import Limits
+from formats.base import MemorySource, Source
+from formats.passwords import NO_PASSWORDS, Passwords
 from worker.box.fate import EXIT_BROKEN, EXIT_MEMORY, die_alike
 from worker.box.files import Files
 from worker.box.messages import (
@@ -38,8 +40,6 @@ from worker.box.messages import (
     err,
 )
 from worker.box.pipe import Ended, Nonsense, Pipe
-from worker.formats.base import MemorySource, Source
-from worker.formats.passwords import NO_PASSWORDS, Passwords
 
 _T = TypeVar("_T")
 log = logging.getLogger(__name__)

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from core.records import Limits
+from formats import registry
+from formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text, is_leaf
+from formats.identification.identify import identify_by
 from worker.box.box import Box
 from worker.box.messages import (
     Announced,
@@ -30,11 +33,8 @@ from worker.box.messages import (
     unpacked,
 )
 from worker.box.page_room import boxed_rendering
-from worker.formats import registry
-from worker.formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text, is_leaf
-from worker.identify import identify_by
+from worker.items.sources import CHUNK
 from worker.ocr.pages import render_by
-from worker.sources import CHUNK
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

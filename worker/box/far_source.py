@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from core.errors import DocumentError, ExceptionCode, SourceFileError, SystemFault
+from formats.passwords import Passwords
 from worker.box.messages import Head, Open, Question, Read, Reply, Whole
-from worker.formats.passwords import Passwords
-from worker.sources import CHUNK
+from worker.items.sources import CHUNK
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -34,7 +34,7 @@ def checked(reply: Reply) -> Reply:
 
 
 class FarSource:
-    """See worker.formats.base.Source."""
+    """See formats.base.Source."""
 
     def __init__(self, key: int, name: bytes, size: int, passwords: Passwords, ask: Ask, closed: list[int]) -> None:
         """`closed` gets the numbers of files that are not needed any more."""

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 PID = struct.Struct("<i")  # of the box, the first thing that the nursery tells
 STATUS = struct.Struct("<i?")  # a wait status, and whether the kernel had killed for want of memory
-EXIT_MEMORY, EXIT_BROKEN = 71, 70  # as worker.slot has them
+EXIT_MEMORY, EXIT_BROKEN = 71, 70  # as worker.slots.slot has them
 _WAIT_MS = 10_000
 
 

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
-from worker.formats.base import Part, Text
+from formats.base import Part, Text
 
 _MOST_NESTED = 32  # values within values of metadata
 _I63 = (1 << 63) - 1
@@ -49,7 +49,7 @@ class Ref(Struct, array_like=True):
 
 
 class Range(Struct, array_like=True):
-    """See worker.formats.base.Part."""
+    """See formats.base.Part."""
 
     start: Number
     stop: Number
@@ -178,7 +178,7 @@ class Ranges(Struct, array_like=True, tag=4):
 
 
 class FarChild(Struct, array_like=True):
-    """See worker.formats.base.Child. With `data` it is a source that the box keeps under `key`."""
+    """See formats.base.Child. With `data` it is a source that the box keeps under `key`."""
 
     name: Name
     kind: Kind
@@ -210,7 +210,7 @@ class Piece(Struct, array_like=True, tag=6):
 
 
 class FarText(Struct, array_like=True, tag=7):
-    """See worker.formats.base.Text."""
+    """See formats.base.Text."""
 
     text: bytes
     state: TextState | None

@@ -117,7 +117,7 @@ class Nursery:
             os.closerange(4, _DESCRIPTORS)
             if os.getppid() == parent:
                 code = self.body(talk)
-        except BaseException:  # noqa: BLE001  # as `worker.slot.fork_into`: nothing comes back from here
+        except BaseException:  # noqa: BLE001  # as `worker.slots.slot.fork_into`: nothing comes back from here
             traceback.print_exc()
         finally:
             os._exit(code)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.records import Limits, OcrChoice
+from formats.base import Source
 from worker.box.box import Box
 from worker.box.messages import Count, OpenPages, Page, Rendered, Settle
-from worker.formats.base import Source
 from worker.ocr import rendering
 from worker.ocr.rendering import Rendering
 

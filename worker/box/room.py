@@ -12,6 +12,9 @@ from typing import Any, BinaryIO
 
 from core.errors import DocumentError, EdbenchError
 from core.records import Limits
+from formats.base import Child, Handler, MemorySource, Source
+from formats.identification.identify import identify
+from formats.passwords import NO_PASSWORDS, Passwords
 from worker.box.far_source import FarSource, SlotFault
 from worker.box.messages import (
     ENCODER,
@@ -54,10 +57,7 @@ from worker.box.messages import (
 )
 from worker.box.page_room import PageRoom
 from worker.box.pipe import Pipe
-from worker.formats.base import Child, Handler, MemorySource, Source
-from worker.formats.passwords import NO_PASSWORDS, Passwords
-from worker.guard import guarded
-from worker.identify import identify
+from worker.items.guard import guarded
 
 _BATCH_CHILDREN = 64
 _BATCH_BYTES = 1 << 18

@@ -16,7 +16,7 @@ from pathlib import Path
 from core.moments import reached
 from core.places import index_location
 from core.records import Shard
-from core.storage import Storage
+from core.storage.layer import Storage
 from worker.indexes.base import Commit, IndexDocument, IndexWriter
 from worker.indexes.registry import new_writer
 

@@ -10,11 +10,11 @@ from typing import Protocol
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, OcrChoice
-from worker.formats.base import Source
+from formats.base import Source
+from worker.items.sources import CHUNK
 from worker.ocr.candidates import PDF
 from worker.ocr.rendering import Rendering, is_picture, rendered
 from worker.ocr.tesseract import held
-from worker.sources import CHUNK
 
 Render = Callable[[Source, str, Limits, OcrChoice], AbstractContextManager[Rendering]]
 _RENDER: list[Render] = [rendered]

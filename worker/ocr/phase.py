@@ -11,14 +11,14 @@ import uuid
 from core.errors import DocumentError, SourceFileError, SystemFault
 from core.records import Item, ItemText, Shard, TaskResult
 from sql.items import item_codes, load_items, load_texts
-from worker.costs import ItemCosts
-from worker.findings import Findings
-from worker.index import read_item
+from worker.costs.rereading import ItemCosts
+from worker.items.findings import Findings
+from worker.items.texts import Indexing
 from worker.ocr.candidates import is_candidate
 from worker.ocr.engine import Engine, OcrUnavailable, find_engine
 from worker.ocr.reading import Reader
-from worker.task import TaskWork
-from worker.texts import Indexing
+from worker.phases.index import read_item
+from worker.phases.task import TaskWork
 
 
 def engine_of(languages: str, worker: str) -> Engine:

@@ -11,10 +11,10 @@ from typing import Any
 from core.clock import Clock
 from core.errors import DocumentError, ExceptionCode
 from core.records import Item, ItemText, Limits, OcrChoice, TextState
-from worker.findings import Findings
-from worker.formats.base import Source
-from worker.formats.clean import Collector
-from worker.guard import guarded
+from formats.base import Source
+from formats.clean import Collector
+from worker.items.findings import Findings
+from worker.items.guard import guarded
 from worker.ocr.engine import Engine
 from worker.ocr.pages import Pages, pages_of
 from worker.ocr.tesseract import recognise

@@ -15,9 +15,9 @@ import pypdfium2 as pdfium
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, OcrChoice
-from worker.formats import pdf_document
-from worker.formats.base import Source
-from worker.formats.image import measured
+from formats.base import Source
+from formats.documents.pdf import document as pdf_document
+from formats.images.handler import measured
 from worker.ocr.candidates import LEAST_PIXELS, PDF
 
 _POINTS_AN_INCH = 72

@@ -1,4 +1,4 @@
-"""Calls of the storage layer that fail, are short or take long, in every worker, for a while (core.faulty_os)."""
+"""Calls of the storage layer that fail, are short or take long, in every worker, for a while (core.storage.faulty_os)."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 from reading import files
 
-from worker.formats import property_set
-from worker.formats.compound import CompoundFile, Entry
+from formats.office.ole import property_set
+from formats.office.ole.compound import CompoundFile, Entry
 
 SEEDS = files(".doc", ".xls", ".ppt", ".msg")
 

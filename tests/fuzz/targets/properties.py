@@ -3,8 +3,8 @@
 from reading import files
 
 from core.errors import DocumentError
-from worker.formats.compound import CompoundFile
-from worker.formats.property_set import properties
+from formats.office.ole.compound import CompoundFile
+from formats.office.ole.property_set import properties
 
 
 def _seeds() -> list[bytes]:

@@ -1,6 +1,6 @@
 """Compressed RTF ([MS-OXRTFCP])."""
 
-from worker.formats.rtf_compressed import decompress
+from formats.documents.rtf.compressed import decompress
 
 SEEDS = [
     bytes.fromhex(

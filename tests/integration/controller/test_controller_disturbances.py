@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection
 
 from controller.databases import JobHandle
-from controller.disturbances import PAUSED, SUSPENDED, WORKERS_CHANGED, disturbances
+from controller.jobs.disturbances import PAUSED, SUSPENDED, WORKERS_CHANGED, disturbances
 
 pytestmark = pytest.mark.services
 

@@ -21,7 +21,7 @@ def test_it_tells_what_happened_until_it_was_stopped(tmp_path: Path) -> None:
     """One line of JSON at the end, with when the watching began; whoever shares the arbiter is in it."""
     settings = Settings(scratch=tmp_path, storage=tmp_path, filer="nas-1g", filer_arbiter=str(tmp_path))
     watch = subprocess.Popen(
-        [sys.executable, "-m", "controller.filer_watch"],
+        [sys.executable, "-m", "controller.filer.watch"],
         env={**os.environ, **settings.environment()},
         stdout=subprocess.PIPE,
         text=True,
@@ -43,7 +43,7 @@ def test_it_tells_what_happened_until_it_was_stopped(tmp_path: Path) -> None:
 def test_what_is_no_filer_is_said_in_one_line(tmp_path: Path) -> None:
     """Exit status 2 for a filer that does not exist."""
     done = subprocess.run(
-        [sys.executable, "-m", "controller.filer_watch"],
+        [sys.executable, "-m", "controller.filer.watch"],
         env={**os.environ, "EDBENCH_FILER": "nowhere", "EDBENCH_SCRATCH": str(tmp_path)},
         capture_output=True,
         text=True,

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy.exc import ProgrammingError
 
 from controller.databases import JobHandle, find_job, newest_jobs, open_databases
-from controller.groups import (
+from controller.jobs.groups.create import (
     Group,
     GroupPlan,
     create_discovery_group,
@@ -25,14 +25,14 @@ from controller.groups import (
     release_group,
     resume_all,
 )
-from controller.jobs import cancel_job, pause_job, prepare_source
-from controller.verify_group import _part, _uncovered
+from controller.jobs.jobs import cancel_job, pause_job, prepare_source
+from controller.verify.group import _part, _uncovered
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState
 from core.services import embedded_services
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from dataset_gen import manifest as m
 from sql.jobs import custodians
 from sql.session import Database
@@ -88,7 +88,7 @@ def test_all_jobs_are_there_before_the_first_may_start(place: Place, monkeypatch
         seen.extend(place.states(group))
         release_group(group)
 
-    monkeypatch.setattr("controller.groups.release_group", looking)
+    monkeypatch.setattr("controller.jobs.groups.create.release_group", looking)
     group = place.create()
     assert seen == [JobState.PAUSED, JobState.PAUSED]
     assert place.states(group) == [JobState.RUNNING, JobState.RUNNING]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from controller.browse import items_page
+from controller.browse.item_filter import ItemFilter, parse_conditions
+from controller.browse.items import stream_items
+from controller.browse.pages import items_page
 from controller.databases import JobHandle
-from controller.item_filter import ItemFilter, parse_conditions
-from controller.items import stream_items
 from core.records import TextState
 
 pytestmark = pytest.mark.services

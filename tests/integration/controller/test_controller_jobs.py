@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.counts import count_job, counts_json
+from controller.browse.counts import count_job, counts_json
 from controller.databases import JobHandle, find_job, newest_jobs
-from controller.jobs import (
+from controller.jobs.jobs import (
     cancel_job,
     create_discovery_job,
     delete_job,
@@ -22,11 +22,11 @@ from controller.jobs import (
     settle_job,
     wait_for_orphan,
 )
-from controller.monitor import LOST_SECONDS, wait
+from controller.jobs.monitor import LOST_SECONDS, wait
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState, Phase
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql import ledger, states, workers
 from sql.jobs import custodians, get_job
 from sql.session import Database

@@ -11,17 +11,17 @@ import pytest
 from encrypted import OFFICE_PASSWORD, archive, old_office
 from taskbench import TaskBench
 
-from controller.counts import count_job
+from controller.browse.counts import count_job
 from controller.databases import JobHandle
-from controller.jobs import create_discovery_job, delete_job, job_directory, prepare_source
-from controller.requeue import requeue_exceptions
+from controller.jobs.jobs import create_discovery_job, delete_job, job_directory, prepare_source
+from controller.jobs.requeue import requeue_exceptions
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.passwords import PasswordBank, bank_of
 from core.records import JobOptions, JobState, Phase
-from core.storage import Storage
+from core.storage.layer import Storage
 from sql.jobs import get_job, request_resume
-from worker.banks import Banks
+from worker.slots.banks import Banks
 
 pytestmark = pytest.mark.services
 

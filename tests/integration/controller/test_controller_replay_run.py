@@ -14,10 +14,10 @@ from controller.replay.run import Stage, replay_once
 from core.clock import SystemClock
 from core.errors import UsageError
 from core.settings import Settings
-from core.trace.read import open_trace
-from core.trace.write import write_trace
 from sql.replay import seats
 from sql.session import Database
+from traces.read import open_trace
+from traces.write import write_trace
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from controller.browse.items import FIELDS, csv_row, stream_items
+from controller.browse.search import search_job, search_shard
+from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
-from controller.items import FIELDS, csv_row, stream_items
-from controller.results import job_result
-from controller.search import search_job, search_shard
-from controller.shards import opened_shards
+from controller.jobs.results import job_result
 from core.errors import UsageError
 from dataset_gen import manifest as m
 from worker.indexes.base import IndexDocument

@@ -12,7 +12,7 @@ import pytest
 from installation import until
 from sqlalchemy import insert
 
-from controller.counts import count_job
+from controller.browse.counts import count_job
 from controller.databases import JobHandle
 from controller.timeline.read import read_timeline
 from core.records import JobOptions

@@ -11,18 +11,18 @@ from taskbench import SelectingRecorder, TaskBench
 from unpacking import make_mail, make_mbox, make_zip
 
 from controller.databases import JobHandle
-from controller.trace_collection import collect_trace, trace_json
+from controller.observe.trace_collection import collect_trace, trace_json
 from core.clock import SystemClock
 from core.records import JobOptions, Phase
 from core.settings import Settings
-from core.storage import Storage
-from core.trace.model import NodeKind
-from core.trace.parts import WorkerParts, parts_directory, worker_parts
-from core.trace.read import open_trace
+from core.storage.layer import Storage
 from sql import jobs, workers
-from worker.context import SlotContext
-from worker.deliveries import Deliveries
-from worker.tracing import SpoolTracer
+from traces.model import NodeKind
+from traces.parts import WorkerParts, parts_directory, worker_parts
+from traces.read import open_trace
+from worker.host.deliveries import Deliveries
+from worker.slots.context import SlotContext
+from worker.slots.tracing import SpoolTracer
 
 
 class Recording:

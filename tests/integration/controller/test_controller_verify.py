@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from controller.browse.shards import opened_shards
 from controller.databases import LAST, find_job
-from controller.shards import opened_shards
-from controller.verify import Verification, choose_manifest, verify_job
-from controller.verify_tables import copy_rows
+from controller.verify.job import Verification, choose_manifest, verify_job
+from controller.verify.tables import copy_rows
 from core.errors import RunFailed, UsageError
 from core.places import items_location
 from dataset_gen import manifest as m

@@ -14,7 +14,7 @@ from taskbench import TaskBench
 
 from cli.show_wire import show_wire
 from controller.databases import JobHandle
-from controller.wire import wire_shares
+from controller.observe.wire import wire_shares
 from core.operations import Op
 from core.records import Phase, ReplayChoice
 from sql.jobs import get_job

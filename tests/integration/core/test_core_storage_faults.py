@@ -1,4 +1,4 @@
-"""core.storage on file systems that are full, read-only and gone: real ones, in a mount namespace of a child."""
+"""core.storage.layer on file systems that are full, read-only and gone: real ones, in a mount namespace of a child."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import errno, json, os, subprocess, sys
 from core.errors import EdbenchError
 from core.operations import MemoryRecorder
 from core.records import FsyncPolicy
-from core.storage import Storage
+from core.storage.layer import Storage
 
 root = os.fsencode(sys.argv[1])
 recorder = MemoryRecorder()

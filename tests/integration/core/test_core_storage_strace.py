@@ -19,7 +19,7 @@ from collections import Counter
 from core.errors import EdbenchError
 from core.operations import MemoryRecorder
 from core.records import FsyncPolicy
-from core.storage import Storage
+from core.storage.layer import Storage
 
 root = os.fsencode(sys.argv[1])
 recorder = MemoryRecorder()

@@ -18,12 +18,12 @@ from servers import OWNER, as_superuser
 
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import open_databases
-from controller.jobs import create_discovery_job, prepare_source
-from controller.metrics import metrics_served
+from controller.jobs.jobs import create_discovery_job, prepare_source
+from controller.observe.metrics import metrics_served
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.settings import DatabaseAddress, Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from monitoring.metrics.endpoint import Endpoint
 from sql.jobs import get_job
 from sql.session import Database

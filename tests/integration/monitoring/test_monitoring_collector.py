@@ -19,16 +19,16 @@ from servers import OWNER
 from sqlalchemy import insert, select
 
 from core.errors import DatabaseFault, SourceFileError
+from core.histogram import Histogram
 from core.operations import Op
 from core.records import JobOptions, Phase
 from core.services import superuser_url
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 from monitoring.aggregate import calls_by_op, calls_per_second, rate_now
 from monitoring.collector import Collector
 from monitoring.counters import CounterDelta
 from monitoring.frames import FrameMaker
-from monitoring.histogram import Histogram
 from monitoring.live import REGION_BYTES, LiveRecorder, RegionReader
 from monitoring.sender import FIELD, STREAM, FrameSender
 from sql import models

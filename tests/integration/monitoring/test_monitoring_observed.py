@@ -11,12 +11,12 @@ import redis
 from installation import until
 from sqlalchemy import insert
 
+from core.histogram import Histogram, merged
 from core.operations import Op
 from core.records import JobOptions, Phase
 from monitoring.collector import Collector
 from monitoring.counters import CounterDelta
 from monitoring.frames import FrameMaker
-from monitoring.histogram import Histogram, merged
 from monitoring.observations import BLOCK, WORKER, Observation
 from monitoring.sender import STREAM, FrameSender
 from monitoring.steps import STEPS

@@ -20,10 +20,10 @@ from core.settings import read_settings
 from monitoring.metrics.endpoint import read_endpoint
 from monitoring.metrics.tally import Outcome
 from sql import ledger
-from worker.activity import Activity
-from worker.context import SlotContext
+from worker.slots.activity import Activity
+from worker.slots.context import SlotContext
+from worker.slots.watch import Watched
 from worker.supervisor import UNKILLABLE_SECONDS, Supervisor, WorkerPlan
-from worker.watch import Watched
 
 
 def act(context: SlotContext, do: str, payload: dict[str, str]) -> None:

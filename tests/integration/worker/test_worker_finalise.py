@@ -12,7 +12,7 @@ from unpacking import make_zip
 from core.operations import MemoryRecorder, Op
 from core.records import JobOptions, Layout, Phase, TaskResult
 from worker import run_task
-from worker.task import TaskWork
+from worker.phases.task import TaskWork
 
 
 def _files(folder: Path) -> set[str]:

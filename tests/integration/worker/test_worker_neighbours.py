@@ -13,7 +13,7 @@ from monitoring.filer.boot import boot_id
 from sql import workers
 from sql.session import Database
 from worker.__main__ import main
-from worker.neighbours import refuse_strange_host
+from worker.host.neighbours import refuse_strange_host
 
 pytestmark = pytest.mark.services
 

@@ -15,14 +15,16 @@ from typing import Any
 import pytest
 from taskbench import TaskBench
 
-from core import storage_listing
 from core.errors import DatabaseFault, TaskLost
 from core.records import ItemText, JobOptions, Phase, TaskResult, TextState
+from core.storage import listing as storage_listing
 from monitoring.metrics.tally import KINDS, summed
 from sql import portions as ledger_portions
-from worker import portions, run_task, walk
-from worker.findings import Findings
-from worker.task import TaskWork
+from worker import run_task
+from worker.items import portions
+from worker.items.findings import Findings
+from worker.phases import walk
+from worker.phases.task import TaskWork
 
 ROWS = 6
 

@@ -16,11 +16,11 @@ import pytest
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from worker.formats.base import MemorySource
-from worker.formats.eml import EmlHandler
-from worker.formats.mbox import MboxHandler
-from worker.formats.registry import handler_for
-from worker.identify import identify
+from formats.base import MemorySource
+from formats.identification.identify import identify
+from formats.mail.eml import EmlHandler
+from formats.mail.mbox.handler import MboxHandler
+from formats.registry import handler_for
 
 REAL = Path(__file__).parents[3].parent / "shared/data/real-files"
 LIMITS = Limits()

@@ -19,12 +19,12 @@ from controller.databases import JobHandle
 from controller.timeline.read import read_timeline
 from core.places import replayed_trace_location
 from core.records import JobOptions, NewTask, Phase, ReplayChoice
-from core.trace.write import write_trace
 from monitoring.filer.boot import boot_id
+from replay.host import MEMORY
+from replay.result import ClientResult, merge_results
 from sql import jobs, replay, states
-from worker.context import SlotContext
-from worker.replay.result import ClientResult, merge_results
-from worker.replay_host import MEMORY
+from traces.write import write_trace
+from worker.slots.context import SlotContext
 
 CLIENTS = 2
 

@@ -18,13 +18,13 @@ from unpacking import make_docx, make_mail, make_mbox, make_tar, make_zip
 from core.errors import StorageFault
 from core.operations import NullRecorder
 from core.records import JobOptions, Kind, NewTask, Phase, TaskResult
-from core.storage import ReadFile, Storage
-from core.storage_errors import opening_error
+from core.storage.errors import opening_error
+from core.storage.layer import ReadFile, Storage
 from monitoring.metrics.tally import BUSY, TASKS, Outcome
 from sql import ledger, states
 from worker import run_task
 from worker.indexes.registry import open_reader
-from worker.task import TaskWork
+from worker.phases.task import TaskWork
 
 
 def _corpus(source: Path) -> None:
@@ -213,7 +213,7 @@ def test_a_source_that_goes_away_inside_a_handler_suspends(
     task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A big container whose reader fails because the source is gone is not booked as damaged: the job is suspended."""
-    monkeypatch.setattr("worker.expand.KEEP_BYTES", 100)
+    monkeypatch.setattr("worker.phases.expand.KEEP_BYTES", 100)
     # The only file: with others, their own failing would have the source looked at.
     (task_bench.source / "mail.mbox").write_bytes(make_mbox(*(make_mail(f"s{n}") for n in range(9))))
     task_bench.create()

@@ -10,8 +10,8 @@ import pytest
 from installation import PATIENCE
 
 from controller.databases import JobHandle
-from controller.overview import Overview
-from controller.progress import Pace, one_line
+from controller.jobs.overview import Overview
+from controller.jobs.progress import Pace, one_line
 from core.records import JobOptions
 from sql import jobs, states, workers
 

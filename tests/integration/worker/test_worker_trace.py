@@ -11,8 +11,8 @@ import psutil
 from installation import PATIENCE, children_of, is_gone
 
 from core.places import job_location
-from core.trace.parts import parts_directory
-from core.trace.spool import read_spool
+from traces.parts import parts_directory
+from traces.spool import read_spool
 
 
 def _delivered(bench: Any) -> list[bytes]:

@@ -13,10 +13,10 @@ from taskbench import TaskBench
 
 from core.operations import NullRecorder
 from core.records import JobOptions, NewTask, Phase
-from core.storage import Storage
-from core.storage_errors import reading_error
-from core.storage_listing import Listing
-from worker.task import path_bytes, path_text
+from core.storage.errors import reading_error
+from core.storage.layer import Storage
+from core.storage.listing import Listing
+from worker.phases.task import path_bytes, path_text
 
 
 def _walked(bench: TaskBench) -> Counter[bytes]:

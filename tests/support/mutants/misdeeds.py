@@ -12,12 +12,12 @@ from pathlib import Path
 from unpacking import make_zip
 
 from core.records import JobOptions, Limits
+from formats.base import Child, LeafHandler, Part, Source, Text
+from formats.identification.identify import register_magic
+from formats.registry import register
 from mutants.originals import Original, Turns
 from mutants.reading import Reading
 from mutants.running import Run
-from worker.formats.base import Child, LeafHandler, Part, Source, Text
-from worker.formats.registry import register
-from worker.identify import register_magic
 
 DEEDS = ("none", "index", "write", "far", "memory", "recursion", "metadata", "abort", "hang")
 _MAGIC = b"EVIL"

@@ -23,10 +23,10 @@ from core.records import JobOptions, TextState
 from mutants.changes import mutated
 from mutants.fence import Fence
 from mutants.originals import Turns
-from worker.findings import Findings, Tally
-from worker.guard import Guarded
-from worker.inspect_file import Loose, inspect_file
-from worker.inspect_trace import new_trace
+from worker.inspect.file import Loose, inspect_file
+from worker.inspect.trace import new_trace
+from worker.items.findings import Findings, Tally
+from worker.items.guard import Guarded
 from worker.processes import limit_slot
 
 Convictions = Mapping[uuid.UUID, tuple[ExceptionCode, str]]

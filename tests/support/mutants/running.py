@@ -15,11 +15,11 @@ from pathlib import Path
 
 from core.errors import ExceptionCode
 from core.records import JobOptions
+from formats.identification import libmagic
 from mutants.originals import Turns
 from mutants.reading import Reading, Task, read_all
-from worker import libmagic
-from worker.inspect_trace import read_trace
-from worker.slot import PRELOADED, preload
+from worker.inspect.trace import read_trace
+from worker.slots.slot import PRELOADED, preload
 
 _BATCH = 100  # mutants of one process
 _MOST_DEATHS = 20  # of one mutant

@@ -222,8 +222,8 @@ SHAPES = [
         ("fields of a form", 2_000, _fields),
         ("embedded files, each in a leaf", 500, lambda n: _files(n, nested=True)),
         lowered=(
-            ("worker.formats.pdf_document.MOST_FIELDS", 1_000),
-            ("worker.formats.pdf_document.MOST_FILES", 500),
+            ("formats.documents.pdf.document.MOST_FIELDS", 1_000),
+            ("formats.documents.pdf.document.MOST_FILES", 500),
         ),
     ),
     *shapes(

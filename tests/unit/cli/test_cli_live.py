@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from cli.live import PLAIN_SECONDS, PlainDisplay, panel, progress_display
-from controller.progress import Snapshot
+from controller.jobs.progress import Snapshot
 from core.records import JobState, Phase
 
 

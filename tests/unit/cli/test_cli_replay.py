@@ -8,7 +8,7 @@ import pytest
 from replay_traces import reading_trace
 
 from cli.main import USAGE, main
-from core.trace.write import write_trace
+from traces.write import write_trace
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from traces import call, directory, everything, memory_trace, written_and_moved
+from trace_samples import call, directory, everything, memory_trace, written_and_moved
 
 from cli.main import OK, USAGE, main
 from core.operations import Op
-from core.trace.write import write_trace
+from traces.write import write_trace
 
 LOGS = Path(__file__).parents[2] / "support" / "strace_logs"
 

@@ -11,11 +11,14 @@ import pytest
 
 from controller.chaos.moments import Moments
 from controller.chaos.plan import Aim, Strike
-from core import faulty_os, moments, storage, storage_files
+from core import moments
 from core.errors import StorageFault
 from core.operations import NullRecorder
-from core.storage import Storage
-from core.storage_beneath import Anywhere, Beneath
+from core.storage import faulty_os
+from core.storage import files as storage_files
+from core.storage import layer as storage
+from core.storage.beneath import Anywhere, Beneath
+from core.storage.layer import Storage
 
 
 def _strike(moment: str, phase: str = "", position: float = 0.0) -> Strike:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from controller.copies import copy_source, remove_copies
-from controller.source import prepare_source
+from controller.jobs.copies import copy_source, remove_copies
+from controller.jobs.source import prepare_source
 from core.errors import UsageError
 from core.operations import MemoryRecorder, NullRecorder, Op
-from core.storage import Storage
+from core.storage.layer import Storage
 
 
 def test_a_copy_is_the_source_again(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from controller.group_progress import combined, group_state
-from controller.progress import Snapshot, left_text
+from controller.jobs.groups.progress import combined, group_state
+from controller.jobs.progress import Snapshot, left_text
 from core.records import JobState, Phase
 
 _ONE = Snapshot(

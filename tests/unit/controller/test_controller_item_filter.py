@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.item_filter import EXAMPLE, MOST_CONDITIONS, Condition, ItemFilter, parse_conditions
+from controller.browse.item_filter import EXAMPLE, MOST_CONDITIONS, Condition, ItemFilter, parse_conditions
 from core.errors import UsageError
 
 QUOTE = '"'

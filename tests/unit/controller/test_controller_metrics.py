@@ -1,10 +1,10 @@
-"""controller.metrics: services that do not answer spoil no scrape."""
+"""controller.observe.metrics: services that do not answer spoil no scrape."""
 
 from __future__ import annotations
 
 from prometheus_client import CollectorRegistry
 
-from controller.metrics import ControllerMetrics
+from controller.observe.metrics import ControllerMetrics
 from sql.session import Database
 
 

@@ -1,4 +1,4 @@
-"""controller.ocr: what may be asked for, and the lines that refuse it."""
+"""controller.jobs.ocr: what may be asked for, and the lines that refuse it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from controller.doctor import Level
 from controller.doctor.machine import ocr
-from controller.ocr import ocr_choice, refuse_no_ocr
+from controller.jobs.ocr import ocr_choice, refuse_no_ocr
 from core.errors import UsageError
 from core.records import OcrChoice
 

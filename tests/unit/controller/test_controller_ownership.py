@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.ownership import hand_over
+from controller.jobs.ownership import hand_over
 from core.errors import StorageFault
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.progress import Pace, items_text, left_text, one_line
+from controller.jobs.progress import Pace, items_text, left_text, one_line
 from core.records import JobOptions, JobState, OcrChoice, Phase
 from sql.jobs import JobProgress, PhaseProgress
 

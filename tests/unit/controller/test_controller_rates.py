@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.rates import GB, Window, duration, gb_per_hour, per_second, percent, seconds_left, share_done
+from controller.jobs.rates import (
+    GB,
+    Window,
+    duration,
+    gb_per_hour,
+    per_second,
+    percent,
+    seconds_left,
+    share_done,
+)
 
 amounts = st.integers(min_value=0, max_value=10**15)
 times = st.floats(min_value=0.001, max_value=1e7)

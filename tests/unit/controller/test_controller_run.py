@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.run import Outcome, judge
+from controller.jobs.run import Outcome, judge
 from core.errors import RunFailed
 from core.records import JobState
 

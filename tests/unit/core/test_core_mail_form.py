@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from core.mail_form import MailAttachment, MailForm, base64_lines, clean_text, message_name, store_name, write_message
 from core.names import unsafe_name
 from core.records import Limits
-from worker.formats.base import MemorySource
-from worker.formats.eml import EmlHandler
-from worker.formats.mail_headers import decode_text
-from worker.formats.mail_parts import Message
+from formats.base import MemorySource
+from formats.mail.eml import EmlHandler
+from formats.mail.headers import decode_text
+from formats.mail.parts import Message
 
 HANDLER = EmlHandler()
 

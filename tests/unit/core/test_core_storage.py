@@ -1,4 +1,4 @@
-"""core.storage on a real file system: what it does, what it records, what its errors mean."""
+"""core.storage.layer on a real file system: what it does, what it records, what its errors mean."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from core.errors import ExceptionCode, SourceFileError, StorageFault
 from core.operations import MemoryRecorder, NullRecorder, Op
 from core.records import FsyncPolicy
-from core.storage import EntryKind, Storage
-from core.storage_chunks import WRITE_SIZE, gathered
+from core.storage.chunks import WRITE_SIZE, gathered
+from core.storage.layer import EntryKind, Storage
 
 
 @pytest.fixture
@@ -291,7 +291,7 @@ def test_a_create_never_replaces(storage: Storage, root: bytes) -> None:
 def test_gathering_keeps_the_bytes(chunks: list[bytes], size: int) -> None:
     """Gathered writes hold the same bytes in the same order, all but the last of one size."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.storage_chunks.WRITE_SIZE", size)
+        patch.setattr("core.storage.chunks.WRITE_SIZE", size)
         pieces = [bytes(piece) for piece in gathered(chunks)]
     assert b"".join(pieces) == b"".join(chunks)
     assert all(len(piece) == size for piece in pieces[:-1])

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import storage_openat2
 from core.errors import ExceptionCode, SourceFileError, StorageFault
 from core.operations import MemoryRecorder
 from core.records import FsyncPolicy
-from core.storage import Storage
-from core.storage_openat2 import kernel_has_openat2, open_beneath
+from core.storage import openat2 as storage_openat2
+from core.storage.layer import Storage
+from core.storage.openat2 import kernel_has_openat2, open_beneath
 
 SECRET = b"only root may read this"
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from core import storage as storage_module
-from core import storage_listing
 from core.errors import SourceFileError, StorageFault
 from core.operations import MemoryRecorder
-from core.storage import EntryKind, Storage
-from core.storage_entries import Entry
-from core.storage_listing import Listing
+from core.storage import layer as storage_module
+from core.storage import listing as storage_listing
+from core.storage.entries import Entry
+from core.storage.layer import EntryKind, Storage
+from core.storage.listing import Listing
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataset_gen.formats.rtf_compressed import compress, from_plain
-from worker.formats.rtf import rtf_text
+from formats.documents.rtf.handler import rtf_text
 
 
 @settings(deadline=None)

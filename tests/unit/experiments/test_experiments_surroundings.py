@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from controller.source import PreparedSource, prepare_source
+from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import UsageError
 from core.operations import NullRecorder
-from core.storage import Storage
+from core.storage.layer import Storage
 from experiments.conditions import configuration_hash, database_places, place
 from experiments.corpus import look_at
 from experiments.memory import client_memory, free_memory

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.histogram import BUCKETS, Histogram
 from core.operations import Op
 from core.records import Phase
 from monitoring.counters import CounterDelta, merge_deltas
 from monitoring.frames import Frame, FrameMaker, decode_frame, encode_frame
-from monitoring.histogram import BUCKETS, Histogram
 
 big = st.integers(0, (1 << 63) - 1)
 deltas = st.builds(

@@ -13,9 +13,9 @@ from effort import takes_at_most
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.histogram import Histogram
 from core.operations import Op
 from core.records import PHASES, Phase
-from monitoring.histogram import Histogram
 from monitoring.live import PAGES, REGION_BYTES, LiveRecorder, RegionReader
 
 JOBS = [uuid.UUID(int=n << 70 | n) for n in range(1, 5)]
@@ -51,7 +51,7 @@ def test_growth_since_the_last_collect() -> None:
 @given(st.lists(st.integers(-5, 1 << 40), min_size=1, max_size=60))
 @settings(max_examples=100)
 def test_buckets_are_those_of_the_histogram(values: list[int]) -> None:
-    """The bucket arithmetic written out in `record` is that of monitoring.histogram."""
+    """The bucket arithmetic written out in `record` is that of core.histogram."""
     buffer = region()
     recorder, reader = LiveRecorder(buffer), RegionReader(buffer)
     recorder.select(JOBS[0], Phase.INDEX)

@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from core.errors import ExceptionCode, UsageError
+from core.histogram import Histogram, bucket_of
 from core.operations import Op
 from core.records import (
     ExceptionLevel,
@@ -27,7 +28,6 @@ from core.records import (
 )
 from monitoring.counters import CounterDelta
 from monitoring.filer.wire import WireSampler
-from monitoring.histogram import Histogram, bucket_of
 from monitoring.metrics import buckets
 from monitoring.metrics.calls import CallMetrics
 from monitoring.metrics.catalogue import SPECS

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from controller.failures import EXCEPTION_FIELDS
+from controller.browse.failures import EXCEPTION_FIELDS
 from core.csv_cells import defused
 from web.api.exceptions import _lines
 

@@ -12,7 +12,7 @@ from installation import until
 
 import web.runs
 from controller.databases import JobHandle
-from controller.run import Crew
+from controller.jobs.run import Crew
 from core.clock import SystemClock
 from core.errors import SystemFault
 from core.records import Job, JobOptions, JobState, Phase

@@ -21,12 +21,12 @@ from intruder_plugin import HANDLERS, Targets
 from killer_plugin import HANDLERS as KILLERS
 
 from core.records import Limits
+from formats.base import Handler, MemorySource
+from formats.registry import handler_for
 from worker.box.boxed import boxed
 from worker.box.messages import ENCODER, Count, FarText, Read
 from worker.box.pipe import Pipe
 from worker.box.start import order_box, start_nursery
-from worker.formats.base import Handler, MemorySource
-from worker.formats.registry import handler_for
 
 SUPPORT = Path(__file__).parents[2] / "support"
 ROOT = os.geteuid() == 0

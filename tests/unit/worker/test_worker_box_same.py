@@ -18,13 +18,13 @@ from unpacking import make_docx, make_mail, make_mbox, make_tar, make_zip
 
 from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
 from core.records import JobOptions, Limits
+from formats.base import MemorySource, Source
+from formats.passwords import NO_PASSWORDS, Passwords
+from formats.registry import handler_for
 from worker.box.boxed import boxed, install
 from worker.box.start import order_box
-from worker.formats.base import MemorySource, Source
-from worker.formats.passwords import NO_PASSWORDS, Passwords
-from worker.formats.registry import handler_for
-from worker.inspect_file import Loose, inspect_files
-from worker.sources import CHUNK
+from worker.inspect.file import Loose, inspect_files
+from worker.items.sources import CHUNK
 
 
 def _corpus(place: Path) -> list[Loose]:

@@ -10,10 +10,10 @@ import pytest
 
 from core.errors import ExceptionCode
 from core.records import Phase
-from worker.activity import Activity
-from worker.deaths import Circumstances, judge
-from worker.slot import EXIT_BROKEN, EXIT_MEMORY
-from worker.slot_table import SlotRow, TaskAt
+from worker.slots.activity import Activity
+from worker.slots.deaths import Circumstances, judge
+from worker.slots.slot import EXIT_BROKEN, EXIT_MEMORY
+from worker.slots.table import SlotRow, TaskAt
 
 _ITEM = uuid.uuid4()
 _AT = TaskAt(database="db1", job=uuid.uuid4(), task=uuid.uuid4(), token=uuid.uuid4(), phase=Phase.EXPAND)

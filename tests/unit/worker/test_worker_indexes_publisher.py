@@ -13,7 +13,7 @@ import pytest
 from core.errors import StorageFault
 from core.operations import MemoryRecorder, NullRecorder, Op
 from core.settings import INDEX_ENGINES
-from core.storage import Storage
+from core.storage.layer import Storage
 from worker.indexes.base import IndexDocument
 from worker.indexes.publisher import KEPT_OPEN, OpenShard, OpenShards
 from worker.indexes.registry import open_reader

@@ -18,10 +18,10 @@ from unpacking import make_docx, make_mail, make_mbox, make_tar, make_zip
 from core.errors import ExceptionCode, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, Limits
-from core.storage import Storage
-from core.storage_errors import reading_error
-from worker.inspect_file import Loose, inspect_file, json_line
-from worker.inspect_tree import find_loose, inspect_paths
+from core.storage.errors import reading_error
+from core.storage.layer import Storage
+from worker.inspect.file import Loose, inspect_file, json_line
+from worker.inspect.tree import find_loose, inspect_paths
 
 SUPPORT = Path(__file__).parents[2] / "support"
 
@@ -80,7 +80,7 @@ def test_exceptions_are_codes_of_the_item(tmp_path: Path) -> None:
 
 def test_a_child_that_does_not_fit_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large children are read back from the temporary directory."""
-    monkeypatch.setattr("worker.store.KEEP_BYTES", 10)
+    monkeypatch.setattr("worker.items.store.KEEP_BYTES", 10)
     data = make_tar({"big.docx": make_docx("spilled text", bytes(range(256)) * 40_000)})
     found = _file(tmp_path, b"t.tar.gz", data)
     assert "spilled text" in found["t.tar.gz", "big.docx"]["text"]

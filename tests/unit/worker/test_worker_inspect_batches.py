@@ -1,4 +1,4 @@
-"""worker.inspect_batches: files that processes are given together, when one of the processes dies."""
+"""worker.inspect.batches: files that processes are given together, when one of the processes dies."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from unpacking import make_zip
 
 from core.operations import NullRecorder
 from core.records import JobOptions
-from core.storage import Storage
-from worker.inspect_batches import TOGETHER, Batches, Line
-from worker.inspect_file import Loose, inspect_files
-from worker.inspect_trace import TRACE_BYTES, Deadline, new_trace, read_trace
-from worker.inspect_tree import inspect_paths
+from core.storage.layer import Storage
+from worker.inspect.batches import TOGETHER, Batches, Line
+from worker.inspect.file import Loose, inspect_files
+from worker.inspect.trace import TRACE_BYTES, Deadline, new_trace, read_trace
+from worker.inspect.tree import inspect_paths
 
 SUPPORT = Path(__file__).parents[2] / "support"
 KILLER = ("killer_plugin",)

@@ -1,4 +1,4 @@
-"""worker.inspect_summary, and what `edbench inspect` prints of it."""
+"""worker.inspect.summary, and what `edbench inspect` prints of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from unpacking import PNG, make_docx, make_mail, make_zip
 
 from cli.main import OK, main
-from worker.inspect_summary import Summary
+from worker.inspect.summary import Summary
 
 TRUNCATED = make_zip({"a.txt": b"a" * 500, "b.txt": b"b" * 500}, stored=True)[:600]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.records import Item, ItemText, OcrChoice, Phase, TextState
-from worker.loose import loose_row
+from worker.items.loose import loose_row
 from worker.ocr.candidates import PAGES_A_TASK, is_candidate, tasks
 
 CHOICE = OcrChoice(languages="eng", pages=5)

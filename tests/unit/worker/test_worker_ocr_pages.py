@@ -17,7 +17,7 @@ from PIL import Image
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, OcrChoice, TextState
-from worker.formats.base import MemorySource
+from formats.base import MemorySource
 from worker.ocr.pages import pages_of
 from worker.ocr.rendering import dpi_for, is_picture
 

@@ -12,7 +12,7 @@ from outside import CARRIERS, SECRET, VISIBLE, Outside, payloads, references, un
 from unpacking import make_zip
 
 from core.records import JobOptions, Limits
-from worker.inspect_file import Loose, inspect_file
+from worker.inspect.file import Loose, inspect_file
 
 _NOWHERE = Outside(Path("/outside"), 1)
 _FOR_LARGE_PARTS = ("entity file", "entity http", "outer DTD http", "billion laughs")  # they take long to pack

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from worker.formats import registry
-from worker.formats.base import MemorySource
-from worker.identify import identify
+from formats import registry
+from formats.base import MemorySource
+from formats.identification.identify import identify
 from worker.plugins import load_plugins
 
 GOOD = """
-from worker.formats.base import LeafHandler
+from formats.base import LeafHandler
 class H(LeafHandler):
     name = "NAME"
     media_types = ("application/x-NAME",)
@@ -26,7 +26,7 @@ MAGIC = {b"NAME!": "application/x-NAME"}
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(registry, "_HANDLERS", dict(registry._HANDLERS))
-    monkeypatch.setattr("worker.identify._REGISTERED", {})
+    monkeypatch.setattr("formats.identification.identify._REGISTERED", {})
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 

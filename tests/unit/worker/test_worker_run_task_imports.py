@@ -9,7 +9,7 @@ _LOADED = """
 import os
 import sys
 import worker.__main__
-from worker.slot import PRELOADED, preload
+from worker.slots.slot import PRELOADED, preload
 preload(PRELOADED)
 print(len(os.listdir("/proc/self/task")), "numpy" in sys.modules)
 """

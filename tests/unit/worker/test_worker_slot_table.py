@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from core.operations import Op
 from core.records import Phase
 from monitoring.live import LiveRecorder, RegionReader
-from worker.activity import DETAIL_BYTES, Activity, patience
-from worker.slot_table import RowWriter, SlotTable
+from worker.slots.activity import DETAIL_BYTES, Activity, patience
+from worker.slots.table import RowWriter, SlotTable
 
 _DATABASES = ["db1", "db2"]
 _STEPS = st.one_of(

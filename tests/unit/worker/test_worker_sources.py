@@ -10,8 +10,8 @@ import pytest
 
 from core.errors import DocumentError, SourceFileError, StorageFault
 from core.operations import NullRecorder
-from core.storage import Storage
-from worker.sources import CHUNK, FilerSource
+from core.storage.layer import Storage
+from worker.items.sources import CHUNK, FilerSource
 
 _WAYS: list[Callable[[FilerSource], object]] = [
     lambda s: s.head,

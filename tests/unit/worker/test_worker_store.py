@@ -12,12 +12,12 @@ import pytest
 from core.errors import DocumentError, ExceptionCode
 from core.operations import MemoryRecorder
 from core.records import Kind, Layout, Limits
-from core.storage import Storage
-from worker.budget import Budget
-from worker.formats.base import Child
-from worker.formats.streams import PieceStream, as_binary
-from worker.sources import CHUNK
-from worker.store import KEEP_BYTES, FilerStore, Intake
+from core.storage.layer import Storage
+from formats.base import Child
+from formats.streams import PieceStream, as_binary
+from worker.costs.budget import Budget
+from worker.items.sources import CHUNK
+from worker.items.store import KEEP_BYTES, FilerStore, Intake
 
 ITEM = uuid.UUID(int=5)
 JOB = uuid.UUID(int=9)

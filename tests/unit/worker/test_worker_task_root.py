@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from worker.task import same_root
+from worker.phases.task import same_root
 
 DISK, OTHER_DISK = os.makedev(8, 1), os.makedev(8, 17)
 NFS_HERE, NFS_THERE = os.makedev(0, 45), os.makedev(0, 52)

@@ -11,10 +11,10 @@ from core.records import Limits, TextState
 from dataset_gen import faults
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop, extension
-from worker.findings import Findings
-from worker.formats.base import MemorySource
-from worker.formats.registry import handler_for
-from worker.texts import take_text
+from formats.base import MemorySource
+from formats.registry import handler_for
+from worker.items.findings import Findings
+from worker.items.texts import take_text
 
 PGP = (
     b"From: a@b.example\r\nTo: c@d.example\r\nMIME-Version: 1.0\r\n"

@@ -9,10 +9,10 @@ import pytest
 from core.errors import DocumentError, ExceptionCode, StorageFault
 from core.ids import item_id
 from core.records import ExceptionLevel, Item, ItemText, Kind, Limits, TextState
-from worker.findings import Findings, Tally
-from worker.formats.base import LeafHandler, MemorySource, Source, Text
-from worker.guard import guarded
-from worker.texts import take_text
+from formats.base import LeafHandler, MemorySource, Source, Text
+from worker.items.findings import Findings, Tally
+from worker.items.guard import guarded
+from worker.items.texts import take_text
 
 SOURCE = MemorySource(b"a", b"x")
 

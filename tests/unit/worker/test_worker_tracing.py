@@ -10,11 +10,11 @@ import pytest
 
 from core.operations import MemoryRecorder, Op
 from core.records import Phase
-from core.storage import Storage
-from core.trace.parts import WorkerParts, worker_parts
-from core.trace.spool import read_spool
-from worker import tracing
-from worker.tracing import SpoolTracer
+from core.storage.layer import Storage
+from traces.parts import WorkerParts, worker_parts
+from traces.spool import read_spool
+from worker.slots import tracing
+from worker.slots.tracing import SpoolTracer
 
 JOB, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 

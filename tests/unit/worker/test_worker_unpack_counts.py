@@ -27,11 +27,11 @@ from dataset_gen.formats.mapi_mail import message_of
 from dataset_gen.formats.msg import write as write_msg
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop
-from worker.formats import registry
-from worker.formats.base import Child, LeafHandler, Part, Source, Text
-from worker.formats.compound import CompoundFile, Entry
-from worker.formats.registry import handler_for
-from worker.identify import _REGISTERED, register_magic
+from formats import registry
+from formats.base import Child, LeafHandler, Part, Source, Text
+from formats.identification.identify import _REGISTERED, register_magic
+from formats.office.ole.compound import CompoundFile, Entry
+from formats.registry import handler_for
 
 FORM = replace(
     SAMPLE,
@@ -181,7 +181,7 @@ class _Short(LeafHandler):
 @pytest.fixture
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_HANDLERS", dict(registry._HANDLERS))
-    monkeypatch.setattr("worker.identify._REGISTERED", dict(_REGISTERED))
+    monkeypatch.setattr("formats.identification.identify._REGISTERED", dict(_REGISTERED))
     registry.register([_Short()])
     register_magic({b"SHORT": "application/x-short"})
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import uuid
 
-from worker.slot_table import SlotRow
-from worker.watch import QUICK_SECONDS, RowClock, Watched
+from worker.slots.table import SlotRow
+from worker.slots.watch import QUICK_SECONDS, RowClock, Watched
 
 
 def _row(sequence: int, deadline: float, *, item: bool = True) -> SlotRow:

@@ -1,0 +1,1 @@
+"""Looking through what jobs found: items, texts, counts, searches."""

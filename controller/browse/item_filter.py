@@ -1,0 +1,108 @@
+"""Which items of a job are wanted: by custodian, type, exception, and by what their metadata says."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import UsageError
+from core.records import Kind, TextState
+from formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
+
+ANY_EXCEPTION = "any"
+OPERATORS = ("<=", ">=", "!=", "=", "<", ">", "~")
+MOST_CONDITIONS = 20
+EXAMPLE = 'date>=2001-06 and author~smith and page_count>10 and title="Terms and conditions"'
+_BEGIN = rf"[A-Za-z_]+\s*(?:{'|'.join(OPERATORS)})"
+_CONDITION = re.compile(
+    rf'\s*([A-Za-z_]+)\s*({"|".join(OPERATORS)})\s*(?:"((?:[^"]|"")*)"|(\S.*?))(?=\s+and\s+{_BEGIN}|\s*\Z)(?:\s+and\s+)?',
+    re.IGNORECASE | re.DOTALL,
+)
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T[\d:.Z+-]*)?)?)?\Z")
+_NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What one metadata key has to say. An item without the key does not pass, whatever the operator."""
+
+    key: str
+    op: str
+    value: str
+    kind: str  # text, date or number: how it is compared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemFilter:
+    """Which items are wanted; None: all. `exception` is a code or `any`."""
+
+    custodian: str | None = None
+    type: str | None = None
+    exception: str | None = None
+    kind: Kind | None = None
+    text_state: TextState | None = None
+    conditions: Sequence[Condition] = ()
+
+    def parameters(self) -> dict[str, str | None]:
+        """For the queries that take in the part `wanted_items`."""
+        rows = [{"key": c.key, "op": c.op, "value": c.value, "kind": c.kind} for c in self.conditions]
+        return {
+            "custodian": self.custodian,
+            "type": self.type,
+            "exception": self.exception,
+            "kind": self.kind and self.kind.value,
+            "text_state": self.text_state and self.text_state.value,
+            "conditions": json.dumps(rows) if rows else None,
+        }
+
+
+ALL_ITEMS = ItemFilter()
+
+
+def parse_conditions(text: str) -> tuple[Condition, ...]:
+    """Conditions as people write them, joined by `and`: KEY OPERATOR VALUE with the operators = != < <= > >= and ~
+    (contains). A value that holds ` and KEY=` stands in quotes, a quote in it twice. Raises UsageError that says what is wrong with which.
+    """
+    found: list[Condition] = []
+    at = 0
+    while at < len(text.rstrip()):
+        match = _CONDITION.match(text, at)
+        if match is None:
+            raise UsageError(f"{_shown(text[at:])} is no condition on metadata; write them as in: {EXAMPLE}")
+        value = match[4] if match[3] is None else match[3].replace('""', '"')
+        found.append(_condition(match[1].lower(), match[2], value))
+        at = match.end()
+    if len(found) > MOST_CONDITIONS:
+        raise UsageError(f"{len(found)} conditions on metadata; {MOST_CONDITIONS} are the most")
+    return tuple(found)
+
+
+def _condition(name: str, op: str, value: str) -> Condition:
+    key = KEYS.get(name)
+    if key is None:
+        near = difflib.get_close_matches(name, KEYS, n=1)
+        meant = f"did you mean {near[0]}?" if near else "docs/formats.md lists them"
+        raise UsageError(f"there is no metadata key {_shown(name)}; {meant}")
+    if op == "~" and key.kind not in (TEXT, LIST):
+        raise UsageError(f"{name} is a {key.kind}, which contains nothing; use = != < <= > >=")
+    if op in ("<", "<=", ">", ">=") and key.kind not in (DATE, NUMBER):
+        raise UsageError(f"{name} is no date and no number; use = != ~")
+    _check(name, key.kind, value)
+    return Condition(name, op, value, key.kind if key.kind in (DATE, NUMBER) else TEXT)
+
+
+def _check(name: str, kind: Any, value: str) -> None:
+    if kind == DATE and not _DATE.match(value):
+        raise UsageError(f"{name} is a date, as in 2001, 2001-06 or 2001-06-30T17:45; {_shown(value)} is none")
+    if kind == NUMBER and not _NUMBER.match(value):
+        raise UsageError(f"{name} is a number; {_shown(value)} is none")
+    if kind == YES and value.lower() not in ("true", "false"):
+        raise UsageError(f"{name} is true or false; {_shown(value)} is neither")
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:60]}…")

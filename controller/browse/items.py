@@ -1,0 +1,94 @@
+"""Every item of a job, streamed; the fields of `edbench items`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from typing import Any
+
+from controller.browse.item_filter import ALL_ITEMS, ItemFilter
+from controller.databases import JobHandle
+from core.csv_cells import defused
+from core.names import display_name, json_name
+from sql.queries import QUERIES
+
+FIELDS = [
+    "id",
+    "parent",
+    "family",
+    "custodian",
+    "container_path",
+    "kind",
+    "container",
+    "media_type",
+    "bytes",
+    "sha256",
+    "text_state",
+    "characters",
+    "pages",
+    "shard",
+    "exceptions",
+    "name",
+    "name_b64",
+]
+ORIGIN = ["database", "job"]  # before the others where items of several jobs stand together
+_ROWS_AT_ONCE = 2_000
+
+
+def stream_items(handle: JobHandle, wanted: ItemFilter = ALL_ITEMS) -> Generator[dict[str, Any], None, None]:
+    """One dict for each wanted item with the keys of FIELDS (`name_b64` only when the name's display is lossy), in path order.
+
+    Rows come through a server-side cursor: memory does not grow with the job. Close it if you do not read it to the
+    end: it holds a transaction. Raises DatabaseFault.
+    """
+    with handle.database.transaction() as conn:
+        streaming = conn.execution_options(stream_results=True, yield_per=_ROWS_AT_ONCE)
+        for row in QUERIES["items"].run(streaming, job=handle.id, **wanted.parameters()):
+            yield item_json(row)
+
+
+def stream_all(handles: Sequence[JobHandle], wanted: ItemFilter = ALL_ITEMS) -> Generator[dict[str, Any], None, None]:
+    """The wanted items of several jobs, one job after the other, each with the keys of ORIGIN too; see `stream_items`."""
+    for handle in handles:
+        origin = {"database": handle.database.name, "job": str(handle.id)} if len(handles) > 1 else {}
+        with closing(stream_items(handle, wanted)) as rows:
+            for item in rows:
+                yield origin | item
+
+
+def fields_of(handles: Sequence[JobHandle]) -> list[str]:
+    """The keys that `stream_all` gives, in order."""
+    return [*ORIGIN, *FIELDS] if len(handles) > 1 else FIELDS
+
+
+def item_json(row: Any) -> dict[str, Any]:
+    """One row of query `items` (or of one with its columns) in plain data."""
+    return {
+        "id": str(row.id),
+        "parent": str(row.parent) if row.parent else None,
+        "family": str(row.family_id) if row.family_id else None,
+        "custodian": display_name(bytes(row.custodian)),
+        "container_path": list(row.container_path),
+        "kind": row.kind,
+        "container": row.container,
+        "media_type": row.media_type,
+        "bytes": row.bytes,
+        "sha256": bytes(row.sha256).hex() if row.sha256 is not None else None,
+        "text_state": row.text_state,
+        "characters": row.characters,
+        "pages": row.pages,
+        "shard": str(row.shard) if row.shard else None,
+        "exceptions": list(row.codes or ()),
+    } | json_name(bytes(row.name))
+
+
+def csv_row(item: dict[str, Any], fields: Sequence[str] = FIELDS, *, raw: bool = False) -> list[str]:
+    """The item as one row in the order of `fields`: paths joined by " / ", codes by spaces, nothing for null. Cells
+    that a spreadsheet would run are defused, unless they are wanted `raw`."""
+    joined = item | {
+        "container_path": " / ".join(item["container_path"]),
+        "exceptions": " ".join(item["exceptions"]),
+        "container": "true" if item["container"] else "false",
+    }
+    cells = ["" if (value := joined.get(field)) is None else str(value) for field in fields]
+    return cells if raw else list(map(defused, cells))

@@ -1,0 +1,131 @@
+"""Items of a job as a person looks through them: pages, one with all that is known of it, families."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from controller.browse.counts import Counted
+from controller.browse.item_filter import ItemFilter
+from controller.browse.items import item_json
+from controller.databases import JobHandle
+from core.errors import UsageError
+from core.names import display_name
+from sql.queries import QUERIES
+
+FAMILY_SHOWN = 2_000
+
+
+def items_page(
+    handles: Sequence[JobHandle], wanted: ItemFilter, *, after: uuid.UUID | None, limit: int
+) -> list[dict[str, Any]]:
+    """At most `limit` items in path order, one job after the other, beginning after the item `after`; keys as in
+    `controller.browse.items.FIELDS` and `job`. Raises UsageError when `after` is no item of these jobs, DatabaseFault."""
+    begin = 0 if after is None else _position(handles, after)
+    out: list[dict[str, Any]] = []
+    for number, handle in enumerate(handles[begin:]):
+        rows = {"job": handle.id, "after": None if number else after, "limit": limit - len(out)}
+        with handle.database.transaction() as conn:
+            found = QUERIES["items_page"].run(conn, **rows, **wanted.parameters())
+            out += [item_json(row) | {"job": str(handle.id)} for row in found]
+        if len(out) >= limit:
+            break
+    return out
+
+
+def _position(handles: Sequence[JobHandle], item: uuid.UUID) -> int:
+    for number, handle in enumerate(handles):
+        with handle.database.transaction() as conn:
+            if _row(conn, handle, item) is not None:
+                return number
+    raise UsageError(f"there is no item {item} in this job")
+
+
+def _row(conn: Connection, handle: JobHandle, item: uuid.UUID) -> Any:
+    return QUERIES["item_whole"].run(conn, job=handle.id, item=item).one_or_none()
+
+
+def find_item(handles: Sequence[JobHandle], item: uuid.UUID) -> tuple[JobHandle, Any]:
+    """The job that has the item, and its row (query `item_whole`); raises UsageError when none has."""
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            row = _row(conn, handle, item)
+        if row is not None:
+            return handle, row
+    raise UsageError(f"there is no item {item} in this job")
+
+
+def item_details(handle: JobHandle, row: Any) -> dict[str, Any]:
+    """Everything that is known of one item, in plain data."""
+    with handle.database.transaction() as conn:
+        exceptions = QUERIES["item_exceptions"].run(conn, job=handle.id, item=row.id).all()
+    counts = None
+    if row.emitted is not None:
+        counts = {
+            "announced": row.announced,
+            "emitted": row.emitted,
+            "failed": row.failed,
+            "remainder_unknown": row.remainder_unknown,
+        }
+    return item_json(row) | {
+        "job": str(handle.id),
+        "depth": row.depth,
+        "content_hash": _hex(row.content_hash),
+        "message_id_hash": _hex(row.message_id_hash),
+        "location": None if row.location is None else display_name(bytes(row.location)),
+        "path": None if row.path is None else display_name(bytes(row.path)),
+        "mtime_ns": row.mtime_ns,
+        "metadata": dict(row.metadata or {}),
+        "children": counts,
+        "failures": [dict(each._mapping) for each in exceptions],
+    }
+
+
+def _hex(value: Any) -> str | None:
+    return None if value is None else bytes(value).hex()
+
+
+def family_tree(handle: JobHandle, row: Any, limit: int = FAMILY_SHOWN) -> dict[str, Any]:
+    """What the item lies in (outermost first), and its family in path order; of a container outside any family its
+    direct children. At most `limit` members; `truncated` says that there are more."""
+    with handle.database.transaction() as conn:
+        above = QUERIES["item_ancestors"].run(conn, job=handle.id, item=row.id).all()
+        below = (
+            QUERIES["items_below"].run(conn, job=handle.id, item=row.id, family=row.family_id, limit=limit + 1).all()
+        )
+    return {
+        "item": str(row.id),
+        "family": str(row.family_id) if row.family_id else None,
+        "ancestors": [_member(each) for each in above[:-1]],
+        "members": [_member(each) for each in below[:limit]],
+        "truncated": len(below) > limit,
+    }
+
+
+def _member(row: Any) -> dict[str, Any]:
+    return {
+        "id": str(row.id),
+        "parent": str(row.parent) if row.parent else None,
+        "depth": row.depth,
+        "name": row.display,
+        "kind": row.kind,
+        "container": row.container,
+        "media_type": row.media_type,
+        "bytes": row.bytes,
+        "failed": row.failed,
+    }
+
+
+def custodians_of_jobs(handles: Sequence[JobHandle]) -> list[Counted]:
+    """Items by custodian over all jobs, most items first."""
+    sums: dict[str, tuple[int, int]] = {}
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            for row in QUERIES["count_custodians"].run(conn, job=handle.id):
+                items, nbytes = sums.get(row.name, (0, 0))
+                sums[row.name] = items + row.items, nbytes + row.bytes
+    ordered = sorted(sums.items(), key=lambda pair: (-pair[1][0], pair[0]))
+    return [Counted(name=name, items=items, bytes=nbytes) for name, (items, nbytes) in ordered]

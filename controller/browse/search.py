@@ -1,0 +1,112 @@
+"""Searches all shards of a job and keeps what the database vouches for (design §3.9)."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from controller.browse.shards import opened_shards
+from controller.databases import JobHandle
+from core.settings import Settings
+from sql.queries import QUERIES
+from worker.indexes.base import Hit, IndexReader
+
+HIGHLIGHT_START, HIGHLIGHT_STOP = "\x02", "\x03"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One item that matches."""
+
+    item: uuid.UUID
+    score: float
+    container_path: tuple[str, ...]
+    custodian: str
+    family: uuid.UUID | None
+    kind: str
+    media_type: str
+    snippet: str  # matches between \\x02 and \\x03
+    database: str | None = None  # that its job lives in, where several jobs were searched
+    job: uuid.UUID | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; the snippet without its marks, database and job where several were searched."""
+        origin = {"database": self.database, "job": str(self.job)} if self.job is not None else {}
+        return origin | {
+            "item": str(self.item),
+            "score": round(self.score, 4),
+            "container_path": list(self.container_path),
+            "custodian": self.custodian,
+            "family": str(self.family) if self.family else None,
+            "kind": self.kind,
+            "media_type": self.media_type,
+            "snippet": self.snippet.replace(HIGHLIGHT_START, "").replace(HIGHLIGHT_STOP, ""),
+        }
+
+
+def search_job(handle: JobHandle, settings: Settings, query: str, limit: int) -> list[Found]:
+    """The best `limit` items, best first. Raises UsageError for a query that cannot be read, RunFailed, faults."""
+    with opened_shards(handle, settings) as readers, handle.database.transaction() as conn:
+        found: list[Found] = []
+        for shard, reader in readers.items():
+            found += search_shard(conn, handle.id, shard, reader, query, limit)
+    found.sort(key=lambda hit: (-hit.score, hit.container_path))
+    return found[:limit]
+
+
+def search_all(handles: Sequence[JobHandle], settings: Settings, query: str, limit: int) -> list[Found]:
+    """The same over several jobs: the best `limit` items of all, each with its database and job."""
+    if len(handles) == 1:
+        return search_job(handles[0], settings, query, limit)
+    found = [
+        dataclasses.replace(hit, database=handle.database.name, job=handle.id)
+        for handle in handles
+        for hit in search_job(handle, settings, query, limit)
+    ]
+    found.sort(key=lambda hit: (-hit.score, hit.container_path))
+    return found[:limit]
+
+
+def search_shard(
+    conn: Connection, job: uuid.UUID, shard: uuid.UUID, reader: IndexReader, query: str, limit: int
+) -> list[Found]:
+    """The best `limit` items that this shard owns; asks further down while ghosts take up places."""
+    asked = limit
+    while True:
+        hits = reader.search(query, asked)
+        owners = true_owners(conn, job, [hit.item for hit in hits])
+        real = [_found(hit, owners[hit.item]) for hit in hits if is_true(hit, shard, owners)]
+        if len(real) >= limit or len(hits) < asked:
+            return real[:limit]
+        asked *= 2
+
+
+def true_owners(conn: Connection, job: uuid.UUID, items: Sequence[uuid.UUID]) -> dict[uuid.UUID, Any]:
+    """For each item that has one, the row that says which shard and owner hold its valid document."""
+    if not items:
+        return {}
+    return {row.id: row for row in QUERIES["true_owners"].run(conn, job=job, items=list(items))}
+
+
+def is_true(hit: Hit, shard: uuid.UUID, owners: Mapping[uuid.UUID, Any]) -> bool:
+    """Whether the database names exactly this document."""
+    row = owners.get(hit.item)
+    return row is not None and row.shard == shard and row.owner == hit.owner
+
+
+def _found(hit: Hit, row: Any) -> Found:
+    return Found(
+        item=hit.item,
+        score=hit.score,
+        container_path=tuple(row.container_path),
+        custodian=row.custodian,
+        family=row.family_id,
+        kind=row.kind,
+        media_type=row.media_type,
+        snippet=hit.snippet,
+    )

@@ -1,0 +1,1 @@
+"""The emulated filer, as jobs use it."""

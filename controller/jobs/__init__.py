@@ -1,0 +1,1 @@
+"""Jobs: created, run, steered, followed, and what came of them."""

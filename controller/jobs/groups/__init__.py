@@ -1,0 +1,1 @@
+"""Groups: one job over several databases."""

@@ -1,0 +1,269 @@
+"""Groups: jobs that run at the same time, one a database, and are handled as one."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from controller.databases import LAST, JobHandle, find_job, newest_jobs
+from controller.jobs.copies import copy_source, remove_copies
+from controller.jobs.groups.progress import group_state
+from controller.jobs.jobs import create_discovery_job, default_name, delete_job, resume_job
+from controller.jobs.source import PreparedSource
+from controller.jobs.split import split_source
+from core.errors import EdbenchError, UsageError
+from core.names import display_name
+from core.passwords import PasswordBank
+from core.records import GroupKind, JobOptions, JobState
+from core.storage.layer import Storage
+from sql import groups as rows
+from sql import jobs as ledger_jobs
+from sql.groups import GroupMember, GroupRow
+from sql.session import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group and its jobs, in order of their databases."""
+
+    home: Database  # that has its row
+    row: GroupRow
+    jobs: tuple[JobHandle, ...]
+
+    @property
+    def id(self) -> uuid.UUID:
+        """The group's id."""
+        return self.row.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPlan:
+    """How a data set is put to several databases."""
+
+    databases: Sequence[Database]  # one job each
+    shard: bool = False
+    source_copies: int = 1  # or as many as databases: each job reads a copy of its own
+
+
+def check_plan(databases: int, *, shard: bool, source_copies: int) -> None:
+    """Raises UsageError for a plan that cannot be."""
+    if databases < 2:
+        raise UsageError("a group needs at least two databases")
+    if source_copies not in (1, databases):
+        raise UsageError(f"--source-copies is {source_copies}; with {databases} databases it can be 1 or {databases}")
+    if shard and source_copies != 1:
+        raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
+
+
+def create_discovery_group(
+    plan: GroupPlan,
+    storage: Storage,
+    storage_root: Path,
+    source: PreparedSource,
+    options: JobOptions,
+    *,
+    name: str = "",
+    client: str = "",
+    project: str = "",
+    workers: int = 0,
+    slots: int = 0,
+    passwords: PasswordBank | None = None,
+) -> Group:
+    """Jobs over `source`, one a database: all are made, and copies of the source too, before the first may start.
+
+    Raises UsageError for a plan that cannot be, StorageFault, DatabaseFault; nothing is running then.
+    """
+    check_plan(len(plan.databases), shard=plan.shard, source_copies=plan.source_copies)
+    identity = uuid.uuid4()
+    called = name or default_name(source)
+    jobs: list[JobHandle] = []
+    try:
+        for database, part in zip(plan.databases, _parts(plan, storage, storage_root, identity, source), strict=True):
+            job = create_discovery_job(
+                database,
+                storage,
+                storage_root,
+                part,
+                options,
+                name=f"{called} ({database.name})",
+                client=client,
+                project=project,
+                workers=workers,
+                slots=slots,
+                group=identity,
+                passwords=passwords,
+            )
+            with database.transaction() as conn:
+                jobs.append(JobHandle(database, ledger_jobs.get_job(conn, job)))
+        group = _enter(plan, identity, called, source, jobs)
+    except BaseException:
+        for handle in jobs:
+            with contextlib.suppress(EdbenchError):  # it is paused and can be deleted by hand
+                delete_job(handle, storage, storage_root)
+        remove_copies(storage, storage_root, identity)
+        raise
+    release_group(group)
+    return group
+
+
+def _parts(
+    plan: GroupPlan, storage: Storage, storage_root: Path, group: uuid.UUID, source: PreparedSource
+) -> list[PreparedSource]:
+    """What each job is over."""
+    if plan.shard:
+        return split_source(storage, source, len(plan.databases))
+    if plan.source_copies == 1:
+        return [source] * len(plan.databases)
+    return [copy_source(storage, storage_root, group, database.name, source) for database in plan.databases]
+
+
+def _enter(plan: GroupPlan, identity: uuid.UUID, name: str, source: PreparedSource, jobs: Sequence[JobHandle]) -> Group:
+    home = plan.databases[0]
+    with home.transaction(durable=True) as conn:
+        rows.create_group(
+            conn,
+            id=identity,
+            name=name,
+            kind=GroupKind.SHARDED if plan.shard else GroupKind.SIMULTANEOUS,
+            source=source.path,
+            source_copies=plan.source_copies,
+            members=[GroupMember(database=handle.database.name, job=handle.id) for handle in jobs],
+        )
+        (row,) = rows.find_groups(conn, identity.hex)
+    return Group(home, row, tuple(jobs))
+
+
+def release_group(group: Group) -> None:
+    """Have all its paused jobs run from the same moment: the commits come one right after the other."""
+    with contextlib.ExitStack() as commits:
+        for handle in group.jobs:
+            conn = commits.enter_context(handle.database.transaction(durable=True))
+            if ledger_jobs.get_job(conn, handle.id).state in (JobState.PAUSED, JobState.HELD, JobState.SUSPENDED):
+                ledger_jobs.request_resume(conn, handle.id)
+
+
+def find_group(databases: Sequence[Database], reference: str) -> Group | None:
+    """The group with this id or beginning of one; None when there is none. Raises UsageError when several are meant."""
+    digits = reference.strip().replace("-", "").lower()
+    if not digits or len(digits) > 32 or not all(c in "0123456789abcdef" for c in digits):
+        return None
+    home = databases[0]
+    with home.transaction() as conn:
+        found = rows.find_groups(conn, digits)
+    if len(found) > 1:
+        raise UsageError(f"several groups begin with {reference}; give more digits of the id")
+    return load_group(databases, found[0]) if found else None
+
+
+def load_group(databases: Sequence[Database], row: GroupRow) -> Group:
+    """The group with those of its jobs that are there (a deletion may have been cut short); UsageError when a
+    database is not among those of this installation."""
+    by_name = {database.name: database for database in databases}
+    jobs: list[JobHandle] = []
+    for member in row.members:
+        database = by_name.get(member.database)
+        if database is None:
+            raise UsageError(
+                f"group {row.id} has a job in database {member.database}, which is not one of {', '.join(by_name)};"
+                " add it to EDBENCH_DATABASES"
+            )
+        with database.transaction() as conn, contextlib.suppress(UsageError):
+            jobs.append(JobHandle(database, ledger_jobs.get_job(conn, member.job)))
+    return Group(databases[0], row, tuple(jobs))
+
+
+def list_groups(databases: Sequence[Database]) -> list[GroupRow]:
+    """All groups of this installation, newest first."""
+    with databases[0].transaction() as conn:
+        return rows.list_groups(conn)
+
+
+def find(databases: Sequence[Database], reference: str) -> JobHandle | Group:
+    """The job or group meant by an id, an unambiguous beginning of one, or `last`: the newest job's group if it has
+    one. Raises UsageError."""
+    if reference.strip().lower() == LAST:
+        newest = newest_jobs(databases, 1)
+        group_id = newest[0][1].group_id if newest else None
+        group = find_group(databases, group_id.hex) if group_id is not None else None
+        return group or find_job(databases, reference)
+    group = find_group(databases, reference)
+    if group is None:
+        return find_job(databases, reference)
+    try:
+        find_job(databases, reference)
+    except UsageError as error:
+        if "there is no job" in str(error):
+            return group
+    raise UsageError(f"a group and a job begin with {reference}; give more digits of the id")
+
+
+def jobs_of(found: JobHandle | Group) -> list[JobHandle]:
+    """The jobs that are meant: of a group all."""
+    return list(found.jobs) if isinstance(found, Group) else [found]
+
+
+def refresh(group: Group) -> Group:
+    """The group with its jobs as they are now."""
+    jobs = []
+    for handle in group.jobs:
+        with handle.database.transaction() as conn:
+            jobs.append(JobHandle(handle.database, ledger_jobs.get_job(conn, handle.id)))
+    return dataclasses.replace(group, jobs=tuple(jobs))
+
+
+def resume_all(found: JobHandle | Group, *, attach: bool) -> JobState:
+    """Have a job, or what is not over of a group, run again; its state afterwards. See `resume_job` for `attach`.
+
+    Raises UsageError when nothing of it is in a state for that.
+    """
+    if not isinstance(found, Group):
+        return resume_job(found, attach=attach)
+    open_jobs = [handle for handle in refresh(found).jobs if not handle.job.state.over]
+    if not open_jobs:
+        raise UsageError(f"all jobs of group {found.id} are over; there is nothing to resume")
+    return group_state([resume_job(handle, attach=attach) for handle in open_jobs])
+
+
+def refuse_member(databases: Sequence[Database], handle: JobHandle) -> None:
+    """Raises UsageError for a job of a group: it goes with the others."""
+    with handle.database.transaction() as conn:
+        group_id = ledger_jobs.summary(conn, handle.id).group_id
+    if group_id is not None and find_group(databases, group_id.hex) is not None:
+        raise UsageError(f"job {handle.id} belongs to a group; remove all of it with `edbench delete {group_id}`")
+
+
+def clean_group(group: Group, storage: Storage, storage_root: Path) -> None:
+    """Remove the copies of the source once all jobs are over. Raises StorageFault, DatabaseFault."""
+    if group.row.source_copies > 1 and all(handle.job.state.over for handle in refresh(group).jobs):
+        remove_copies(storage, storage_root, group.id)
+
+
+def delete_group(group: Group, storage: Storage, storage_root: Path) -> None:
+    """Delete all its jobs with what they wrote, the copies of the source, and its row; a repeated call goes on where
+    the first one stopped. Raises UsageError while a job may still change, StorageFault, DatabaseFault."""
+    for handle in refresh(group).jobs:
+        if not (handle.job.state.over or handle.job.state in (JobState.PAUSED, JobState.SUSPENDED)):
+            raise UsageError(f"group {group.id} is {handle.job.state}; end it first with `edbench cancel {group.id}`")
+    for handle in group.jobs:
+        delete_job(handle, storage, storage_root)
+    remove_copies(storage, storage_root, group.id)
+    with group.home.transaction(durable=True) as conn:
+        rows.delete_group(conn, group.id)
+
+
+def group_json(row: GroupRow) -> dict[str, Any]:
+    """A group's row in plain data."""
+    return {
+        "group_id": str(row.id),
+        "name": row.name,
+        "kind": row.kind.value,
+        "databases": len(row.members),
+        "source": display_name(row.source),
+        "source_copies": row.source_copies,
+        "created_at": row.created_at.isoformat(),
+    }

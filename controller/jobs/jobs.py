@@ -1,0 +1,204 @@
+"""A job's life as its owner sees it: create, pause, resume, cancel, delete."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+import uuid
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from controller.databases import JobHandle
+from controller.jobs.ownership import hand_over
+from controller.jobs.passwords import store_bank
+from controller.jobs.source import (
+    PreparedSource,
+    custodians_of,
+    first_tasks,
+    prepare_source,
+    refuse_own_output,
+)
+from core.clock import Clock
+from core.errors import SourceFileError, UsageError
+from core.names import display_name
+from core.passwords import PasswordBank
+from core.places import job_location
+from core.records import JobOptions, JobState
+from core.storage.layer import Storage
+from sql import deletion, states, workers
+from sql import jobs as ledger_jobs
+from sql.queries import QUERIES
+from sql.session import Database
+
+SETTLE_SECONDS = 45.0  # longer than a lease, so that what a killed worker left behind has run out
+_POLL_SECONDS = 0.2
+
+__all__ = [
+    "PreparedSource",
+    "cancel_job",
+    "create_discovery_job",
+    "default_name",
+    "delete_job",
+    "job_directory",
+    "pause_job",
+    "prepare_source",
+    "refuse_own_output",
+    "resume_job",
+    "settle_job",
+    "wait_for_orphan",
+]
+
+
+def create_discovery_job(
+    database: Database,
+    storage: Storage,
+    storage_root: Path,
+    source: PreparedSource,
+    options: JobOptions,
+    *,
+    name: str = "",
+    client: str = "",
+    project: str = "",
+    workers: int = 0,
+    slots: int = 0,
+    group: uuid.UUID | None = None,
+    passwords: PasswordBank | None = None,
+) -> uuid.UUID:
+    """A running job with its custodians and first walk tasks, in one durable transaction; its id.
+
+    `workers` and `slots` (of each) are what is planned for it; they go on the result. Its folder on the storage root
+    is made before, so that workers can tell an unmounted storage root. A job of a `group` is held until the group is
+    released. `passwords` are tried on encrypted items. Raises StorageFault, DatabaseFault.
+    """
+    job = uuid.uuid4()
+    storage.keep_below(os.fsencode(storage_root), own=True)
+    storage.mkdir(job_directory(storage_root, job))
+    hand_over(job_directory(storage_root, job), storage_root)
+    if passwords is not None:
+        options = dataclasses.replace(options, passwords=store_bank(storage_root, job, passwords))
+    with database.transaction(durable=True) as conn:
+        ledger_jobs.create_job(
+            conn,
+            id=job,
+            name=name or default_name(source),
+            client=client,
+            project=project,
+            source=source.path,
+            device=source.device,
+            inode=source.inode,
+            storage=os.path.abspath(os.fsencode(storage_root)),
+            options=options,
+            custodians=custodians_of(source),
+            tasks=first_tasks(source),
+            workers=workers,
+            slots=slots,
+            group_id=group,
+            held=group is not None,
+        )
+    return job
+
+
+def default_name(source: PreparedSource) -> str:
+    """What a job over this source is called when nobody gave it a name."""
+    directory = os.path.dirname(source.path) if source.corpus else source.path
+    return display_name(os.path.basename(directory) or directory)
+
+
+def pause_job(handle: JobHandle) -> JobState:
+    """Ask it to pause; `pausing` while something still runs. Raises UsageError when it does not run."""
+    with handle.database.transaction(durable=True) as conn:
+        return ledger_jobs.request_pause(conn, handle.id)
+
+
+def cancel_job(handle: JobHandle) -> JobState:
+    """End it for good; `cancelling` while something still runs. Raises UsageError when it is over."""
+    with handle.database.transaction(durable=True) as conn:
+        return ledger_jobs.request_cancel(conn, handle.id)
+
+
+def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
+    """Have it run again; its state afterwards.
+
+    `attach`: the caller brings workers, so a job that is running on paper while no worker lives (its command was
+    killed) is simply taken up again. Raises UsageError when the job is in no state for that.
+    """
+    with handle.database.transaction(durable=True) as conn:
+        state = ledger_jobs.get_job(conn, handle.id).state
+        if attach and state in (JobState.RUNNING, JobState.CANCELLING):
+            if workers.live_slots(conn):
+                raise UsageError(f"job {handle.id} is {state} with workers at it; see `edbench job {handle.id}`")
+            _return_orphans(conn, handle)
+            return state
+        return ledger_jobs.request_resume(conn, handle.id)
+
+
+def _return_orphans(conn: Connection, handle: JobHandle) -> None:
+    """Give back what a killed command's slots had, if no worker lives; the job's row is locked first, as always."""
+    QUERIES["lock_job"].run(conn, job=handle.id)
+    if not workers.live_slots(conn):
+        QUERIES["return_orphans"].run(conn, job=handle.id)
+
+
+def wait_for_orphan(handle: JobHandle, clock: Clock) -> None:
+    """A command that was just killed leaves workers that look alive for some seconds: wait until they do not.
+
+    Returns at once for a job that is at rest; raises nothing when the workers stay, `resume_job` says it then.
+    """
+    deadline = clock.monotonic_ns() + int((workers.LIVE_SECONDS + 2) * 1e9)
+    while clock.monotonic_ns() < deadline:
+        with handle.database.transaction() as conn:
+            state = ledger_jobs.get_job(conn, handle.id).state
+            if state not in (JobState.RUNNING, JobState.CANCELLING) or not workers.live_slots(conn):
+                return
+        clock.sleep(_POLL_SECONDS)
+
+
+def settle_job(handle: JobHandle, clock: Clock, seconds: float = SETTLE_SECONDS) -> JobState:
+    """Wait until a job that is pausing or cancelling has come to rest; its state then, or when the time is over.
+
+    Where a queue manager lives it does this by itself; where its command was killed, this does it, once the
+    workers are known to be dead.
+    """
+    deadline = clock.monotonic_ns() + int(seconds * 1e9)
+    while True:
+        with handle.database.transaction(durable=True) as conn:
+            _return_orphans(conn, handle)
+            state = states.settle(conn, handle.id)
+        if state not in (JobState.PAUSING, JobState.CANCELLING) or clock.monotonic_ns() >= deadline:
+            return state
+        clock.sleep(_POLL_SECONDS)
+
+
+def job_directory(storage_root: Path, job: uuid.UUID) -> bytes:
+    """Where everything that the job writes on the filer lies."""
+    return os.path.join(os.fsencode(storage_root), job_location(job))
+
+
+def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
+    """Remove the job's files on the filer, then its rows; a repeated call goes on where the first one stopped.
+
+    Until the end it is there as `deleting`, and no transaction is open while files go. Raises UsageError while the job
+    may still change or where its files lie under another storage root, StorageFault, DatabaseFault.
+    """
+    storage.keep_below(os.fsencode(storage_root), own=True)
+    _refuse_other_storage(handle, storage, storage_root)
+    with handle.database.transaction(durable=True) as conn:
+        deletion.begin(conn, handle.id)  # from here on nobody resumes it
+    storage.remove_tree(job_directory(storage_root, handle.id))
+    deletion.delete_rows(handle.database, handle.id)
+
+
+def _refuse_other_storage(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
+    """A root that has the job's folder is the job's, whatever it is called here (another mount point, a container)."""
+    theirs, ours = handle.job.storage, os.fsencode(storage_root)
+    if theirs is None or os.path.realpath(theirs) == os.path.realpath(ours):
+        return
+    try:
+        storage.stat(job_directory(storage_root, handle.id))
+    except SourceFileError as error:
+        raise UsageError(
+            f"job {handle.id} has its files under {display_name(theirs)} and not under {display_name(ours)};"
+            f" set EDBENCH_STORAGE={shlex.quote(display_name(theirs))}"
+        ) from error

@@ -1,0 +1,48 @@
+"""Whom the directory of a new job belongs to, where the workers are not the user who creates the job."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from core.errors import StorageFault
+from core.storage.openat2 import open_beneath
+
+
+def hand_over(directory: bytes, storage_root: Path) -> None:
+    """Where we are root, give a job's directory to the owner of the storage root: workers in containers are he.
+
+    The directories between the two go with it where they are root's. No link is followed: the owner could have put one
+    there since, to be given what it leads to. Raises StorageFault when the filer refuses (an export that squashes root
+    gives it away itself).
+    """
+    if os.geteuid() != 0:
+        return
+    try:
+        top = os.path.abspath(os.fsencode(storage_root))
+        root = os.open(top, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if os.fstat(root).st_uid:
+                _give(root, os.path.relpath(directory, top))
+        finally:
+            os.close(root)
+    except OSError as error:
+        raise StorageFault(
+            f"the job's directory cannot be given to the owner of {storage_root}: {error.strerror};"
+            " run the command as that owner",
+            errno=error.errno or 0,
+        ) from error
+
+
+def _give(root: int, relative: bytes) -> None:
+    """What lies there, and everything between it and the root, to the root's owner; raises OSError."""
+    owner = os.fstat(root)
+    while relative:
+        above, name = os.path.split(relative)
+        directory = open_beneath(root, above or b".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if os.lstat(name, dir_fd=directory).st_uid == 0:
+                os.chown(name, owner.st_uid, owner.st_gid, dir_fd=directory, follow_symlinks=False)
+        finally:
+            os.close(directory)
+        relative = above

@@ -1,0 +1,135 @@
+"""One look at a job that runs: what is done of what is known, how fast, and when it may end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controller.jobs.rates import Window, duration, gb_per_hour, percent, seconds_left, share_done
+from core.records import JobOptions, JobState, Phase
+from sql.jobs import JobProgress, PhaseProgress
+
+NOW_SECONDS = 10.0  # "now" is the mean of so many seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """Where a job stands at one moment. Rates are GB/hour of 10⁹ bytes; `now` is over the last seconds."""
+
+    state: JobState
+    phase: Phase
+    reason: str | None
+    items_done: int  # of this phase: rows written, or from the index phase on texts taken
+    items_known: int | None  # None while more may turn up
+    share: float | None  # of this phase's known work; None while that still grows without end
+    tasks_done: int
+    tasks_known: int
+    raw_gb_per_hour: float  # since the start
+    discovered_gb_per_hour: float
+    raw_gb_per_hour_now: float  # in the index phase 0: no loose file is met for the first time
+    discovered_gb_per_hour_now: float  # in the index phase: bytes of tasks done, which read all of it again
+    calls_per_second: float
+    exceptions: int
+    elapsed_s: float
+    phase_left_s: float | None  # None: too little to go by
+    left_s: float | None  # of the whole job; None while it cannot be known
+    then: Phase = Phase.INDEX  # what comes next that takes time
+    waiting: tuple[str, ...] = ()  # what slots have been doing for so long that it is to be said
+
+
+class Pace:
+    """Turns successive looks into snapshots; keeps what the rates of now need."""
+
+    def __init__(self, options: JobOptions) -> None:
+        not_timed = {Phase.FINALISE, Phase.INDEX} if options.single_pass else {Phase.FINALISE}
+        self._working = [phase for phase in options.phases if phase not in not_timed]
+        self._raw = Window(NOW_SECONDS)
+        self._discovered = Window(NOW_SECONDS)
+        self._phase: Phase | None = None
+
+    def snapshot(self, look: JobProgress, calls_per_second: float, at: float) -> Snapshot:
+        """`look` was taken at second `at` of a monotonic clock."""
+        part = look.phases.get(look.phase)
+        if look.phase is not self._phase:
+            self._raw, self._discovered = Window(NOW_SECONDS), Window(NOW_SECONDS)
+            self._phase = look.phase
+        discovered = look.raw_bytes + look.extracted_bytes
+        indexing = look.phase is Phase.INDEX
+        self._raw.add(at, look.raw_bytes)
+        self._discovered.add(at, part.weight_done if indexing and part else discovered)
+        phase_left = _phase_left(part, look.phase)
+        return Snapshot(
+            state=look.state,
+            phase=look.phase,
+            reason=look.reason,
+            items_done=look.items_indexed if look.phase in (Phase.INDEX, Phase.OCR) else look.items,
+            items_known=look.items if look.total_known else None,
+            share=_share(part, look),
+            tasks_done=part.done if part else 0,
+            tasks_known=part.done + part.open if part else 0,
+            raw_gb_per_hour=gb_per_hour(look.raw_bytes, look.elapsed_s),
+            discovered_gb_per_hour=gb_per_hour(discovered, look.elapsed_s),
+            raw_gb_per_hour_now=gb_per_hour(*self._raw.growth()),
+            discovered_gb_per_hour_now=gb_per_hour(*self._discovered.growth()),
+            calls_per_second=calls_per_second,
+            exceptions=look.exceptions,
+            elapsed_s=look.elapsed_s,
+            phase_left_s=phase_left,
+            left_s=phase_left if look.phase is self._working[-1] else None,
+            then=self._after(look.phase),
+            waiting=look.waiting,
+        )
+
+    def _after(self, phase: Phase) -> Phase:
+        """The next phase that takes time; after the last of them only deleting leftovers and the sync come."""
+        behind = self._working[self._working.index(phase) + 1 :] if phase in self._working else []
+        return behind[0] if behind else Phase.FINALISE
+
+
+def _share(part: PhaseProgress | None, look: JobProgress) -> float | None:
+    if look.state.over:
+        return 1.0
+    if look.phase is Phase.WALK or part is None:
+        return None  # directories not yet listed: nobody knows how many there are
+    return share_done(part.weight_done, part.weight_open, over=False)
+
+
+def _phase_left(part: PhaseProgress | None, phase: Phase) -> float | None:
+    if part is None or phase in (Phase.WALK, Phase.FINALISE):
+        return None
+    return seconds_left(part.weight_done, part.weight_open, part.elapsed_s)
+
+
+def one_line(snapshot: Snapshot) -> str:
+    """The snapshot as one plain line, for logs and pipes."""
+    parts = [
+        f"{snapshot.phase} {'' if snapshot.share is None else percent(snapshot.share)}".strip(),
+        items_text(snapshot),
+        f"{snapshot.discovered_gb_per_hour_now:.1f} GB/h now, {snapshot.discovered_gb_per_hour:.1f} since start"
+        f" (raw {snapshot.raw_gb_per_hour:.1f})",
+        f"{snapshot.calls_per_second:,.0f} calls/s",
+        f"{snapshot.exceptions:,} exceptions",
+        f"{duration(snapshot.elapsed_s)} elapsed",
+        left_text(snapshot),
+    ]
+    if snapshot.state is not JobState.RUNNING:
+        parts.insert(0, str(snapshot.state))
+    parts.extend(f"waiting: {line}" for line in snapshot.waiting)
+    return " · ".join(parts)
+
+
+def items_text(snapshot: Snapshot) -> str:
+    """`1,200 of 3,400 items`, or `1,200 items so far` while more may turn up."""
+    if snapshot.items_known is None:
+        return f"{snapshot.items_done:,} items so far"
+    return f"{snapshot.items_done:,} of {snapshot.items_known:,} items"
+
+
+def left_text(snapshot: Snapshot) -> str:
+    """What can honestly be said about the end."""
+    if snapshot.state.over:
+        return "over"
+    if snapshot.left_s is not None:
+        return f"about {duration(snapshot.left_s)} left"
+    if snapshot.phase_left_s is not None:
+        return f"{snapshot.phase} about {duration(snapshot.phase_left_s)} more, then {snapshot.then}"
+    return "end unknown yet"

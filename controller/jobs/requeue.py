@@ -1,0 +1,64 @@
+"""Requeue exceptions: what failed is processed again, once its cause is mended (permissions, a parser, memory)."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from controller.databases import JobHandle
+from controller.jobs.groups.create import Group, refresh
+from controller.jobs.passwords import remove_bank, store_bank, stored_bank
+from core.errors import EdbenchError, UsageError
+from core.passwords import PasswordBank
+from core.records import JobState
+from sql.jobs import get_job, set_options
+from sql.requeue import requeue
+
+
+def requeue_exceptions(
+    found: JobHandle | Group, code: str | None = None, *, storage_root: Path, passwords: PasswordBank | None = None
+) -> int:
+    """Have the loose files with exceptions (of one code, if given), and everything inside them, processed again; how
+    many they are. The jobs are paused afterwards: resume them with workers. `passwords` are added to the jobs' banks.
+
+    Of a group, jobs without such exceptions stay as they are. Raises UsageError when there is nothing to requeue, or
+    the jobs read copies of their source, which are gone; DatabaseFault.
+    """
+    if not isinstance(found, Group):
+        return _requeue(found, code, storage_root, passwords)
+    if found.row.source_copies > 1:
+        raise UsageError(f"the jobs of group {found.id} read copies of their source, which were removed at their end")
+    with_exceptions = [h for h in refresh(found).jobs if h.job.state is JobState.COMPLETED_WITH_EXCEPTIONS]
+    total = 0
+    refused = UsageError(f"no job of group {found.id} completed with exceptions")
+    for handle in with_exceptions:
+        try:
+            total += _requeue(handle, code, storage_root, passwords)
+        except UsageError as error:
+            refused = error
+    if not total:
+        raise refused
+    return total
+
+
+def _requeue(handle: JobHandle, code: str | None, storage_root: Path, passwords: PasswordBank | None) -> int:
+    if passwords is None:
+        with handle.database.transaction(durable=True) as conn:
+            return requeue(conn, handle.id, get_job(conn, handle.id).options, code)
+    with handle.database.transaction() as conn:
+        job = get_job(conn, handle.id)
+    before = stored_bank(storage_root, job)
+    # What was opened with the old bank is opened again, so it must stay in the new one.
+    bank = passwords if before is None else before.extended(passwords)
+    old, new = job.options.passwords, store_bank(storage_root, handle.id, bank)
+    try:
+        with handle.database.transaction(durable=True) as conn:
+            files = requeue(conn, handle.id, job.options, code)
+            set_options(conn, handle.id, dataclasses.replace(job.options, passwords=new))
+    except EdbenchError:
+        if new != old:
+            remove_bank(storage_root, handle.id, new)
+        raise
+    if new != old:
+        remove_bank(storage_root, handle.id, old)
+    return files

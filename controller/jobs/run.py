@@ -1,0 +1,177 @@
+"""Runs a job to rest: brings workers where they are ours to bring, follows it, and leaves it resumable whatever comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from controller.cluster.base import Cluster, Tended
+from controller.cluster.embedded import EmbeddedCluster
+from controller.databases import JobHandle
+from controller.jobs.groups.progress import combined
+from controller.jobs.jobs import settle_job
+from controller.jobs.monitor import pause_all, wait_all
+from controller.jobs.progress import Snapshot
+from controller.jobs.results import wait_for_frames
+from controller.versions import own_version, refuse_other_versions
+from core.clock import Clock
+from core.errors import DatabaseFault, RunFailed, SystemFault
+from core.records import JobState
+from core.settings import Settings
+from sql import states, workers
+from sql.session import Database
+
+LONELY_SECONDS = 15.0
+_LAST_SETTLE_SECONDS = 3.0  # the workers are gone by then and have given their tasks back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How the waiting for a job ended."""
+
+    state: JobState
+    reason: str | None
+    interrupted: bool  # by Ctrl-C or SIGTERM
+    calls_complete: bool  # its call records were all stored in time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crew:
+    """Who does the work."""
+
+    settings: Settings  # with services attached
+    ours: bool  # start workers here; False: others run them
+    workers: int
+    slots: int  # of each
+    env: Mapping[str, str]
+    cluster: Cluster | None = None  # that is up already and stays up
+    bring: Callable[[], AbstractContextManager[Tended]] | None = None  # how ours come; None: as processes of this one
+
+
+def run_all_to_rest(
+    handles: Sequence[JobHandle],
+    crew: Crew,
+    clock: Clock,
+    show: Callable[[Snapshot, float], None],
+    say: Callable[[str], None],
+) -> list[Outcome]:
+    """Follow jobs that run at the same time, with workers at them, until each is over, paused or suspended.
+
+    The outcome of each. `show` gets one snapshot for all of them; the first interruption pauses them. Raises SystemFault
+    (the jobs are left suspended or paused) when workers will not stay up or the database is gone.
+    """
+    last: list[Snapshot] = []
+    interrupted = False
+    complete = True
+    try:
+        with _cluster(crew) as check:
+            try:
+                for last in wait_all(handles, clock, check=_checks(handles, crew, check, clock, say), say=say):
+                    show(combined(last), clock.monotonic_ns() / 1e9)
+                over = [h for h, snapshot in zip(handles, last, strict=True) if snapshot.state.over]
+                complete = sum(wait_for_frames(handle, clock) for handle in over) == len(over)
+            except KeyboardInterrupt:
+                interrupted = True
+                what = "the job" if len(handles) == 1 else "the jobs"
+                say(f"interrupted: pausing {what}; press Ctrl-C again to leave it as it is")
+                pause_all(handles, clock)
+    except KeyboardInterrupt:
+        if interrupted:
+            raise  # the second time: leave it as it is, `resume` takes it up all the same
+        interrupted = True  # while the workers were starting or leaving
+        pause_all(handles, clock, _LAST_SETTLE_SECONDS)
+    except DatabaseFault:
+        raise
+    except SystemFault as fault:
+        for handle in handles:
+            _suspend(handle, str(fault))
+        raise
+    outcomes = []
+    for number, handle in enumerate(handles):
+        state = settle_job(handle, clock, _LAST_SETTLE_SECONDS)
+        reason = last[number].reason if last and last[number].state is state else None
+        outcomes.append(Outcome(state=state, reason=reason, interrupted=interrupted, calls_complete=complete))
+    return outcomes
+
+
+def crew_of(database: Database) -> tuple[int, int]:
+    """Workers that live now, and slots of each (the most any has); for jobs whose workers others run.
+
+    Raises UsageError when one of them is of another version.
+    """
+    with database.transaction() as conn:
+        live = [worker for worker in workers.list_workers(conn) if worker.live]
+    refuse_other_versions(live, own_version())
+    return len(live), max((worker.slots for worker in live), default=0)
+
+
+@contextmanager
+def _cluster(crew: Crew) -> Iterator[Callable[[], None]]:
+    """The cluster's check, or one that finds nothing where the workers are not ours."""
+    if crew.cluster is not None:
+        yield crew.cluster.check
+        return
+    if not crew.ours:
+        yield lambda: None
+        return
+    with crew.bring() if crew.bring is not None else _processes(crew) as cluster:
+        yield cluster.check
+
+
+def _processes(crew: Crew) -> AbstractContextManager[Tended]:
+    return EmbeddedCluster(crew.settings, crew.workers, crew.slots, env=crew.env)
+
+
+def _checks(
+    handles: Sequence[JobHandle], crew: Crew, check: Callable[[], None], clock: Clock, say: Callable[[str], None]
+) -> Callable[[], None]:
+    """The cluster's check; where others run the workers, one remark when there are none."""
+    if crew.ours or crew.cluster is not None:
+        return check
+    ask_at = clock.monotonic_ns() + int(LONELY_SECONDS * 1e9)
+    asked = False
+
+    def lonely() -> None:
+        nonlocal asked
+        if asked or clock.monotonic_ns() < ask_at:
+            return
+        asked = True
+        for handle in handles:
+            with handle.database.transaction() as conn:
+                slots = workers.live_slots(conn)
+            if slots:
+                continue
+            name = handle.database.name
+            say(f"no worker is connected to database {name}: start `python -m queue_manager` and `python -m worker`")
+
+    return lonely
+
+
+def _suspend(handle: JobHandle, reason: str) -> None:
+    """Leave the job resumable; where even that fails its leases run out and `resume` takes it up all the same."""
+    try:
+        with handle.database.transaction(durable=True) as conn:
+            states.suspend(conn, handle.id, reason)
+    except DatabaseFault as fault:
+        raise DatabaseFault(f"{reason}; and the job could not be suspended: {fault}") from fault
+
+
+def judge(outcome: Outcome, job: str, violations: int) -> str | None:
+    """A line for an outcome that is neither good nor bad (paused, cancelled by somebody); raises RunFailed for bad.
+
+    A job that completed, with exceptions or without, is good when its counts add up.
+    """
+    if outcome.state is JobState.SUSPENDED:
+        raise RunFailed(
+            f"job {job} is suspended: {outcome.reason}; once that is mended, `edbench resume {job}` goes on"
+        )
+    if outcome.state is JobState.PAUSED:
+        return f"job {job} was paused by another command; go on with `edbench resume {job}`"
+    if outcome.state is JobState.CANCELLED:
+        return f"job {job} was cancelled by another command; `edbench delete {job}` removes what it wrote"
+    if not outcome.state.over:
+        raise RunFailed(f"job {job} is {outcome.state} still; see `edbench job {job}`")
+    if violations:
+        raise RunFailed(f"job {job}: the counts of {violations} containers do not add up; see `edbench job {job}`")
+    return None

@@ -1,0 +1,117 @@
+"""Looks at a source before anything is created: a job over it must be able to start."""
+
+from __future__ import annotations
+
+import base64
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import SourceFileError, StorageFault, UsageError
+from core.names import display_name
+from core.records import ROOT_CUSTODIAN, Custodian, NewTask, Phase
+from core.settings import Settings
+from core.storage.layer import EntryKind, Storage
+
+MANIFEST = "manifest.parquet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedSource:
+    """A source that exists and can be listed, counted at its first level."""
+
+    path: bytes  # absolute
+    device: int
+    inode: int
+    corpus: bool  # it is the `data` of a corpus
+    manifest: Path | None  # the corpus's
+    directories: tuple[bytes, ...]  # first-level directories, sorted by bytes
+    others: int  # first-level entries that are no directories
+
+
+def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSource:
+    """Validate a source directory; a directory that holds `data` and a manifest is a corpus, its source is `data`.
+
+    Raises UsageError when it does not exist, is no directory or cannot be listed.
+    """
+    root = os.path.abspath(os.fsencode(path))
+    storage.keep_below(root)
+    directories, others = _first_level(storage, root)
+    if b"data" in directories and (Path(os.fsdecode(root)) / MANIFEST).is_file():
+        root = os.path.join(root, b"data")
+        directories, others = _first_level(storage, root)
+    manifest = find_manifest(root)
+    try:
+        device, inode = storage.root_identity(root)
+    except StorageFault as error:
+        raise UsageError(f"source {display_name(root)} cannot be used: {error}") from error
+    return PreparedSource(
+        path=root,
+        device=device,
+        inode=inode,
+        corpus=manifest is not None,
+        manifest=manifest,
+        directories=tuple(sorted(directories)),
+        others=others,
+    )
+
+
+def find_manifest(source: bytes) -> Path | None:
+    """The manifest of the corpus whose `data` this source is; None when it is any other directory."""
+    manifest = Path(os.fsdecode(os.path.dirname(source))) / MANIFEST
+    return manifest if os.path.basename(source) == b"data" and manifest.is_file() else None
+
+
+def _first_level(storage: Storage, root: bytes) -> tuple[list[bytes], int]:
+    shown = display_name(root)
+    if not os.path.lexists(root):
+        raise UsageError(f"source {shown} does not exist; give an existing directory")
+    if not os.path.isdir(root):
+        raise UsageError(f"source {shown} is not a directory; give the directory that holds the custodians'")
+    try:
+        with storage.listing(root) as listing:
+            directories = [e.name for entries in listing for e in entries if e.kind is EntryKind.DIRECTORY]
+    except (SourceFileError, StorageFault) as error:
+        raise UsageError(f"source {shown} cannot be listed ({error}); give this user access to it") from error
+    if not os.access(root, os.X_OK):
+        raise UsageError(f"source {shown} cannot be entered; give this user execute permission on it")
+    return directories, listing.count - len(directories)
+
+
+def refuse_own_output(source: PreparedSource, settings: Settings) -> None:
+    """Raises UsageError when the job would find what it writes: storage root or scratch lie inside the source."""
+    root = os.path.realpath(source.path)
+    for path, variable in ((settings.storage, "EDBENCH_STORAGE"), (settings.scratch, "EDBENCH_SCRATCH")):
+        own = os.path.realpath(os.fsencode(path))
+        if own == root or own.startswith(root.rstrip(b"/") + b"/"):
+            raise UsageError(
+                f"source {display_name(source.path)} holds {path}, where edbench itself writes;"
+                f" give a directory beside it, or set {variable} to another place"
+            )
+
+
+def custodians_of(source: PreparedSource) -> list[Custodian]:
+    """One for each first-level directory, in order, and `_root` last when anything lies above them."""
+    names = list(source.directories)
+    if source.others and ROOT_CUSTODIAN not in names:
+        names.append(ROOT_CUSTODIAN)
+    return [Custodian(number=number, name=name) for number, name in enumerate(names)]
+
+
+def first_tasks(source: PreparedSource) -> list[NewTask]:
+    """The walk tasks a job begins with: one for each custodian's directory, one for the files above them."""
+    numbers = {custodian.name: custodian.number for custodian in custodians_of(source)}
+    tasks = [_walk(numbers[name], name, files_only=False) for name in source.directories]
+    if source.others:
+        tasks.append(_walk(numbers[ROOT_CUSTODIAN], b"", files_only=True))
+    return tasks
+
+
+def _walk(custodian: int, directory: bytes, *, files_only: bool) -> NewTask:
+    payload: dict[str, Any] = {
+        "custodian": custodian,
+        "directories": [base64.b64encode(directory).decode("ascii")],
+        "files_only": files_only,
+    }
+    return NewTask(phase=Phase.WALK, weight=1, payload=payload)

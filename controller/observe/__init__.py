@@ -1,0 +1,1 @@
+"""What is watched beside the jobs: metrics, wire counters, places, traces."""

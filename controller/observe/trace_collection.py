@@ -1,0 +1,81 @@
+"""Brings together what workers recorded for a job's trace, once the job is over (docs/trace-format.md)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from controller.databases import JobHandle
+from core.clock import Clock
+from core.operations import NullRecorder
+from core.places import trace_location
+from core.settings import Settings
+from core.storage.layer import Storage
+from monitoring.aggregate import calls_by_op
+from sql.traces import recorders
+from traces.gather import Gathered, Gathering, gather_trace
+from traces.parts import deliver_left_behind, done_until, parts_directory
+from traces.spool import SUFFIX
+
+WAIT_SECONDS = 120.0  # for workers that live on to bring what they recorded
+_POLL_SECONDS = 0.2
+
+
+def collect_trace(
+    handle: JobHandle, settings: Settings, clock: Clock, *, labels: list[str], ours: bool, seconds: float = WAIT_SECONDS
+) -> Gathered:
+    """The trace of a job that is over, in one file in the job's folder on the storage root.
+
+    Workers that live on are waited for; `ours`: they are gone, and worked on our scratch. `labels` are the result's.
+    Calls are not recorded while this reads and writes. Doing it again gives the same trace, or a longer one. Raises
+    UsageError when it cannot be written, DatabaseFault.
+    """
+    if ours:
+        deliver_left_behind(settings.scratch, settings.storage)
+    _wait_for_parts(handle, settings.storage, clock, seconds)
+    with handle.database.transaction() as conn:
+        counted = sum(totals.calls for totals in calls_by_op(conn, handle.id).values())
+    options = handle.job.options
+    gathering = Gathering(
+        parts=sorted(parts_directory(settings.storage, handle.id).glob(f"*{SUFFIX}")),
+        roots=(handle.job.source, os.fsencode(settings.storage)),
+        phases=tuple(phase.value for phase in options.phases),
+        origin=_origin(handle, labels),
+        counted=counted,
+    )
+    target = settings.storage / os.fsdecode(trace_location(handle.id))
+    storage = Storage(NullRecorder())
+    for root in gathering.roots:
+        storage.keep_below(root)
+    return gather_trace(gathering, storage, target)
+
+
+def trace_json(gathered: Gathered) -> dict[str, Any]:
+    """As `discover --json` has it: where the trace is, its bytes, its calls, how many are missing, its nodes."""
+    return asdict(gathered) | {"path": str(gathered.path)}
+
+
+def _wait_for_parts(handle: JobHandle, storage_root: Path, clock: Clock, seconds: float) -> None:
+    """Until every live worker that did tasks of the job has said that all its parts are there. One that dies
+    meanwhile is waited for no longer; what is missing after all is counted."""
+    deadline = clock.monotonic_ns() + int(seconds * 1e9)
+    while clock.monotonic_ns() < deadline:
+        with handle.database.transaction() as conn:
+            awaited = recorders(conn, handle.id)
+        if all(done_until(storage_root, handle.id, worker) >= last for worker, last in awaited.items()):
+            break
+        clock.sleep(_POLL_SECONDS)
+
+
+def _origin(handle: JobHandle, labels: list[str]) -> dict[str, Any]:
+    """What a trace says of its job. No names: it is passed on."""
+    options = handle.job.options.to_json()
+    return {
+        "kind": "job",
+        "job": str(handle.id),
+        "options": {key: value for key, value in options.items() if key not in ("passwords", "replay")},
+        "filer": options["filer"],
+        "labels": labels,
+    }

@@ -1,1 +1,0 @@
-"""What can be done with a trace besides replaying it: look at it, export it, import one, merge several."""

@@ -1,0 +1,1 @@
+"""Finished jobs held against the truth of their corpora."""

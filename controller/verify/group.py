@@ -1,0 +1,132 @@
+"""Joins the jobs of a group with the manifest: each with all of it, or, sharded, all of them together with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import Table
+
+from controller.databases import JobHandle
+from controller.jobs.groups.create import Group
+from controller.verify.job import Count, Example, Part, Progress, Verification, verify_job
+from core.names import display_name
+from core.records import GroupKind
+from core.settings import Settings
+from core.storage.layer import Storage
+from dataset_gen import manifest as m
+from sql import jobs as ledger_jobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupVerification:
+    """What came of it: of each job, and of the group as a whole."""
+
+    group_id: str
+    kind: GroupKind
+    jobs: tuple[tuple[str, Verification], ...]  # by database
+    counts: tuple[Count, ...]  # of the whole: rows of the manifest that no job was given, or several were
+    examples: tuple[Example, ...]
+
+    @property
+    def differences(self) -> int:
+        """0: nothing is missing, extra or wrong in any job, and the jobs together have everything once."""
+        return sum(found.differences for _, found in self.jobs) + sum(count.items for count in self.counts)
+
+    def to_json(self) -> dict[str, Any]:
+        """`edbench verify GROUP --json`: sums with the keys of a job's, and each job's own in `jobs`."""
+        parts = [found.to_json() | {"database": database} for database, found in self.jobs]
+        keys = ("manifest_items", "items", "terms", "documents", "ghosts", "files", "missing", "extra", "wrong")
+        whole = {count.what: count.items for count in self.counts}
+        sums = {key: sum(part[key] for part in parts) for key in keys}
+        sums["missing"] += whole.get("missing", 0)
+        sums["extra"] += whole.get("doubled", 0)
+        return {
+            "job_id": self.group_id,
+            "group_id": self.group_id,
+            "kind": self.kind.value,
+            **sums,
+            "doubled": whole.get("doubled", 0),
+            "differences": self.differences,
+            "jobs": parts,
+        }
+
+
+def verify_group(
+    group: Group, settings: Settings, storage: Storage, manifest: Path | None, *, examples: int, progress: Progress
+) -> GroupVerification:
+    """Check every job of a group. Simultaneous jobs are each joined with the whole manifest; the jobs of a shard each
+    with the rows of their custodians, and then every row must have been given to exactly one of them.
+
+    Raises as `verify_job`.
+    """
+    parts: list[Part | None] = [None] * len(group.jobs)
+    counts: tuple[Count, ...] = ()
+    shown: tuple[Example, ...] = ()
+    if group.row.kind is GroupKind.SHARDED and manifest is not None:
+        table = m.read_manifest(manifest)
+        shares = [_custodians(handle) for handle in group.jobs]
+        parts = [_part(table, share) for share in shares]
+        counts, shown = _uncovered(table, shares, examples)
+    found = []
+    for handle, part in zip(group.jobs, parts, strict=True):
+        progress(f"database {handle.database.name}")
+        one = verify_job(handle, settings, storage, manifest, examples=examples, progress=progress, part=part)
+        found.append((handle.database.name, one))
+    return GroupVerification(
+        group_id=str(group.id), kind=group.row.kind, jobs=tuple(found), counts=counts, examples=shown
+    )
+
+
+def _custodians(handle: JobHandle) -> set[str]:
+    with handle.database.transaction() as conn:
+        return {display_name(custodian.name) for custodian in ledger_jobs.custodians(conn, handle.id)}
+
+
+def _part(table: Table, custodians: set[str]) -> Part:
+    """The rows of these custodians as a manifest of their own: what counts rows is counted anew."""
+    owners = table[m.CUSTODIAN].to_pylist()
+    kept = [row for row, owner in enumerate(owners) if owner in custodians]
+    new = {old: row for row, old in enumerate(kept)}
+    part = table.take(pa.array(kept, pa.int64()))
+    terms = table[m.TERMS].to_pylist()
+    elsewhere = {term for row, owner in enumerate(owners) if owner not in custodians for term in terms[row] or ()}
+    for name in (m.PARENT, m.FAMILY):
+        part = _replaced(part, name, [-1 if row is None or row < 0 else new[row] for row in part[name].to_pylist()])
+    groups = part[m.DUPLICATE_GROUP].to_pylist()
+    sizes = Counter(groups)
+    first: dict[int, int] = {}
+    for row, group in enumerate(groups):
+        if group is not None:
+            first.setdefault(group, row)
+    alone = [None if group is None or sizes[group] == 1 else first[group] for group in groups]
+    part = _replaced(part, m.DUPLICATE_GROUP, alone)
+    return Part(part, tuple(elsewhere))
+
+
+def _replaced(table: Table, name: str, values: list[int | None]) -> Table:
+    number = table.schema.get_field_index(name)
+    return table.set_column(number, table.schema.field(number), pa.array(values, table.schema.field(number).type))
+
+
+def _uncovered(table: Table, shares: list[set[str]], limit: int) -> tuple[tuple[Count, ...], tuple[Example, ...]]:
+    """Rows whose custodian no job has, and rows whose custodian several jobs have."""
+    given = Counter(name for share in shares for name in share)
+    counted: Counter[tuple[str, str]] = Counter()
+    shown: Counter[str] = Counter()
+    examples: list[Example] = []
+    columns = (table[name].to_pylist() for name in (m.CUSTODIAN, m.KIND, m.CONTAINER_PATH))
+    for custodian, kind, path in zip(*columns, strict=True):
+        jobs = given[custodian]
+        if jobs == 1:
+            continue
+        what = "doubled" if jobs else "missing"
+        counted[what, kind] += 1
+        shown[what] += 1
+        if shown[what] <= limit:
+            examples.append(Example(what, kind, tuple(path), "in one job", f"in {jobs} jobs"))
+    counts = tuple(Count(what, kind, items) for (what, kind), items in sorted(counted.items()))
+    return counts, tuple(examples)

@@ -1,0 +1,201 @@
+"""Joins a finished job with its manifest: what is missing, extra or wrong, in the database, the index and on the filer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyarrow import Table
+from sqlalchemy import Connection
+
+from controller.browse.shards import opened_shards
+from controller.databases import JobHandle
+from controller.jobs.source import find_manifest
+from controller.verify.files import check_files
+from controller.verify.index import check_documents, check_terms, load_documents
+from controller.verify.tables import load_manifest
+from core.errors import UsageError
+from core.names import display_name
+from core.records import JobState
+from core.settings import Settings
+from core.storage.layer import Storage
+from dataset_gen.manifest import read_manifest
+from sql.queries import QUERIES
+
+Progress = Callable[[str], None]
+_FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
+_AGAINST_TRUTH = ["missing", "extra", "fields", "exceptions", "containers", "duplicates"]
+_WITHIN = ["children", "relations", "texts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Differences of one sort in items of one kind."""
+
+    what: str
+    kind: str
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One difference."""
+
+    what: str
+    kind: str
+    container_path: tuple[str, ...]
+    expected: str
+    found: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What came of it. `manifest` is None when only the job's own promises were checked."""
+
+    job_id: str
+    manifest: Path | None
+    truth: int  # rows of the manifest
+    items: int
+    terms: int
+    documents: int  # in all shards
+    ghosts: int  # of these, left by attempts that were lost; no difference
+    files: int  # written children on the filer
+    counts: tuple[Count, ...]
+    examples: tuple[Example, ...]
+
+    @property
+    def differences(self) -> int:
+        """0: nothing is missing, extra or wrong."""
+        return sum(count.items for count in self.counts)
+
+    def of(self, what: str) -> int:
+        """Differences of one sort, over all kinds."""
+        return sum(count.items for count in self.counts if count.what == what)
+
+    def to_json(self) -> dict[str, Any]:
+        """`edbench verify --json`."""
+        by_kind: dict[str, dict[str, int]] = {}
+        for count in self.counts:
+            by_kind.setdefault(count.what, {})[count.kind] = count.items
+        missing, extra = self.of("missing"), self.of("extra")
+        return {
+            "job_id": self.job_id,
+            "manifest": str(self.manifest) if self.manifest else None,
+            "manifest_items": self.truth,
+            "items": self.items,
+            "terms": self.terms,
+            "documents": self.documents,
+            "ghosts": self.ghosts,
+            "files": self.files,
+            "differences": self.differences,
+            "missing": missing,
+            "extra": extra,
+            "wrong": self.differences - missing - extra,
+            "by_kind": by_kind,
+            "examples": [
+                {
+                    "what": e.what,
+                    "kind": e.kind,
+                    "container_path": list(e.container_path),
+                    "expected": e.expected,
+                    "found": e.found,
+                }
+                for e in self.examples
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of a manifest, complete in themselves (parents, families and duplicate groups are among them)."""
+
+    table: Table
+    terms_elsewhere: tuple[str, ...] = ()  # planted in other rows: searching them here finds nothing
+
+
+def choose_manifest(source: bytes, given: Path | None, *, internal: bool) -> Path | None:
+    """The manifest to verify with: the given one, the one beside the source, or none when `internal` is asked for.
+
+    Raises UsageError when there is none and the job's own promises alone were not asked for.
+    """
+    if internal and given is not None:
+        raise UsageError("--internal and --manifest exclude each other; give one")
+    if internal or given is not None:
+        return given
+    found = find_manifest(source)
+    if found is None:
+        raise UsageError(
+            f"there is no manifest beside {display_name(source)}; give one with --manifest,"
+            " or --internal to check only the job's own promises"
+        )
+    return found
+
+
+def verify_job(
+    handle: JobHandle,
+    settings: Settings,
+    storage: Storage,
+    manifest: Path | None,
+    *,
+    examples: int = 10,
+    progress: Progress,
+    part: Part | None = None,
+) -> Verification:
+    """Check everything that can be checked, with up to `examples` differences of each sort.
+
+    `part`: the rows of the manifest that this job has to hold, where it is not all of them. Raises UsageError when the job has not completed or the manifest is none, RunFailed when a shard is not there,
+    StorageFault, DatabaseFault.
+    """
+    if handle.job.state not in _FINISHED:
+        raise UsageError(f"job {handle.id} is {handle.job.state}; only a completed job can be verified")
+    if part is None and manifest is not None:
+        part = Part(read_manifest(manifest))
+    with handle.database.transaction() as conn, opened_shards(handle, settings) as readers:
+        QUERIES["verify_tables"].run(conn)
+        terms: list[str] = []
+        if part is not None:
+            progress("joining the manifest with the database")
+            terms = _against_truth(conn, handle, part)
+        progress("checking what the job says of itself")
+        for check in _WITHIN:
+            QUERIES[f"verify_{check}"].run(conn, job=handle.id)
+        progress(f"reading {len(readers)} index shards")
+        documents = load_documents(conn, readers)
+        ghosts = check_documents(conn, handle.id)
+        progress(f"searching {len(terms):,} planted terms")
+        check_terms(conn, terms, readers)
+        progress("looking at the files on the filer")
+        files = check_files(conn, handle.id, storage, settings.storage)
+        return Verification(
+            job_id=str(handle.id),
+            manifest=manifest,
+            truth=part.table.num_rows if part is not None else 0,
+            items=QUERIES["count_items"].run(conn, job=handle.id).one().items,
+            terms=len(terms),
+            documents=documents,
+            ghosts=ghosts,
+            files=files,
+            counts=_counts(conn),
+            examples=_examples(conn, examples),
+        )
+
+
+def _against_truth(conn: Connection, handle: JobHandle, part: Part) -> list[str]:
+    terms = load_manifest(conn, handle.id, part.table)
+    terms += sorted(set(part.terms_elsewhere) - set(terms))
+    for check in _AGAINST_TRUTH:
+        QUERIES[f"verify_{check}"].run(conn, job=handle.id)
+    return terms
+
+
+def _counts(conn: Connection) -> tuple[Count, ...]:
+    return tuple(Count(row.what, row.kind, row.items) for row in QUERIES["count_differences"].run(conn))
+
+
+def _examples(conn: Connection, limit: int) -> tuple[Example, ...]:
+    return tuple(
+        Example(row.what, row.kind, tuple(row.container_path), row.expected or "", row.found or "")
+        for row in QUERIES["example_differences"].run(conn, limit=limit)
+    )

@@ -1,0 +1,1 @@
+"""The storage layer: what touches corpora, items and published index files (design §4)."""

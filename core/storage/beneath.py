@@ -1,0 +1,243 @@
+"""The system calls that name a file: anywhere, or only below given directories and never through a link.
+
+A path is checked and used in one step by openat2(2), so nobody can put a link in its place between the two. Where the
+kernel lacks it, each component is opened by itself without following a link, which is as safe and slower.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from core.storage.entries import Entry, entry_kind
+from core.storage.openat2 import open_beneath
+
+_PATH = os.O_PATH | os.O_CLOEXEC
+_DIRECTORY = _PATH | os.O_DIRECTORY
+_LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NOT_HELD = -1
+
+
+class UnsafePath(OSError):
+    """The path would lead through a link or out of its root. `own`: the root is one that only we write to."""
+
+    own: bool
+
+
+class Anywhere:
+    """The calls as they are, for paths that whoever started us named himself. All raise OSError."""
+
+    open = staticmethod(os.open)
+    lstat = staticmethod(os.lstat)
+    mkdir = staticmethod(os.mkdir)
+    rename = staticmethod(os.rename)
+    unlink = staticmethod(os.unlink)
+    rmdir = staticmethod(os.rmdir)
+
+    @staticmethod
+    def identify(path: bytes) -> os.stat_result:
+        """stat(2) of a root directory."""
+        return os.stat(path)
+
+    @staticmethod
+    @contextmanager
+    def scan(path: bytes) -> Iterator[Iterator[Entry]]:
+        """The directory's entries as they come."""
+        with os.scandir(path) as found:
+            yield (Entry(e.name, entry_kind(e)) for e in found)
+
+
+class Root:
+    """One directory that calls are kept below. It may be a link itself, or lie behind one: a user named it."""
+
+    __slots__ = ("_hold", "held", "own", "path")
+
+    def __init__(self, path: bytes, *, own: bool, hold: bool) -> None:
+        self.path = path
+        self.own = own
+        self.held = _NOT_HELD
+        self._hold = hold
+
+    def identify(self) -> os.stat_result:
+        """What its name leads to now; if it is to be held, that is it from now on."""
+        descriptor = os.open(self.path, _DIRECTORY)
+        try:
+            return os.fstat(descriptor)
+        finally:
+            self.release()
+            self._keep_or_close(descriptor)
+
+    def _keep_or_close(self, descriptor: int) -> None:
+        if self._hold:
+            self.held = descriptor
+        else:
+            os.close(descriptor)
+
+    def release(self) -> None:
+        """Let go of the directory; the next call looks it up anew."""
+        if self.held != _NOT_HELD:
+            held, self.held = self.held, _NOT_HELD
+            os.close(held)
+
+    def open(self, relative: bytes, flags: int, mode: int = 0) -> int:
+        """A new descriptor of something below; raises OSError, UnsafePath."""
+        held = self.held != _NOT_HELD
+        descriptor = self.held if held else os.open(self.path, _DIRECTORY)
+        try:
+            return open_beneath(descriptor, relative, flags, mode)
+        except OSError as e:
+            if e.errno in (errno.ELOOP, errno.EXDEV):
+                self._refuse(descriptor, relative, e)
+            raise
+        finally:
+            if not held:
+                self._keep_or_close(descriptor)
+
+    def _refuse(self, descriptor: int, relative: bytes, error: OSError) -> None:
+        """UnsafePath, unless it is a link itself that a caller met in a source: that is an item like any other."""
+        if error.errno == errno.EXDEV:
+            raise _unsafe(errno.EXDEV, "it leads out of the directory that was named", self.own) from error
+        try:
+            os.close(open_beneath(descriptor, os.path.dirname(relative) or b".", _DIRECTORY))
+        except OSError as e:
+            raise _unsafe(
+                errno.ELOOP, "a directory above it is a link now, and links are not followed", self.own
+            ) from e
+        if self.own:
+            raise _unsafe(errno.ELOOP, "it is a link, and links are not followed", True) from error
+
+
+class Beneath:
+    """The same calls, for paths below some roots: no component below the root may be a link, none may be `..`, and a
+    path below no root is refused. All raise OSError, UnsafePath among them."""
+
+    def __init__(self) -> None:
+        self._roots: list[Root] = []  # longest path first: one may lie in another
+
+    def add(self, path: bytes, *, own: bool, hold: bool) -> None:
+        """Calls below this directory are let through from now on."""
+        for spelled in (path, os.path.abspath(path)):
+            if all(root.path != spelled for root in self._roots):
+                self._roots.append(Root(spelled, own=own, hold=hold))
+        self._roots.sort(key=lambda root: len(root.path), reverse=True)
+
+    def identify(self, path: bytes) -> os.stat_result:
+        """stat(2) of a root directory."""
+        root = next((root for root in self._roots if root.path == path), None)
+        return os.stat(path) if root is None else root.identify()
+
+    def close(self) -> None:
+        """Let go of all roots; they are still let through."""
+        for root in self._roots:
+            root.release()
+
+    def _find(self, path: bytes, *, itself: bool = True) -> tuple[Root, bytes]:
+        """The root that it lies below (or is: `itself`), and how it is called from there; raises UnsafePath."""
+        for root in self._roots:
+            top = root.path
+            if path.startswith(top):
+                if len(path) == len(top):
+                    if itself:
+                        return root, b"."
+                    continue
+                if top.endswith(b"/"):
+                    return root, path[len(top) :]
+                if path[len(top)] == 0x2F:
+                    return root, path[len(top) + 1 :]
+        raise _unsafe(errno.EXDEV, "it lies outside of the job's source and storage", False)
+
+    def _above(self, path: bytes) -> bool:
+        """A root itself or what it lies in: named by a user, made when it is missing, and synced then."""
+        return any(root.path == path or root.path.startswith(path.rstrip(b"/") + b"/") for root in self._roots)
+
+    def open(self, path: bytes, flags: int, mode: int = 0) -> int:
+        """open(2)."""
+        try:
+            root, relative = self._find(path)
+        except UnsafePath:
+            if self._above(path):
+                return os.open(path, flags | os.O_DIRECTORY)
+            raise
+        return root.open(relative, flags, mode)
+
+    def lstat(self, path: bytes) -> os.stat_result:
+        """lstat(2); of a root itself, or of what it lies in, stat(2): a user named those."""
+        try:
+            root, relative = self._find(path)
+        except UnsafePath:
+            if self._above(path):
+                return os.stat(path)
+            raise
+        descriptor = root.open(relative, _PATH | os.O_NOFOLLOW)
+        try:
+            return os.fstat(descriptor)
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def scan(self, path: bytes) -> Iterator[Iterator[Entry]]:
+        """The directory's entries as they come."""
+        root, relative = self._find(path)
+        descriptor = root.open(relative, _LIST)
+        try:
+            with os.scandir(descriptor) as found:  # by descriptor names are text
+                yield (Entry(os.fsencode(e.name), entry_kind(e)) for e in found)
+        finally:
+            os.close(descriptor)
+
+    def _parent(self, path: bytes) -> tuple[int, bytes]:
+        """A descriptor of the directory that holds `path`, for the caller to close, and the name in it."""
+        root, relative = self._find(path, itself=False)
+        above, _, name = relative.rpartition(b"/")
+        if name in (b"", b".", b".."):
+            raise _unsafe(errno.EXDEV, "it is no name of something in a directory", root.own)
+        return root.open(above or b".", _DIRECTORY), name
+
+    def mkdir(self, path: bytes, mode: int) -> None:
+        """mkdir(2)."""
+        if self._above(path):
+            os.mkdir(path, mode)
+            return
+        descriptor, name = self._parent(path)
+        try:
+            os.mkdir(name, mode, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+
+    def rename(self, old: bytes, new: bytes) -> None:
+        """rename(2)."""
+        source, name = self._parent(old)
+        target = source
+        try:
+            new_directory, _, new_name = new.rpartition(b"/")
+            if new_directory != old.rpartition(b"/")[0] or new_name in (b"", b".", b".."):
+                target, new_name = self._parent(new)
+            os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)
+        finally:
+            os.close(source)
+            if target != source:
+                os.close(target)
+
+    def unlink(self, path: bytes) -> None:
+        """unlink(2)."""
+        descriptor, name = self._parent(path)
+        try:
+            os.unlink(name, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+
+    def rmdir(self, path: bytes) -> None:
+        """rmdir(2)."""
+        descriptor, name = self._parent(path)
+        try:
+            os.rmdir(name, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _unsafe(number: int, why: str, own: bool) -> UnsafePath:
+    error = UnsafePath(number, why)
+    error.own = own
+    return error

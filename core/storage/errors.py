@@ -1,0 +1,107 @@
+"""What the system's error numbers mean for a job: this one file's trouble, or the storage's."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.names import display_name
+from core.storage.beneath import UnsafePath
+
+# Errors that say nothing about one file: the filer, the network to it or this process is in trouble.
+_FAULTS = frozenset(
+    {
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EROFS,
+        errno.ESTALE,
+        errno.ENODEV,
+        errno.ENXIO,
+        errno.EREMOTEIO,
+        errno.ETIMEDOUT,
+        errno.ENOTCONN,
+        errno.ESHUTDOWN,
+        errno.EHOSTDOWN,
+        errno.EHOSTUNREACH,
+        errno.ENETDOWN,
+        errno.ENETUNREACH,
+        errno.ECONNREFUSED,
+        errno.ECONNRESET,
+        errno.ECONNABORTED,
+        errno.ENOLINK,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOMEM,
+        errno.ENOBUFS,
+    }
+)
+
+_ADVICE = {
+    errno.ENOSPC: "free space (or inodes) on it",
+    errno.EDQUOT: "raise the quota or free space",
+    errno.EROFS: "mount it writable",
+    errno.EIO: "check the filer and the kernel log",
+    errno.EACCES: "give this user access to it",
+    errno.EPERM: "give this user access to it",
+    errno.EMFILE: "raise the limit on open files (ulimit -n)",
+    errno.ENFILE: "raise fs.file-max",
+    errno.ENOMEM: "free memory on this machine",
+    errno.EFBIG: "raise the limit on file sizes (ulimit -f, or the file system's own)",
+    errno.ENAMETOOLONG: "choose a storage root with a shorter path",
+    errno.ENOTEMPTY: "something still writes there: stop it, then try again",
+    errno.EEXIST: "something else writes there under the same name: stop it",
+    errno.ENOENT: "something removed it while it was needed: look at what else uses this storage",
+    errno.ENOTDIR: "a file stands where a directory is needed: move it away",
+}
+_ADVICE_GONE = "check that the filer is mounted and reachable"
+_ADVICE_UNSAFE = {
+    errno.ELOOP: "find out who put it there, and put the directory back",
+    errno.EXDEV: "find out who wrote such a path into the database",
+}
+
+
+def storage_fault(doing: str, path: bytes, error: OSError) -> StorageFault:
+    """The storage is in trouble: one line with the path, the system's words and what to do."""
+    number = error.errno or 0
+    advice = (_ADVICE_UNSAFE if isinstance(error, UnsafePath) else _ADVICE).get(number, _ADVICE_GONE)
+    return StorageFault(f"cannot {doing} {display_name(path)}: {_words(error)}; {advice}", errno=number)
+
+
+def _words(error: OSError) -> str:
+    return str(error.strerror) if isinstance(error, UnsafePath) else os.strerror(error.errno or 0)
+
+
+def reading_error(doing: str, path: bytes, error: OSError) -> SourceFileError | StorageFault:
+    """The error for a failed scan, stat, open or read of `path`.
+
+    Gone: `vanished`; refused or broken: `unreadable`; anything that speaks of the storage: a fault. A lone
+    EIO is `unreadable`, and the caller decides by the source root whether it was really the file.
+    """
+    number = error.errno or 0
+    if number in _FAULTS or (isinstance(error, UnsafePath) and error.own):
+        return storage_fault(doing, path, error)
+    # ENOTDIR: a directory above it was replaced by a file.
+    code = ExceptionCode.VANISHED if number in (errno.ENOENT, errno.ENOTDIR) else ExceptionCode.UNREADABLE
+    return _source_error(code, doing, path, error)
+
+
+def opening_error(path: bytes, error: OSError) -> SourceFileError | StorageFault:
+    """As `reading_error` for an open: a link was not followed, a socket or a device without driver not opened."""
+    if error.errno == errno.ELOOP and not isinstance(error, UnsafePath):
+        return _source_error(ExceptionCode.SYMLINK, "open", path, error)
+    if error.errno == errno.ENXIO:
+        return _source_error(ExceptionCode.SPECIAL_FILE, "open", path, error)
+    return reading_error("open", path, error)
+
+
+def listing_error(path: bytes, error: OSError) -> SourceFileError | StorageFault:
+    """As `reading_error` for a scan: a directory that has become a link was not followed."""
+    if error.errno == errno.ELOOP and not isinstance(error, UnsafePath):
+        return _source_error(ExceptionCode.SYMLINK, "list", path, error)
+    return reading_error("list", path, error)
+
+
+def _source_error(code: ExceptionCode, doing: str, path: bytes, error: OSError) -> SourceFileError:
+    number = error.errno or 0
+    return SourceFileError(code, f"cannot {doing} {display_name(path)}: {_words(error)}", errno=number)

@@ -1,0 +1,231 @@
+"""Open files on storage: every read(2) and write(2) they make is one call record.
+
+Only `core.storage.layer.Storage` makes these. They have no `fileno()` on purpose: a library that got hold of the
+descriptor could move bytes that nobody records.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn, Protocol
+
+from core.errors import StorageFault
+from core.operations import Op
+from core.storage.errors import reading_error, storage_fault
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+MAX_READ = 1 << 30  # Linux moves at most 2 GiB less a page at once
+
+_READ, _WRITE, _FSYNC, _CLOSE = Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE
+
+
+class RecordCall(Protocol):
+    """`Recorder.record`, bound."""
+
+    def __call__(
+        self, op: Op, start_ns: int, duration_ns: int, nbytes: int, path: bytes, error: int, argument: int = 0, /
+    ) -> None: ...
+
+
+class ReadFile(io.RawIOBase):
+    """A regular file open for reading; wrap it in `io.BufferedReader(f, 1 << 20)` for small reads.
+
+    `size` and `mtime_ns` are those at the open. Positions are kept here, so seeking costs no call.
+    Raises SourceFileError or StorageFault (see core.storage.errors) from every read, StorageFault from close.
+    """
+
+    def __init__(
+        self,
+        fd: int,
+        path: bytes,
+        size: int,
+        mtime_ns: int,
+        record: RecordCall,
+        now: Callable[[], int],
+    ) -> None:
+        super().__init__()
+        self.path = path
+        self.size = size
+        self.mtime_ns = mtime_ns
+        self._fd = fd
+        self._position = 0
+        self._record = record
+        self._now = now
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def fileno(self) -> NoReturn:
+        raise io.UnsupportedOperation("files on storage are read through the recorder only")
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        """One read(2) at the position; 0 at the end of the file."""
+        start = self._now()
+        try:
+            n = os.preadv(self._fd, (buffer,), self._position)
+        except OSError as e:
+            self._record(_READ, start, self._now() - start, 0, self.path, e.errno or 0, self._position)
+            raise reading_error("read", self.path, e) from e
+        self._record(_READ, start, self._now() - start, n, self.path, 0, self._position)
+        self._position += n
+        return n
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """At most `size` bytes from `offset` by one read(2); the position stays."""
+        start = self._now()
+        try:
+            data = os.pread(self._fd, size, offset)
+        except OSError as e:
+            self._record(_READ, start, self._now() - start, 0, self.path, e.errno or 0, offset)
+            raise reading_error("read", self.path, e) from e
+        self._record(_READ, start, self._now() - start, len(data), self.path, 0, offset)
+        return data
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """At most `size` bytes by one read(2), or all that is left."""
+        if size is None or size < 0:
+            return self.readall()
+        data = self.pread(min(size, MAX_READ), self._position)
+        self._position += len(data)
+        return data
+
+    def readall(self) -> bytes:
+        """From the position to the end as it was at the open (a file that has become shorter ends sooner)."""
+        pieces: list[bytes] = []
+        while self._position < self.size and (piece := self.read(self.size - self._position)):
+            pieces.append(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self.size}[whence]
+        if base + offset < 0:
+            raise ValueError(f"negative position {base + offset}")
+        self._position = base + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        try:
+            close_fd(self._fd, self.path, self._record, self._now)
+        finally:
+            super().close()
+
+
+class WriteFile:
+    """A new file being written. As a context manager: closed if all went well, else aborted.
+
+    Every method raises StorageFault; after one the file should be aborted.
+    """
+
+    def __init__(
+        self,
+        fd: int,
+        path: bytes,
+        record: RecordCall,
+        now: Callable[[], int],
+        remove: Callable[[bytes], None],
+        sync_on_close: bool,
+    ) -> None:
+        self.path = path
+        self.bytes_written = 0
+        self._fd = fd
+        self._record = record
+        self._now = now
+        self._remove = remove
+        self._sync_on_close = sync_on_close
+        self._open = True
+
+    def write(self, data: Buffer) -> int:
+        """All of `data`, by as many write(2) as the system makes of it; returns its length in bytes."""
+        view = memoryview(data)
+        if view.ndim != 1 or view.itemsize != 1:
+            view = view.cast("B")
+        total = len(view)
+        done = 0
+        while done < total:
+            done += self._write_once(view[done:] if done else view, self.bytes_written + done)
+        self.bytes_written += total
+        return total
+
+    def _write_once(self, view: memoryview, offset: int) -> int:
+        start = self._now()
+        try:
+            n = os.write(self._fd, view)
+            if n == 0:  # POSIX allows it; going on would never end
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+        except OSError as e:
+            self._record(_WRITE, start, self._now() - start, 0, self.path, e.errno or 0, offset)
+            raise storage_fault("write", self.path, e) from e
+        self._record(_WRITE, start, self._now() - start, n, self.path, 0, offset)
+        return n
+
+    def sync(self) -> None:
+        """Force what was written to stable storage."""
+        sync_fd(os.fsync, self._fd, self.path, self._record, self._now)
+
+    def close(self) -> None:
+        """Ends the file; on NFS this is where a full or broken filer shows, so an error here counts."""
+        if not self._open:
+            return
+        if self._sync_on_close:
+            self.sync()
+        self._open = False
+        close_fd(self._fd, self.path, self._record, self._now)
+
+    def abort(self) -> None:
+        """Close and remove it. Silent: there is an error on its way up already, and the calls are recorded."""
+        with contextlib.suppress(StorageFault):
+            if self._open:
+                self._open = False
+                close_fd(self._fd, self.path, self._record, self._now)
+        with contextlib.suppress(StorageFault):
+            self._remove(self.path)
+
+    def __enter__(self) -> WriteFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if kind is not None:
+            self.abort()
+            return
+        try:
+            self.close()
+        except StorageFault:
+            self.abort()
+            raise
+
+
+def close_fd(fd: int, path: bytes, record: RecordCall, now: Callable[[], int]) -> None:
+    """close(2), recorded. The descriptor is gone even when this raises StorageFault."""
+    start = now()
+    try:
+        os.close(fd)
+    except OSError as e:
+        record(_CLOSE, start, now() - start, 0, path, e.errno or 0)
+        raise storage_fault("close", path, e) from e
+    record(_CLOSE, start, now() - start, 0, path, 0)
+
+
+def sync_fd(sync: Callable[[int], None], fd: int, path: bytes, record: RecordCall, now: Callable[[], int]) -> None:
+    """fsync(2) or syncfs(2), recorded; raises StorageFault."""
+    start = now()
+    try:
+        sync(fd)
+    except OSError as e:
+        record(_FSYNC, start, now() - start, 0, path, e.errno or 0)
+        raise storage_fault("sync", path, e) from e
+    record(_FSYNC, start, now() - start, 0, path, 0)

@@ -1,0 +1,389 @@
+"""The only code that touches corpus, items and published index files (design §4).
+
+Every call gives one call record, also when it fails. Paths are absolute `bytes`. On reading, what is wrong
+with one file is SourceFileError and what is wrong with the storage is StorageFault; on writing everything is
+StorageFault, because what we write ourselves has no excuse. Recording is spelled out in each method: a
+wrapper or a closure would cost as much as the record itself.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat as stat_module
+import time
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import ExceptionCode, SourceFileError, StorageFault
+from core.filer.emulation import DelayingRecorder, Station
+from core.names import display_name
+from core.operations import Op, Recorder
+from core.records import FsyncPolicy
+from core.storage.beneath import Anywhere, Beneath
+from core.storage.chunks import gathered, local_chunks
+from core.storage.entries import Entry, EntryKind, Space
+from core.storage.errors import listing_error, opening_error, reading_error, storage_fault
+from core.storage.files import ReadFile, WriteFile, close_fd, sync_fd
+from core.storage.listing import AT_ONCE, Listing
+from core.storage.sync import Unsynced, syncfs
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["Entry", "EntryKind", "ReadFile", "Space", "Storage", "WriteFile"]
+
+_READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # a FIFO put in its place must not hang us
+_CREATE_FLAGS = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
+_SYNC_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+_FILE_MODE = 0o640
+_PRIVATE_MODE = 0o600
+_DIRECTORY_MODE = 0o750
+
+_SCAN, _STAT, _OPEN, _CREATE, _RENAME, _REMOVE, _MKDIR = (
+    Op.SCAN,
+    Op.STAT,
+    Op.OPEN,
+    Op.CREATE,
+    Op.RENAME,
+    Op.REMOVE,
+    Op.MKDIR,
+)
+
+
+class Storage:
+    """The storage under test, as one process uses it. Not for use by several threads at once.
+
+    `filer`: the emulated filer that calls are delayed by (design §4).
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        fsync: FsyncPolicy = FsyncPolicy.NONE,
+        monotonic_ns: Callable[[], int] = time.monotonic_ns,
+        filer: Station | None = None,
+    ) -> None:
+        self.fsync = fsync
+        self.floor = b""  # a directory that has to stand: neither it nor one above it is ever made here
+        self._filer = filer
+        self.record_to(recorder)
+        self._now = monotonic_ns
+        self._unsynced = Unsynced()
+        self._paths: Anywhere | Beneath = Anywhere()
+
+    def keep_below(self, path: bytes, *, own: bool = False, hold: bool = False) -> None:
+        """From the first time on, calls work only below such directories, and through no link that lies there.
+
+        What would lead elsewhere is `unreadable`, or a StorageFault where the directory is our `own` storage root. The
+        directory itself may be a link, and need not be there yet. With `hold`, what its name led to at the first call, or
+        at the last `root_identity`, is the directory until `let_go`.
+        """
+        if not isinstance(self._paths, Beneath):
+            self._paths = Beneath()
+        self._paths.add(path, own=own, hold=hold)
+
+    def let_go(self) -> None:
+        """Forget what `keep_below` has said; what was held may be unmounted again."""
+        if isinstance(self._paths, Beneath):
+            self._paths.close()
+        self._paths = Anywhere()
+
+    def record_to(self, recorder: Recorder) -> None:
+        """Calls from now on are recorded there; a file that is open already goes on with the recorder it had."""
+        self._record = (recorder if self._filer is None else DelayingRecorder(recorder, self._filer)).record
+
+    # Reading
+
+    def scan(self, path: bytes, at_most: int | None = None) -> list[Entry]:
+        """The directory's entries (or the first so many of them) in no particular order, without a stat each; raises
+        as `stat`."""
+        start = self._now()
+        try:
+            with self._paths.scan(path) as found:
+                entries = list(islice(found, at_most))
+        except OSError as e:
+            self._record(_SCAN, start, self._now() - start, 0, path, e.errno or 0)
+            raise listing_error(path, e) from e
+        self._record(_SCAN, start, self._now() - start, 0, path, 0, len(entries))
+        return entries
+
+    def listing(self, path: bytes, spill: Path | None = None, alive: Callable[[], None] | None = None) -> Listing:
+        """As `scan`, for a directory of any size; `spill`: a local directory, for what does not fit into memory;
+        `alive` is told now and then that it goes on."""
+        listing = Listing(spill)
+        start = self._now()
+        try:
+            with self._paths.scan(path) as found:
+                listing.fill(found, alive)
+        except OSError as e:
+            listing.close()
+            self._record(_SCAN, start, self._now() - start - listing.spilled_ns, 0, path, e.errno or 0)
+            raise listing_error(path, e) from e
+        self._record(_SCAN, start, self._now() - start - listing.spilled_ns, 0, path, 0, listing.count)
+        return listing
+
+    def stat(self, path: bytes) -> os.stat_result:
+        """lstat(2): a link's own. Raises SourceFileError (vanished, unreadable) or StorageFault."""
+        start = self._now()
+        try:
+            result = self._paths.lstat(path)
+        except OSError as e:
+            self._record(_STAT, start, self._now() - start, 0, path, e.errno or 0)
+            raise reading_error("look at", path, e) from e
+        self._record(_STAT, start, self._now() - start, 0, path, 0, _size(result))
+        return result
+
+    def open(self, path: bytes) -> ReadFile:
+        """A regular file for reading; the fstat(2) that finds its size is part of this call.
+
+        Raises SourceFileError: `symlink` for a link, `special_file` for a FIFO, socket or device (never waits
+        for one), `vanished`, `unreadable`; StorageFault.
+        """
+        start = self._now()
+        try:
+            fd = self._paths.open(path, _READ_FLAGS)
+            try:
+                info = os.fstat(fd)
+            except OSError:
+                os.close(fd)
+                raise
+        except OSError as e:
+            self._record(_OPEN, start, self._now() - start, 0, path, e.errno or 0)
+            raise opening_error(path, e) from e
+        self._record(_OPEN, start, self._now() - start, 0, path, 0, _size(info))
+        if not stat_module.S_ISREG(info.st_mode):
+            close_fd(fd, path, self._record, self._now)
+            raise _not_regular(path, info.st_mode)
+        return ReadFile(fd, path, info.st_size, info.st_mtime_ns, self._record, self._now)
+
+    def root_identity(self, path: bytes) -> tuple[int, int]:
+        """(device, inode) of a root directory, links followed; StorageFault when it is not there."""
+        start = self._now()
+        try:
+            info = self._paths.identify(path)
+        except OSError as e:
+            self._record(_STAT, start, self._now() - start, 0, path, e.errno or 0)
+            raise storage_fault("reach", path, e) from e
+        self._record(_STAT, start, self._now() - start, 0, path, 0)
+        return info.st_dev, info.st_ino
+
+    def space(self, path: bytes) -> Space:
+        """Room on the file system that holds `path` (counted as a stat call); raises StorageFault."""
+        start = self._now()
+        try:
+            info = os.statvfs(path)
+        except OSError as e:
+            self._record(_STAT, start, self._now() - start, 0, path, e.errno or 0)
+            raise storage_fault("reach", path, e) from e
+        self._record(_STAT, start, self._now() - start, 0, path, 0)
+        return Space(info.f_bavail * info.f_frsize, info.f_favail, info.f_blocks * info.f_frsize)
+
+    # Writing
+
+    def create(self, path: bytes) -> WriteFile:
+        """A new file, which must not exist; its directory must. Raises StorageFault."""
+        try:
+            file = self._create(path)
+        except OSError as e:
+            raise storage_fault("create", path, e) from e
+        if self.fsync is FsyncPolicy.TASK:
+            self._unsynced.wrote(path)
+        elif self.fsync is FsyncPolicy.FILE:
+            self._sync_directory(os.path.dirname(path))
+        return file
+
+    def _create(self, path: bytes, mode: int = _FILE_MODE) -> WriteFile:
+        start = self._now()
+        try:
+            fd = self._paths.open(path, _CREATE_FLAGS, mode)
+        except OSError as e:
+            self._record(_CREATE, start, self._now() - start, 0, path, e.errno or 0)
+            raise
+        self._record(_CREATE, start, self._now() - start, 0, path, 0)
+        sync_on_close = self.fsync is FsyncPolicy.FILE
+        return WriteFile(fd, path, self._record, self._now, self.remove, sync_on_close)
+
+    def write_file(self, path: bytes, chunks: Iterable[Buffer], *, private: bool = False) -> int:
+        """Writes the whole file under a temporary name, then renames it; returns its bytes.
+
+        Directories above it are made if they are missing. Nobody but its owner may read a `private` one. Whatever
+        goes wrong, also inside `chunks`, the temporary file is removed and the error goes on; a file of that name is
+        replaced only by a whole one.
+        """
+        temporary = b"%s.%s.tmp" % (path, secrets.token_hex(6).encode())
+        with self._create_making_parents(temporary, _PRIVATE_MODE if private else _FILE_MODE) as file:
+            for piece in gathered(chunks):
+                file.write(piece)
+        try:
+            self.rename(temporary, path)
+        except StorageFault:
+            file.abort()
+            raise
+        return file.bytes_written
+
+    def _create_making_parents(self, path: bytes, mode: int) -> WriteFile:
+        try:
+            try:
+                return self._create(path, mode)
+            except FileNotFoundError:
+                # Asking beforehand would be a call for each file; this one is for each directory.
+                self.mkdir(os.path.dirname(path))
+                return self._create(path, mode)
+        except OSError as e:
+            raise storage_fault("create", path, e) from e
+
+    def copy_in(self, local_path: str | bytes, path: bytes, alive: Callable[[], None] | None = None) -> int:
+        """Publishes a file from local scratch (read unrecorded: scratch is not the filer); returns its bytes. `alive` is
+        told now and then that it goes on."""
+        try:
+            return self.write_file(path, local_chunks(local_path, alive))
+        except OSError as e:
+            raise storage_fault("read scratch file", os.fsencode(local_path), e) from e
+
+    def rename(self, old: bytes, new: bytes) -> None:
+        """rename(2), replacing; made safe according to the fsync policy. Raises StorageFault."""
+        start = self._now()
+        try:
+            self._paths.rename(old, new)
+        except OSError as e:
+            self._record(_RENAME, start, self._now() - start, 0, new, e.errno or 0, 0, old)
+            raise storage_fault("rename to", new, e) from e
+        self._record(_RENAME, start, self._now() - start, 0, new, 0, 0, old)
+        if self.fsync is FsyncPolicy.TASK:
+            self._unsynced.renamed(old, new)
+        elif self.fsync is FsyncPolicy.FILE:
+            self._sync_directory(os.path.dirname(new))
+
+    def remove(self, path: bytes, *, missing_ok: bool = False) -> None:
+        """unlink(2) of anything but a directory; raises StorageFault."""
+        self._remove(self._paths.unlink, path, missing_ok)
+
+    def _remove(self, call: Callable[[bytes], None], path: bytes, missing_ok: bool) -> None:
+        self._unsynced.removed(path)
+        start = self._now()
+        try:
+            call(path)
+        except OSError as e:
+            self._record(_REMOVE, start, self._now() - start, 0, path, e.errno or 0)
+            if missing_ok and e.errno == errno.ENOENT:
+                return
+            raise storage_fault("remove", path, e) from e
+        self._record(_REMOVE, start, self._now() - start, 0, path, 0)
+
+    def mkdir(self, path: bytes, *, parents: bool = True, exist_ok: bool = True) -> None:
+        """A directory and those above it, as asked, but never `floor`; raises StorageFault."""
+        if self.floor and (path == self.floor or self.floor.startswith(path.rstrip(b"/") + b"/")):
+            self.stat_floor()
+            return
+        start = self._now()
+        try:
+            self._paths.mkdir(path, _DIRECTORY_MODE)
+        except OSError as e:
+            self._record(_MKDIR, start, self._now() - start, 0, path, e.errno or 0)
+            above = os.path.dirname(path)
+            if e.errno == errno.ENOENT and parents and above != path:
+                self.mkdir(above)
+                self.mkdir(path, parents=False, exist_ok=exist_ok)
+                return
+            if e.errno == errno.EEXIST and exist_ok and self._is_directory(path):
+                return
+            raise storage_fault("make directory", path, e) from e
+        self._record(_MKDIR, start, self._now() - start, 0, path, 0)
+        if self.fsync is FsyncPolicy.TASK:
+            self._unsynced.made(path)
+        elif self.fsync is FsyncPolicy.FILE:
+            self._sync_directory(os.path.dirname(path))
+
+    def stat_floor(self) -> None:
+        """Raises StorageFault unless `floor` stands; writing on regardless would fill the local disk under an
+        unmounted mount point."""
+        try:
+            self.stat(self.floor)
+        except SourceFileError as e:
+            raise StorageFault(
+                f"the storage does not hold {display_name(self.floor)} ({os.strerror(e.errno)}; is it mounted?);"
+                " mount it",
+                errno=e.errno,
+            ) from e
+
+    def _is_directory(self, path: bytes) -> bool:
+        try:
+            return stat_module.S_ISDIR(self.stat(path).st_mode)
+        except SourceFileError:
+            return False
+
+    def remove_tree(self, path: bytes) -> None:
+        """A directory with everything in it, or nothing if it is not there; links are removed, not followed.
+
+        Others may remove at the same time. Raises StorageFault.
+        """
+        full = True
+        while full:
+            try:
+                entries = self.scan(path, AT_ONCE)
+            except SourceFileError as e:
+                if e.errno == errno.ENOENT:
+                    return
+                raise StorageFault(f"{e.detail}; give this user access to it, then try again", errno=e.errno) from e
+            for name, kind in entries:
+                below = os.path.join(path, name)
+                if kind is EntryKind.DIRECTORY:
+                    self.remove_tree(below)
+                else:
+                    self._remove(self._paths.unlink, below, True)
+            full = len(entries) == AT_ONCE
+        self._remove(self._paths.rmdir, path, True)
+
+    # Making safe
+
+    def sync_tree(self, path: bytes) -> None:
+        """syncfs(2) of the file system that holds `path`; raises StorageFault."""
+        self._open_and_sync(syncfs, path)
+
+    def sync_written(self) -> None:
+        """fsync of every file written and directory changed since the last time (policy `task`; else nothing).
+
+        A file that is gone by now needs none. Raises StorageFault.
+        """
+        files, directories = self._unsynced.take()
+        if self.fsync is not FsyncPolicy.TASK:  # left over from a job with another policy
+            return
+        for path in files + directories:
+            try:
+                self._open_and_sync(os.fsync, path)
+            except StorageFault as e:
+                if e.errno != errno.ENOENT:
+                    raise
+
+    def _sync_directory(self, path: bytes) -> None:
+        self._open_and_sync(os.fsync, path)
+
+    def _open_and_sync(self, sync: Callable[[int], None], path: bytes) -> None:
+        start = self._now()
+        try:
+            fd = self._paths.open(path, _SYNC_FLAGS)
+        except OSError as e:
+            self._record(_OPEN, start, self._now() - start, 0, path, e.errno or 0)
+            raise storage_fault("open", path, e) from e
+        self._record(_OPEN, start, self._now() - start, 0, path, 0)
+        try:
+            sync_fd(sync, fd, path, self._record, self._now)
+        finally:
+            close_fd(fd, path, self._record, self._now)
+
+
+def _size(info: os.stat_result) -> int:
+    """As call records have it: a directory's own size says nothing about what it holds."""
+    return 0 if stat_module.S_ISDIR(info.st_mode) else info.st_size
+
+
+def _not_regular(path: bytes, mode: int) -> SourceFileError:
+    if stat_module.S_ISDIR(mode):
+        return SourceFileError(ExceptionCode.UNREADABLE, f"{display_name(path)} is a directory now", errno=errno.EISDIR)
+    return SourceFileError(
+        ExceptionCode.SPECIAL_FILE, f"{display_name(path)} is a FIFO, socket or device; it is not read"
+    )

@@ -1,0 +1,1 @@
+"""Archives and compressed files: containers whose members are children."""

@@ -1,0 +1,1 @@
+"""What several archive formats are read with: libarchive."""

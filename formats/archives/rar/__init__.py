@@ -1,0 +1,1 @@
+"""RAR archives."""

@@ -1,0 +1,43 @@
+"""Tar archives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.records import Limits, TextState
+from formats.archives.tar.children import tar_children
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.declared import Declared
+
+
+class TarHandler(LeafHandler):
+    """An archive without a directory: read from front to back by one slot."""
+
+    name = "tar"
+    media_types: tuple[str, ...] = ("application/x-tar",)
+    container = True
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Tar archives",
+            extensions=("tar",),
+            children="members in their order, under their pax or GNU long names; links, FIFOs and devices as items "
+            "without bytes",
+            leaves_out=(
+                "sparse files and files continued from another volume",
+                "directory entries, which are no items",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """See `tar_children`."""
+        with source.open() as file:
+            yield from tar_children(file, size=source.size)
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """None: an archive says nothing by itself."""
+        return Text(state=TextState.EMPTY)
+
+
+HANDLERS: tuple[Handler, ...] = (TarHandler(),)

@@ -1,0 +1,192 @@
+"""Zip archives (APPNOTE 6.3.10), by their central directory; cut ones by their local headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits, TextState
+from formats.archives.zip.crypto import unlock
+from formats.archives.zip.directory import (
+    LOCAL,
+    LOCAL_SIGNATURE,
+    SPLIT,
+    Directory,
+    Entry,
+    find_directory,
+    iter_entries,
+)
+from formats.archives.zip.member import MemberReader
+from formats.archives.zip.ranges import of_range, ranges, whole
+from formats.archives.zip.salvage import salvage
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.declared import Declared
+from formats.inflate import METHODS
+from formats.passwords import Purse
+from formats.streams import SMALL_MEMBER
+
+_VOLUME = re.compile(rb"\.\d{3}\Z")  # as 7-Zip cuts it, without changing a byte
+_FIRST_VOLUME = b"PK\x07\x08" + LOCAL_SIGNATURE  # of a split archive (APPNOTE 8.5.3)
+
+
+# Zip archives that say in a member `mimetype` what else they are, and have no handler of their own. The registry gives
+# us those of types that end with "+zip" as well (RFC 6839, 3.6).
+PACKAGES = (
+    "application/epub+zip",
+    "application/x-ibooks+zip",
+    "application/vnd.adobe.indesign-idml-package",
+    "application/vnd.oasis.opendocument.base",
+    "application/vnd.oasis.opendocument.database",
+)
+
+
+class ZipHandler(LeafHandler):
+    """An archive; its members are its children, with the index in the central directory as ordinal. Directory
+    entries are counted in the index and are not items."""
+
+    name = "zip"
+    media_types: tuple[str, ...] = ("application/zip", *PACKAGES)
+    container = True
+    splits = True
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Zip archives",
+            media_types=("application/zip",),
+            extensions=("zip", "zipx", "jar", "war", "apk", "pages", "numbers", "key"),
+            children="members in the order of the central directory; without a directory, those that are complete by "
+            "their local headers; symbolic links as items without bytes",
+            announces="the central directory",
+            leaves_out=(
+                "members that need a password which is not in the bank (`--passwords`); PKWARE's strong encryption",
+                "compression methods other than stored, Deflate, Deflate64, bzip2, LZMA, Zstandard and xz",
+                "one part of a split archive: its members are read only where the whole is there",
+                "a member whose data overlaps another's (a bomb)",
+                "directory entries, which are no items",
+            ),
+        ),
+        Declared(
+            title="Electronic books and other packages in zip archives",
+            media_types=PACKAGES,
+            extensions=("epub", "ibooks", "idml", "odb"),
+            children="as of zip archives: an EPUB's chapters are web pages",
+            announces="the central directory",
+            leaves_out=(
+                "title and author of the whole, but as the text of the part that tells them",
+                "what zip archives leave out",
+            ),
+        ),
+    )
+
+    def announced(self, source: Source) -> int | None:
+        """Members in the central directory, the lost ones of a broken directory included; None without one."""
+        count = 0
+        try:
+            with source.open() as file:
+                for entry in iter_entries(file, find_directory(file, source.size)):
+                    count += not entry.directory
+        except DocumentError as error:
+            return count + error.missing if error.missing else count or None
+        return count
+
+    def parts(self, source: Source, target_bytes: int) -> list[Part]:
+        """Ranges of directory indexes of about that many bytes; see formats.archives.zip.ranges."""
+        with source.open() as file:
+            return ranges(file, source.size, target_bytes)
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The members in directory order. Without a readable directory: those that are complete, by local headers,
+        then `truncated`. A member that cannot be had is a Child with an error that is not emitted."""
+        with source.open() as file:
+            try:
+                directory = find_directory(file, source.size)
+            except DocumentError as error:
+                if error.code is not ExceptionCode.TRUNCATED or (part and part.start > 0):
+                    raise
+                yield from salvage(file, source.size, limits)
+                if source.head.startswith(_FIRST_VOLUME) or _VOLUME.search(source.name):
+                    raise DocumentError(ExceptionCode.UNSUPPORTED, SPLIT) from error
+                raise
+            yield from _members(source, file, limits, directory, part)
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """None: an archive says nothing by itself."""
+        return Text(state=TextState.EMPTY)
+
+
+def _members(
+    source: Source, file: BinaryIO, limits: Limits, directory: Directory, part: Part | None
+) -> Iterator[Child]:
+    purse, view = Purse(limits), whole(file, directory) if part is None else of_range(file, directory, part)
+    for entry in view.entries:
+        if entry.directory:
+            continue
+        try:
+            if entry.link:
+                child = link_member(entry.name, entry.index)
+            elif entry.index in view.overlaps:
+                raise DocumentError(ExceptionCode.CORRUPT, "the member's data overlaps another member's")
+            else:
+                child = _member(source, file, entry, purse)
+        except DocumentError as error:
+            child = failed_member(entry.name, entry.index, error)
+        child.shown, child.occurrence = entry.shown, view.occurrence(entry)
+        yield child
+
+
+def failed_member(name: bytes, ordinal: int, error: DocumentError) -> Child:
+    """A member that is announced and has no row."""
+    detail = f"{name[:80].decode('utf-8', 'backslashreplace')!r}: {error.detail}"
+    return Child(
+        name=name,
+        kind=Kind.ARCHIVE_MEMBER,
+        ordinal=ordinal,
+        data=b"",
+        error=DocumentError(error.code, detail, missing=1),
+        emit=False,
+    )
+
+
+def link_member(name: bytes, ordinal: int) -> Child:
+    """A symbolic link: a row without bytes."""
+    error = DocumentError(ExceptionCode.SYMLINK, "a link in the archive; not followed")
+    return Child(name=name, kind=Kind.ARCHIVE_MEMBER, ordinal=ordinal, error=error, media_type="inode/symlink")
+
+
+def _member(source: Source, file: BinaryIO, entry: Entry, purse: Purse) -> Child:
+    notes: dict[str, Any] = {}
+    if entry.encrypted:
+        opened = unlock(file, source.size, entry, source.passwords, purse)
+        reader, notes = opened.value, opened.metadata
+    elif entry.method not in METHODS:
+        raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {entry.method} cannot be read")
+    else:
+        reader = open_member(file, source.size, entry)
+    small = entry.size <= SMALL_MEMBER and entry.compressed <= SMALL_MEMBER
+    return Child(
+        name=entry.name,
+        kind=Kind.ARCHIVE_MEMBER,
+        ordinal=entry.index,
+        data=reader.whole() if small else None,
+        stream=None if small else reader.stream(),
+        size_hint=None if small else entry.size,
+        notes=notes,
+    )
+
+
+def open_member(file: BinaryIO, archive_size: int, entry: Entry) -> MemberReader:
+    """A reader over a member's data; `corrupt` when its local header is not where the directory says."""
+    file.seek(min(entry.offset, archive_size))
+    header = file.read(LOCAL.size)
+    if len(header) < LOCAL.size or not header.startswith(LOCAL_SIGNATURE):
+        raise DocumentError(ExceptionCode.CORRUPT, "no local header where the directory says")
+    fields = LOCAL.unpack(header)
+    start = entry.offset + LOCAL.size + fields[9] + fields[10]
+    if start + entry.compressed > archive_size:
+        raise DocumentError(ExceptionCode.CORRUPT, "the member reaches beyond the end of the archive")
+    return MemberReader(file, start, entry.compressed, entry.size, entry.crc, entry.method)
+
+
+HANDLERS: tuple[Handler, ...] = (ZipHandler(),)

@@ -1,0 +1,59 @@
+"""What handlers share in building a `Text`: metadata values that any store takes, and text up to a limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from core.records import TextState
+from formats.base import Text
+from formats.keys import KEYS
+
+VALUE_CHARACTERS = 1_000  # of a value whose key does not say otherwise
+_CHARACTERS = {name: key.characters for name, key in KEYS.items()}
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\s]+")
+
+
+def value(text: str | None, most: int = VALUE_CHARACTERS) -> str:
+    """A metadata value on one line: no NUL, control characters or surrogates (PostgreSQL's jsonb refuses them),
+    at most so many characters."""
+    if not text:
+        return ""
+    if text.isprintable() and "  " not in text:  # as most are
+        return text.strip()[:most]
+    return _UNPRINTABLE.sub(" ", text[: 4 * most]).strip()[:most]
+
+
+def values(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    """Metadata from (key, raw value); empty values are left out, the first of several wins."""
+    out: dict[str, str] = {}
+    for key, raw in pairs:
+        if key not in out and raw and (text := value(raw, _CHARACTERS.get(key, VALUE_CHARACTERS))):
+            out[key] = text
+    return out
+
+
+class Collector:
+    """Pieces of text up to a number of characters."""
+
+    def __init__(self, limit: int) -> None:
+        self._pieces: list[str] = []
+        self._left = limit
+        self.cut = False  # something did not fit
+
+    def add(self, piece: str) -> bool:
+        """Take a piece, or what fits of it; False once nothing more is wanted."""
+        if len(piece) > self._left:
+            piece = piece[: self._left]
+            self.cut = True
+        self._left -= len(piece)
+        self._pieces.append(piece)
+        return not self.cut
+
+    def text(self, separator: str = "") -> str:
+        """Everything taken so far."""
+        return separator.join(self._pieces)
+
+    def result(self, separator: str = "") -> Text:
+        """The text with its state: `truncated_by_limit` when it was cut, else left to the caller."""
+        return Text(text=self.text(separator), state=TextState.TRUNCATED_BY_LIMIT if self.cut else None)

@@ -1,0 +1,136 @@
+"""PDF (ISO 32000-1): text of all pages, comments and form fields; embedded files as children."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pypdfium2 as pdfium
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits, TextState
+from formats import clean
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.declared import Declared
+from formats.documents.pdf import document as pdf_document
+from formats.documents.pdf import xfa as pdf_xfa
+from formats.documents.pdf.pages import Attachment, Pages
+
+_KEYS = {
+    "Title": "title",
+    "Author": "author",
+    "Subject": "doc_subject",
+    "Keywords": "keywords",
+    "Creator": "application",
+    "CreationDate": "created",
+    "ModDate": "modified",
+}
+_DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?|(Z))?")
+
+
+def iso_date(text: str) -> str:
+    """`D:20200306162051+08'00'` (ISO 32000-1, 7.9.4) as `2020-03-06T16:20:51+08:00`; what is no such date, as it is."""
+    found = _DATE.match(text.strip())
+    if not found:
+        return text
+    year, month, day, hour, minute, second, sign, zone_hours, zone_minutes, utc = found.groups()
+    zone = "+00:00" if utc else f"{sign}{zone_hours}:{zone_minutes or '00'}" if sign else ""
+    return f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}{zone}"
+
+
+class PdfHandler(LeafHandler):
+    """PDF documents."""
+
+    name = "pdf"
+    media_types: tuple[str, ...] = ("application/pdf",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="PDF documents",
+            extensions=("pdf",),
+            text="all pages, comments, and the values of form fields, XFA's too",
+            metadata=("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
+            children="embedded files and those of a portfolio in the order of the name tree, then files that are attached "
+            "to a place on a page",
+            leaves_out=(
+                "the contents of documents that need a password which is not in the bank (`--passwords`)",
+                "text in pictures: a document without any other has the state `no text layer` unless `--ocr` finds some",
+                "pictures, sounds and films on pages; scripts; what XFA forms say beside the values",
+                "embedded files beyond the first 5,000: the exception is `children_limit`",
+                "of more than 10,000 form fields, values that only a field above the one on the page has",
+                "documents in which more than 500 streams have no end: the exception is `corrupt`",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Embedded files. A PDF that needs a password or cannot be read has none: `text` says why."""
+        data = source.whole(limits.parse_bytes)
+        try:
+            with pdf_document.opened(data, source.passwords, limits) as (document, _):
+                for position, attachment in enumerate(pdf_document.attachments(document, data)):
+                    yield _child(position, attachment)
+        except DocumentError as error:
+            if error.code is ExceptionCode.CHILDREN_LIMIT:
+                raise
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text of all pages, page count, and the document information as metadata."""
+        data = source.whole(limits.parse_bytes)
+        with pdf_document.opened(data, source.passwords, limits) as (document, opened):
+            collector = clean.Collector(limits.text_characters)
+            pdf_document.with_forms(document, data)
+            unreadable = _collect(document, collector)
+            for value in pdf_xfa.values(document):
+                if not (collector.add(value) and collector.add("\n")):
+                    break
+            out = collector.result()
+            out.pages = len(document)
+            info = pdf_document.information(document, _KEYS)
+        pairs = ((key, info[name]) for name, key in _KEYS.items())
+        out.metadata = (
+            dict(clean.values((k, iso_date(v) if v and k in ("created", "modified") else v) for k, v in pairs)) | opened
+        )
+        if not out.text.strip():
+            out.text, out.state = "", TextState.NO_TEXT_LAYER
+        if unreadable:
+            detail = f"{unreadable} of {out.pages} pages cannot be read"
+            out.error = DocumentError(ExceptionCode.CORRUPT, detail)
+        elif pdf_document.looks_cut(data):
+            out.error = DocumentError(ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker")
+        return out
+
+
+def _child(position: int, attachment: Attachment) -> Child:
+    try:
+        name = pdf_document.attachment_name(attachment).encode("utf-8", "backslashreplace")
+        content: bytes | None = pdf_document.attachment_bytes(attachment)
+        error = None
+    except DocumentError as failed:
+        name, content, error = b"", None, failed
+    return Child(
+        name=name or b"attachment-%d" % position,
+        kind=Kind.EMBEDDED_OBJECT,
+        ordinal=position,
+        data=content,
+        error=error,
+        emit=error is None,
+    )
+
+
+def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> int:
+    """Text of the pages in order, one line break between; returns how many pages cannot be read."""
+    unreadable = 0
+    pages = Pages(document)
+    for number in range(len(pages)):
+        try:
+            pieces = pages.texts(number)
+        except pdfium.PdfiumError:
+            unreadable += 1
+            continue
+        for piece in pieces:
+            if piece and not (collector.add(piece) and collector.add("\n")):
+                return unreadable
+    return unreadable
+
+
+HANDLERS: tuple[Handler, ...] = (PdfHandler(),)

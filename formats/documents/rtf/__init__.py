@@ -1,0 +1,1 @@
+"""RTF, and its compressed form in mail of Outlook."""

@@ -1,0 +1,123 @@
+"""RTF (Rich Text Format Specification 1.9.1): text, information group; embedded objects and pictures as children."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits
+from formats import clean
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.declared import Declared
+from formats.documents.rtf.reader import Carried, RtfReader, payload
+from formats.last import Last
+from formats.office.ole import native as ole_native
+from formats.office.ole import objects as ole_objects
+
+
+def rtf_text(data: bytes, limit: int = Limits().text_characters) -> str:
+    """The text of an RTF document, `\\n` between paragraphs; what can be read of a damaged one. Of HTML or plain text
+    that was wrapped into RTF ([MS-OXRTFEX]) the text without markup. Raises nothing."""
+    return _read(data, limit).collector.text().replace("\0", "")
+
+
+def _read(data: bytes, limit: int) -> RtfReader:
+    """A reader that has come to the end, or to the limit of characters."""
+    reader = RtfReader(data, clean.Collector(limit))
+    reader.read()
+    return reader
+
+
+_READ = Last(_read)
+
+
+class RtfHandler(LeafHandler):
+    """Rich Text Format."""
+
+    name = "rtf"
+    media_types: tuple[str, ...] = ("application/rtf", "text/rtf")
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Rich text",
+            extensions=("rtf",),
+            text="with headers, footers, notes and comments where they stand",
+            metadata=(
+                "title",
+                "author",
+                "doc_subject",
+                "keywords",
+                "description",
+                "last_author",
+                "company",
+                "created",
+                "modified",
+            ),
+            children="embedded objects (a packaged file under its own name) and pictures in order",
+            leaves_out=(
+                "pictures as Macintosh pictures or device-dependent bitmaps",
+                "second forms of pictures and renderings of objects",
+                "objects that are only linked to",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Objects and pictures in order. A packaged file is itself the child, under its own name. Links carry nothing;
+        renderings of objects and second forms of pictures are left out."""
+        data = source.whole(limits.parse_bytes)
+        if b"\\objdata" not in data and b"\\pict" not in data:
+            return
+        position = 0
+        for carried in _READ(data, limits.text_characters).carried:
+            child = _child(data, carried, position)
+            if child is not None:
+                yield child
+                position += 1
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text with headers, footers, notes and comments where they stand; the information group as metadata."""
+        data = source.whole(limits.parse_bytes)
+        if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
+            raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as RTF does")
+        reader = _READ(data, limits.text_characters)
+        out = reader.collector.result()
+        out.text = out.text.replace("\0", "").strip("\n")
+        out.metadata = dict(clean.values(reader.metadata.items()))
+        out.error = reader.error
+        return out
+
+
+def _child(data: bytes, carried: Carried, position: int) -> Child | None:
+    """The child, or None where nothing is carried: a link, a picture without bytes."""
+    kind, content = payload(data, carried)
+    name, error = b"", None
+    if carried.kind == b"picture":
+        if not kind or not content:  # Macintosh pictures and device-dependent bitmaps are no files
+            return None
+        name = b"picture-%d.%b" % (position, kind)
+    else:
+        try:
+            name, content = _object(content)
+        except DocumentError as failed:
+            if failed.code is ExceptionCode.UNSUPPORTED:
+                return None
+            error = failed
+    return Child(
+        name=name or b"object-%d" % position,
+        kind=Kind.EMBEDDED_OBJECT,
+        ordinal=position,
+        data=None if error else content,
+        error=error,
+        emit=error is None,
+    )
+
+
+def _object(data: bytes) -> tuple[bytes, bytes]:
+    """(name, bytes) of what an embedded object carries."""
+    class_name, native = ole_native.embedded(data)
+    if class_name == b"Package":
+        return ole_objects.packaged(len(native).to_bytes(4, "little") + native)
+    return ole_objects.unwrapped(native) or (b"", native)
+
+
+HANDLERS: tuple[Handler, ...] = (RtfHandler(),)

@@ -1,0 +1,375 @@
+"""Walking through RTF (Rich Text Format Specification 1.9.1): its text, its information group, and where objects lie.
+
+One pass over the tokens with a stack of group states; what nobody sees is jumped over. Why not a library: the
+permissive ones (striprtf) give neither objects nor metadata, and take any document for one code page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from core.errors import DocumentError, ExceptionCode
+from formats.clean import Collector
+from formats.documents.rtf import words
+
+_MAX_DEPTH = 10_000  # groups inside one another; Word writes about ten
+_TOKEN = re.compile(rb"\\(?:([a-zA-Z]{1,32})(-?\d{1,10})? ?|'([0-9a-fA-F]{2})|([^a-zA-Z]))|([{}])|([^\\{}\r\n\0]+)")
+_FONT = re.compile(rb"\\(f|fcharset|cpg)(-?\d{1,10})?(?![a-zA-Z])")
+_NOT_OF_FONTS = re.compile(rb"\\(?:info|pict|object|objdata|pard?)(?![a-zA-Z])")
+_BRACE = re.compile(rb"\\bin(\d{1,10}) ?|\\[^a-zA-Z]|[{}]")
+_NOT_HEX = bytes(c for c in range(256) if c not in b"0123456789abcdefABCDEF")
+
+
+@dataclass(slots=True)
+class Group:
+    """What holds inside a group; an inner one begins as a copy."""
+
+    codec: str
+    fallback: int = 1  # \uc: characters that stand for a \u where a reader does not know it
+    mute: bool = False  # text is not collected
+    pictures: bool = True  # pictures are the document's own, not the rendering of an object
+    key: str = ""  # metadata key
+    apart: bool = False  # a line of its own
+
+
+@dataclass(slots=True)
+class Carried:
+    """An object or picture: where its group's content lies in the bytes."""
+
+    kind: bytes  # "object", or the extension of a picture
+    start: int
+    stop: int
+
+
+@dataclass(slots=True)
+class RtfReader:
+    """Reads one document; `carried`, `metadata` and `error` are filled on the way."""
+
+    data: bytes
+    collector: Collector
+    carried: list[Carried] = field(default_factory=list)
+    metadata: dict[str, str] = field(default_factory=dict)
+    error: DocumentError | None = None
+    _stack: list[Group] = field(default_factory=list)
+    _now: Group = field(default_factory=lambda: Group("cp1252", mute=True))
+    _document: str = "cp1252"
+    _fonts: dict[int, str] = field(default_factory=dict)
+    _fonts_to: int = 0  # where the last table of fonts that was read ends: those inside it are read with it
+    _bytes: list[bytes] = field(default_factory=list)  # text not decoded yet
+    _info: list[str] = field(default_factory=list)
+    _times: dict[int, int] = field(default_factory=dict)
+    _owed: int = 0  # characters still to be dropped after a \u
+    _high: int = 0  # first half of a surrogate pair
+    _star: bool = False
+
+    def read(self) -> None:
+        """To the end, or until enough text is collected."""
+        at = 0
+        while at >= 0 and not self.collector.cut:
+            at = self._tokens(at)
+        self._flush()
+        if self._stack and not self.collector.cut and self.error is None:
+            self.error = DocumentError(ExceptionCode.TRUNCATED, "the RTF ends inside a group")
+
+    def _tokens(self, at: int) -> int:
+        """Tokens from here on; returns where to go on after a jump, -1 at the end."""
+        for token in _TOKEN.finditer(self.data, at):
+            kind = token.lastindex
+            if kind == 6:
+                self._text(token[6])
+            elif kind is None:  # cannot be: every alternative has a group
+                continue
+            elif kind <= 2:
+                if token[1] not in _KNOWN and not self._star:  # most are about looks
+                    continue
+                jump = self._word(token[1], token[2], token)
+                if jump is not None:
+                    return jump
+                if self.collector.cut:
+                    return -1
+            elif kind == 3:
+                self._hex(token[3])
+            elif kind == 4:
+                self._symbol(token[4])
+            elif token[5] == b"{":
+                if len(self._stack) >= _MAX_DEPTH:
+                    self.error = DocumentError(ExceptionCode.CORRUPT, f"more than {_MAX_DEPTH} groups in one another")
+                    return -1
+                self._open()
+            elif not self._close():
+                return -1
+        return -1
+
+    def _open(self) -> None:
+        now = self._now
+        self._owed, self._star = 0, False
+        self._stack.append(now)
+        mute = now.mute and len(self._stack) > 1
+        self._now = Group(now.codec, now.fallback, mute, now.pictures, now.key, now.apart)
+
+    def _close(self) -> bool:
+        """The end of a group; False when it was the outermost."""
+        if not self._stack:
+            return False
+        self._owed, self._star = 0, False
+        outer = self._stack.pop()
+        if self._now.codec != outer.codec:
+            self._flush()
+        if self._now.key and not outer.key:
+            self._flush()
+            self._note(self._now.key)
+        if self._now.apart and not outer.apart:
+            self._characters("\n")
+        self._now = outer
+        return bool(self._stack)
+
+    def _note(self, key: str) -> None:
+        value = "".join(self._info).strip(" ;")
+        self._info.clear()
+        if key in ("created", "modified"):
+            value = _iso(self._times)
+            self._times = {}
+        if value:
+            self.metadata.setdefault(key, value)
+
+    def _text(self, raw: bytes) -> None:
+        if self._owed:
+            dropped = min(self._owed, len(raw))
+            self._owed -= dropped
+            raw = raw[dropped:]
+        self._star = False
+        if raw and (not self._now.mute or self._now.key):
+            self._bytes.append(raw)
+
+    def _hex(self, digits: bytes) -> None:
+        if self._owed:
+            self._owed -= 1
+        elif not self._now.mute or self._now.key:
+            self._bytes.append(bytes((int(digits, 16),)))
+
+    def _symbol(self, symbol: bytes) -> None:
+        if symbol == b"*":
+            self._star = True
+        elif (text := words.SYMBOLS.get(symbol)) is not None:
+            self._characters(text)
+
+    def _characters(self, text: str) -> None:
+        if self._owed:
+            self._owed -= 1
+        elif not self._now.mute or self._now.key:
+            if text.isascii():
+                self._bytes.append(text.encode())
+            else:
+                self._flush()
+                self._put(text)
+
+    def _put(self, text: str) -> None:
+        if self._now.key:
+            self._info.append(text)
+        else:
+            self.collector.add(text)
+
+    def _flush(self) -> None:
+        if self._bytes:
+            raw = b"".join(self._bytes)
+            self._bytes.clear()
+            self._put(raw.decode(self._now.codec, "replace"))
+
+    def _word(self, word: bytes, number: bytes | None, token: re.Match[bytes]) -> int | None:
+        """A control word; where to go on if not behind it."""
+        starred, self._star = self._star, False
+        text = words.CHARACTERS.get(word)
+        if text is not None:
+            self._characters(text)
+            return None
+        if word == b"u":
+            self._unicode(int(number or b"0"))
+            return None
+        if word == b"bin":
+            return token.end() + max(0, int(number or b"0"))
+        if word in (b"pict", b"objdata"):
+            return self._carry(word, token)
+        if word in words.SKIPPED or (starred and word not in words.ENTERED):
+            return group_end(self.data, token.end())
+        if word == b"fonttbl":
+            return self._font_table(token)
+        if word == b"upr":  # the same twice; the second one, in \ud, is in Unicode
+            inner = self.data.find(b"{", token.end(), token.end() + 4)
+            return group_end(self.data, inner + 1) + 1 if inner >= 0 else None
+        if (action := _ACTIONS.get(word)) is not None:
+            action(self, word, int(number or b"0"))
+        return None
+
+    def _carry(self, word: bytes, token: re.Match[bytes]) -> int:
+        stop = group_end(self.data, token.end())
+        if word == b"objdata":
+            self.carried.append(Carried(b"object", token.end(), stop))
+        elif self._now.pictures:
+            self.carried.append(Carried(b"picture", token.end(), stop))
+        return stop
+
+    def _font_table(self, token: re.Match[bytes]) -> int | None:
+        """Code pages by font; nothing else of the table matters. One that does not end where it should is not left out
+        as a whole."""
+        self._now.mute = True
+        if token.end() <= self._fonts_to:
+            return None
+        stop = self._fonts_to = group_end(self.data, token.end())
+        whole = stop < len(self.data) and _NOT_OF_FONTS.search(self.data, token.end(), stop) is None
+        font = 0
+        for found in _FONT.finditer(self.data, token.end(), stop):
+            number = int(found[2] or b"0")
+            if found[1] == b"f":
+                font = number
+            elif found[1] == b"cpg":
+                self._fonts[font] = words.codec_of_page(number)
+            elif number in words.FONT_CODECS:
+                self._fonts[font] = words.FONT_CODECS[number]
+        return stop if whole else None
+
+    def _unicode(self, value: int) -> None:
+        self._owed = 0
+        if not self._now.mute or self._now.key:
+            self._flush()
+            value &= 0xFFFF
+            if 0xD800 <= value < 0xDC00:
+                self._high = value
+            elif 0xDC00 <= value < 0xE000:
+                pair = 0x10000 + ((self._high - 0xD800) << 10) + (value - 0xDC00)
+                self._put(chr(pair) if self._high else "\ufffd")
+                self._high = 0
+            elif value:
+                self._put(chr(value))
+        self._owed = self._now.fallback
+
+    def _font_word(self, word: bytes, number: int) -> None:
+        self._use(self._fonts.get(number, self._document))
+
+    def _use(self, codec: str) -> None:
+        if codec != self._now.codec:
+            self._flush()
+            self._now.codec = codec
+
+    def _code_page(self, word: bytes, number: int) -> None:
+        self._document = words.codec_of_page(number) if word == b"ansicpg" else words.DOCUMENT_CODECS[word]
+        self._use(self._document)
+
+    def _plain(self, word: bytes, number: int) -> None:
+        self._use(self._document)
+
+    def _fallback(self, word: bytes, number: int) -> None:
+        self._now.fallback = min(max(number, 0), 16)
+
+    def _group_word(self, word: bytes, number: int) -> None:
+        """A destination that says what its group's text is."""
+        now = self._now
+        if word in words.LOUD:
+            now.mute = False
+        elif word in words.APART:
+            self._characters("\n")
+            now.apart = True
+        else:
+            now.mute = True
+            now.pictures = now.pictures and word != b"object"
+
+    def _info_word(self, word: bytes, number: int) -> None:
+        """A destination of the information group."""
+        if self._now.mute and not self._now.key:
+            self._flush()
+            self._now.key = words.INFO[word]
+
+    def _time_word(self, word: bytes, number: int) -> None:
+        if self._now.key:
+            self._times[words.TIME[word]] = number
+
+
+_Action = Callable[[RtfReader, bytes, int], None]
+_ACTIONS: dict[bytes, _Action] = {
+    **dict.fromkeys((b"ansicpg", *words.DOCUMENT_CODECS), RtfReader._code_page),
+    **dict.fromkeys((b"info", *words.MUTE, *words.LOUD, *words.APART), RtfReader._group_word),
+    **dict.fromkeys(words.INFO, RtfReader._info_word),
+    **dict.fromkeys(words.TIME, RtfReader._time_word),
+    b"f": RtfReader._font_word,
+    b"plain": RtfReader._plain,
+    b"uc": RtfReader._fallback,
+}
+
+
+_KNOWN = frozenset(
+    (*words.CHARACTERS, *words.SKIPPED, *_ACTIONS, b"u", b"bin", b"pict", b"objdata", b"fonttbl", b"upr")
+)
+
+
+def _iso(parts: dict[int, int]) -> str:
+    """`\\yr2020\\mo3\\dy6\\hr9\\min5` as 2020-03-06T09:05:00; "" without a year."""
+    if not 1 <= parts.get(0, 0) <= 9999:
+        return ""
+    year, month, day, hour, minute, second = (max(0, parts.get(i, 0)) % 10_000 for i in range(6))
+    return f"{year:04d}-{month or 1:02d}-{day or 1:02d}T{hour:02d}:{minute:02d}:{second:02d}"
+
+
+def group_end(data: bytes, at: int) -> int:
+    """Where the group around `at` closes: the place of its brace, or the end of the data."""
+    depth = 1
+    while (brace := data.find(b"}", at)) >= 0:
+        part = data[at:brace]
+        if b"\\{" in part or b"\\bin" in part or part.endswith(b"\\"):
+            return _group_end(data, at, depth)
+        depth += part.count(b"{") - 1
+        if not depth:
+            return brace
+        at = brace + 1
+    return len(data)
+
+
+def _group_end(data: bytes, at: int, depth: int) -> int:
+    """The same from inside so many groups, among braces that are text and \\bin bytes."""
+    while True:
+        for found in _BRACE.finditer(data, at):
+            if found[1] is not None:
+                at = found.end() + int(found[1])
+                break
+            character = data[found.start()]
+            if character == 0x7B:
+                depth += 1
+            elif character == 0x7D:
+                depth -= 1
+                if not depth:
+                    return found.start()
+        else:
+            return len(data)
+
+
+def payload(data: bytes, carried: Carried) -> tuple[bytes, bytes]:
+    """(the last picture format named, the bytes) of an object or a picture: its hexadecimal digits or \\bin bytes."""
+    digits: list[bytes] = []
+    raw: list[bytes] = []
+    kind = b""
+    at = carried.start
+    while 0 <= at < carried.stop:
+        at = _payload_tokens(data, at, carried.stop, digits, raw)
+        if at < 0:
+            break
+    head = data[carried.start : min(carried.stop, carried.start + 4000)]
+    for word in re.findall(rb"\\([a-z]+)", head):
+        kind = words.PICTURES.get(word, kind)
+    if raw:
+        return kind, b"".join(raw)
+    text = b"".join(digits).translate(None, _NOT_HEX)
+    return kind, bytes.fromhex(text[: len(text) & ~1].decode("ascii"))
+
+
+def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], raw: list[bytes]) -> int:
+    """Collects digits and \\bin bytes of a group, its inner groups left out; where to go on, or -1."""
+    for token in _TOKEN.finditer(data, at, stop):
+        if token.lastindex == 6:
+            digits.append(token[6])
+        elif token[1] == b"bin":
+            length = max(0, int(token[2] or b"0"))
+            raw.append(data[token.end() : min(stop, token.end() + length)])
+            return token.end() + length
+        elif token[5] == b"{":
+            return group_end(data, token.end()) + 1
+    return -1

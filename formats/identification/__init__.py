@@ -1,0 +1,1 @@
+"""Which format bytes are in."""

@@ -1,0 +1,1 @@
+"""Pictures: their size and what Exif says."""

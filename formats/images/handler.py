@@ -1,0 +1,126 @@
+"""Common images: no text (that would take OCR), their size, what Exif says, and the frames of a TIFF as pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import BinaryIO
+
+from core.records import Limits, TextState
+from formats.base import Handler, LeafHandler, Source, Text
+from formats.declared import Declared
+from formats.images import exif
+from formats.images import size as image_size
+
+SizeReader = Callable[[BinaryIO, int], image_size.Size]
+_READERS: tuple[tuple[bytes, str, SizeReader], ...] = (
+    (b"\x89PNG", "png", image_size.png),
+    (b"\xff\xd8", "jpeg", image_size.jpeg),
+    (b"GIF8", "gif", image_size.gif),
+    (b"BM", "bmp", image_size.bmp),
+    (b"RIFF", "webp", image_size.webp),
+    (b"II", "tiff", image_size.tiff),
+    (b"MM", "tiff", image_size.tiff),
+)
+
+_RASTER = ("image/jpeg", "image/png", "image/gif", "image/tiff", "image/bmp", "image/webp")
+_STILLS = ("image/heic", "image/heif", "image/avif")
+_EXIF_KEYS = (
+    "format",
+    "width",
+    "height",
+    "description",
+    "make",
+    "model",
+    "application",
+    "author",
+    "copyright",
+    "taken",
+    "digitised",
+    "modified",
+    "latitude",
+    "longitude",
+)
+
+
+class ImageHandler(LeafHandler):
+    """Raster images of any size; only headers and a few bytes at the end are read."""
+
+    name = "image"
+    media_types: tuple[str, ...] = (*_RASTER, *_STILLS)
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Pictures (JPEG, PNG, GIF, TIFF, BMP, WebP)",
+            media_types=_RASTER,
+            extensions=("jpg", "jpeg", "png", "gif", "tif", "tiff", "bmp", "webp"),
+            metadata=_EXIF_KEYS,
+            leaves_out=(
+                "the text in the picture: the state is `no text layer` unless `--ocr` finds some",
+                "Exif in GIF and BMP, which have none; XMP and IPTC",
+            ),
+        ),
+        Declared(
+            title="Pictures (HEIC, HEIF, AVIF)",
+            media_types=_STILLS,
+            extensions=("heic", "heif", "avif"),
+            metadata=_EXIF_KEYS,
+            leaves_out=(
+                "the text in the picture, with `--ocr` too: the state is `no text layer`",
+                "XMP, and all pictures but the main one",
+            ),
+        ),
+    )
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """No text: `width`, `height` (pixels), `format`, and camera, dates and place where Exif has them, as metadata. DocumentError `truncated` or `corrupt` when
+        not even the header is there; in `error` when the picture breaks off."""
+        head = source.head
+        if head[4:8] == b"ftyp":
+            out = _still(head)
+            with source.open() as file:
+                out.metadata |= exif.metadata(file, source.size, str(out.metadata["format"]))
+            return out
+        raster = reader_of(head)
+        if raster is None:
+            return Text(state=TextState.NO_TEXT_LAYER)
+        label, reader = raster
+        with source.open() as file:
+            found = reader(file, source.size)
+            told = exif.metadata(file, source.size, label)
+        return Text(
+            state=TextState.NO_TEXT_LAYER,
+            pages=found.frames,
+            metadata={"format": label, "width": found.width, "height": found.height, **told},
+            error=found.error,
+        )
+
+
+def reader_of(head: bytes) -> tuple[str, SizeReader] | None:
+    """What kind of raster picture begins so, and what reads its size; None for anything else."""
+    return next(((label, reader) for magic, label, reader in _READERS if head.startswith(magic)), None)
+
+
+def measured(source: Source) -> tuple[str, image_size.Size] | None:
+    """Kind and size of a raster picture; None when it is none, DocumentError as `text`."""
+    raster = reader_of(source.head)
+    if raster is None:
+        return None
+    with source.open() as file:
+        return raster[0], raster[1](file, source.size)
+
+
+def _still(head: bytes) -> Text:
+    """HEIC and AVIF (ISO/IEC 23008-12): the size is that of the largest image the file's properties (`ispe`) name."""
+    sizes = []
+    at = head.find(b"ispe")
+    while at >= 0 and at + 16 <= len(head):
+        sizes.append((int.from_bytes(head[at + 8 : at + 12], "big"), int.from_bytes(head[at + 12 : at + 16], "big")))
+        at = head.find(b"ispe", at + 4)
+    width, height = max(sizes, key=lambda size: size[0] * size[1], default=(0, 0))
+    metadata = {"format": "avif" if head[8:12] == b"avif" else "heic"}
+    return Text(
+        state=TextState.NO_TEXT_LAYER, metadata={**metadata, "width": width, "height": height} if width else metadata
+    )
+
+
+HANDLERS: tuple[Handler, ...] = (ImageHandler(),)

@@ -1,0 +1,105 @@
+"""Every metadata key a handler may give, and what it means: the same thing has the same key in every format.
+
+Dates are ISO 8601, so that they sort as text: with `Z` or an offset where the format notes one, without where it does
+not (local time at the author's, as most documents keep it). Text is on one line (formats.clean.value).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+TEXT, DATE, NUMBER, LIST, YES = "text", "date", "number", "list of text", "true or false"
+_PEOPLE = 100_000  # characters of recipients: a message may go to thousands, and a reviewer asks for one of them
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: what its value is (one of the words above), what it means, and how long a text may be."""
+
+    kind: str
+    meaning: str
+    characters: int = 1_000
+
+
+KEYS: dict[str, Key] = {
+    # Messages, and what is like one
+    "from": Key(TEXT, "sender, as the message shows it; the organiser of an event"),
+    "to": Key(TEXT, "recipients; those who are invited to an event", _PEOPLE),
+    "cc": Key(TEXT, "recipients of copies", _PEOPLE),
+    "bcc": Key(TEXT, "recipients of blind copies", _PEOPLE),
+    "subject": Key(TEXT, "subject of a message or event"),
+    "date": Key(DATE, "when the message was sent, in UTC"),
+    "message_id": Key(TEXT, "Message-ID without its angle brackets"),
+    "in_reply_to": Key(TEXT, "Message-ID of the message that this one answers"),
+    "references": Key(NUMBER, "messages of the thread before this one"),
+    "attachments": Key(LIST, "names of the attachments in order"),
+    "signed": Key(YES, "true where there is a signature"),
+    "signer": Key(TEXT, "mail addresses, else subject, of the certificate that the signature is by"),
+    "signature": Key(TEXT, "valid, invalid, or not checked: content and signature against that certificate alone"),
+    # Documents
+    "title": Key(TEXT, "title"),
+    "author": Key(TEXT, "author"),
+    "last_author": Key(TEXT, "who saved it last"),
+    "company": Key(TEXT, "company"),
+    "doc_subject": Key(TEXT, "subject as the document's properties tell it; a message's is `subject`"),
+    "description": Key(TEXT, "comments or abstract in the document's properties; caption of a picture"),
+    "keywords": Key(TEXT, "keywords"),
+    "created": Key(DATE, "when the document was first saved; when a web page was saved"),
+    "modified": Key(DATE, "when it was saved last"),
+    "page_count": Key(NUMBER, "pages as the document's properties tell them; those that were counted are the item's `pages`"),
+    "application": Key(TEXT, "program that wrote it"),
+    "address": Key(TEXT, "where a saved web page was found"),
+    "thumbnail": Key(YES, "true of a small picture of the first page that the document's program put into it"),
+    # Pictures
+    "format": Key(TEXT, "which kind of picture"),
+    "width": Key(NUMBER, "pixels across"),
+    "height": Key(NUMBER, "pixels down"),
+    "make": Key(TEXT, "maker of the camera"),
+    "model": Key(TEXT, "camera"),
+    "taken": Key(DATE, "when the picture was taken"),
+    "digitised": Key(DATE, "when it was scanned"),
+    "copyright": Key(TEXT, "copyright note"),
+    "latitude": Key(NUMBER, "degrees north of the equator"),
+    "longitude": Key(NUMBER, "degrees east of Greenwich"),
+    # Text and tables
+    "charset": Key(TEXT, "charset that the text was read in: declared, or guessed"),
+    "well_formed": Key(YES, "false where tags were left in the text because the XML is not well-formed"),
+    "delimiter": Key(TEXT, "what stands between columns"),
+    "rows": Key(NUMBER, "rows, the header included"),
+    "columns": Key(NUMBER, "columns of the first row"),
+    # Contacts and calendars
+    "contacts": Key(NUMBER, "contacts in the file"),
+    "names": Key(LIST, "names of the contacts"),
+    "mail": Key(LIST, "mail addresses of the contacts"),
+    "events": Key(NUMBER, "events, tasks and journals in the file"),
+    "start": Key(DATE, "when the first event begins"),
+    "end": Key(DATE, "when it ends"),
+    "location": Key(TEXT, "where it takes place"),
+    # What was read by OCR (docs/ocr.md)
+    "ocr": Key(YES, "true where the text, if there is any, was recognised in a picture"),
+    "ocr_engine": Key(TEXT, "program and version that read it"),
+    "ocr_languages": Key(TEXT, "languages that it was told to expect, as eng+deu"),
+    "ocr_pages": Key(NUMBER, "pages that were read"),
+    "ocr_confidence": Key(NUMBER, "how sure the program is of the letters, on average, of 100"),
+    # What was under a password
+    "decrypted": Key(YES, "true where a password opened it; the members of an archive say so too"),
+    "password_line": Key(NUMBER, "line of the password bank that opened it"),
+    # Mail stores
+    "password": Key(YES, "true where the store is marked with a password (it keeps nobody out)"),
+}  # fmt: skip
+
+_TYPES: dict[str, tuple[type, ...]] = {TEXT: (str,), DATE: (str,), NUMBER: (int, float), LIST: (list,), YES: (bool,)}
+
+
+def misfits(metadata: dict[str, Any]) -> list[str]:
+    """Keys that are not in the table, and values that are not what it says; a date that is none counts."""
+    return [f"{key}={value!r}"[:200] for key, value in metadata.items() if not _fits(KEYS.get(key), value)]
+
+
+def _fits(key: Key | None, value: Any) -> bool:
+    return (
+        key is not None and isinstance(value, _TYPES[key.kind]) and (key.kind != DATE or bool(_ISO.match(str(value))))
+    )

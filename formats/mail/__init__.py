@@ -1,0 +1,1 @@
+"""Internet mail and what travels in it."""

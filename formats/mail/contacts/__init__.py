@@ -1,0 +1,1 @@
+"""vCards and calendars."""

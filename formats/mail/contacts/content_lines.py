@@ -1,0 +1,110 @@
+"""The lines that vCards and calendars consist of (RFC 6350 section 3.3, RFC 5545 section 3.1, vCard 2.1 section 2)."""
+
+from __future__ import annotations
+
+import binascii
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from formats import charset
+from formats.mail.parts import decode_base64
+
+_FOLD = re.compile(rb"\r?\n[ \t]")
+# Without going back: a property may have parameters without end.
+_HEAD = re.compile(r"([A-Za-z0-9.-]++)((?:;(?:[^\":;]++|\"[^\"]*+\")*+)*+):")
+_MOST_PARAMETERS = 1_000  # of one property
+_PARAMETER = re.compile(r";([A-Za-z0-9-]+)(?:=(\"[^\"]*\"|[^;]*))?")
+_ESCAPED = re.compile(r"\\([nN\\;,:])")
+_NAMES = ("X-FILENAME", "FILENAME", "X-APPLE-FILENAME", "X-ORACLE-FILENAME", "X-LABEL")
+_MARKED_SOFT = re.compile(rb"(?im)^[^:\r\n]*QUOTED-PRINTABLE[^\r\n]*")
+
+
+@dataclass(frozen=True, slots=True)
+class ContentLine:
+    """One property: name in capitals without its group, parameters by name in capitals, value as text."""
+
+    name: str
+    parameters: dict[str, str]
+    value: str
+
+    @property
+    def plain(self) -> str:
+        """The value with its escapes undone."""
+        return _ESCAPED.sub(lambda found: "\n" if found[1] in "nN" else found[1], self.value)
+
+    @property
+    def binary(self) -> bytes | None:
+        """The bytes of a value that is encoded as base64; None for other values."""
+        encoding = self.parameters.get("ENCODING", "").upper()
+        if encoding in ("B", "BASE64") or "BASE64" in self.parameters:
+            return decode_base64(self.value.encode("ascii", "ignore"))
+        if self.value.startswith("data:") and ";base64," in self.value[:200]:  # vCard 4.0
+            return decode_base64(self.value.partition(",")[2].encode("ascii", "ignore"))
+        return None
+
+    @property
+    def file_name(self) -> str:
+        """The name a binary value has; "" when it has none."""
+        return next((self.parameters[name] for name in _NAMES if self.parameters.get(name)), "")
+
+
+def content_lines(data: bytes) -> Iterator[ContentLine]:
+    """Every property in order, unfolded and decoded; a line that is none comes as a value without a name."""
+    if b"quoted-printable" in data.lower():
+        data = _without_soft_breaks(data)
+    text, _ = charset.decode(_FOLD.sub(b"", data))
+    for line in _lines(text):
+        found = _HEAD.match(line)
+        if found is None:
+            if line.strip():
+                yield ContentLine("", {}, line)
+            continue
+        name = found[1].rpartition(".")[2].upper()
+        parameters = {key.upper(): value.strip('"') for key, value in _parameters(found[2])}
+        yield ContentLine(name, parameters, _decoded(line[found.end() :], parameters))
+
+
+def may_have(data: bytes, names: Iterable[str]) -> bool:
+    """Whether there can be a property of one of these names (in capitals); faster than taking all of them apart."""
+    if b"\0" in data:  # UTF-16
+        return True
+    text = _FOLD.sub(b"", data).upper()
+    return any(name.encode() in text for name in names)
+
+
+def _parameters(head: str) -> Iterator[tuple[str, str]]:
+    for found in itertools.islice(_PARAMETER.finditer(head), _MOST_PARAMETERS):
+        yield found[1], found[2] or ""
+
+
+def _lines(text: str) -> Iterator[str]:
+    """One at a time, for there may be millions, and a list of them would take many times what the text does."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
+
+
+def _without_soft_breaks(data: bytes) -> bytes:
+    """Lines of quoted-printable values joined: in vCard 2.1 they end with "=" where they go on (RFC 2045, 6.7)."""
+    out = bytearray()
+    joining = False
+    for text in _lines(data.decode("latin-1")):
+        line = text.encode("latin-1")
+        inside = joining or _MARKED_SOFT.match(line) is not None
+        joining = inside and line.endswith(b"=")
+        out += line[:-1] if joining else line + b"\n"
+    return bytes(out)
+
+
+def _decoded(value: str, parameters: dict[str, str]) -> str:
+    encoding = parameters.get("ENCODING", "").upper()
+    if encoding != "QUOTED-PRINTABLE" and "QUOTED-PRINTABLE" not in parameters:
+        return value
+    raw = binascii.a2b_qp(value.encode("utf-8", "replace"))
+    return charset.decode(raw, parameters.get("CHARSET", ""))[0]

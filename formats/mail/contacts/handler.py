@@ -1,0 +1,111 @@
+"""vCards (RFC 6350 and older) and calendars (RFC 5545): text, names, addresses and dates; what is attached inline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from core.records import Kind, Limits
+from formats import clean
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.declared import Declared
+from formats.mail.contacts.content_lines import ContentLine, content_lines, may_have
+from formats.mail.contacts.fields import ContactFields, EventFields, Gathered
+from formats.text.plain import TEXT
+
+_BINARY = frozenset(("PHOTO", "LOGO", "SOUND", "KEY", "ATTACH", "IMAGE"))
+
+
+class _ContentLinesHandler(LeafHandler):
+    """What both have in common. Files too large to be parsed whole are read as plain text."""
+
+    whole = False
+    gathered: Callable[[], Gathered]  # what the metadata of one file comes from
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Inline binary values (photos, attachments) in order, under the names they are given."""
+        if source.size > limits.parse_bytes:
+            return
+        position = 0
+        data = source.whole(limits.parse_bytes)
+        for line in content_lines(data) if may_have(data, _BINARY) else ():
+            if line.name not in _BINARY:
+                continue
+            content = line.binary
+            if content:
+                name = line.file_name or f"{line.name.lower()}-{position}"
+                yield Child(
+                    name=name.encode("utf-8", "backslashreplace"),
+                    kind=Kind.EMBEDDED_OBJECT,
+                    ordinal=position,
+                    data=content,
+                )
+                position += 1
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """One line for each property, unfolded and decoded, inline binary values left out."""
+        if source.size > limits.parse_bytes:
+            return TEXT.text(source, limits)
+        collector = clean.Collector(limits.text_characters)
+        gathered = self.gathered()
+        for line in content_lines(source.whole(limits.parse_bytes)):
+            if not collector.add(_shown(line) + "\n"):
+                break
+            gathered.take(line)
+        out = collector.result()
+        out.metadata = gathered.metadata()
+        return out
+
+
+def _shown(line: ContentLine) -> str:
+    """A line of text: inline bytes left out, the name of a person put in."""
+    value = "" if line.name in _BINARY and line.binary is not None else line.plain
+    name = line.parameters.get("CN")
+    return f"{line.name}{':' if line.name else ''}{f'{name} ' if name else ''}{value}"
+
+
+class VCardHandler(_ContentLinesHandler):
+    """One contact or many."""
+
+    name = "vcard"
+    media_types: tuple[str, ...] = ("text/vcard",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Contacts (vCard)",
+            extensions=("vcf", "vcard"),
+            text="one line for each property, decoded",
+            metadata=("title", "names", "mail", "contacts", "charset"),
+            children="photographs, logos, sounds and keys that are inside",
+            leaves_out=(
+                "names and addresses beyond the first 100 in the metadata",
+                "files over the parse limit are plain text",
+            ),
+        ),
+    )
+
+    gathered = ContactFields
+
+
+class CalendarHandler(_ContentLinesHandler):
+    """Events, tasks and journals."""
+
+    name = "calendar"
+    media_types: tuple[str, ...] = ("text/calendar",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Calendars",
+            extensions=("ics", "ical", "ifb", "vcs"),
+            text="one line for each property, decoded",
+            metadata=("subject", "location", "start", "end", "from", "to", "events", "charset"),
+            children="attachments that are inside",
+            leaves_out=(
+                "metadata of events after the first",
+                "dates on which an event is repeated",
+                "files over the parse limit are plain text",
+            ),
+        ),
+    )
+
+    gathered = EventFields
+
+
+HANDLERS: tuple[Handler, ...] = (VCardHandler(), CalendarHandler())

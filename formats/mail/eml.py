@@ -1,0 +1,197 @@
+"""Mail messages (RFC 5322 and MIME): loose `.eml` files, messages of an mbox, attached messages."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits
+from formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
+from formats.clean import Collector, value, values
+from formats.declared import Declared
+from formats.last import Last
+from formats.mail.headers import (
+    addresses,
+    decode_text,
+    field_date,
+    header_metadata,
+    message_id_hash,
+    message_ids,
+    parameters,
+)
+from formats.mail.parts import MAX_PARTS, MailPart, Message
+from formats.mail.signature import detached_signature
+from formats.mail.smime.signature import KEYS as SIGNATURE_KEYS
+from formats.mail.text import body_texts, folded
+
+MEDIA_TYPE = "message/rfc822"
+MAIL_KEYS = (
+    "from",
+    "to",
+    "cc",
+    "bcc",
+    "subject",
+    "date",
+    "message_id",
+    "in_reply_to",
+    "references",
+    "attachments",
+)
+_MAX_NAMES = 1000  # attachment names kept in the metadata
+
+
+class EmlHandler(LeafHandler):
+    """One message: its text, its header fields, and every other part as a child."""
+
+    name = "eml"
+    media_types: tuple[str, ...] = (MEDIA_TYPE,)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Mail messages (MIME)",
+            extensions=("eml",),
+            text="the plain body, else what the HTML body says; every body part of a message that has several",
+            metadata=(*MAIL_KEYS, *SIGNATURE_KEYS),
+            children="attachments in order, decoded: attached messages as they stand, files in uuencode and yEnc within "
+            "the text too, inline pictures",
+            leaves_out=(
+                "the HTML body where a plain one says the same (it stays in the message)",
+                "the contents of encrypted messages (S/MIME, PGP)",
+                "one part of a message sent in several: what it holds is its child as it stands",
+                "names beyond the first 1,000 attachments in the metadata",
+                "parts beyond the first 100,000: the exception is `children_limit`",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Every leaf part that is not body text, decoded, attached messages included, in order. Raises `truncated`
+        at the end when the outermost multipart has no closing boundary, `corrupt` when there is no header. A part
+        whose encoding is damaged comes with what can be read and the error `corrupt`."""
+        message = _open(source, limits)
+        for position, leaf in enumerate(message.child_parts()):
+            data, damage = leaf.decoded()
+            yield Child(
+                name=child_name(leaf, position),
+                kind=Kind.ATTACHMENT,
+                ordinal=position,
+                data=data,
+                error=DocumentError(ExceptionCode.CORRUPT, damage) if damage else None,
+                media_type=leaf.media_type,
+            )
+        if message.truncated:
+            raise DocumentError(ExceptionCode.TRUNCATED, "the message ends before its closing boundary")
+        if message.limited:
+            raise too_many_parts()
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Body text; header fields as metadata. One part of a message sent in several is `unsupported`: what it holds is
+        its child, as it stands."""
+        message = _open(source, limits)
+        out = message.body(limits).result("\n")
+        fields = message.root.fields
+        out.metadata |= values(header_metadata(fields))
+        references = fields.raw(b"references")
+        if references and (ids := message_ids(decode_text(references))):
+            out.metadata["references"] = len(ids)
+        if children := message.child_parts():
+            out.metadata["attachments"] = [value(name) for name in _names(children)]
+        kind = message.root.media_type
+        if kind == "multipart/signed":
+            out.metadata |= detached_signature(message.root)
+        elif kind == "message/partial":
+            out.error = _partial(message)
+        elif kind == "multipart/encrypted":
+            # PGP/MIME and its like (RFC 1847); encrypted S/MIME is a part with a type of its own.
+            out.error = DocumentError(ExceptionCode.ENCRYPTED, "an encrypted message")
+        return out
+
+    def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
+        """Content hash and EDRM MIH. Of a message over the parse limit only the first bytes are looked at."""
+        try:
+            data = source.whole(limits.parse_bytes)
+        except DocumentError:
+            data = source.head
+        message = _MESSAGES(data)
+        return MessageHashes(
+            content_hash=content_hash(message, limits), message_id_hash=message_id_hash(message.root.fields)
+        )
+
+
+class _ReadMessage(Message):
+    """A message and, once it was asked for, its text."""
+
+    __slots__ = ("_body",)
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self._body: tuple[int, Collector] | None = None
+
+    def body(self, limits: Limits) -> Collector:
+        """The pieces of its text, up to the limit."""
+        if self._body is None or self._body[0] != limits.text_characters:
+            self._body = (limits.text_characters, _body(self, limits))
+        return self._body[1]
+
+
+_MESSAGES = Last(_ReadMessage)
+
+
+def _open(source: Source, limits: Limits) -> _ReadMessage:
+    message = _MESSAGES(source.whole(limits.parse_bytes))
+    if message.root.start == 0 and not len(message.root.fields) and source.size:
+        raise DocumentError(ExceptionCode.CORRUPT, "no header field at the start of the message")
+    return message
+
+
+def too_many_parts() -> DocumentError:
+    """What is said of a message, or a web archive, of which only so many parts are looked at."""
+    return DocumentError(ExceptionCode.CHILDREN_LIMIT, f"it has more than {MAX_PARTS} parts; the others are left out")
+
+
+def _partial(message: Message) -> DocumentError:
+    """Why a message/partial (RFC 2046, 5.2.2) is not a whole message."""
+    given = parameters(decode_text(message.root.fields.raw(b"content-type")))
+    place = f"part {given.get('number', '?')[:9]} of {given.get('total', '?')[:9]} of a message"
+    return DocumentError(ExceptionCode.UNSUPPORTED, f"{place}; join the parts first")
+
+
+def child_name(leaf: MailPart, position: int) -> bytes:
+    """The declared file name as UTF-8, else part-N."""
+    return leaf.file_name.encode("utf-8", "backslashreplace") or b"part-%d" % position
+
+
+def _names(leaves: Iterable[MailPart]) -> Iterator[str]:
+    for position, leaf in enumerate(leaves):
+        if position == _MAX_NAMES:
+            return
+        yield leaf.file_name or f"part-{position}"
+
+
+def _body(message: Message, limits: Limits) -> Collector:
+    collector = Collector(limits.text_characters)
+    for piece in body_texts(message.root):
+        if piece and not collector.add(piece):
+            break
+    return collector
+
+
+def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
+    """sha256 over normalised fields, so that two copies of a message that took different ways are equal: addresses
+    (lower case, sorted), subject and body text (white space folded), date in UTC to the second, and the children's
+    sha256 (sorted). Each field is preceded by its length."""
+    fields = message.root.fields
+    text, children = fields.text, message.child_parts()
+    wanted = (
+        ",".join(addresses(text(b"from"))).encode("utf-8", "replace"),
+        ",".join(addresses(text(b"to"))).encode("utf-8", "replace"),
+        ",".join(addresses(text(b"cc"))).encode("utf-8", "replace"),
+        folded(text(b"subject")),
+        field_date(fields.stored(b"date")).encode("ascii"),
+        folded(message.body(limits).text(" ")),
+        ",".join(sorted(hashlib.sha256(leaf.content()).hexdigest() for leaf in children)).encode("ascii"),
+    )
+    return hashlib.sha256(b"".join([piece for raw in wanted for piece in (len(raw).to_bytes(8, "big"), raw)])).digest()
+
+
+HANDLERS: tuple[Handler, ...] = (EmlHandler(),)

@@ -1,0 +1,73 @@
+"""Messages as Apple Mail stores them (`.emlx`): a line with a byte count, the message, a property list about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits
+from formats.base import Child, Handler, LeafHandler, MemorySource, MessageHashes, Part, Source, Text
+from formats.declared import Declared
+from formats.mail.eml import MAIL_KEYS, EmlHandler
+
+_EML = EmlHandler()
+
+
+class EmlxHandler(LeafHandler):
+    """One message: everything about it is what its Internet message says."""
+
+    name = "emlx"
+    media_types: tuple[str, ...] = ("message/x-emlx",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Mail messages of Apple Mail",
+            extensions=("emlx",),
+            text="as of a mail message",
+            metadata=MAIL_KEYS,
+            children="attachments in order, as of a mail message",
+            leaves_out=(
+                "the property list behind the message (flags, colours)",
+                "attachments that Apple Mail keeps in files of their own, which are loose files",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The message's attachments. Raises `truncated` at the end when the message is shorter than it says."""
+        message, error = _message(source, limits)
+        yield from _EML.children(message, limits)
+        if error is not None:
+            raise error
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """The message's text and header fields."""
+        message, error = _message(source, limits)
+        out = _EML.text(message, limits)
+        out.error = out.error or error
+        return out
+
+    def message_hashes(self, source: Source, limits: Limits) -> MessageHashes | None:
+        """Those of the message."""
+        try:
+            message, _ = _message(source, limits)
+        except DocumentError:
+            message = MemorySource(b"", b"")
+        return _EML.message_hashes(message, limits)
+
+
+def _message(source: Source, limits: Limits) -> tuple[MemorySource, DocumentError | None]:
+    """The message's bytes, and what is wrong with them."""
+    data = source.whole(limits.parse_bytes)
+    first, newline, _ = data.partition(b"\n")
+    count = first.strip()
+    if not newline or not count.isdigit() or len(count) > 12:
+        raise DocumentError(ExceptionCode.CORRUPT, "no byte count in the first line")
+    start = len(first) + 1
+    message = data[start : start + int(count)]
+    error = None
+    if len(message) < int(count):
+        error = DocumentError(ExceptionCode.TRUNCATED, f"the message ends after {len(message)} of {int(count)} bytes")
+    return MemorySource(source.name, message), error
+
+
+HANDLERS: tuple[Handler, ...] = (EmlxHandler(),)

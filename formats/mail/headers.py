@@ -1,0 +1,315 @@
+"""Header fields of a message or MIME part (RFC 5322, 2045 to 2047, 2231), read so that nothing in them can raise."""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import mktime_tz, parsedate_tz
+from urllib.parse import unquote_to_bytes
+
+from formats import charset
+from formats.last import remembered
+
+_FIELD = re.compile(rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)\n?")  # with the lines that continue it
+_AT_ONCE = 100  # fields
+_FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n[ \t][^\n]*+)*+\n?){1,%d}" % _AT_ONCE)
+_CONTINUED = re.compile(rb"[ \t][^\n]*\n?")
+_FOLDED = re.compile(rb"\r*\n")
+_FROM_LINE = re.compile(rb">?From ")
+_WORD = re.compile(r"=\?([^?\s]{1,64})\?([bBqQ])\?([^?]*)\?=")
+_PARAMETER = re.compile(r';\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))')
+_SEGMENT = re.compile(r"(.+?)(?:\*(\d{1,3}))?(\*)?")
+_MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9!#$&.+^_-]{1,80}/[A-Za-z0-9!#$&.+^_-]{1,80})\s*(?=;|$|\s)")
+_ADDRESS = re.compile(r"[^\s<>,;:\"'()\[\]@]{1,128}+@[^\s<>,;:\"'()\[\]@]{1,255}+")
+_BRACKETED = re.compile(f"<({_ADDRESS.pattern})>")  # where every address is, as most are, they are found sooner
+_ID = re.compile(r"<([^<>]+)>")
+_USUAL_DATE = re.compile(
+    r"(?:[A-Za-z]{3}, +)?(\d\d?) ([A-Z][a-z][a-z]) ((?:19|20)\d\d) (\d\d):(\d\d)(?::(\d\d))? (\+|-(?!0000))(\d\d)(\d\d)"
+    r"(?: \([A-Za-z]+\))?",
+    re.ASCII,
+)
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+_QUOTED_PAIR = re.compile(r"\\(.)")
+
+
+class Fields:
+    """The fields of one header, by lower-case name; values are unfolded when they are asked for."""
+
+    __slots__ = ("_by_name", "_texts")
+
+    def __init__(self) -> None:
+        self._by_name: dict[bytes, list[bytes]] = {}  # as they stand, with the line ends within
+        self._texts: dict[bytes, str] = {}  # what was asked for: hashes and metadata want the same fields
+
+    def add(self, found: Iterable[tuple[bytes, bytes]]) -> None:
+        """Append fields: names and values as they stand."""
+        by_name = self._by_name
+        for name, value in found:
+            key = name.lower()
+            if key in by_name:
+                by_name[key].append(value)
+            else:
+                by_name[key] = [value]
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def stored(self, name: bytes) -> bytes:
+        """The first field of this name (given in lower case) as it stands, line ends included; b"" if there is none."""
+        values = self._by_name.get(name)
+        return values[0] if values else b""
+
+    def raw(self, name: bytes) -> bytes:
+        """The first field of this name, unfolded; b"" if there is none."""
+        values = self._by_name.get(name)
+        return unfolded(values[0]) if values else b""
+
+    def text(self, name: bytes) -> str:
+        """The fields of this name as readable text; several are joined by commas (only address fields repeat)."""
+        known = self._texts.get(name)
+        if known is None:
+            values = self._by_name.get(name, ())
+            known = self._texts[name] = ", ".join([decode_text(unfolded(value)) for value in values])
+        return known
+
+
+def unfolded(value: bytes) -> bytes:
+    """A field's value on one line."""
+    if b"\n" in value:
+        value = _FOLDED.sub(b"", value) if b"\r\r" in value else value.replace(b"\r\n", b"").replace(b"\n", b"")
+    return value.strip()
+
+
+def parse_fields(data: bytes, start: int, end: int) -> tuple[Fields, int]:
+    """The header that starts at `start`, and where the body begins: after the first blank line, or at the first
+    line that is no field. A From_ line in front is skipped."""
+    fields = Fields()
+    at = _skip_continued(data, start, end)
+    block = _FIELDS.match(data, at, end)
+    if block is None and at == start and _FROM_LINE.match(data, at, end):
+        at = _skip_continued(data, _next_line(data, at, end), end)
+        block = _FIELDS.match(data, at, end)
+    while block is not None:
+        found = _FIELD.findall(data, at, block.end())
+        fields.add(found)
+        at = block.end()
+        block = _FIELDS.match(data, at, end) if len(found) == _AT_ONCE else None
+    if data.startswith(b"\n", at) and at < end:
+        return fields, at + 1
+    after = _next_line(data, at, end)
+    return fields, after if not data[at:after].strip(b"\r\n") else at
+
+
+def _skip_continued(data: bytes, at: int, end: int) -> int:
+    """Past lines that continue a field that is not there."""
+    if not data.startswith((b" ", b"\t"), at):
+        return at
+    while (line := _CONTINUED.match(data, at, end)) is not None:
+        at = line.end()
+    return at
+
+
+def _next_line(data: bytes, at: int, end: int) -> int:
+    return data.find(b"\n", at, end) + 1 or end
+
+
+def raw_text(value: bytes) -> str:
+    """A field's value as text, encoded words left as they are (structured fields are taken apart first)."""
+    return value.decode("ascii") if value.isascii() else charset.decode(value)[0]
+
+
+def decode_text(value: bytes) -> str:
+    """A field's value with its encoded words (RFC 2047) and eight-bit characters as text."""
+    text = value.decode("ascii") if value.isascii() else charset.decode(value)[0]
+    return decode_words(text) if "=?" in text else text
+
+
+def decode_words(text: str) -> str:
+    """RFC 2047, and what real mailers make of it: words inside quotes and words split inside a character."""
+    if "=?" not in text:
+        return text
+    out: list[str] = []
+    last, codec = 0, ""
+    pending: list[bytes] = []  # of words that belong together: one may end inside a character
+    for word in _WORD.finditer(text):
+        between = text[last : word.start()]
+        label = word[1].partition("*")[0].lower()
+        data = _word_bytes(word[2], word[3])
+        if pending and not between.strip() and label == codec:
+            pending.append(data)
+        else:
+            out.append(_decode(b"".join(pending), codec))
+            if between.strip() or not last:
+                out.append(between)
+            pending, codec = [data], label
+        last = word.end()
+    out.append(_decode(b"".join(pending), codec))
+    out.append(text[last:])
+    return "".join(out)
+
+
+def _word_bytes(encoding: str, payload: str) -> bytes:
+    data = payload.encode("ascii", "ignore")
+    if encoding in "qQ":
+        return binascii.a2b_qp(data, header=True)
+    return from_base64(data)
+
+
+def from_base64(data: bytes) -> bytes:
+    """Base64 up to its padding; foreign characters are skipped, missing padding is put in, a lone last character
+    (six bits) is dropped."""
+    kept = data.translate(None, _NOT_BASE64).partition(b"=")[0]
+    if len(kept) % 4 == 1:
+        kept = kept[:-1]
+    return binascii.a2b_base64(kept + b"=" * (-len(kept) % 4))
+
+
+BASE64_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_NOT_BASE64 = bytes(c for c in range(256) if c not in BASE64_ALPHABET + b"=")
+
+
+def _decode(data: bytes, label: str) -> str:
+    if not data:
+        return ""
+    codec = charset.by_label(label)
+    try:
+        return data.decode(codec, "replace") if codec else charset.decode(data)[0]
+    except (UnicodeError, LookupError, ValueError):  # codecs that ignore `replace`
+        return data.decode("latin-1")
+
+
+def media_type(value: str, default: str) -> str:
+    """The type/subtype of a Content-Type in lower case; the default when it is missing or malformed."""
+    found = _MEDIA_TYPE.match(value)
+    return found[1].lower() if found else default
+
+
+def parameters(value: str) -> Mapping[str, str]:
+    """The parameters of a Content-Type or Content-Disposition by lower-case name, RFC 2231 pieces joined and decoded."""
+    plain: dict[str, str] = {}
+    pieces: dict[str, dict[int, tuple[bool, str]]] = {}
+    for name, quoted, bare in _PARAMETER.findall(value):
+        content = _QUOTED_PAIR.sub(r"\1", quoted) if "\\" in quoted else quoted or bare.strip().strip('"')
+        segment = _SEGMENT.fullmatch(name.lower()) if "*" in name else None
+        if segment is None or not (segment[2] or segment[3]):
+            plain.setdefault(name.lower(), content)
+        else:
+            pieces.setdefault(segment[1], {}).setdefault(int(segment[2] or 0), (bool(segment[3]), content))
+    for joined, parts in pieces.items():
+        plain[joined] = _join_pieces(parts)
+    return plain
+
+
+def _join_pieces(parts: dict[int, tuple[bool, str]]) -> str:
+    """RFC 2231: pieces in order, percent-decoded where marked; the first one may begin with charset'language'."""
+    out: list[bytes] = []
+    label = ""
+    first = min(parts)
+    for number in sorted(parts):
+        encoded, content = parts[number]
+        if encoded:
+            if number == first and content.count("'") >= 2:
+                label, _, content = content.split("'", 2)
+            out.append(unquote_to_bytes(content))
+        else:
+            out.append(content.encode("utf-8", "replace"))
+    return _decode(b"".join(out), label)
+
+
+def file_name(disposition: Mapping[str, str], content_type: Mapping[str, str]) -> str:
+    """The file name that a part declares; "" if none."""
+    return decode_words(disposition.get("filename") or content_type.get("name") or "").strip()
+
+
+def utc_time(value: str) -> int | None:
+    """A Date field in seconds UTC since the epoch; None when it cannot be read."""
+    try:
+        parsed = parsedate_tz(value)
+        return None if parsed is None else int(mktime_tz(parsed))
+    except (ValueError, OverflowError, IndexError, TypeError):  # what parsedate_tz makes of nonsense
+        return None
+
+
+def utc_date(value: str) -> str:
+    """A Date field as ISO 8601 in UTC to the second; "" when it cannot be read."""
+    usual = _USUAL_DATE.fullmatch(value)
+    if usual is not None and (told := _usual_date(usual)):
+        return told
+    when = utc_time(value)
+    try:
+        return "" if when is None else datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):  # years beyond 9999
+        return ""
+
+
+@remembered
+def field_date(value: bytes) -> str:
+    """The same of a field as it stands."""
+    return utc_date(decode_text(unfolded(value)))
+
+
+def _usual_date(found: re.Match[str]) -> str:
+    """A date as RFC 5322 wants it, in the same form; "" for one that does not exist."""
+    day, month, year, hour, minute, second, sign, hours, minutes = found.groups()
+    try:
+        at = _MONTHS.find(month) // 3 + 1  # 0, which is none, when it is not there
+        when = datetime(int(year), at, int(day), int(hour), int(minute), int(second or 0))
+    except ValueError:
+        return ""
+    if away := int(hours) * 60 + int(minutes):
+        when += timedelta(minutes=away if sign == "-" else -away)
+    return f"{when.isoformat()}Z"
+
+
+@remembered
+def addresses(value: str) -> tuple[str, ...]:
+    """The mail addresses in a field, lower case, sorted; the folded text itself where there is none."""
+    found = _BRACKETED.findall(value)
+    if len(found) != value.count("@"):
+        found = _ADDRESS.findall(value)
+    if found:
+        return tuple(sorted({address.lower() for address in found}))
+    folded = " ".join(value.lower().split())
+    return (folded,) if folded else ()
+
+
+def message_ids(value: str) -> list[str]:
+    """The message ids in a field, without angle brackets; the whole value where it has none."""
+    found = [part.strip() for part in _ID.findall(value)]
+    if found:
+        return found
+    bare = value.strip()
+    return [bare] if bare else []
+
+
+def message_id_hash(fields: Fields) -> bytes | None:
+    """EDRM MIH: MD5 of the Message-ID without its angle brackets; None when there is no Message-ID."""
+    first = first_message_id(fields.stored(b"message-id"))
+    return None if first is None else hashlib.md5(first.encode("utf-8", "replace"), usedforsecurity=False).digest()
+
+
+def header_metadata(fields: Fields) -> list[tuple[str, str]]:
+    """The metadata keys of a message that are plain text."""
+    text, stored = fields.text, fields.stored
+    found = (
+        ("subject", text(b"subject")),
+        ("from", text(b"from")),
+        ("to", text(b"to")),
+        ("cc", text(b"cc")),
+        ("bcc", text(b"bcc")),
+        ("date", field_date(stored(b"date"))),
+        ("message_id", first_message_id(stored(b"message-id")) or ""),
+        ("in_reply_to", first_message_id(stored(b"in-reply-to")) or ""),
+    )
+    return [pair for pair in found if pair[1]]
+
+
+@remembered
+def first_message_id(value: bytes) -> str | None:
+    """The first message id in a field as it stands; None where there is none."""
+    text = decode_text(unfolded(value))
+    found = _ID.search(text)
+    return text.strip() or None if found is None else found[1].strip()

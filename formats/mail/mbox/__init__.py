@@ -1,0 +1,1 @@
+"""Mail boxes of Unix."""

@@ -1,0 +1,1 @@
+"""Signed and encrypted mail."""

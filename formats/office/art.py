@@ -1,0 +1,97 @@
+"""Pictures in the drawings of the older Office formats ([MS-ODRAW] 2.2.23): those that are stored as the files they
+were, and metafiles, which are compressed."""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.records import Kind
+from formats.base import Child
+
+# The header of a picture's record: instance (the even ones have one identifier before the picture, the odd ones two),
+# type. These four bytes and the picture's own first ones do not come together by chance.
+_HEADER = re.compile(
+    rb"(?P<jpg>[\xa0\xb0]\x46\x1d\xf0|[\x20\x30]\x6e\x1d\xf0|[\xa0\xb0]\x46\x2a\xf0)"
+    rb"|(?P<png>[\x00\x10]\x6e\x1e\xf0)|(?P<tif>[\x40\x50]\x6e\x29\xf0)"
+    rb"|(?P<emf>[\x40\x50]\x3d\x1a\xf0)|(?P<wmf>[\x60\x70]\x21\x1b\xf0)|(?P<pict>[\x20\x30]\x54\x1c\xf0)"
+)
+_BEGINS = {"jpg": (b"\xff\xd8\xff",), "png": (b"\x89PNG",), "tif": (b"II*\0", b"MM\0*")}
+_IDENTIFIER, _TAG = 16, 1
+# Of a metafile (2.2.31): its size, bounds and extent, its size as stored, whether it is compressed, no filter.
+_METAFILE = struct.Struct("<I24xIBB")
+_DEFLATED, _STORED, _NO_FILTER = 0, 0xFE, 0xFE
+_LARGEST = 64_000_000  # bytes of a metafile
+_FIRST_STEP = 1 << 12  # bytes that are inflated first
+_PICT_HEADER = bytes(512)  # a file of QuickDraw's begins with as many bytes that mean nothing
+
+
+def pictures(stream: bytes) -> Iterator[tuple[str, bytes]]:
+    """(extension, bytes) of the pictures anywhere in a stream, in order. Bitmaps, which are stored without their
+    headers, are left out, and so is a picture that ends beyond the stream and a metafile that cannot be inflated."""
+    at, tried = 0, _Tried(4 * len(stream) + 1_000_000)
+    while tried.left > 0 and (found := _HEADER.search(stream, at)) is not None:
+        at = found.end() + 4
+        end = at + int.from_bytes(stream[found.end() : at], "little")
+        begin = at + (2 if stream[found.start()] & 0x10 else 1) * _IDENTIFIER
+        extension = str(found.lastgroup)
+        if not begin < end <= len(stream):
+            continue
+        if extension in _BEGINS:
+            picture = stream[begin + _TAG : end] if stream.startswith(_BEGINS[extension], begin + _TAG) else b""
+        else:
+            picture = _metafile(stream, begin, end, tried)
+        if picture:
+            yield extension, (_PICT_HEADER if extension == "pict" else b"") + picture
+            at = end
+
+
+@dataclass(slots=True)
+class _Tried:
+    """Bytes that may still be inflated of what then is no metafile: headers may lie in one another's data."""
+
+    left: int
+
+
+def _metafile(stream: bytes, begin: int, end: int, tried: _Tried) -> bytes:
+    """A metafile as it was; b"" where it is none, or not all there."""
+    if end - begin < _METAFILE.size:
+        return b""
+    size, stored, compression, chosen = _METAFILE.unpack_from(stream, begin)
+    begin += _METAFILE.size
+    if end - begin < stored or chosen != _NO_FILTER or not 0 < size <= _LARGEST:
+        return b""
+    if compression == _STORED:
+        return stream[begin : begin + stored]
+    if compression != _DEFLATED:
+        return b""
+    return _inflated(stream, begin, begin + stored, size, tried)
+
+
+def _inflated(stream: bytes, at: int, end: int, size: int, tried: _Tried) -> bytes:
+    """At most `size` bytes; b"" of damaged data. As much is fed as was inflated before, so damage in front costs little."""
+    inflater, step, left, begin, pieces = zlib.decompressobj(), _FIRST_STEP, size, at, list[bytes]()
+    try:
+        while at < end and left > 0 and not inflater.eof:
+            some = stream[at : min(end, at + step)]
+            pieces.append(inflater.decompress(some, left))
+            tried.left -= len(some)
+            left -= len(pieces[-1])
+            at, step = at + len(some), 2 * step
+    except zlib.error:
+        return b""
+    tried.left += at - begin  # all of that was for a picture
+    return b"".join(pieces)
+
+
+def children(streams: Iterator[bytes], first: int) -> Iterator[Child]:
+    """The pictures of several streams as children from ordinal `first` on; they have no names of their own."""
+    position = 0
+    for stream in streams:
+        for extension, data in pictures(stream):
+            name = f"picture{position + 1}.{extension}".encode()
+            yield Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=first + position, data=data)
+            position += 1

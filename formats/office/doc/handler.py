@@ -1,0 +1,86 @@
+"""Word documents of Word 6 to 2003 ([MS-DOC]): text of all stories, properties, embedded objects, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits
+from formats import clean
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.declared import Declared
+from formats.office import art as office_art
+from formats.office.doc import text as doc_text
+from formats.office.encryption.legacy import opened_doc
+from formats.office.ole import objects as ole_objects
+from formats.office.ole import property_set
+
+_PICTURES = ("Data", "WordDocument")  # streams with those in the text, and with those that float above it
+
+
+class DocHandler(LeafHandler):
+    """Word documents and templates in compound files."""
+
+    name = "doc"
+    media_types: tuple[str, ...] = ("application/msword",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Word documents, Word 6 to 2003",
+            extensions=("doc", "dot"),
+            text="main text, footnotes, headers and footers, comments, endnotes, text boxes",
+            metadata=property_set.KEYS,
+            children="embedded objects (a packaged file under its own name), then pictures",
+            leaves_out=(
+                "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
+                "Word for DOS, Word 2 and older",
+                "pictures as bitmaps without their headers; links; macros",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Embedded objects, then pictures. A document that cannot be opened has none: `text` says why."""
+        try:
+            compound, _ = opened_doc(source, limits)
+        except DocumentError:
+            return
+        pool = compound.root.find("ObjectPool")
+        position = 0
+        for child in ole_objects.children(compound, pool.children if pool else []):
+            position += 1
+            yield child
+        pictures = (compound.read(compound.root.stream(name)) for name in _PICTURES)
+        yield from office_art.children(pictures, position)
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text in the order main text, footnotes, headers, comments, endnotes, text boxes."""
+        compound, opened = opened_doc(source, limits)
+        main = compound.root.stream("WordDocument")
+        if main is None:
+            raise DocumentError(ExceptionCode.CORRUPT, "the file has no stream WordDocument")
+        stream = compound.read(main)
+        fib = doc_text.Fib(stream)
+        table = stream if fib.old else compound.read(compound.root.stream(fib.table))
+        whole, error = _joined(doc_text.pieces(stream, table, fib))
+        collector = clean.Collector(limits.text_characters)
+        all(collector.add(story + "\n") for story in doc_text.stories(whole, fib.counts))
+        out = collector.result()
+        out.metadata = property_set.metadata(compound) | opened
+        out.error = error or compound.error
+        if out.error is not None and not out.text:
+            raise out.error
+        return out
+
+
+def _joined(pieces: Iterator[str]) -> tuple[str, DocumentError | None]:
+    """All pieces up to the first that cannot be had, and why."""
+    got: list[str] = []
+    try:
+        for piece in pieces:
+            got.append(piece)
+    except DocumentError as error:
+        return "".join(got), error
+    return "".join(got), None
+
+
+HANDLERS: tuple[Handler, ...] = (DocHandler(),)

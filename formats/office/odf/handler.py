@@ -1,0 +1,209 @@
+"""OpenDocument (OASIS OpenDocument 1.3): text documents, spreadsheets, presentations and drawings; pictures and objects
+as children."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from core.errors import DocumentError
+from core.records import Kind, Limits
+from formats import clean
+from formats.archives.zip.directory import find_directory, iter_entries
+from formats.archives.zip.handler import failed_member
+from formats.archives.zip.salvage import salvage
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.declared import Declared
+from formats.office.odf import crypto as odf_crypto
+from formats.office.odf.text import read_text
+from formats.office.ole import objects as ole_objects
+from formats.office.ooxml.package import Package, part_reader
+from formats.office.ooxml.xml import elements, local
+from formats.streams import SMALL_MEMBER
+
+_PREFIX = "application/vnd.oasis.opendocument."
+_TEXTS = tuple(_PREFIX + kind for kind in ("text", "text-template", "text-master", "text-web", "formula"))
+_SHEETS = tuple(_PREFIX + kind for kind in ("spreadsheet", "spreadsheet-template", "chart"))
+_SLIDES = tuple(_PREFIX + kind for kind in ("presentation", "presentation-template", "graphics", "graphics-template"))
+# Pictures and media of the document or of an object in it, objects that are one file, and the thumbnail (decision 34).
+# ObjectReplacements are renderings of what is there already.
+_THUMBNAIL = re.compile(rb"thumbnails/[^/]+$", re.IGNORECASE)
+_CARRIED = re.compile(rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$|^" + _THUMBNAIL.pattern, re.IGNORECASE)
+_OBJECT_TEXT = re.compile(r"(?:^|/)object \d+/content\.xml$")
+_KEYS = {
+    "title": "title",
+    "initial-creator": "author",
+    "creator": "last_author",
+    "subject": "doc_subject",
+    "description": "description",
+    "keyword": "keywords",
+    "creation-date": "created",
+    "date": "modified",
+    "generator": "application",
+}
+_DECLARED_KEYS = tuple(_KEYS.values())
+_DECLARED_CHILDREN = (
+    "pictures, media, embedded objects (a packaged file under its own name) and the thumbnail, marked `thumbnail`, in the"
+    " archive's order"
+)
+_DECLARED_LEFT = (
+    "documents that need a password which is not in the bank (`--passwords`), or that LibreOffice 24.2 and later encrypted",
+    "renderings of objects, macros",
+)
+
+
+class _OdfPackage(Package):
+    """The same archive without content types."""
+
+    def _roles(self) -> dict[str, str]:
+        return {}
+
+    def encrypted(self) -> bool:
+        """Whether the manifest says that parts are encrypted (part 2, 4.8): the archive itself does not know."""
+        if "meta-inf/manifest.xml" not in self.names:
+            return False
+        try:
+            return next(elements(self.pieces("meta-inf/manifest.xml"), "encryption-data"), None) is not None
+        except DocumentError:
+            return False
+
+
+class OdfHandler(LeafHandler):
+    """odt, ods, odp, odg and their templates."""
+
+    name = "odf"
+    media_types: tuple[str, ...] = (*_TEXTS, *_SHEETS, *_SLIDES)
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="OpenDocument texts",
+            media_types=_TEXTS,
+            extensions=("odt", "ott", "odm", "oth", "odf"),
+            text="with notes, comments, deleted passages, headers and footers, and the text of objects in it",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=_DECLARED_LEFT,
+        ),
+        Declared(
+            title="OpenDocument spreadsheets",
+            media_types=_SHEETS,
+            extensions=("ods", "ots", "odc"),
+            text="cells by rows as shown, hidden sheets and comments too",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=("formulas (their results are there)", *_DECLARED_LEFT),
+        ),
+        Declared(
+            title="OpenDocument presentations and drawings",
+            media_types=_SLIDES,
+            extensions=("odp", "otp", "odg", "otg"),
+            text="slides in order with their notes, comments, headers and footers",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=_DECLARED_LEFT,
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Pictures, media and objects in the archive's order, under their own names; an OLE package as the file in it.
+        None of a document that needs a password; of a damaged archive those that can be had, then its error."""
+        with source.open() as file:
+            if _OdfPackage(file, source.size, limits).encrypted():
+                try:
+                    plain, _ = odf_crypto.opened(source, limits)
+                except DocumentError:
+                    return
+                yield from self.children(plain, limits)
+                return
+            for position, child in enumerate(_carried(file, source.size, limits)):
+                child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
+                child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
+                child.name = child.name.rsplit(b"/", 1)[-1]
+                if child.data and (found := ole_objects.unwrapped(child.data)):
+                    child.name, child.data = found[0] or child.name, found[1]
+                yield child
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text with notes, comments, hidden sheets and deleted passages, then headers, footers and the text of
+        objects; slides as pages; metadata. With a damaged package, what can be had and `error`; DocumentError when
+        that is nothing, `encrypted` when a password is needed."""
+        collector = clean.Collector(limits.text_characters)
+        with source.open() as file:
+            package = _OdfPackage(file, source.size, limits)
+            if package.encrypted():
+                plain, opened = odf_crypto.opened(source, limits)
+                out = self.text(plain, limits)
+                out.metadata = {**out.metadata, **opened}
+                return out
+            slides = _read(package, collector, source.head)
+            metadata = _metadata(package)
+        out = collector.result()
+        out.error = package.error
+        if out.error is not None and not out.text:
+            raise out.error
+        out.pages, out.metadata = slides, metadata
+        return out
+
+
+def _read(package: _OdfPackage, collector: clean.Collector, head: bytes) -> int | None:
+    """All parts with text; how many slides there are. Damage is noted in the package."""
+    sheets = b"opendocument.spreadsheet" in head[:200]
+    slides: list[int] = []
+    _guard(package, lambda: slides.append(read_text(package.pieces("content.xml"), collector, sheets=sheets)))
+    if "styles.xml" in package.names:
+        _guard(package, lambda: read_text(package.pieces("styles.xml"), collector, headers_only=True))
+    for name in package.names:
+        if _OBJECT_TEXT.search(name) and not collector.cut:
+            _guard(package, lambda name=name: read_text(package.pieces(name), collector, sheets=True))  # type: ignore[misc]
+    return slides[0] if slides and b"opendocument.presentation" in head[:200] else None
+
+
+def _guard(package: _OdfPackage, action: Callable[[], object]) -> None:
+    try:
+        action()
+    except DocumentError as error:
+        package.error = package.error or error
+
+
+def _metadata(package: _OdfPackage) -> dict[str, object]:
+    pairs: list[tuple[str, str | None]] = []
+
+    def collect() -> None:
+        for element in elements(package.pieces("meta.xml"), "*"):
+            if key := _KEYS.get(local(element)):
+                pairs.append((key, element.text))
+
+    if "meta.xml" in package.names:
+        _guard(package, collect)
+    metadata = clean.values(pairs)
+    if "author" not in metadata and "last_author" in metadata:
+        metadata["author"] = metadata["last_author"]
+    return dict(metadata)
+
+
+def _carried(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
+    """Members that are pictures, media or objects; nothing else is inflated unless the archive has no directory."""
+    try:
+        directory = find_directory(file, size)
+    except DocumentError:
+        yield from (child for child in salvage(file, size, limits) if _CARRIED.search(child.name))
+        raise
+    for entry in iter_entries(file, directory):
+        if _CARRIED.search(entry.name) and not entry.directory:
+            try:
+                reader = part_reader(file, size, entry)
+                small = entry.size <= SMALL_MEMBER
+                yield Child(
+                    name=entry.name,
+                    kind=Kind.EMBEDDED_OBJECT,
+                    ordinal=entry.index,
+                    data=reader.whole() if small else None,
+                    stream=None if small else reader.stream(),
+                    size_hint=None if small else entry.size,
+                )
+            except DocumentError as error:
+                yield failed_member(entry.name, entry.index, error)
+
+
+HANDLERS: tuple[Handler, ...] = (OdfHandler(),)

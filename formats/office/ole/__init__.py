@@ -1,0 +1,1 @@
+"""Compound files and the objects in them."""

@@ -1,0 +1,112 @@
+"""Property sets ([MS-OLEPS]): title, author and dates of the older Office formats."""
+
+from __future__ import annotations
+
+import codecs
+import struct
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from formats import clean
+from formats.office.ole.compound import CompoundFile
+
+SUMMARY = "\x05SummaryInformation"
+DOCUMENT_SUMMARY = "\x05DocumentSummaryInformation"
+_NUMBERS = {  # 3.1.2 and 3.1.3 of [MS-OLEPS] 1.2.1: the numbers of the properties of both streams
+    SUMMARY: {
+        2: "title",
+        3: "doc_subject",
+        4: "author",
+        5: "keywords",
+        6: "description",
+        8: "last_author",
+        12: "created",
+        13: "modified",
+        14: "page_count",
+        18: "application",
+    },
+    DOCUMENT_SUMMARY: {15: "company"},
+}
+KEYS = tuple(key for keys in _NUMBERS.values() for key in keys.values())  # that `metadata` may give
+_CODE_PAGE = 1
+_MAX_PROPERTIES = 2000
+_STREAM_BYTES = 1_000_000
+_UTF16, _UTF8 = 1200, 65001
+_EPOCH = datetime(1601, 1, 1)
+
+
+def codec_of(code_page: int) -> str:
+    """Python's codec of a Windows code page; windows-1252 where there is none."""
+    names = {_UTF16: "utf-16-le", _UTF8: "utf-8", 10000: "mac-roman", 28591: "latin-1", 20127: "ascii"}
+    name = names.get(code_page, f"cp{code_page}")
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return "cp1252"
+
+
+def properties(data: bytes) -> dict[int, str]:
+    """The values of the first section, by their numbers, as text; those that cannot be read are left out."""
+    if len(data) < 48 or data[:2] != b"\xfe\xff":
+        return {}
+    start = struct.unpack_from("<I", data, 44)[0]
+    if start + 8 > len(data):
+        return {}
+    places = dict(_places(data, start))
+    page = _value(data, places.get(_CODE_PAGE, len(data)), "cp1252")
+    codec = codec_of(int(page) & 0xFFFF if page.isdecimal() else 1252)
+    found = ((number, _value(data, at, codec)) for number, at in places.items() if number != _CODE_PAGE)
+    return {number: text for number, text in found if text}
+
+
+def _places(data: bytes, start: int) -> Iterator[tuple[int, int]]:
+    """(property number, where its value begins)."""
+    count = min(struct.unpack_from("<I", data, start + 4)[0], _MAX_PROPERTIES, (len(data) - start - 8) // 8)
+    for i in range(count):
+        number, at = struct.unpack_from("<II", data, start + 8 + 8 * i)
+        yield number, start + at
+
+
+def _value(data: bytes, at: int, codec: str) -> str:
+    """A typed value (2.15) as text; "" for types that hold none."""
+    head = data[at : at + 12]
+    if len(head) < 6:
+        return ""
+    kind = int.from_bytes(head[:2], "little")
+    if kind in (0x02, 0x12):  # VT_I2, VT_UI2
+        return str(int.from_bytes(head[4:6], "little"))
+    if kind in (0x03, 0x13):  # VT_I4, VT_UI4
+        return str(int.from_bytes(head[4:8], "little"))
+    if kind == 0x40:  # VT_FILETIME
+        return _moment(int.from_bytes(head[4:12], "little"))
+    size = min(int.from_bytes(head[4:8], "little"), 4 * clean.VALUE_CHARACTERS)
+    if kind == 0x1E:  # VT_LPSTR: bytes in the code page; its size counts bytes
+        text = data[at + 8 : at + 8 + size].decode(codec, "replace")
+    elif kind == 0x1F:  # VT_LPWSTR: its size counts characters
+        text = data[at + 8 : at + 8 + 2 * size].decode("utf-16-le", "replace")
+    else:
+        return ""
+    return text.split("\0", 1)[0].strip()
+
+
+def _moment(ticks: int) -> str:
+    """100-nanosecond steps since 1601, UTC; "" for "never" and for what lies outside the calendar."""
+    if not 0 < ticks < 2_650_467_744_000_000_000:
+        return ""
+    return (_EPOCH + timedelta(seconds=ticks // 10_000_000)).isoformat() + "Z"
+
+
+def metadata(compound: CompoundFile) -> dict[str, object]:
+    """Title, author, dates … of a compound file, under the same keys as the newer formats' core properties."""
+    pairs: list[tuple[str, str | None]] = []
+    for name, keys in _NUMBERS.items():
+        entry = compound.root.stream(name)
+        if entry is None or entry.size > _STREAM_BYTES:
+            continue
+        found = properties(compound.read(entry))
+        pairs += [(key, found.get(number)) for number, key in keys.items()]
+    out: dict[str, object] = dict(clean.values(pairs))
+    pages = str(out.pop("page_count", ""))
+    if pages.isdecimal() and int(pages):
+        out["page_count"] = int(pages)
+    return out

@@ -1,0 +1,241 @@
+"""Office Open XML (ECMA-376, [MS-XLSB], [MS-VSDX]): Word documents, workbooks, presentations and Visio drawings; their embeddings
+and media as children."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits
+from formats import clean
+from formats.archives.zip.directory import Entry, find_directory, iter_entries
+from formats.archives.zip.handler import failed_member
+from formats.archives.zip.salvage import salvage
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.declared import Declared
+from formats.office.encryption import unlock as office_unlock
+from formats.office.ole import objects as ole_objects
+from formats.office.ooxml.package import Package, part_reader
+from formats.office.ooxml.text import Reader
+from formats.office.ooxml.xml import elements, local
+from formats.streams import SMALL_MEMBER
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_THUMBNAIL = re.compile(rb"docprops/thumbnail[^/]*$", re.IGNORECASE)
+_CARRIED = re.compile(
+    rb"(?:(?:^|/)(?:embeddings|media)/[^/]+|^docprops/thumbnail[^/]*"
+    rb"|^word/[^/]+\.(?:html?|xhtml|mht|mhtml|rtf|txt|docx))$",  # w:altChunk: text that Word takes in when it opens it
+    re.IGNORECASE,
+)
+_KEYS = {
+    "title": "title",
+    "creator": "author",
+    "subject": "doc_subject",
+    "description": "description",
+    "keywords": "keywords",
+    "lastModifiedBy": "last_author",
+    "created": "created",
+    "modified": "modified",
+    "Application": "application",
+    "Company": "company",
+}
+_WORD = (
+    _OFFICE + "wordprocessingml.document",
+    _OFFICE + "wordprocessingml.template",
+    "application/vnd.ms-word.document.macroenabled.12",
+    "application/vnd.ms-word.template.macroenabled.12",
+)
+_EXCEL = (
+    _OFFICE + "spreadsheetml.sheet",
+    _OFFICE + "spreadsheetml.template",
+    "application/vnd.ms-excel.sheet.macroenabled.12",
+    "application/vnd.ms-excel.template.macroenabled.12",
+    "application/vnd.ms-excel.sheet.binary.macroenabled.12",
+)
+_POWERPOINT = (
+    _OFFICE + "presentationml.presentation",
+    _OFFICE + "presentationml.template",
+    _OFFICE + "presentationml.slideshow",
+    "application/vnd.ms-powerpoint.presentation.macroenabled.12",
+    "application/vnd.ms-powerpoint.template.macroenabled.12",
+    "application/vnd.ms-powerpoint.slideshow.macroenabled.12",
+)
+_VISIO = tuple(
+    f"application/vnd.ms-visio.{kind}{macros}.main+xml"
+    for kind in ("drawing", "template", "stencil")
+    for macros in ("", ".macroenabled")
+)
+_DECLARED_KEYS = tuple(_KEYS.values())
+_DECLARED_CHILDREN = (
+    "embedded objects (a packaged file under its own name), media and the thumbnail, marked `thumbnail`, in the archive's"
+    " order"
+)
+_DECLARED_LEFT = (
+    "documents that need a password which is not in the bank (`--passwords`)",
+    "macros, fonts, custom XML",
+)
+
+
+def encrypted(source: Source) -> bool:
+    """Whether a compound file holds an encrypted package ([MS-OFFCRYPTO] 2.3.4). The name stands in a directory sector
+    of the compound file, so a plain search finds it."""
+    with source.open() as file:
+        last = b""
+        while data := file.read(1 << 20):
+            if _ENCRYPTED in last + data:
+                return True
+            last = data[-len(_ENCRYPTED) :]
+    return False
+
+
+class OoxmlHandler(LeafHandler):
+    """docx, xlsx, pptx and vsdx with their macro and template variants."""
+
+    name = "ooxml"
+    media_types: tuple[str, ...] = (*_WORD, *_EXCEL, *_POWERPOINT, *_VISIO)
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Word documents",
+            media_types=_WORD,
+            extensions=("docx", "docm", "dotx", "dotm"),
+            text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN + ", and documents in other formats that Word takes in when it opens it",
+            leaves_out=_DECLARED_LEFT,
+        ),
+        Declared(
+            title="Excel workbooks",
+            media_types=_EXCEL,
+            extensions=("xlsx", "xlsm", "xltx", "xltm", "xlsb"),
+            text="cells by rows as shown, sheet by sheet, hidden ones too; comments, text boxes, headers, footers, charts",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=("formulas (their results are there)", *_DECLARED_LEFT),
+        ),
+        Declared(
+            title="PowerPoint presentations",
+            media_types=_POWERPOINT,
+            extensions=("pptx", "pptm", "potx", "potm", "ppsx", "ppsm"),
+            text="slides in order, hidden ones too, with notes, comments, charts and diagrams",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=("what only masters and layouts say", *_DECLARED_LEFT),
+        ),
+        Declared(
+            title="Visio drawings of Visio 2013 and newer",
+            media_types=_VISIO,
+            extensions=("vsdx", "vsdm", "vstx", "vstm", "vssx", "vssm"),
+            text="the text of the shapes page by page, then comments",
+            metadata=_DECLARED_KEYS,
+            children=_DECLARED_CHILDREN,
+            leaves_out=("what only masters say, and data behind shapes", *_DECLARED_LEFT),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Embedded files and media in the archive's order; an OLE package as the file in it. Of a damaged archive,
+        those that can be had, then its error."""
+        try:
+            source, _ = _plain(source, limits)
+        except DocumentError:
+            return
+        with source.open() as file:
+            for position, child in enumerate(_carried(file, source.size, limits)):
+                child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
+                child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
+                child.name = child.name.rsplit(b"/", 1)[-1]
+                if child.data and (found := ole_objects.unwrapped(child.data)):
+                    child.name, child.data = found[0] or child.name, found[1]
+                yield child
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text of all parts; slides as pages; the core and extended properties as metadata. With a damaged package,
+        what can be had and `error`; DocumentError when that is nothing."""
+        source, opened = _plain(source, limits)
+        collector = clean.Collector(limits.text_characters)
+        with source.open() as file:
+            package = Package(file, source.size, limits)
+            family = _family(package)
+            if family is None:
+                raise package.error or DocumentError(ExceptionCode.CORRUPT, "the main part of the document is missing")
+            reader = Reader(package, collector)
+            reader.read(family)
+            metadata = _metadata(package)
+        out = collector.result()
+        out.error = package.error or reader.error
+        if out.error is not None and not out.text:
+            raise out.error
+        out.pages, out.metadata = reader.slides, metadata | opened
+        return out
+
+
+def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object]]:
+    """The package, decrypted if it is encrypted; then also what its metadata says of that."""
+    if not source.head.startswith(_OLE):
+        return source, {}
+    if not encrypted(source):
+        raise DocumentError(ExceptionCode.CORRUPT, "a compound file, no Office Open XML")
+    return office_unlock.package(source, limits)
+
+
+def _carried(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
+    """Members that are embeddings or media; nothing else is inflated unless the archive has no directory."""
+    try:
+        directory = find_directory(file, size)
+    except DocumentError:
+        yield from (child for child in salvage(file, size, limits) if _CARRIED.search(child.name))
+        raise
+    for entry in iter_entries(file, directory):
+        if _CARRIED.search(entry.name) and not entry.directory:
+            try:
+                yield _member(file, size, entry, limits)
+            except DocumentError as error:
+                yield failed_member(entry.name, entry.index, error)
+
+
+def _member(file: BinaryIO, size: int, entry: Entry, limits: Limits) -> Child:
+    reader = part_reader(file, size, entry)
+    small = entry.size <= (limits.parse_bytes if entry.name.lower().endswith(b".bin") else SMALL_MEMBER)
+    return Child(
+        name=entry.name,
+        kind=Kind.EMBEDDED_OBJECT,
+        ordinal=entry.index,
+        data=reader.whole() if small else None,
+        stream=None if small else reader.stream(),
+        size_hint=None if small else entry.size,
+    )
+
+
+def _family(package: Package) -> str | None:
+    """word, xl, xlsb, ppt or visio, by where the parts with text lie; None when there are none."""
+    if "xl/workbook.bin" in package.names:
+        return "xlsb"
+    for name in package.having("main", "slide", "worksheet"):
+        folder = name.split("/", 1)[0]
+        if folder in ("word", "xl", "ppt", "visio"):
+            return folder
+    mains = package.having("main")
+    for family, role in (("ppt", "slide"), ("xl", "worksheet")):
+        if package.having(role):
+            return family
+    return "word" if mains else None
+
+
+def _metadata(package: Package) -> dict[str, object]:
+    pairs: list[tuple[str, str | None]] = []
+    for name in package.having("core-properties", "extended-properties"):
+        try:
+            for root in elements(package.pieces(name), "*"):
+                if key := _KEYS.get(local(root)):
+                    pairs.append((key, root.text))
+        except DocumentError as error:
+            package.error = package.error or error
+    return dict(clean.values(pairs))
+
+
+HANDLERS: tuple[Handler, ...] = (OoxmlHandler(),)

@@ -1,0 +1,139 @@
+"""The parts of an Office Open XML package (ECMA-376 part 2), read from its zip archive as far as it can be read."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits
+from formats.archives.zip.directory import Entry, find_directory, iter_entries
+from formats.archives.zip.handler import open_member
+from formats.archives.zip.member import MemberReader
+from formats.archives.zip.salvage import salvage
+from formats.inflate import METHODS
+from formats.office.ooxml.xml import elements
+
+_MAX_PARTS = 100_000
+_BUDGET = 4  # XML bytes read of one document, in units of Limits.parse_bytes
+_ROLE_OF_NAME = {
+    "document": "main",
+    "workbook": "main",
+    "presentation": "main",
+    "sheet": "worksheet",
+    "core": "core-properties",
+    "app": "extended-properties",
+}
+_NUMBER = re.compile(r"(\d+)")
+
+
+class Package:
+    """An open package. `error` says what is wrong with the archive as a whole, while its members can still be had."""
+
+    def __init__(self, file: BinaryIO, size: int, limits: Limits) -> None:
+        self._file, self._size = file, size
+        self._entries: dict[str, Entry] = {}
+        self._saved: dict[str, bytes] = {}  # of an archive without a directory
+        self._left = _BUDGET * limits.parse_bytes
+        self.error: DocumentError | None = None
+        self._list(limits)
+        self.roles = self._roles()
+
+    def _list(self, limits: Limits) -> None:
+        try:
+            for entry in iter_entries(self._file, find_directory(self._file, self._size)):
+                self._entries.setdefault(_part_name(entry.name), entry)
+                if len(self._entries) > _MAX_PARTS:
+                    raise DocumentError(ExceptionCode.EXPANSION_LIMIT, f"more than {_MAX_PARTS} parts")
+        except DocumentError as error:
+            self.error = error
+        if self._entries:
+            return
+        try:
+            for child in salvage(self._file, self._size, limits):
+                if child.data and child.error is None and child.name.endswith((b".xml", b".rels")):
+                    self._saved.setdefault(_part_name(child.name), child.data)
+        except DocumentError as error:
+            self.error = self.error or error
+        if not self._saved:
+            raise self.error or DocumentError(ExceptionCode.CORRUPT, "the document is an empty zip archive")
+
+    @property
+    def names(self) -> Iterable[str]:
+        """Part names in lower case, without a leading slash, in the archive's order."""
+        return self._entries or self._saved
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """The bytes of a part. DocumentError when it is not there, damaged, or too much has been read already."""
+        if name in self._saved:
+            whole: Iterable[bytes] = [self._saved[name]]
+        elif name in self._entries:
+            whole = self._inflated(self._entries[name])
+        else:
+            raise DocumentError(ExceptionCode.CORRUPT, f"the document has no part {name}")
+        for piece in whole:
+            self._left -= len(piece)
+            if self._left < 0:
+                raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the parts of the document are too large")
+            yield piece
+
+    def _inflated(self, entry: Entry) -> Iterator[bytes]:
+        reader = part_reader(self._file, self._size, entry)
+        while piece := reader.piece():
+            yield piece
+
+    def _roles(self) -> dict[str, str]:
+        """What each part is, by its content type (the last word of it), else by its name."""
+        declared: dict[str, str] = {}
+        try:
+            for element in elements(self.pieces("[content_types].xml"), "Override"):
+                kind = element.get("ContentType", "").rsplit(".", 1)[-1].lower()
+                declared[_part_name(element.get("PartName", ""))] = kind.removesuffix("+xml")
+        except DocumentError as error:
+            self.error = self.error or error
+        return {name: declared.get(name) or _role_of_name(name) for name in self.names if name.endswith(".xml")}
+
+    def having(self, *roles: str) -> list[str]:
+        """Parts in these roles: by role in the order given, then by the numbers in their names."""
+        found = [(roles.index(role), _natural(name), name) for name, role in self.roles.items() if role in roles]
+        return [name for _, _, name in sorted(found)]
+
+    def related(self, name: str) -> dict[str, str]:
+        """Relationship id → part name, of the internal relationships of a part; {} when there are none."""
+        folder, base = posixpath.split(name)
+        rels = f"{folder}/_rels/{base}.rels" if folder else f"_rels/{base}.rels"
+        out: dict[str, str] = {}
+        if rels not in self._entries and rels not in self._saved:
+            return out
+        for element in elements(self.pieces(rels), "Relationship"):
+            if element.get("TargetMode") != "External":
+                target = posixpath.normpath(posixpath.join("/" + folder, element.get("Target", "")))
+                out[element.get("Id", "")] = _part_name(target)
+        return out
+
+
+def part_reader(file: BinaryIO, size: int, entry: Entry) -> MemberReader:
+    """A reader over a part's bytes; DocumentError when it needs a password or cannot be inflated."""
+    if entry.encrypted:
+        raise DocumentError(ExceptionCode.ENCRYPTED, "a part of the document needs a password")
+    if entry.method not in METHODS:
+        raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {entry.method} cannot be read")
+    return open_member(file, size, entry)
+
+
+def _part_name(name: bytes | str) -> str:
+    """Part names are compared without regard to case (ECMA-376 part 2, 6.2.2.3)."""
+    text = name.decode("utf-8", "replace") if isinstance(name, bytes) else name
+    return text.replace("\\", "/").lstrip("/").lower()
+
+
+def _role_of_name(name: str) -> str:
+    base = posixpath.basename(name).removesuffix(".xml").rstrip("0123456789")
+    return _ROLE_OF_NAME.get(base, base)
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """`slide10` after `slide9`."""
+    return [(int(part[:18]), "") if part.isdigit() else (-1, part) for part in _NUMBER.split(name)]

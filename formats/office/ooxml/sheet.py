@@ -1,0 +1,167 @@
+"""Cells of a workbook as people see them, near enough: shared and inline strings, numbers, dates, percentages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+from formats.office.ooxml.package import Package
+from formats.office.ooxml.xml import Element, elements, local
+
+# Built-in number formats that show dates or times (ECMA-376 part 1, 18.8.30, East Asian ones included).
+_DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
+_PERCENT = frozenset((9, 10))
+_ROW_CHARACTERS = 1_000_000
+_CODE_CHARACTERS = 255  # of a format code: as many as Excel takes
+_LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.')  # parts of a format code that are not placeholders
+# Codes of headers and footers: font, size, colour, what is filled in. Three begin the left, middle and right part.
+_CODES = re.compile(r'&(?:"[^"]*"|\d+|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|[A-Za-z&])')
+_SHOWN = {"&&": "&", "&L": " ", "&C": " ", "&R": " "}
+_DATE_LETTERS = re.compile(r"[ymdhs]", re.IGNORECASE)
+
+
+class Workbook:
+    """What all sheets share. `load` may raise DocumentError; what was loaded before stays."""
+
+    def __init__(self, package: Package) -> None:
+        self._package = package
+        self.strings: list[str] = []
+        self.styles: list[str] = []  # for each cell format: "date", "percent" or ""
+        self.start = datetime(1899, 12, 30)
+        self.sheets: list[tuple[str, str]] = [("", name) for name in package.having("worksheet")]
+
+    def load(self) -> None:
+        """Sheets with their names, cell formats, shared strings."""
+        self._sheets()
+        for name in self._package.having("styles"):
+            self._styles(name)
+        for name in self._package.having("sharedstrings"):
+            for element in elements(self._package.pieces(name), "si"):
+                self.strings.append(_string(element))
+
+    def _sheets(self) -> None:
+        named: dict[str, str] = {}
+        for main in self._package.having("main"):
+            related = self._package.related(main)
+            for element in elements(self._package.pieces(main), "sheet"):
+                for key, identifier in element.attrib.items():
+                    if str(key).endswith("}id") and str(identifier) in related:
+                        named.setdefault(related[str(identifier)], element.get("name", ""))
+            if any(e.get("date1904") in ("1", "true") for e in elements(self._package.pieces(main), "workbookPr")):
+                self.start = datetime(1904, 1, 1)
+        known = {name for _, name in self.sheets}
+        listed = [(title, name) for name, title in named.items() if name in known]
+        self.sheets = listed + [(title, name) for title, name in self.sheets if name not in named]
+
+    def _styles(self, name: str) -> None:
+        custom = {
+            element.get("numFmtId", ""): element.get("formatCode", "")
+            for element in elements(self._package.pieces(name), "numFmt")
+        }
+        for formats in elements(self._package.pieces(name), "cellXfs"):
+            for cell in formats:
+                number = cell.get("numFmtId", "")
+                self.styles.append(style_of(number, custom.get(number, "")))
+
+
+def style_of(number: str, code: str) -> str:
+    """How a cell format shows numbers: "date", "percent" or ""."""
+    if code:
+        plain = _LITERAL.sub("", code[:_CODE_CHARACTERS].split(";", 1)[0])
+        if plain.lower() != "general" and _DATE_LETTERS.search(plain):
+            return "date"
+        return "percent" if "%" in plain else ""
+    if not number.isdecimal() or len(number) > 4:
+        return ""
+    return "date" if int(number) in _DATES else "percent" if int(number) in _PERCENT else ""
+
+
+def _string(element: Element) -> str:
+    """Text of a string item, phonetic readings left out."""
+    return "".join(t.text or "" for t in element.iter("{*}t") if local(t.getparent()) != "rPh")
+
+
+def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[str]:
+    """The sheet's name, then its rows, cells apart by tabs, then what it prints above and below; empty cells and rows
+    are left out."""
+    if title:
+        yield title
+    for element in elements(package.pieces(name), "row", "headerFooter"):
+        if element.tag[-1:] == "r":
+            yield from filter(None, (printed(child.text or "") for child in element))
+            continue
+        yield from _row(element, book)
+
+
+def _row(element: Element, book: Workbook) -> Iterator[str]:
+    """The cells of a row; one in which a long string stands again and again comes in several lines."""
+    cells: list[str] = []
+    characters = 0
+    for cell in element:
+        if text := _cell(cell, book):
+            cells.append(text)
+            characters += len(text)
+            if characters > _ROW_CHARACTERS:
+                yield "\t".join(cells)
+                cells, characters = [], 0
+    if cells:
+        yield "\t".join(cells)
+
+
+def printed(code: str) -> str:
+    """A header or footer without its codes (ECMA-376 part 1, 18.3.1.39)."""
+    return " ".join(_CODES.sub(lambda found: _SHOWN.get(found[0], ""), code).split())
+
+
+def _cell(cell: Element, book: Workbook) -> str:
+    """What a cell shows; tags are compared by their ends, as this runs for every cell."""
+    value = ""
+    for child in cell:
+        tag = str(child.tag)
+        if tag[-1:] == "v":
+            value = child.text or ""
+        elif tag[-2:] == "is":
+            value = _string(child)
+    if not value:
+        return ""
+    kind = cell.get("t") or "n"
+    if kind == "n":
+        return number_text(value, cell.get("s") or "0", book)
+    if kind == "s":
+        inside = value.isdecimal() and len(value) < 10 and int(value) < len(book.strings)
+        return book.strings[int(value)] if inside else ""
+    if kind == "b":
+        return "TRUE" if value == "1" else "FALSE"
+    return value
+
+
+def number_text(value: str, style: str, book: Workbook) -> str:
+    shown = book.styles[int(style)] if style.isdecimal() and len(style) < 7 and int(style) < len(book.styles) else ""
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    if shown == "date" and 0 <= number < 2_958_466:  # the year 9999
+        return date_text(number, book.start)
+    if shown == "percent":
+        return f"{number * 100:.10g}%"
+    return f"{number:.15g}" if abs(number) < 1e15 else value
+
+
+def date_text(number: float, start: datetime) -> str:
+    """A serial date: days since the start, the time of day as a fraction."""
+    days = int(number)
+    if days == number and days > 0:
+        return _day(days, start)
+    seconds = round((number % 1) * 86400)
+    text = (start + timedelta(days=days, seconds=seconds)).isoformat(" ")
+    if number < 1:
+        return text[11:]
+    return text if seconds else text[:10]
+
+
+@lru_cache(maxsize=4096)
+def _day(days: int, start: datetime) -> str:
+    return (start + timedelta(days=days)).isoformat()[:10]

@@ -1,0 +1,176 @@
+"""Text of the parts of a document, workbook or presentation, in reading order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from core.errors import DocumentError
+from formats.clean import Collector
+from formats.office.ooxml import sheet as ooxml_sheet
+from formats.office.ooxml import xlsb
+from formats.office.ooxml.package import Package
+from formats.office.ooxml.xml import Element, elements, local
+
+_RUN = frozenset(("t", "delText", "tab", "br", "cr", "noBreakHyphen", "softHyphen"))
+_OF_PARAGRAPH = tuple("{*}" + name for name in ("p", *_RUN))
+_MARKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
+_DRAWN = ("drawing", "diagramdata", "chart")
+
+
+def paragraph(element: Element) -> str:
+    """Text of one w:p or a:p, deleted text included; that of paragraphs inside it is theirs."""
+    out: list[str] = []
+    for found in element.iterdescendants(*_OF_PARAGRAPH):
+        name = local(found)
+        if name == "p":
+            return "".join([_run(own, local(own)) for own in _own(element) if local(own) in _RUN])
+        out.append(_run(found, name))
+    return "".join(out)
+
+
+def _run(element: Element, name: str) -> str:
+    if name in ("t", "delText"):
+        return element.text or ""
+    if name == "tab" and local(element.getparent()) != "r":  # w:tab in w:tabs defines a tab stop
+        return ""
+    return _MARKS[name]
+
+
+def _own(element: Element) -> Iterator[Element]:
+    """Everything below a paragraph, in order, that is not in another one inside it."""
+    waiting = list(reversed(element))
+    while waiting:
+        found = waiting.pop()
+        if local(found) != "p":
+            yield found
+            waiting.extend(reversed(found))
+
+
+def paragraphs(package: Package, name: str) -> Iterator[str]:
+    """Paragraphs of a part, empty ones left out."""
+    for element in elements(package.pieces(name), "p"):
+        if text := paragraph(element):
+            yield text
+
+
+def _plain(package: Package, name: str, tag: str) -> Iterator[str]:
+    """All character data below each element of this name (comments of spreadsheets and slides)."""
+    for element in elements(package.pieces(name), tag):
+        if text := "".join(piece for piece in element.itertext() if isinstance(piece, str)).strip():
+            yield text
+
+
+class Reader:
+    """Collects the text of one package; keeps the first error and goes on with the next part."""
+
+    def __init__(self, package: Package, collector: Collector) -> None:
+        self._package, self._collector = package, collector
+        self._read: set[str] = set()
+        self.error: DocumentError | None = None
+        self.slides: int | None = None
+
+    def read(self, family: str) -> None:
+        """All parts, in order; `family` is word, xl, xlsb, ppt or visio."""
+        families = {
+            "word": self._document,
+            "xl": self._workbook,
+            "xlsb": self._binary_workbook,
+            "ppt": self._presentation,
+            "visio": self._drawing,
+        }
+        families[family]()
+
+    def _take(self, name: str, lines: Iterator[str]) -> None:
+        """Lines of a part, once, up to the limit of characters."""
+        if name in self._read or self._collector.cut:
+            return
+        self._read.add(name)
+        self._guard(lambda: all(self._collector.add(line + "\n") for line in lines))
+
+    def _guard(self, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except DocumentError as error:
+            self.error = self.error or error
+
+    def _paragraphs(self, *roles: str) -> None:
+        for name in self._package.having(*roles):
+            self._take(name, paragraphs(self._package, name))
+
+    def _document(self) -> None:
+        self._paragraphs("main", "header", "footer", "footnotes", "endnotes", "comments", *_DRAWN)
+
+    def _workbook(self) -> None:
+        package = self._package
+        book = ooxml_sheet.Workbook(package)
+        self._guard(book.load)
+        for title, name in book.sheets:
+            self._take(name, ooxml_sheet.lines(package, name, title, book))
+        for name in package.having("comments"):
+            self._take(name, _plain(package, name, "comment"))
+        for name in package.having("threadedcomments"):
+            self._take(name, _plain(package, name, "text"))
+        self._paragraphs(*_DRAWN)
+
+    def _binary_workbook(self) -> None:
+        package = self._package
+        book = xlsb.BinaryWorkbook(package)
+        self._guard(book.load)
+        for title, name in book.sheets:
+            self._take(name, xlsb.lines(package, name, title, book))
+        for name in xlsb.comment_parts(package):
+            self._take(name, xlsb.comments(package, name))
+        self._paragraphs(*_DRAWN)
+
+    def _drawing(self) -> None:
+        """Visio ([MS-VSDX] 2.2.3): the text of each page's shapes, then comments."""
+        pages = self._package.having("page")
+        self.slides = len(pages) or None
+        for name in pages:
+            self._take(name, _plain(self._package, name, "Text"))
+        for name in self._package.having("comments"):
+            self._take(name, _plain(self._package, name, "CommentEntry"))
+
+    def _presentation(self) -> None:
+        package = self._package
+        slides = self._in_order()
+        self.slides = len(slides) or None
+        for slide in slides:
+            self._slide(slide)
+        for name in package.having("notesslide", "comments", *_DRAWN):
+            self._slide_part(name)
+
+    def _in_order(self) -> list[str]:
+        """Slides as the presentation lists them; those it does not list, after them."""
+        listed: list[str] = []
+
+        def follow() -> None:
+            for main in self._package.having("main"):
+                related = self._package.related(main)
+                for element in elements(self._package.pieces(main), "sldId"):
+                    found = (related.get(str(v)) for k, v in element.attrib.items() if str(k).endswith("}id"))
+                    listed.extend(name for name in found if name and self._package.roles.get(name) == "slide")
+
+        self._guard(follow)
+        return list(dict.fromkeys([*listed, *self._package.having("slide")]))
+
+    def _slide(self, name: str) -> None:
+        """A slide, then what belongs to it: notes, comments, drawings."""
+        self._take(name, paragraphs(self._package, name))
+        related: list[str] = []
+        self._guard(lambda: related.extend(self._package.related(name).values()))
+        for other in related:
+            if self._package.roles.get(other) in ("notesslide", "comments", *_DRAWN):
+                self._slide_part(other)
+
+    def _slide_part(self, name: str) -> None:
+        if self._package.roles.get(name) == "comments":
+            self._take(name, _comments(self._package, name))
+        else:
+            self._take(name, paragraphs(self._package, name))
+
+
+def _comments(package: Package, name: str) -> Iterator[str]:
+    """Comments on slides: p:text in the older form, paragraphs in the threaded one."""
+    yield from _plain(package, name, "text")
+    yield from paragraphs(package, name)

@@ -1,0 +1,189 @@
+"""Excel workbooks in binary parts ([MS-XLSB]): the same package as xlsx, with records instead of XML."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from datetime import datetime
+
+from core.errors import DocumentError, ExceptionCode
+from formats.office.ooxml.package import Package
+from formats.office.ooxml.sheet import Workbook, number_text, printed, style_of
+from formats.office.xls.biff import rk
+
+_MOST_RECORD = 1 << 24  # bytes of one record; the largest is a rich text of 32,767 characters
+_ROW, _SST_ITEM, _FORMAT, _CELL_FORMAT = 0, 19, 44, 47
+_TEXT, _SHARED, _FORMULA_TEXT, _RICH = 6, 7, 8, 62
+_RK, _ERROR, _BOOL, _REAL, _FORMULA_REAL, _FORMULA_BOOL, _FORMULA_ERROR = 2, 3, 4, 5, 9, 10, 11
+_BOOK, _SHEET, _PRINTED, _FORMATS, _FORMATS_END, _COMMENT = 153, 156, 479, 617, 618, 637
+_ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
+_CELL = 8  # bytes before a cell's value: column and format
+
+
+def records(pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Type and data of each record (2.1.4). DocumentError: truncated where they end in the middle."""
+    data, at = b"", 0
+    for piece in pieces:
+        data, at = data[at:] + piece, 0
+        while (found := _record(data, at)) is not None:
+            kind, start, end = found
+            if end > len(data):
+                break
+            yield kind, data[start:end]
+            at = end
+    if at < len(data):
+        raise DocumentError(ExceptionCode.TRUNCATED, "a part of the workbook ends within a record")
+
+
+def _record(data: bytes, at: int) -> tuple[int, int, int] | None:
+    """Type, start and end of the record at `at`; None where more bytes are needed to tell."""
+    if at + 6 > len(data) and (not data[at:] or not _complete(data, at)):
+        return None
+    kind = data[at]
+    at += 1
+    if kind & 0x80:
+        kind = kind & 0x7F | data[at] << 7
+        at += 1
+    size = shift = 0
+    for _ in range(4):
+        byte = data[at]
+        at += 1
+        size |= (byte & 0x7F) << shift
+        shift += 7
+        if not byte & 0x80:
+            break
+    if size > _MOST_RECORD:
+        raise DocumentError(ExceptionCode.CORRUPT, f"a record of {size} bytes in the workbook")
+    return kind, at, at + size
+
+
+def _complete(data: bytes, at: int) -> bool:
+    """Whether the few bytes that are left hold the head of a record."""
+    sizes = at + (2 if data[at] & 0x80 else 1)
+    return any(not byte & 0x80 for byte in data[sizes:])
+
+
+def wide(data: bytes, at: int) -> tuple[str, int]:
+    """A text (2.5.171), and where it ends; "" where it is not all there, or null."""
+    if at + 4 > len(data):
+        return "", len(data)
+    count = int.from_bytes(data[at : at + 4], "little")
+    end = at + 4 + (0 if count == 0xFFFFFFFF else 2 * count)
+    if end > len(data):
+        return "", len(data)
+    return data[at + 4 : end].decode("utf-16-le", "replace"), end
+
+
+class BinaryWorkbook(Workbook):
+    """What all sheets of one share."""
+
+    def load(self) -> None:
+        """Sheets with their names, cell formats, shared texts."""
+        self.sheets = [("", name) for name in self._package.names if _is_sheet(name)]
+        self._listed()
+        if "xl/styles.bin" in self._package.names:
+            self._formats()
+        if "xl/sharedstrings.bin" in self._package.names:
+            for kind, data in records(self._package.pieces("xl/sharedstrings.bin")):
+                if kind == _SST_ITEM:
+                    self.strings.append(wide(data, 1)[0])
+
+    def _listed(self) -> None:
+        related = self._package.related("xl/workbook.bin")
+        known = {name for _, name in self.sheets}
+        listed: list[tuple[str, str]] = []
+        for kind, data in records(self._package.pieces("xl/workbook.bin")):
+            if kind == _SHEET:
+                identifier, end = wide(data, 8)
+                if (name := related.get(identifier, "")) in known:
+                    listed.append((wide(data, end)[0], name))
+            elif kind == _BOOK and data[:1] and data[0] & 1:
+                self.start = datetime(1904, 1, 1)
+        named = {name for _, name in listed}
+        self.sheets = listed + [one for one in self.sheets if one[1] not in named]
+
+    def _formats(self) -> None:
+        custom: dict[int, str] = {}
+        inside = False
+        for kind, data in records(self._package.pieces("xl/styles.bin")):
+            if kind in (_FORMATS, _FORMATS_END):
+                inside = kind == _FORMATS
+            elif kind == _FORMAT and len(data) > 2:
+                custom[int.from_bytes(data[:2], "little")] = wide(data, 2)[0]
+            elif kind == _CELL_FORMAT and inside:
+                number = int.from_bytes(data[2:4], "little")
+                self.styles.append(style_of(str(number), custom.get(number, "")))
+
+
+def _is_sheet(name: str) -> bool:
+    return (
+        name.startswith(("xl/worksheets/", "xl/chartsheets/", "xl/dialogsheets/"))
+        and name.endswith(".bin")
+        and ("/binaryindex" not in name)
+    )
+
+
+def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[str]:
+    """The sheet's name, then its rows, cells apart by tabs, then what it prints above and below; empty cells and rows
+    are left out."""
+    if title:
+        yield title
+    row: list[str] = []
+    characters = 0
+    for kind, data in records(package.pieces(name)):
+        if (kind == _ROW or characters > 1_000_000) and row:
+            yield "\t".join(row)
+            row, characters = [], 0
+        if kind <= _FORMULA_ERROR or kind == _RICH:
+            if text := _cell(kind, data, book):
+                row.append(text)
+                characters += len(text)
+        elif kind == _PRINTED:
+            if row:
+                yield "\t".join(row)
+                row = []
+            yield from filter(None, map(printed, _texts(data, 2, 6)))
+    if row:
+        yield "\t".join(row)
+
+
+def _texts(data: bytes, at: int, count: int) -> Iterator[str]:
+    for _ in range(count):
+        text, at = wide(data, at)
+        yield text
+
+
+def _cell(kind: int, data: bytes, book: Workbook) -> str:
+    """What a cell shows."""
+    value = data[_CELL:]
+    if kind in (_TEXT, _FORMULA_TEXT):
+        return wide(data, _CELL)[0]
+    if kind == _RICH:
+        return wide(data, _CELL + 1)[0]
+    if kind == _SHARED:
+        index = int.from_bytes(value[:4], "little")
+        return book.strings[index] if len(value) >= 4 and index < len(book.strings) else ""
+    style = str(int.from_bytes(data[4:7], "little"))
+    if kind == _RK and len(value) >= 4:
+        return _shown(rk(int.from_bytes(value[:4], "little")), style, book)
+    if kind in (_REAL, _FORMULA_REAL) and len(value) >= 8:
+        return _shown(struct.unpack_from("<d", value)[0], style, book)
+    if kind in (_BOOL, _FORMULA_BOOL) and value:
+        return "TRUE" if value[0] else "FALSE"
+    return _ERRORS.get(value[0], "") if kind in (_ERROR, _FORMULA_ERROR) and value else ""
+
+
+def _shown(number: float, style: str, book: Workbook) -> str:
+    return number_text(repr(number).removesuffix(".0"), style, book)
+
+
+def comment_parts(package: Package) -> list[str]:
+    """The parts with comments, in the order of their names."""
+    return sorted(name for name in package.names if name.startswith("xl/comments") and name.endswith(".bin"))
+
+
+def comments(package: Package, name: str) -> Iterator[str]:
+    """The comments of a sheet."""
+    for kind, data in records(package.pieces(name)):
+        if kind == _COMMENT and (text := wide(data, 1)[0].strip()):
+            yield text

@@ -1,0 +1,1 @@
+"""PowerPoint before 2007."""

@@ -1,0 +1,1 @@
+"""Excel before 2007."""

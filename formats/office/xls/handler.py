@@ -1,0 +1,97 @@
+"""Workbooks of Excel 5 to 2003 ([MS-XLS]): text of all sheets, hidden ones too, properties, objects, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits
+from formats import clean
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.declared import Declared
+from formats.office import art as office_art
+from formats.office.encryption.legacy import opened_xls
+from formats.office.ole import objects as ole_objects
+from formats.office.ole import property_set
+from formats.office.ole.compound import CompoundFile
+from formats.office.xls.biff import EOF, records
+from formats.office.xls.sheets import Sheets
+
+_STREAMS = ("Workbook", "Book")  # BIFF8, BIFF5; a file that has both says the same in both
+_DRAWING_GROUP = 0xEB
+_OBJECTS = "MBD"  # names of the storages of embedded objects begin with it ([MS-XLS] 2.1.7.7)
+
+
+class XlsHandler(LeafHandler):
+    """Workbooks and templates in compound files."""
+
+    name = "xls"
+    media_types: tuple[str, ...] = ("application/vnd.ms-excel",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Excel workbooks, Excel 5 to 2003",
+            extensions=("xls", "xlt"),
+            text="cells by rows as shown, sheet by sheet, hidden ones too; notes, text boxes, headers, footers, charts",
+            metadata=property_set.KEYS,
+            children="embedded objects (a packaged file under its own name), then pictures",
+            leaves_out=(
+                "workbooks that need a password which is not in the bank (`--passwords`)",
+                "Excel 4 and older",
+                "formulas (their results are there); macros",
+                "pictures as bitmaps without their headers",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Embedded objects, then pictures. A workbook that cannot be opened has none: `text` says why."""
+        try:
+            compound, _ = opened_xls(source, limits)
+        except DocumentError:
+            return
+        objects = [e for e in compound.root.children if e.name.upper().startswith(_OBJECTS)]
+        position = 0
+        for child in ole_objects.children(compound, objects):
+            position += 1
+            yield child
+        yield from office_art.children(_drawings(compound), position)
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Cells by rows, sheet after sheet, with notes, boxes, headers and footers."""
+        compound, opened = opened_xls(source, limits)
+        data = _stream(compound)
+        if not data:
+            raise compound.error or DocumentError(ExceptionCode.CORRUPT, "the file has no stream Workbook")
+        if data[:2] != b"\x09\x08":
+            raise DocumentError(ExceptionCode.CORRUPT, "the workbook does not begin with its first record")
+        sheets = Sheets(data)
+        collector = clean.Collector(limits.text_characters)
+        all(collector.add(line + "\n") for line in sheets.lines())
+        out = collector.result()
+        out.metadata = property_set.metadata(compound) | opened
+        out.error = sheets.error or compound.error
+        if out.error is not None and not out.text:
+            raise out.error
+        return out
+
+
+def _stream(compound: CompoundFile) -> bytes:
+    """The workbook's records; b"" when there are none."""
+    return next((data for name in _STREAMS if (data := compound.read(compound.root.stream(name)))), b"")
+
+
+def _drawings(compound: CompoundFile) -> Iterator[bytes]:
+    """The drawing group ([MS-XLS] 2.4.171), which lies in the globals and holds the pictures of all sheets; a large one
+    comes in several such records, and a picture may go on from one into the next."""
+    group: list[bytes] = []
+    with suppress(DocumentError):
+        for _, kind, pieces in records(_stream(compound)):
+            if kind == _DRAWING_GROUP:
+                group += pieces
+            if kind == EOF:
+                break
+    yield b"".join(group)
+
+
+HANDLERS: tuple[Handler, ...] = (XlsHandler(),)

@@ -1,0 +1,253 @@
+"""What the sheets of a workbook show ([MS-XLS]): cells by rows, notes and boxes, headers and footers."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from core.errors import DocumentError, ExceptionCode
+from formats.office.ole.property_set import codec_of
+from formats.office.ooxml.sheet import date_text, style_of
+from formats.office.xls.biff import BOF, CONTINUED, EOF, Strings, cut_short, record, rk
+
+_FILEPASS, _CODEPAGE, _DATEMODE = 0x2F, 0x42, 0x22
+_BOUNDSHEET, _SST, _XF, _FORMAT, _FORMAT_5 = 0x85, 0xFC, 0xE0, 0x41E, 0x1E
+_LABEL, _RSTRING, _LABELSST, _NUMBER, _RK, _MULRK = 0x204, 0xD6, 0xFD, 0x203, 0x27E, 0xBD
+_FORMULA, _FORMULA_OLD, _STRING, _BOOLERR = 0x06, 0x406, 0x207, 0x205
+_NOTE, _TXO, _HEADER, _FOOTER, _CHART_TEXT = 0x1C, 0x1B6, 0x14, 0x15, 0x100D
+_ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
+_CODES = re.compile(r'&(?:"[^"]*"|\d+|[A-Za-z+-])')  # of headers and footers: fonts, sizes, page numbers, places
+_LONGEST_ROW = 1_000_000  # characters; a longer one is given in parts (cells may all share one long string)
+_CELL = struct.Struct("<HHH2xH")  # type, length, row, cell format of a record of one or more cells
+_ReadCell = Callable[["Sheets", list[bytes], int], str]  # what the cells of one record show, with tabs between
+
+
+class Sheets:
+    """Goes once through a workbook's stream, from its globals to its last sheet, and gives lines of text."""
+
+    def __init__(self, stream: bytes) -> None:
+        self._stream = stream
+        self._depth = 0
+        self._version8 = True
+        self._codec = "cp1252"
+        self._start = datetime(1899, 12, 30)
+        self._names: dict[int, str] = {}  # offset of a sheet's first record → its name
+        self._shared: list[str] = []
+        self._formats: dict[int, str] = {}
+        self._styles: list[str] = []  # of each cell format: "date", "percent" or ""
+        self._row: list[str] = []
+        self._row_number = -1
+        self._row_size = 0  # characters
+        self._waiting = False  # a formula's string comes next
+        self.error: DocumentError | None = None
+
+    def lines(self) -> Iterator[str]:
+        """Each sheet's name, then its rows with cells apart by tabs, and its other texts where they come. Raises
+        DocumentError `encrypted`; what else is wrong is in `error` afterwards."""
+        try:
+            yield from self._records()
+        except DocumentError as failed:
+            if failed.code is ExceptionCode.ENCRYPTED:
+                raise
+            self.error = failed
+        yield from self._flush()
+        if self._depth and self.error is None:
+            self.error = DocumentError(ExceptionCode.TRUNCATED, "the workbook breaks off before its end")
+
+    def _records(self) -> Iterator[str]:
+        """All records, of which most are cells in one piece."""
+        stream, size, at = self._stream, len(self._stream), 0
+        read_head, readers, last = _CELL.unpack_from, _CELLS, size - _CELL.size
+        while at + 4 <= size:
+            if at <= last:
+                kind, length, row, style = read_head(stream, at)
+                read = readers.get(kind)
+                end = at + 4 + length
+                if read is not None and length >= 6 and stream[end : end + 2] != CONTINUED:
+                    if row != self._row_number or self._row_size > _LONGEST_ROW:
+                        yield from self._flush()
+                        self._row_number = row
+                    self._add(read(self, [stream[at + 4 : end]], style))
+                    at = end
+                    continue
+                if read is None and kind not in _OTHERS:
+                    at = end
+                    continue
+            start = at
+            kind, pieces, at = record(stream, at)
+            if kind or pieces[0]:  # zeros fill the stream up to its sector
+                yield from self._record(start, kind, pieces)
+        if at > size:
+            raise cut_short()
+
+    def _record(self, offset: int, kind: int, pieces: list[bytes]) -> Iterator[str]:
+        if kind in _CELLS:
+            yield from self._cell(_CELLS[kind], pieces)
+        elif kind == BOF:
+            yield from self._begin(offset, pieces[0])
+        elif kind == EOF:
+            yield from self._flush()
+            self._depth = max(0, self._depth - 1)
+        elif kind in _GLOBALS:
+            _GLOBALS[kind](self, pieces)
+        else:
+            yield from self._in_sheet(kind, pieces)
+
+    def _begin(self, offset: int, data: bytes) -> Iterator[str]:
+        self._depth += 1
+        self._version8 = data[:2] != b"\x00\x05"
+        if name := self._names.get(offset):
+            yield name
+
+    def _cell(self, read: _ReadCell, pieces: list[bytes]) -> tuple[str, ...]:
+        """Take a cell; the row before it when it begins another one."""
+        if len(pieces[0]) < 6:
+            return ()
+        row, _, style = struct.unpack_from("<HHH", pieces[0])
+        done: tuple[str, ...] = ()
+        if row != self._row_number or self._row_size > _LONGEST_ROW:
+            done = self._flush()
+            self._row_number = row
+        self._add(read(self, pieces, style))
+        return done
+
+    def _in_sheet(self, kind: int, pieces: list[bytes]) -> Iterator[str]:
+        if kind == _STRING and self._waiting:
+            self._waiting = False
+            self._add(self._text(pieces, 0))
+        elif kind in (_NOTE, _TXO, _HEADER, _FOOTER, _CHART_TEXT) and (text := self._aside(kind, pieces)):
+            yield from self._flush()
+            yield text
+
+    def _add(self, cell: str) -> None:
+        if cell:
+            self._row.append(cell)
+            self._row_size += len(cell)
+
+    def _flush(self) -> tuple[str, ...]:
+        """The row so far; empty cells and rows are left out."""
+        cells = self._row
+        self._row, self._row_number, self._row_size = [], -1, 0
+        return ("\t".join(cells),) if cells else ()
+
+    def _text(self, pieces: list[bytes], at: int, count_bytes: int = 2) -> str:
+        """A string as this version of the format keeps it."""
+        if self._version8:
+            return Strings(pieces, at).string(count_bytes)
+        start = at + count_bytes
+        size = int.from_bytes(pieces[0][at:start], "little")
+        return pieces[0][start : start + size].decode(self._codec, "replace")
+
+    def _aside(self, kind: int, pieces: list[bytes]) -> str:
+        """Text beside the cells: of notes, boxes, charts, headers and footers."""
+        if kind == _CHART_TEXT:  # 2.4.254
+            return self._text(pieces, 2, 1)
+        if kind == _TXO:  # 2.4.329: the characters are in the first Continue record
+            count = int.from_bytes(pieces[0][10:12], "little")
+            return Strings(pieces[1:], 1).characters(count, pieces[1][0]) if pieces[1:] and pieces[1] else ""
+        if kind == _NOTE:
+            if self._version8:  # 2.4.179: who wrote it; what he wrote is in the box
+                return self._text(pieces, 8)
+            return pieces[0][6:].decode(self._codec, "replace")
+        text = self._text(pieces, 0, 2 if self._version8 else 1) if pieces[0] else ""
+        return _CODES.sub(" ", text).strip()
+
+    # Globals -----------------------------------------------------------------------------------------------------
+
+    def _on_filepass(self, pieces: list[bytes]) -> None:
+        raise DocumentError(ExceptionCode.ENCRYPTED, "a password is needed to open it")
+
+    def _on_codepage(self, pieces: list[bytes]) -> None:
+        page = int.from_bytes(pieces[0][:2], "little")
+        self._codec = {0x8000: "mac-roman", 0x8001: "cp1252"}.get(page) or codec_of(page)
+
+    def _on_datemode(self, pieces: list[bytes]) -> None:
+        if pieces[0][:1] == b"\x01":
+            self._start = datetime(1904, 1, 1)
+
+    def _on_sheet(self, pieces: list[bytes]) -> None:
+        offset = int.from_bytes(pieces[0][:4], "little")
+        self._names.setdefault(offset, self._text(pieces, 6, 1))
+
+    def _on_shared(self, pieces: list[bytes]) -> None:
+        self._shared.extend(Strings(pieces, 8).rest())
+
+    def _on_format(self, pieces: list[bytes]) -> None:
+        number = int.from_bytes(pieces[0][:2], "little")
+        self._formats[number] = self._text(pieces, 2, 2 if self._version8 else 1)
+
+    def _on_xf(self, pieces: list[bytes]) -> None:
+        number = int.from_bytes(pieces[0][2:4], "little")
+        self._styles.append(style_of(str(number), self._formats.get(number, "")))
+
+    # Cells -------------------------------------------------------------------------------------------------------
+
+    def _label(self, pieces: list[bytes], style: int) -> str:
+        return self._text(pieces, 6)
+
+    def _shared_label(self, pieces: list[bytes], style: int) -> str:
+        index = int.from_bytes(pieces[0][6:10], "little")
+        return self._shared[index] if index < len(self._shared) else ""
+
+    def _double(self, pieces: list[bytes], style: int) -> str:
+        data = pieces[0][6:14]
+        return self._number(struct.unpack("<d", data)[0], style) if len(data) == 8 else ""
+
+    def _packed(self, pieces: list[bytes], style: int) -> str:
+        return self._number(rk(int.from_bytes(pieces[0][6:10], "little")), style)
+
+    def _several(self, pieces: list[bytes], style: int) -> str:
+        data = pieces[0][4:-2]
+        numbers = struct.iter_unpack("<HI", data[: len(data) // 6 * 6])
+        return "\t".join([self._number(rk(word), one) for one, word in numbers])
+
+    def _formula(self, pieces: list[bytes], style: int) -> str:
+        """What a formula showed when the file was saved (2.5.133); a string comes in a record of its own."""
+        value = pieces[0][6:14]
+        if value[6:8] != b"\xff\xff":
+            return self._double(pieces, style)
+        if value[0] == 0:
+            self._waiting = True
+        return _truth_or_error(value[2], error=value[0] == 2) if value[0] in (1, 2) else ""
+
+    def _truth(self, pieces: list[bytes], style: int) -> str:
+        data = pieces[0][6:8]
+        return _truth_or_error(data[0], error=data[1] == 1) if len(data) == 2 else ""
+
+    def _number(self, number: float, style: int) -> str:
+        shown = self._styles[style] if style < len(self._styles) else ""
+        if shown == "date" and 0 <= number < 2_958_466:  # the year 9999
+            return date_text(number, self._start)
+        return f"{number * 100:.10g}%" if shown == "percent" else f"{number:.15g}"
+
+
+def _truth_or_error(value: int, *, error: bool) -> str:
+    if error:
+        return _ERRORS.get(value, "")
+    return "TRUE" if value else "FALSE"
+
+
+_GLOBALS = {
+    _FILEPASS: Sheets._on_filepass,
+    _CODEPAGE: Sheets._on_codepage,
+    _DATEMODE: Sheets._on_datemode,
+    _BOUNDSHEET: Sheets._on_sheet,
+    _SST: Sheets._on_shared,
+    _FORMAT: Sheets._on_format,
+    _FORMAT_5: Sheets._on_format,
+    _XF: Sheets._on_xf,
+}
+_CELLS: dict[int, _ReadCell] = {
+    _LABEL: Sheets._label,
+    _RSTRING: Sheets._label,
+    _LABELSST: Sheets._shared_label,
+    _NUMBER: Sheets._double,
+    _RK: Sheets._packed,
+    _MULRK: Sheets._several,
+    _FORMULA: Sheets._formula,
+    _FORMULA_OLD: Sheets._formula,
+    _BOOLERR: Sheets._truth,
+}
+_OTHERS = frozenset((*_GLOBALS, BOF, EOF, _STRING, _NOTE, _TXO, _HEADER, _FOOTER, _CHART_TEXT))

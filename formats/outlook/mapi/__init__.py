@@ -1,0 +1,1 @@
+"""MAPI properties, which all formats of Outlook consist of."""

@@ -1,0 +1,303 @@
+"""From MAPI properties to the fields of an Internet message ([MS-OXCMAIL] 2.2), so that a message of a PST, an MSG or
+a winmail.dat is read by the same code as any other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from email.utils import getaddresses
+from itertools import islice
+
+from core.errors import DocumentError, ExceptionCode
+from core.mail_form import Address, MailAttachment, MailForm, clean_text
+from core.records import Limits
+from formats import charset
+from formats.documents.rtf.compressed import decompress
+from formats.documents.rtf.handler import rtf_text
+from formats.mail.headers import (
+    Fields,
+    decode_text,
+    decode_words,
+    message_ids,
+    parse_fields,
+    raw_text,
+    utc_time,
+)
+from formats.outlook.mapi import properties as mapi
+from formats.outlook.mapi.contact import contact_text, is_contact
+from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties
+from formats.text.html.handler import declared_charset
+
+_MAX_DEPTH = 24  # messages inside one another; each is two storages deeper in an MSG
+_MAX_PEOPLE = 20_000  # recipients of one message
+_MAX_ATTACHMENTS = 20_000  # of one message that are counted as missing, whatever it announces
+_MAX_REFERENCES = 1_000
+_ROOM = 0.7  # of the parse limit for attachments: base64 makes four bytes of three, and the form has to be parsed
+_TO, _CC, _BCC = 1, 2, 3
+# What lies between commas: the standard library takes the square of the time for a group of many.
+_ADDRESS = re.compile(r'(?:[^,"\\<(]++|\\.?|"(?:[^"\\]++|\\.)*+"|<[^<>]*+>|\([^()]*+\)|["<(])++', re.DOTALL)
+_LONGEST_ADDRESS = 4_000  # characters
+_MOST_NESTED = 50
+_WITHOUT_NESTING = str.maketrans("(:", "  ")
+
+
+@dataclass(slots=True)
+class FormReader:
+    """Makes the form of one message; `error` says what of it could not be had, those of messages inside it counted.
+    Their attachments together share the room that the parse limit leaves."""
+
+    limits: Limits
+    _lost: list[DocumentError] = field(default_factory=list)  # one for each attachment that is left out
+    _left: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._left = int(self.limits.parse_bytes * _ROOM)
+
+    @property
+    def error(self) -> DocumentError | None:
+        """Why attachments were left out, and how many."""
+        if not self._lost:
+            return None
+        count, first = len(self._lost), self._lost[0]
+        detail = first.detail if count == 1 else f"{count} attachments cannot be had; {first.detail}"
+        return DocumentError(first.code, detail, missing=count)
+
+    def form(self, message: MapiMessage, *, attachments: bool = True, depth: int = 0) -> MailForm:
+        """The fields of this message. Attachments that cannot be read or are too large are left out."""
+        own = message.properties
+        header = _Header(own)
+        to, cc, bcc = _people(message, header)
+        plain, html = _bodies(own, self.limits.text_characters)
+        return MailForm(
+            message_id=_first_id(own.text(mapi.MESSAGE_ID) or "") or _first_id(header.text(b"message-id")),
+            sent=_sent(own, header),
+            sender=_sender(own, header),
+            to=to,
+            cc=cc,
+            bcc=bcc,
+            subject=_subject(own, header),
+            in_reply_to=_first_id(own.text(mapi.IN_REPLY_TO) or "") or _first_id(header.text(b"in-reply-to")),
+            references=_references(own, header),
+            plain=plain,
+            html=html,
+            attachments=tuple(self._attachments(message, depth)) if attachments else (),
+        )
+
+    def _attachments(self, message: MapiMessage, depth: int) -> Iterator[MailAttachment]:
+        """In order; a failure of the list itself ends it."""
+        found, count = message.attachments(), 0
+        while True:
+            try:
+                attachment = next(found, None)
+            except DocumentError as e:
+                self._lost.append(e)
+                self._missing(message.announced, count + 1)
+                return
+            if attachment is None:
+                self._missing(message.announced, count)
+                return
+            count += 1
+            try:
+                made = self.attachment(attachment, depth)
+            except DocumentError as e:
+                name = attachment_name(attachment.properties)
+                self._lost.append(DocumentError(e.code, f"attachment {name[:80]!r}: {e.detail}"))
+            else:
+                if made is not None:
+                    yield made
+
+    def attachment(self, attachment: MapiAttachment, depth: int = 0) -> MailAttachment | None:
+        """One attachment; None for a link. DocumentError when it cannot be had."""
+        own = attachment.properties
+        identifier = (own.text(mapi.ATTACH_CONTENT_ID) or "").strip("<> ")
+        if attachment.message is not None:
+            if depth + 1 >= _MAX_DEPTH:
+                raise DocumentError(ExceptionCode.NESTING_LIMIT, f"messages nested {_MAX_DEPTH} deep")
+            form = self.form(attachment.message(), depth=depth + 1)
+            return MailAttachment(name="", message=form, content_id=identifier)
+        if attachment.data is None:
+            return None
+        self._reserve(attachment.size)
+        packaged, data = attachment.data()
+        self._reserve(len(data) - attachment.size)
+        return MailAttachment(
+            name=packaged.decode("utf-8", "replace") or attachment_name(own),
+            data=data,
+            media_type=own.text(mapi.ATTACH_MIME_TAG) or "application/octet-stream",
+            content_id=identifier,
+        )
+
+    def _reserve(self, size: int) -> None:
+        if size > self._left:
+            limit = int(self.limits.parse_bytes * _ROOM)
+            raise DocumentError(
+                ExceptionCode.TOO_LARGE, f"{size} bytes; the attachments of a message may have {limit} in all"
+            )
+        self._left -= size
+
+    def _missing(self, announced: int | None, found: int) -> None:
+        """Attachments that the message announces beyond those that are in it."""
+        for position in range(found, min(announced or 0, _MAX_ATTACHMENTS)):
+            detail = f"attachment {position + 1} of {announced} is not in the message"
+            self._lost.append(DocumentError(ExceptionCode.CORRUPT, detail))
+
+
+def attachment_name(own: Properties) -> str:
+    """The long name, else the short one, else what is shown; "" if there is none."""
+    for ident in (mapi.ATTACH_LONG_NAME, mapi.ATTACH_NAME, mapi.DISPLAY_NAME):
+        if name := (own.text(ident) or "").strip():
+            return name
+    return ""
+
+
+class _Header:
+    """The header a message came with, if it did; taken apart when the first field of it is asked for."""
+
+    __slots__ = ("_fields", "_own")
+
+    def __init__(self, own: Properties) -> None:
+        self._own = own
+        self._fields: Fields | None = None
+
+    def raw(self, name: bytes) -> bytes:
+        """The first field of this name."""
+        if self._fields is None:
+            data = (self._own.text(mapi.HEADERS) or "").encode("utf-8", "replace").lstrip()
+            self._fields = parse_fields(data, 0, len(data))[0]
+        return self._fields.raw(name)
+
+    def text(self, name: bytes) -> str:
+        """The same, decoded."""
+        return decode_text(self.raw(name))
+
+
+def _first_id(text: str) -> str:
+    found = message_ids(text)
+    return found[0] if found else ""
+
+
+def _references(own: Properties, header: _Header) -> tuple[str, ...]:
+    return tuple(message_ids(own.text(mapi.REFERENCES) or header.text(b"references"))[:_MAX_REFERENCES])
+
+
+def _sent(own: Properties, header: _Header) -> int | None:
+    """When it was sent, else what the header says, else when it arrived."""
+    sent = own.time(mapi.SUBMIT_TIME)
+    if sent is None:
+        sent = utc_time(header.text(b"date"))
+    return own.time(mapi.DELIVERY_TIME) if sent is None else sent
+
+
+def _subject(own: Properties, header: _Header) -> str:
+    """The subject; two characters in front say how long its prefix is ([MS-PST] 2.5.3.1.1.1). A winmail.dat that lacks
+    it, for the message around it has one, may still have the topic: the subject without prefixes."""
+    subject = own.text(mapi.SUBJECT)
+    if subject is None:
+        normalized = own.text(mapi.NORMALIZED_SUBJECT)
+        if normalized is None:
+            return header.text(b"subject") or own.text(mapi.TOPIC) or ""
+        subject = (own.text(mapi.SUBJECT_PREFIX) or "") + normalized
+    return subject[2:] if subject.startswith("\x01") else subject
+
+
+def _sender(own: Properties, header: _Header) -> Address | None:
+    """Whom the message is from: the represented sender, else the sender, else the header's From."""
+    best: Address | None = None
+    for name, smtp, kind, email in (
+        (mapi.REPRESENTING_NAME, mapi.REPRESENTING_SMTP, mapi.REPRESENTING_TYPE, mapi.REPRESENTING_EMAIL),
+        (mapi.SENDER_NAME, mapi.SENDER_SMTP, mapi.SENDER_TYPE, mapi.SENDER_EMAIL),
+    ):
+        found = _address(own, name, smtp, kind, email)
+        if found is not None and found[1]:
+            return found
+        best = best or found
+    named = _from_header(header, b"from")
+    return named[0] if named else best
+
+
+def _address(own: Properties, name: int, smtp: int, kind: int, email: int) -> Address | None:
+    """Name and SMTP address; the address "" where there is only one of another system (X.500)."""
+    shown = (own.text(name) or "").strip()
+    address = (own.text(smtp) or "").strip()
+    if not address:
+        other = (own.text(email) or "").strip()
+        if (own.text(kind) or "").upper() == "SMTP" or ("@" in other and not other.startswith("/")):
+            address = other
+    if "@" not in address and "@" in shown and " " not in shown:
+        address = shown
+    return (shown, address) if shown or address else None
+
+
+def _people(message: MapiMessage, header: _Header) -> tuple[tuple[Address, ...], ...]:
+    """Recipients by type; without a table of them the header's, else the names that would be shown."""
+    kinds: dict[int, list[Address]] = {_TO: [], _CC: [], _BCC: []}
+    for row in message.recipients[:_MAX_PEOPLE]:
+        kind = (row.number(mapi.RECIPIENT_TYPE) or 0) & 0xF  # flags in the upper bits
+        found = _address(row, mapi.DISPLAY_NAME, mapi.SMTP_ADDRESS, mapi.ADDRESS_TYPE, mapi.EMAIL)
+        if found is not None and kind in kinds:
+            kinds[kind].append(found)
+    if any(kinds.values()):
+        return tuple(tuple(kinds[kind]) for kind in (_TO, _CC, _BCC))
+    named = tuple(_from_header(header, name) for name in (b"to", b"cc", b"bcc"))
+    if any(named):
+        return named
+    shown = (mapi.DISPLAY_TO, mapi.DISPLAY_CC, mapi.DISPLAY_BCC)
+    return tuple(_shown(message.properties.text(ident) or "") for ident in shown)
+
+
+def _from_header(header: _Header, name: bytes) -> tuple[Address, ...]:
+    raw = header.raw(name)
+    if not raw:
+        return ()
+    one_by_one = islice(_ADDRESS.finditer(raw_text(raw[:1_000_000])), _MAX_PEOPLE)
+    found = [address for one in one_by_one for address in getaddresses([_plain(one[0])])]
+    return tuple((decode_words(shown), address) for shown, address in found if shown or address)
+
+
+def _plain(address: str) -> str:
+    """One address as the standard library can take it: it calls itself for each bracket and each name of a group."""
+    address = address[:_LONGEST_ADDRESS].strip("; ")
+    return address if address.count("(") + address.count(":") < _MOST_NESTED else address.translate(_WITHOUT_NESTING)
+
+
+def _shown(names: str) -> tuple[Address, ...]:
+    pieces = [piece.strip() for piece in names[:1_000_000].split(";")]
+    return tuple((piece, piece if "@" in piece and " " not in piece else "") for piece in pieces if piece)
+
+
+def _bodies(own: Properties, limit: int) -> tuple[str | None, str | None]:
+    """(plain text, HTML); the text of an RTF body, or what a contact says, where there is neither."""
+    plain = own.text(mapi.BODY)
+    html = _html(own)
+    if html is not None:
+        html = clean_text(html)
+    if plain is not None:
+        plain = clean_text(plain)
+    if not (plain or html) and (packed := own.raw(mapi.RTF_COMPRESSED)):
+        try:
+            plain = clean_text(rtf_text(decompress(packed, limit), limit))
+        except DocumentError:
+            return plain, html  # the rest of the message is still worth having
+    if not (plain or html) and is_contact(own):
+        plain = contact_text(own)
+    return plain, html
+
+
+def _html(own: Properties) -> str | None:
+    text = own.text(mapi.HTML)
+    data = own.raw(mapi.HTML)
+    if text is not None or not data:
+        return text
+    data = data.rstrip(b"\0") if not data.startswith(b"\xff\xfe") else data
+    label = mapi.codec_of(own.number(mapi.INTERNET_CODEPAGE)) or declared_charset(data)
+    return charset.decode(data, label)[0]
+
+
+def string_codec(tables: Sequence[Properties]) -> str:
+    """The codec of a message's strings of eight bits."""
+    for own in tables:
+        for ident in (mapi.MESSAGE_CODEPAGE, mapi.INTERNET_CODEPAGE):
+            if codec := mapi.codec_of(own.number(ident)):
+                return codec
+    return ""

@@ -1,0 +1,1 @@
+"""Outlook's loose messages."""

@@ -1,0 +1,1 @@
+"""Outlook's message stores."""

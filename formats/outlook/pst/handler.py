@@ -1,0 +1,193 @@
+"""Outlook's mail stores, PST and OST ([MS-PST]): containers whose messages come out in canonical form.
+
+Stores in the Unicode format are read by our own reader, all others (ANSI, pages of 4,096 bytes, cyclic coding) by
+libpff; docs/decisions/0020 says why. The ordinal of a message is its running number over the whole store, recovered
+messages after all others.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Protocol
+
+from core.errors import DocumentError, ExceptionCode
+from core.mail_form import store_name, write_message
+from core.records import Kind, Limits, TextState
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.declared import Declared
+from formats.outlook.mapi.form import FormReader
+from formats.outlook.mapi.properties import MapiMessage
+from formats.outlook.pst.file import PERMUTED, UNICODE, PstFile, read_header
+from formats.outlook.pst.libpff import LibpffStore
+from formats.outlook.pst.store import Folder, PstStore
+
+MEDIA_TYPE = "application/vnd.ms-outlook-pst"
+
+
+class Store(Protocol):
+    """What the handler wants of a reader."""
+
+    damage: str | None
+    password: bool
+
+    @property
+    def folders(self) -> list[Folder]:
+        """Depth first, a folder before those inside it."""
+
+    def recovered(self) -> Folder:
+        """Messages that are in no folder."""
+
+    def message(self, nid: int) -> MapiMessage:
+        """One message by its id."""
+
+
+class PstHandler(LeafHandler):
+    """A mail store; its messages are its children, named by folders and subject."""
+
+    name = "pst"
+    media_types: tuple[str, ...] = (MEDIA_TYPE,)
+    container = True
+    splits = True
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Outlook mail stores",
+            extensions=("pst", "ost"),
+            metadata=("password",),
+            children="messages folder by folder, named by folders and subject; then those in no folder, in a folder "
+            "`recovered`",
+            announces="the folders' tables and the index of the store",
+            leaves_out=(
+                "search folders and what Outlook hides in folders (views, forms, rules)",
+                "recovered messages of stores in the ANSI format and of OST files with pages of 4,096 bytes, where the "
+                "library that reads these finds none",
+            ),
+        ),
+    )
+
+    def announced(self, source: Source) -> int | None:
+        """The messages of all folders' tables and those in none; None when some may be missing because the store's
+        index is damaged. DocumentError when it cannot be opened."""
+        with _Open(source, Limits()) as opened:
+            count = opened.count()
+            return None if opened.incomplete else count
+
+    def parts(self, source: Source, target_bytes: int) -> list[Part]:
+        """Ranges of ordinals with about the same number of messages."""
+        with _Open(source, Limits()) as opened:
+            count = opened.count()
+        pieces = min(count, -(-source.size // max(1, target_bytes)))
+        if pieces < 2:
+            return []
+        cuts = [count * i // pieces for i in range(pieces + 1)]
+        return [Part(start=a, stop=b, announced=b - a) for a, b in itertools.pairwise(cuts)]
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Messages in order: folders depth first, then those that are in none, in a folder "recovered". Raises at the
+        end what was found damaged of the store itself."""
+        with _Open(source, limits) as opened:
+            start, stop = (part.start, part.stop) if part else (0, opened.count())
+            for ordinal, path, nid in opened.messages(start, stop):
+                yield opened.child(ordinal, path, nid)
+            if stop >= opened.ordinary and stop >= opened.count() and (damage := opened.damage()):
+                raise damage
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """None: a mail store says nothing by itself. Whether it asks for a password is in the metadata: it keeps
+        nobody out."""
+        with _Open(source, limits) as opened:
+            return Text(state=TextState.EMPTY, metadata={"password": True} if opened.store.password else {})
+
+
+class _Open:
+    """A store while it is read."""
+
+    def __init__(self, source: Source, limits: Limits) -> None:
+        header = read_header(source)
+        self._limits = limits
+        self._own: PstFile | None = None
+        self._libpff: LibpffStore | None = None
+        if header.version == UNICODE and header.crypt <= PERMUTED:
+            self._own = PstFile(source, header)
+            self.store: Store = PstStore(self._own, limits)
+        else:
+            self._libpff = LibpffStore(source, limits)
+            self.store = self._libpff
+        self._recovered: Folder | None = None
+
+    def __enter__(self) -> _Open:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for opened in (self._own, self._libpff):
+            if opened is not None:
+                opened.close()
+
+    @property
+    def ordinary(self) -> int:
+        """The messages of all folders."""
+        return sum(len(folder.messages) for folder in self.store.folders)
+
+    def recovered(self) -> Folder:
+        """Needs a look at every page of the index."""
+        if self._recovered is None:
+            self._recovered = self.store.recovered()
+        return self._recovered
+
+    def count(self) -> int:
+        """All messages."""
+        return self.ordinary + len(self.recovered().messages)
+
+    def messages(self, start: int, stop: int) -> Iterator[tuple[int, tuple[str, ...], int]]:
+        """(ordinal, folder, id) of the messages with these ordinals."""
+        base = 0
+        for folder in self.store.folders:
+            count = len(folder.messages)
+            for i in range(max(0, start - base), min(count, stop - base)):
+                yield base + i, folder.path, folder.messages[i]
+            base += count
+        if stop > base:
+            folder = self.recovered()
+            for i in range(max(0, start - base), min(len(folder.messages), stop - base)):
+                yield base + i, folder.path, folder.messages[i]
+
+    def child(self, ordinal: int, path: tuple[str, ...], nid: int) -> Child:
+        """One message; a failed child when it cannot be read at all."""
+        if self._own is not None:
+            self._own.damage = None
+        reader = FormReader(self._limits)
+        try:
+            form = reader.form(self.store.message(nid))
+        except DocumentError as e:
+            error = DocumentError(e.code, f"message {ordinal} in {'/'.join(path)[:200]}: {e.detail}")
+            return Child(name=store_name(path, ""), kind=Kind.MESSAGE, ordinal=ordinal, error=error, emit=False)
+        damage = self._own.damage if self._own is not None else None
+        return Child(
+            name=store_name(path, form.subject),
+            kind=Kind.MESSAGE,
+            ordinal=ordinal,
+            data=write_message(form),
+            error=reader.error or damage,
+            media_type="message/rfc822",
+        )
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether there may be messages that nothing leads to."""
+        return self._own is not None and self._own.incomplete
+
+    def damage(self) -> DocumentError | None:
+        """What is damaged of folders and index. Messages of damaged folders are among the recovered, so none is missing
+        by it while the whole index can be read."""
+        found, truncated = self.store.damage, False
+        if self._own is not None:
+            found, truncated = found or self._own.index_damage, self._own.truncated
+        if found is None and not truncated:
+            return None
+        code = ExceptionCode.TRUNCATED if truncated else ExceptionCode.CORRUPT
+        detail = found or "the store is shorter than it says"
+        return DocumentError(code, detail, missing=None if self.incomplete else 0)
+
+
+HANDLERS: tuple[Handler, ...] = (PstHandler(),)

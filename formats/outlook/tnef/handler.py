@@ -1,0 +1,76 @@
+"""winmail.dat, what Outlook sends to those who do not have Outlook ([MS-OXTNEF]): a document whose children are the
+attachments of the message that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.errors import DocumentError
+from core.mail_form import message_name, write_message
+from core.records import Kind, Limits
+from formats.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
+from formats.declared import Declared
+from formats.last import Last
+from formats.mail.eml import MAIL_KEYS, EmlHandler
+from formats.outlook.mapi.form import FormReader
+from formats.outlook.tnef.reader import read
+
+_EML = EmlHandler()
+_STREAMS = Last(read)
+
+
+class TnefHandler(LeafHandler):
+    """One TNEF stream."""
+
+    name = "tnef"
+    media_types: tuple[str, ...] = ("application/vnd.ms-tnef",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Outlook attachments in one (winmail.dat)",
+            extensions=("dat", "tnef"),
+            text="the body of the message that it stands for",
+            metadata=MAIL_KEYS,
+            children="attachments in order: messages as mail messages, embedded OLE objects as files",
+            leaves_out=("properties that no field of a mail message stands for", "more than 20,000 recipients"),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """The attachments in order, messages among them in canonical form. Raises at the end what is damaged."""
+        stream = _STREAMS(source.whole(limits.parse_bytes))
+        position = 0
+        for attachment in stream.as_message().attachments():
+            reader = FormReader(limits)
+            try:
+                made = reader.attachment(attachment)
+            except DocumentError as e:
+                yield Child(name=b"", kind=Kind.ATTACHMENT, ordinal=position, error=e, emit=False)
+                position += 1
+                continue
+            if made is None:
+                continue
+            name, data, declared = made.name, made.data, made.media_type
+            if made.message is not None:
+                name, data, declared = message_name(made.message.subject), write_message(made.message), "message/rfc822"
+            yield Child(
+                name=name.encode("utf-8", "backslashreplace") or b"part-%d" % position,
+                kind=Kind.ATTACHMENT,
+                ordinal=position,
+                data=data,
+                error=reader.error,
+                media_type=declared,
+            )
+            position += 1
+        if stream.error is not None:
+            raise stream.error
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """The message's body; its fields as metadata."""
+        stream = _STREAMS(source.whole(limits.parse_bytes))
+        form = FormReader(limits).form(stream.as_message(), attachments=False)
+        out = _EML.text(MemorySource(source.name, write_message(form)), limits)
+        out.error = out.error or stream.error
+        return out
+
+
+HANDLERS: tuple[Handler, ...] = (TnefHandler(),)

@@ -1,0 +1,1 @@
+"""dBASE tables and their memos."""

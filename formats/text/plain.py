@@ -1,0 +1,115 @@
+"""Plain text, source code, JSON and XML."""
+
+from __future__ import annotations
+
+from lxml import etree
+
+from core.records import Limits
+from formats import clean
+from formats.base import Handler, LeafHandler, Source, Text
+from formats.charset import Decoder, decode
+from formats.declared import Declared
+
+# Unknown subtypes of text come here too (RFC 2046, 4.1.4): the registry sees to it.
+_TEXT = ("plain", "markdown", "css", "javascript", "troff", "x-script", "x-log", "x-python", "x-c")
+_APPLICATION = ("application/json", "application/x-ndjson", "application/javascript", "application/sql")
+
+
+class TextHandler(LeafHandler):
+    """Text as it stands, of any size: read in pieces up to the limit of characters."""
+
+    name = "text"
+    media_types: tuple[str, ...] = (*(f"text/{name}" for name in _TEXT), *_APPLICATION)
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Plain text, source code, logs, JSON",
+            extensions=("txt", "log", "md", "json", "ndjson", "js", "css", "sql", "py", "c", "sh", "ini"),
+            text="as it stands, in any charset: by its byte-order mark, else guessed",
+            metadata=("charset",),
+            leaves_out=("bytes that fit no charset, which become U+FFFD",),
+        ),
+    )
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """The text; `charset` as metadata. Bytes that fit no charset become U+FFFD."""
+        decoder = Decoder(source.head)
+        collector = clean.Collector(limits.text_characters)
+        with source.open() as stream:
+            for piece in decoder.chunks(stream):
+                if not collector.add(piece):
+                    break
+        out = collector.result()
+        out.metadata = {"charset": decoder.charset}
+        return out
+
+
+class XmlHandler(LeafHandler):
+    """XML without its tags; as it stands when it is not well-formed, holds entities of its own or is large."""
+
+    name = "xml"
+    media_types: tuple[str, ...] = (
+        "application/xml",
+        "text/xml",
+        "image/svg+xml",
+        "application/rss+xml",
+        "application/atom+xml",
+        "application/rdf+xml",
+        "application/xslt+xml",
+    )
+    whole = False
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="XML and SVG",
+            extensions=("xml", "svg", "rss", "atom", "rdf", "xsl"),
+            text="the character data of all elements; the file as it stands where it is not well-formed, defines "
+            "entities or has more than 16 MB",
+            metadata=("charset", "well_formed"),
+            leaves_out=(
+                "attributes, comments and processing instructions",
+                "entities and whatever lies outside the file",
+            ),
+        ),
+    )
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Character data of all elements; `charset`, and `well_formed` false when tags were left in for that reason."""
+        if source.size > min(limits.parse_bytes, _XML_TREE_BYTES):
+            return TEXT.text(source, limits)
+        data = source.whole(limits.parse_bytes)
+        found = _character_data(data)
+        collector = clean.Collector(limits.text_characters)
+        if found is None:
+            text, charset = decode(data)
+            collector.add(text)
+            out = collector.result()
+            out.metadata = {"charset": charset, "well_formed": False}
+            return out
+        pieces, charset = found
+        collector.add("\n".join(pieces))
+        out = collector.result()
+        out.metadata = {"charset": charset}
+        return out
+
+
+_XML_TREE_BYTES = 16_000_000  # lxml's tree takes some ten times the bytes of the document
+
+
+def _character_data(data: bytes) -> tuple[list[str], str] | None:
+    """Non-blank character data in order, and the charset; None when the document is not well-formed. Nothing outside the document is
+    fetched and no entity of its own is replaced, so a small document stays small."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True, remove_comments=True
+    )
+    try:
+        root = etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return None
+    if root is None or next(root.iter(etree.Entity), None) is not None:
+        return None
+    pieces = (str(piece).strip() for piece in root.itertext())
+    return [piece for piece in pieces if piece], (root.getroottree().docinfo.encoding or "utf-8").lower()
+
+
+TEXT = TextHandler()
+HANDLERS: tuple[Handler, ...] = (TEXT, XmlHandler())

@@ -1,0 +1,148 @@
+"""What the clients of one host share while a replay lasts: its program on scratch, and memory for their progress.
+
+scratch/replay/<job>/lock      held shared (flock) by every process that uses the directory; the last one removes it
+scratch/replay/<job>/program/  see replay.program; made once for each host
+/dev/shm/edbench-replay-<job>/ how far the clients of a clone are; beside the program where there is no /dev/shm
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.errors import StorageFault, UsageError
+from core.records import ReplayChoice
+from core.services.locks import FileLock
+from replay.plan import ReplayPlan, plan_replay
+from replay.program import Program, compile_replay, open_program
+from replay.tree import Target
+from traces.model import TraceHeader
+from traces.read import open_trace
+
+MEMORY = Path("/dev/shm")
+_POLL_SECONDS = 0.1
+_PREFIX = "edbench-replay-"
+
+
+class ReplayHost:
+    """The directories of one replay on this host; use `replay_host`."""
+
+    def __init__(self, scratch: Path, job: uuid.UUID) -> None:
+        self.directory = scratch / "replay" / job.hex
+        in_memory = MEMORY.is_dir() and os.access(MEMORY, os.W_OK)
+        self.memory = MEMORY / f"{_PREFIX}{job.hex}" if in_memory else self.directory / "progress"
+
+    def progress(self, clone: int) -> Path:
+        """Where the clients of this clone tell each other how far they are; exists."""
+        path = self.memory / str(clone)
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return path
+
+    def program(self, trace: Path, choice: ReplayChoice, between: Callable[[], None]) -> Program:
+        """What `choice` makes of a trace, compiled by the first process of this host that asks; the others wait,
+        calling `between`.
+
+        Raises UsageError when the trace is damaged, StorageFault when scratch is full, and what `between` raises.
+        """
+        making = FileLock(self.directory / "making")
+        try:
+            while not making.try_alone():
+                between()
+                time.sleep(_POLL_SECONDS)
+            try:
+                return open_program(self.directory / "program")
+            except UsageError:  # nobody has made it yet, or whoever began died
+                shutil.rmtree(self.directory / "program", ignore_errors=True)
+            with open_trace(trace) as opened:
+                return compile_replay(opened, plan_of(opened.header, choice), self.directory / "program")
+        finally:
+            making.close()
+
+
+def plan_of(header: TraceHeader, choice: ReplayChoice) -> ReplayPlan:
+    """Who plays what; the same on every host. Raises UsageError."""
+    return plan_replay(
+        header,
+        clients=choice.clients,
+        paths=len(choice.paths),
+        speed=choice.speed or None,
+        shared=choice.shared,
+        seed=choice.seed,
+    )
+
+
+def target_of(job: uuid.UUID, choice: ReplayChoice) -> Target:
+    """Where the replay's files lie."""
+    return Target(paths=tuple(Path(path) for path in choice.paths), replay_id=job.hex)
+
+
+@contextmanager
+def replay_host(scratch: Path, job: uuid.UUID) -> Iterator[ReplayHost]:
+    """The replay's directories for as long as the block lasts; they go with their last user, also one that is killed:
+    then the next replay on this host removes them. Raises StorageFault."""
+    host = ReplayHost(scratch, job)
+    try:
+        _remove_stale(host.directory.parent)
+        lock = _enter(host.directory)
+    except OSError as error:
+        raise StorageFault(
+            f"cannot make {host.directory}: {error.strerror}; set EDBENCH_SCRATCH to a local directory that this user"
+            " may write",
+            errno=error.errno or 0,
+        ) from error
+    try:
+        yield host
+    finally:
+        if _alone(lock):
+            _remove(host.directory)
+        os.close(lock)
+
+
+def _enter(directory: Path) -> int:
+    """The directory's lock, held shared; made again should somebody be removing it just now."""
+    while True:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            lock = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            continue
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        try:
+            if os.path.samestat(os.fstat(lock), os.stat(directory / "lock")):
+                return lock
+        except FileNotFoundError:
+            pass
+        os.close(lock)
+
+
+def _alone(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _remove_stale(every: Path) -> None:
+    """Directories of replays that nobody is at any more."""
+    for directory in every.iterdir() if every.is_dir() else ():
+        try:
+            lock = os.open(directory / "lock", os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue  # being made or removed
+        try:
+            if _alone(lock):
+                _remove(directory)
+        finally:
+            os.close(lock)
+
+
+def _remove(directory: Path) -> None:
+    shutil.rmtree(MEMORY / f"{_PREFIX}{directory.name}", ignore_errors=True)
+    shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,133 @@
+"""Who plays what: the streams of a trace dealt out to clients.
+
+A *client* is one process. A *clone* is the trace played once more, on a file tree of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import UsageError
+from traces.model import TraceHeader
+
+CLONES_SPREAD = 0.1  # of the trace's duration: the starts of all clones lie within it, evenly
+MAX_CLIENTS = 4096
+MAX_PATHS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clone:
+    """The trace once, or a part of its streams once."""
+
+    number: int
+    clients: tuple[tuple[int, ...], ...]  # for each of its clients the streams that it plays
+    shift_ns: int  # its calls' intended starts are so much later than recorded, before the speed is applied
+
+    @property
+    def key(self) -> str:
+        """Clones of the same key are played from the same scripts; it is a file name."""
+        played = [stream for streams in self.clients for stream in streams]
+        return f"clients-{len(self.clients)}-streams-{len(played)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """One client's place: the clone, and the position among the clone's clients."""
+
+    clone: Clone
+    position: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPlan:
+    """What `plan_replay` decides; plain data, the same for the same arguments."""
+
+    clones: tuple[Clone, ...]
+    paths: int  # how many target directories
+    speed: float | None  # times recorded; None: as fast as it goes
+    shared: bool  # clones share the files that are there before and are only read
+    seed: int  # of the files' content
+
+    @property
+    def clients(self) -> int:
+        """Of all clones."""
+        return sum(len(clone.clients) for clone in self.clones)
+
+    def seat(self, client: int) -> Seat:
+        """Clients are numbered through the clones in order. Raises IndexError."""
+        for clone in self.clones:
+            if 0 <= client < len(clone.clients):
+                return Seat(clone=clone, position=client)
+            client -= len(clone.clients)
+        raise IndexError("no such client in this plan")
+
+    def first_client(self, clone: Clone) -> int:
+        """The number of a clone's first client."""
+        return sum(len(before.clients) for before in self.clones[: clone.number])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON; `from_json` makes it again."""
+        clones = [{"clients": [list(streams) for streams in c.clients], "shift_ns": c.shift_ns} for c in self.clones]
+        return {
+            "clones": clones,
+            "paths": self.paths,
+            "speed": self.speed,
+            "shared": self.shared,
+            "seed": self.seed,
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> ReplayPlan:
+        """Raises KeyError or TypeError for what `to_json` never gave."""
+        clones = tuple(
+            Clone(number=number, clients=tuple(tuple(s) for s in clone["clients"]), shift_ns=int(clone["shift_ns"]))
+            for number, clone in enumerate(data["clones"])
+        )
+        speed = data["speed"]
+        return ReplayPlan(
+            clones=clones,
+            paths=int(data["paths"]),
+            speed=None if speed is None else float(speed),
+            shared=bool(data["shared"]),
+            seed=int(data["seed"]),
+        )
+
+
+def plan_replay(
+    header: TraceHeader, *, clients: int, paths: int = 1, speed: float | None = 1.0, shared: bool = False, seed: int = 0
+) -> ReplayPlan:
+    """Deal the streams out to `clients` processes, for `paths` target directories.
+
+    As many clients as streams: one each. Fewer: all streams are dealt out, one after another in turn, the busiest
+    first; a client plays its streams merged, so the whole trace is played in any case. More: clones of the whole
+    trace, each a client a stream; what is left over is one more clone of which only so many streams are played,
+    spread over the trace's. Clone k of n begins k/n of CLONES_SPREAD of the trace's duration later than the first (as
+    fast as it goes: with it). Raises UsageError for a trace without calls and for numbers out of range.
+    """
+    played = [number for number, stream in enumerate(header.streams) if stream.calls]
+    if not played:
+        raise UsageError("the trace holds no calls; there is nothing to replay")
+    if not 1 <= clients <= MAX_CLIENTS:
+        raise UsageError(f"{clients} clients; it can be from 1 to {MAX_CLIENTS}")
+    if not 1 <= paths <= MAX_PATHS:
+        raise UsageError(f"{paths} paths; it can be from 1 to {MAX_PATHS}")
+    if speed is not None and not 1e-3 <= speed <= 1e6:
+        raise UsageError(f"speed x{speed:g}; it can be from x0.001 to x1000000, or max")
+    dealt = _dealt(header, played, clients)
+    spread = 0 if speed is None else round(header.duration_ns * CLONES_SPREAD)
+    clones = tuple(Clone(number=k, clients=d, shift_ns=spread * k // len(dealt)) for k, d in enumerate(dealt))
+    return ReplayPlan(clones=clones, paths=paths, speed=speed, shared=shared, seed=seed)
+
+
+def _dealt(header: TraceHeader, played: list[int], clients: int) -> list[tuple[tuple[int, ...], ...]]:
+    """For each clone its clients' streams."""
+    if clients < len(played):
+        busiest = sorted(played, key=lambda number: (-header.streams[number].calls, number))
+        return [tuple(tuple(sorted(busiest[k::clients])) for k in range(clients))]
+    whole, rest = divmod(clients, len(played))
+    clones: list[tuple[tuple[int, ...], ...]] = [tuple((number,) for number in played)] * whole
+    if rest:
+        clones.append(tuple((played[k * len(played) // rest],) for k in range(rest)))
+    return clones

@@ -1,0 +1,125 @@
+"""A client's figures while it plays: durations are kept for a block of steps and counted together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from core.histogram import BUCKETS, FIRST_BITS, LAST_BITS, OVERFLOW, SUB_BITS, Histogram
+from core.operations import Op
+from replay import script
+from replay.result import Difference, OpResult
+
+_SECOND = 1_000_000_000
+_OPS = max(Op) + 1
+_OP_OF_CODE = np.full(256, _OPS, np.intp)  # an op that is none, for steps that are no calls
+for _code, _op in script.OP_OF_CODE.items():
+    _OP_OF_CODE[_code] = _op
+
+
+def buckets_of(ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """`core.histogram.bucket_of` of many."""
+    clipped = np.clip(ns, 1, 1 << LAST_BITS)
+    octave = np.frexp(clipped.astype(np.float64))[1].astype(np.int64) - (FIRST_BITS + 1)
+    part = (clipped >> np.maximum(octave + FIRST_BITS - SUB_BITS, 0)) & ((1 << SUB_BITS) - 1)
+    found = 1 + (octave << SUB_BITS) + part
+    found[ns < 1 << FIRST_BITS] = 0
+    found[ns >= 1 << LAST_BITS] = OVERFLOW
+    return found
+
+
+@dataclass(slots=True)
+class _Latencies:
+    """Of every op, of one kind."""
+
+    counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((_OPS + 1) * BUCKETS, np.int64))
+    most: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_OPS + 1, np.int64))
+    totals: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_OPS + 1, np.int64))
+
+    def add(self, ops: npt.NDArray[np.intp], ns: npt.NDArray[np.int64]) -> None:
+        self.counts += np.bincount(ops * BUCKETS + buckets_of(ns), minlength=self.counts.size)
+        np.maximum.at(self.most, ops, ns)
+        self.totals += np.bincount(ops, ns, _OPS + 1).astype(np.int64)
+
+    def histogram(self, op: Op) -> Histogram:
+        found = self.counts[op * BUCKETS : (op + 1) * BUCKETS]
+        return Histogram({int(bucket): int(found[bucket]) for bucket in np.flatnonzero(found)})
+
+
+class Tally:
+    """Figures since `start_ns` (monotonic)."""
+
+    def __init__(self, start_ns: int) -> None:
+        self._start = start_ns
+        self._service, self._response = _Latencies(), _Latencies()
+        self._bytes = np.zeros(_OPS + 1, np.int64)
+        self._errors = [0] * (_OPS + 1)
+        self._seconds = np.zeros(64, np.int64)
+        self._last = 0
+        self.different: dict[tuple[Op, int, int], int] = {}
+        self.lateness_max_ns = 0
+
+    def add_block(
+        self,
+        codes: npt.NDArray[np.uint8],
+        intended: list[int],
+        begun: list[int],
+        ended: list[int],
+        moved: list[int],
+    ) -> None:
+        """The steps of a block: their codes, moments (monotonic ns) and bytes. What is no call is left out."""
+        ops = _OP_OF_CODE[codes]
+        start, began, end = (np.array(moments, np.int64) for moments in (intended, begun, ended))
+        calls = ops < _OPS
+        if not calls.all():
+            ops, start, began, end = ops[calls], start[calls], began[calls], end[calls]
+        if not len(ops):
+            return
+        self._service.add(ops, end - began)
+        self._response.add(ops, end - start)
+        self._bytes += np.bincount(ops, np.array(moved, np.int64)[calls], _OPS + 1).astype(np.int64)
+        self.lateness_max_ns = max(self.lateness_max_ns, int((began - start).max()))
+        seconds = np.maximum(end - self._start, 0) // _SECOND
+        self._last = max(self._last, int(seconds.max()))
+        while self._last >= len(self._seconds):
+            self._seconds = np.concatenate((self._seconds, np.zeros_like(self._seconds)))
+        self._seconds += np.bincount(seconds, minlength=len(self._seconds))
+
+    def error(self, op: Op) -> None:
+        """A call failed, as was expected or not."""
+        self._errors[op] += 1
+
+    def differs(self, op: Op, expected: int, found: int) -> None:
+        """A call ended otherwise than expected."""
+        key = (op, expected, found)
+        self.different[key] = self.different.get(key, 0) + 1
+
+    def ops(self) -> dict[Op, OpResult]:
+        """By op, those that were called."""
+        out = {}
+        for op in Op:
+            service = self._service.histogram(op)
+            if service.counts:
+                out[op] = OpResult(
+                    calls=service.total,
+                    errors=self._errors[op],
+                    bytes=int(self._bytes[op]),
+                    response=self._response.histogram(op),
+                    service=service,
+                    response_max_ns=int(self._response.most[op]),
+                    service_max_ns=int(self._service.most[op]),
+                    response_total_ns=int(self._response.totals[op]),
+                    service_total_ns=int(self._service.totals[op]),
+                )
+        return out
+
+    def differences(self) -> tuple[Difference, ...]:
+        return tuple(
+            Difference(op=op, expected=expected, found=found, calls=calls)
+            for (op, expected, found), calls in sorted(self.different.items())
+        )
+
+    def by_second(self) -> tuple[int, ...]:
+        return tuple(int(n) for n in self._seconds[: self._last + 1])

@@ -1,0 +1,111 @@
+"""core.histogram: buckets, merging, percentiles and the sparse encoding."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.histogram import BUCKETS, LIMIT_NS, OVERFLOW, Histogram, bucket_bounds, bucket_of, merged
+
+durations = st.one_of(st.integers(0, 1 << 12), st.integers(0, 1 << 37), st.integers(0, 1 << 50))
+histograms = st.dictionaries(st.integers(0, BUCKETS - 1), st.integers(1, 1 << 60), max_size=40).map(Histogram)
+
+
+def of(values: list[int]) -> Histogram:
+    out = Histogram()
+    for value in values:
+        out.record(value)
+    return out
+
+
+def test_buckets_join_without_gap_and_are_narrow() -> None:
+    """Every duration from 0 to 2.4 h has exactly one bucket, at most 1/16 wide above 1 µs."""
+    end = 0
+    for bucket in range(OVERFLOW):
+        low, high = bucket_bounds(bucket)
+        assert low == end
+        assert bucket_of(low) == bucket_of(high - 1) == bucket
+        assert bucket == 0 or (high - low) * 16 <= low
+        end = high
+    assert end == LIMIT_NS == 1 << 43
+    assert bucket_of(end) == bucket_of(1 << 60) == OVERFLOW
+
+
+@given(st.lists(durations, min_size=1, max_size=200), st.floats(0, 100))
+@settings(max_examples=200)
+def test_percentile_is_within_half_a_bucket(values: list[int], percent: float) -> None:
+    """A percentile is off by at most 3.2 % (or half a microsecond) from the exact one."""
+    got = of(values).percentile(percent, max(values))
+    rank = max(1, -int(-(percent * len(values)) // 100))
+    exact = sorted(values)[rank - 1]
+    if exact < LIMIT_NS:
+        assert abs(got - exact) <= max(512, exact / 31)
+    elif percent < 100:
+        assert got == LIMIT_NS
+    else:
+        assert got == max(values)
+
+
+def test_a_percentile_over_a_minute_is_not_the_largest_value() -> None:
+    """Calls of 71 s and one of 104 s: the median is 71 s, as is everything but the maximum."""
+    found = of([71_000_000_000] * 9 + [104_000_000_000])
+    assert abs(found.percentile(50, 104_000_000_000) - 71_000_000_000) <= 71_000_000_000 / 31
+    assert found.percentile(100, 104_000_000_000) == 104_000_000_000
+
+
+@given(st.lists(st.lists(durations, max_size=50), max_size=5))
+@settings(max_examples=100)
+def test_merging_equals_recording_together(groups: list[list[int]]) -> None:
+    """Seconds, slots and hosts add up to what one recorder would have seen."""
+    assert merged(of(group) for group in groups) == of([value for group in groups for value in group])
+
+
+@given(histograms)
+@settings(max_examples=200)
+def test_encoding_round_trip(histogram: Histogram) -> None:
+    """What is stored is what was counted."""
+    assert Histogram.decode(histogram.encode()) == histogram
+
+
+@given(st.binary(max_size=30))
+@settings(max_examples=200)
+def test_bad_bytes_are_refused_or_valid(data: bytes) -> None:
+    """Damaged bytes give ValueError, never a crash or a bucket that does not exist."""
+    try:
+        histogram = Histogram.decode(data)
+    except ValueError:
+        return
+    assert all(0 <= bucket < BUCKETS and n > 0 for bucket, n in histogram.counts.items())
+
+
+@pytest.mark.parametrize("data", [b"\x80", b"\x01", b"\xff\xff\xff\x7f\x01", b"\x01\x00"])
+def test_cut_and_impossible_encodings_are_refused(data: bytes) -> None:
+    """A cut number, a cut pair, a bucket beyond the last, an empty bucket."""
+    with pytest.raises(ValueError, match="histogram"):
+        Histogram.decode(data)
+
+
+def test_without_calls() -> None:
+    """No calls: 0."""
+    assert Histogram().percentile(99) == 0
+
+
+@given(histograms, histograms, st.integers(0, 1 << 40))
+def test_an_encoding_is_never_stale(one: Histogram, other: Histogram, ns: int) -> None:
+    """What was decoded, then merged or recorded into, encodes as what it is now."""
+    found = Histogram.decode(one.encode())
+    found.add(other)
+    found.record(ns)
+    assert (
+        Histogram.decode(found.encode())
+        == Histogram(found.counts)
+        == merged([one, other, Histogram({bucket_of(ns): 1})])
+    )
+
+
+@given(histograms, st.integers(0, 1 << 36))
+def test_several_percentiles_at_once_are_those_one_by_one(histogram: Histogram, max_ns: int) -> None:
+    """One pass over the buckets gives the same."""
+    percents = (50, 95, 99, 100)
+    assert histogram.percentiles(percents, max_ns) == [histogram.percentile(p, max_ns) for p in percents]

@@ -1,0 +1,173 @@
+"""Word documents: pieces, stories, fields, passwords, embedded objects."""
+
+from __future__ import annotations
+
+import io
+import struct
+
+import olefile
+import pytest
+from old_office import packager, record, word, word_6
+
+from core.cfb import Storage
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits, TextState
+from formats.base import Child, MemorySource, Text
+from formats.office.doc.handler import DocHandler
+
+HANDLER = DocHandler()
+
+
+def read(data: bytes, limits: Limits | None = None) -> Text:
+    return HANDLER.text(MemorySource(b"x.doc", data), limits or Limits())
+
+
+def children(data: bytes) -> list[Child]:
+    return list(HANDLER.children(MemorySource(b"x.doc", data), Limits()))
+
+
+def test_pieces_in_two_encodings_are_one_text() -> None:
+    """8-bit characters are windows-1252, the others UTF-16; paragraphs become lines."""
+    out = read(word(["It\u2019s a café\rand ", "это — 中文\r", "the end\r"]))
+    assert out.text == "It\u2019s a café\nand это — 中文\nthe end\n"
+    assert (out.error, out.pages, out.state) == (None, None, None)
+
+
+def test_every_story_is_text() -> None:
+    """Main text, footnotes, headers, comments, endnotes and boxes, each by itself."""
+    stories = ["main\r", "foot\r", "head\r", "", "comment\r", "end\r", "box\r", "headbox\r"]
+    out = read(word(["".join(stories)], counts=[len(s) for s in stories]))
+    assert out.text.split() == ["main", "foot", "head", "comment", "end", "box", "headbox"]
+
+
+def test_special_characters() -> None:
+    """Cells by tabs, rows and breaks by lines, hyphens kept, marks and pictures dropped."""
+    out = read(word(["a\x07b\x07\x07c\x0bd\x0ce\x1ef\x1fg\x01\x02\x05\x08h\r"]))
+    assert out.text == "a\tb\nc\nd\ne-fgh\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('see \x13 HYPERLINK "http://x" \x14here\x15 now', "see here now"),
+        ("\x13 IF \x13 PAGE \x141\x15 = 1 \x14yes\x15!", "yes!"),
+        ("a\x13 XE hidden \x15b", "ab"),
+        ("lost \x13 code without an end", "lost  code without an end"),
+        ("stray \x14 and \x15 marks", "stray  and  marks"),
+    ],
+)
+def test_fields_show_results(text: str, shown: str) -> None:
+    """Codes are left out, results stay, and a field without an end hides nothing."""
+    assert read(word([text + "\r"])).text == shown + "\n"
+
+
+def test_word_6_is_read_in_its_code_page() -> None:
+    """Bytes of the language's Windows code page."""
+    assert read(word_6("Привет\r".encode("cp1251"), language=0x419)).text == "Привет\n"
+
+
+def test_a_password_is_said() -> None:
+    """fEncrypted in the first block."""
+    with pytest.raises(DocumentError) as caught:
+        read(word(["x" * 50 + "\r"], flags=0x100))
+    assert caught.value.code is ExceptionCode.ENCRYPTED
+
+
+def test_a_piece_beyond_the_file_leaves_what_is_there() -> None:
+    """The text before it, and the exception."""
+    place = struct.pack("<HIH", 0, 0x400 + len("all of it\r"), 0)
+    data = word(["all of it\r", "not there\r"])
+    assert place in data
+    out = read(data.replace(place, struct.pack("<HIH", 0, 0x30000000, 0)))
+    assert out.text.startswith("all of it\n")
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.TRUNCATED
+
+
+def test_the_limit_of_characters() -> None:
+    """Text is cut at the limit and says so."""
+    out = read(word(["x" * 500 + "\r"]), Limits(text_characters=100))
+    assert (len(out.text), out.state) == (100, TextState.TRUNCATED_BY_LIMIT)
+
+
+def test_pieces_that_overlap_are_no_bomb() -> None:
+    """A table of many pieces that all are the whole text gives no more than the stream is long."""
+    data = bytearray(word(["x" * 2_000 + "\r"] + [""] * 400))
+    plc_at = bytes(data).index(b"padding") + 7 + 10
+    for i in range(1, 402):
+        struct.pack_into("<I", data, plc_at + 4 * i, i * 2_001)
+        struct.pack_into("<I", data, plc_at + 4 * 402 + 8 * (i - 1) + 2, 0x40000000 | 0x400 * 2)
+    out = read(bytes(data))
+    assert 2_000 <= len(out.text) <= 10_000
+    assert out.error is not None
+
+
+def pool(*storages: Storage) -> list[Storage]:
+    return [Storage("ObjectPool", storages=list(storages))]
+
+
+def test_embedded_files_and_documents() -> None:
+    """A package gives its file with its name, an Office Open XML stream its bytes, another document a compound file
+    of its own; links and controls give nothing."""
+    inner = Storage("_3", bytes(range(16)), {"Workbook": b"w" * 5_000, "\x01CompObj": b"c"}, [Storage("Sub")])
+    data = word(
+        ["x\r"],
+        storages=pool(
+            Storage("_1", streams={"\x01Ole10Native": packager(b"C:\\a\\report.pdf", b"%PDF-1.4"), "\x01Ole": b"o"}),
+            Storage("_2", streams={"Package": b"PK\3\4"}),
+            inner,
+            Storage("_4", streams={"\x01Ole": b"o", "\x03LinkInfo": b"l"}),
+            Storage("_5", streams={"\x03OCXNAME": b"n", "contents": b"c"}),
+        ),
+    )
+    found = children(data)
+    assert [(c.name, c.ordinal, c.kind) for c in found] == [
+        (b"report.pdf", 0, Kind.EMBEDDED_OBJECT),
+        (b"_2", 1, Kind.EMBEDDED_OBJECT),
+        (b"_3", 2, Kind.EMBEDDED_OBJECT),
+    ]
+    assert [c.data for c in found[:2]] == [b"%PDF-1.4", b"PK\3\4"]
+    with olefile.OleFileIO(io.BytesIO(found[2].data or b"")) as other:
+        assert other.openstream("Workbook").read() == b"w" * 5_000
+        assert other.root.clsid == "03020100-0504-0706-0809-0A0B0C0D0E0F"
+        assert other.listdir(storages=True) == [["\x01CompObj"], ["Sub"], ["Workbook"]]
+
+
+def test_pictures_in_and_above_the_text() -> None:
+    """Those of both streams, after the objects; one that is cut off, and one that is no picture, are none."""
+    jpg, png, tif = b"\xff\xd8\xff\xe0jpg", b"\x89PNG\r\n", b"II*\0tif"
+    data = b"".join(
+        (
+            b"header" * 20 + record(0xF01D, bytes(17) + jpg, 0x46A) + b"between",
+            record(0xF01D, bytes(33) + jpg, 0x6E3) + record(0xF01D, bytes(17) + b"text", 0x46A),
+            record(0xF029, bytes(17) + tif, 0x6E4) + record(0xF01E, bytes(17) + png, 0x6E0)[:-1],
+        )
+    )
+    objects = pool(Storage("_1", streams={"Package": b"PK\3\4"}))
+    found = children(word(["x\r"], storages=objects, streams={"Data": data}))
+    assert [(c.name, c.ordinal, c.data) for c in found[1:]] == [
+        (b"picture1.jpg", 1, jpg),
+        (b"picture2.jpg", 2, jpg),
+        (b"picture3.tif", 3, tif),
+    ]
+    with olefile.OleFileIO(io.BytesIO(word(["x\r"]))) as other:
+        main = other.openstream("WordDocument").read() + record(0xF01E, bytes(33) + png, 0x6E1)
+    assert [c.data for c in children(word([], streams={"WordDocument": main}))] == [png]
+
+
+def test_a_package_cut_short_is_a_row_with_an_exception() -> None:
+    """Its bytes cannot be had, and its parent says so."""
+    cut = packager(b"a.bin", b"abc", size=900)
+    child = children(word(["x\r"], storages=pool(Storage("_1", streams={"\x01Ole10Native": cut}))))[0]
+    assert (child.data, child.name, child.emit) == (None, b"_1", True)
+    assert child.error is not None
+    assert child.error.code is ExceptionCode.TRUNCATED
+
+
+def test_no_word_document() -> None:
+    """A compound file of something else, and a stream that does not begin as one."""
+    for data in (word(["x"]).replace("WordDocument".encode("utf-16-le"), "NordDocument".encode("utf-16-le")), b"no"):
+        with pytest.raises(DocumentError) as caught:
+            read(data)
+        assert caught.value.code is ExceptionCode.CORRUPT
+    assert children(b"no") == []

@@ -1,0 +1,395 @@
+"""formats.mail.eml: children, text, metadata and hashes of messages."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from email.message import EmailMessage
+from email.mime.message import MIMEMessage
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
+
+import pytest
+from effort import takes_at_most
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unpacking import make_mail, unpack
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits, TextState
+from formats.base import Child, MemorySource
+from formats.mail.eml import EmlHandler
+from formats.mail.headers import decode_words, message_ids, parameters, utc_date
+from formats.mail.parts import base64_damage, decode_base64, decode_uu
+
+HANDLER = EmlHandler()
+LIMITS = Limits()
+
+
+def children(data: bytes) -> list[Child]:
+    return list(HANDLER.children(MemorySource(b"m.eml", data), LIMITS))
+
+
+def sample(*, newline: bytes = b"\n") -> bytes:
+    message = EmailMessage()
+    message["From"] = "Ünal Ö <unal@example.org>"
+    message["To"] = "b@example.org, c@example.org"
+    message["Subject"] = "Prüfung des Vertrags"
+    message["Date"] = "Tue, 02 Jan 2024 10:00:00 +0200"
+    message["Message-ID"] = "<one@example.org>"
+    message["References"] = "<zero@example.org> <minus@example.org>"
+    message.set_content("Plain text, größer.\n")
+    message.add_alternative("<p>HTML text</p>", subtype="html")
+    message.add_attachment(b"%PDF-1.4 \x00\xff", maintype="application", subtype="pdf", filename="größe.pdf")
+    inner = EmailMessage()
+    inner["From"] = "x@example.org"
+    inner["Subject"] = "inner"
+    inner.set_content("inner text")
+    message.add_attachment(inner)
+    message.add_attachment(b"\x89PNG", maintype="image", subtype="png", disposition="inline")
+    return message.as_bytes().replace(b"\n", newline)
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+def test_children_are_all_leaves_but_the_text(newline: bytes) -> None:
+    """Attachments, attached messages and inline pictures come in order, decoded, with their names."""
+    found = children(sample(newline=newline))
+    assert [child.name.decode() for child in found] == ["größe.pdf", "part-1", "part-2"]
+    assert [child.ordinal for child in found] == [0, 1, 2]
+    assert found[0].data == b"%PDF-1.4 \x00\xff"
+    assert found[1].media_type == "message/rfc822"
+    assert found[1].data is not None
+    assert found[1].data.startswith(b"From: x@example.org" + newline)
+    assert found[2].data == b"\x89PNG"
+
+
+def test_an_attached_message_keeps_its_bytes() -> None:
+    """A message/rfc822 part is the embedded message byte for byte: its hash is that of the original."""
+    inner = b"From: a@b.example\r\nSubject:  odd   spacing\r\nX-Long: a\r\n  b\r\n\r\nBody \xff\r\n\r\n"
+    outer = (
+        b"From: a@b.example\r\nContent-Type: multipart/mixed; boundary=B\r\n\r\n--B\r\n\r\ntext\r\n--B\r\n"
+        b"Content-Type: message/rfc822\r\n\r\n" + inner + b"\r\n--B--\r\n"
+    )
+    assert [child.data for child in children(outer)] == [inner]
+
+
+def test_text_and_metadata() -> None:
+    """Plain text is preferred to HTML; header fields are decoded; the date is UTC."""
+    text = HANDLER.text(MemorySource(b"m.eml", sample()), LIMITS)
+    assert text.text.strip() == "Plain text, größer."
+    assert text.metadata == {
+        "subject": "Prüfung des Vertrags",
+        "from": "Ünal Ö <unal@example.org>",
+        "to": "b@example.org, c@example.org",
+        "date": "2024-01-02T08:00:00Z",
+        "message_id": "one@example.org",
+        "references": 2,
+        "attachments": ["größe.pdf", "part-1", "part-2"],
+    }
+
+
+def test_html_counts_when_there_is_no_plain_text() -> None:
+    """An HTML-only message has the text that people see."""
+    data = b"From: a@b.example\nContent-Type: text/html; charset=iso-8859-1\n\n<p>Gr\xfc\xdfe</p><script>x()</script>"
+    assert HANDLER.text(MemorySource(b"", data), LIMITS).text == "Grüße"
+    blank = (
+        b"From: a@b.example\nContent-Type: multipart/alternative; boundary=B\n\n--B\n\n \n--B\n"
+        b"Content-Type: text/html\n\n<b>rich</b>\n--B--\n"
+    )
+    assert HANDLER.text(MemorySource(b"", blank), LIMITS).text == "rich"
+
+
+def test_a_missing_closing_boundary_is_truncation() -> None:
+    """What is there stays, then `truncated`; a closed outer multipart makes an unclosed inner one merely sloppy."""
+    whole = sample()
+    cut = whole[: whole.rindex(b"--")]
+    found: list[Child] = []
+    with pytest.raises(DocumentError) as caught:
+        found.extend(HANDLER.children(MemorySource(b"", cut[: cut.rindex(b"--")]), LIMITS))
+    assert caught.value.code is ExceptionCode.TRUNCATED
+    assert len(found) == 3
+    sloppy = (
+        b"From: a@b.example\nContent-Type: multipart/mixed; boundary=O\n\n--O\nContent-Type: multipart/mixed; "
+        b"boundary=I\n\n--I\nContent-Type: image/gif\n\nGIF\n--O\nContent-Type: image/png\n\nPNG\n--O--\n"
+    )
+    assert [child.data for child in children(sloppy)] == [b"GIF", b"PNG"]
+
+
+def test_no_header_at_all_is_corrupt() -> None:
+    """Bytes that are no message say so."""
+    with pytest.raises(DocumentError) as caught:
+        children(b"\x00\x01\x02 not a message")
+    assert caught.value.code is ExceptionCode.CORRUPT
+
+
+def test_too_large_is_refused() -> None:
+    """A message over the parse limit is not parsed; its hashes come from what its head says."""
+    source = MemorySource(b"", sample())
+    small = Limits(parse_bytes=100)
+    with pytest.raises(DocumentError) as caught:
+        HANDLER.text(source, small)
+    assert caught.value.code is ExceptionCode.TOO_LARGE
+    hashes = HANDLER.message_hashes(source, small)
+    assert hashes is not None
+    assert hashes.message_id_hash == hashlib.md5(b"one@example.org").digest()
+
+
+def test_text_is_cut_at_the_limit() -> None:
+    """Text over the limit is kept up to it and says so."""
+    text = HANDLER.text(MemorySource(b"", b"From: a@b.example\n\n" + b"word " * 100), Limits(text_characters=50))
+    assert len(text.text) == 50
+    assert text.state is TextState.TRUNCATED_BY_LIMIT
+
+
+def test_message_id_hash_is_the_edrm_one() -> None:
+    """MD5 of the Message-ID without angle brackets; None when there is none."""
+    hashes = HANDLER.message_hashes(MemorySource(b"", sample()), LIMITS)
+    assert hashes is not None
+    assert hashes.message_id_hash == hashlib.md5(b"one@example.org").digest()
+    none = HANDLER.message_hashes(MemorySource(b"", b"From: a@b.example\n\nx"), LIMITS)
+    assert none is not None
+    assert none.message_id_hash is None
+
+
+def test_content_hash_knows_copies_and_differences() -> None:
+    """Another route (trace fields, line ends, encoding of the body) leaves the hash alone; other content does not."""
+
+    def content(data: bytes) -> bytes:
+        hashes = HANDLER.message_hashes(MemorySource(b"", data), LIMITS)
+        assert hashes is not None
+        return hashes.content_hash
+
+    original = content(sample())
+    assert content(b"Received: from elsewhere\n" + sample()) == original
+    for old, new in ((b"b@example", b"d@example"), (b"<zero", b"<nought"), (b"10:00:00", b"10:00:01")):
+        assert (content(sample().replace(old, new)) == original) is (old == b"<zero")
+    plain = b"From: a@b.example\n\nsome  text\nhere\n"
+    coded = b"From: A@b.example\nContent-Transfer-Encoding: base64\n\n" + base64.b64encode(b"some text here")
+    assert content(plain) == content(coded)
+    assert content(plain) != content(plain.replace(b"text", b"test"))
+
+
+def test_digest_parts_are_messages() -> None:
+    """Parts of a multipart/digest are messages by default (RFC 2046, 5.1.5)."""
+    data = (
+        b"From: a@b.example\nContent-Type: multipart/digest; boundary=B\n\n--B\n\nFrom: c@d.example\n\none\n--B\n\n"
+        b"From: e@f.example\n\ntwo\n--B--\n"
+    )
+    found = children(data)
+    assert [child.media_type for child in found] == ["message/rfc822"] * 2
+    assert found[0].data == b"From: c@d.example\n\none"
+
+
+def test_a_whole_message_that_is_one_file() -> None:
+    """A message whose only part is a file has that file as a child and no text."""
+    data = (
+        b"From: a@b.example\nContent-Type: application/pdf; name=x.pdf\nContent-Transfer-Encoding: base64\n\nJVBERg==\n"
+    )
+    assert [(child.name, child.data) for child in children(data)] == [(b"x.pdf", b"%PDF")]
+    assert HANDLER.text(MemorySource(b"", data), LIMITS).text == ""
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        (b'Content-Disposition: attachment; filename="a b.txt"', "a b.txt"),
+        (b"Content-Disposition: attachment; filename=a b.txt", "a b.txt"),
+        (b"Content-Disposition: attachment; filename*=utf-8''%e2%82%ac%20rates", "€ rates"),
+        (b"Content-Disposition: attachment; filename*0*=utf-8''%e2%82; filename*1*=%ac; filename*2=.x", "€.x"),
+        (b'Content-Disposition: attachment; filename="=?utf-8?B?4oKsLng=?="', "€.x"),
+        (b'Content-Disposition: attachment; filename="=?utf-8?Q?=E2=82?=\n =?utf-8?Q?=AC.x?="', "€.x"),
+        (b'Content-Disposition: attachment; filename="\xe2\x82\xac.x"', "€.x"),
+        (b'Content-Disposition: attachment; filename="q\\"uote"', 'q"uote'),
+        (b'Content-Disposition: attachment\nContent-Type: image/x; name="n;ame.x"', "n;ame.x"),
+        (b"Content-Disposition: attachment; filename*=nonsense''%ff", "ÿ"),
+        (b"Content-Disposition: attachment", "part-0"),
+    ],
+)
+def test_file_names(header: bytes, name: str) -> None:
+    """RFC 2231, RFC 2047, 8-bit and sloppy file names."""
+    data = b"From: a@b.example\nContent-Type: multipart/mixed; boundary=B\n\n--B\n" + header + b"\n\nx\n--B--\n"
+    assert [child.name.decode() for child in children(data)] == [name]
+
+
+@pytest.mark.parametrize(
+    ("raw", "decoded"),
+    [
+        (b"aGVsbG8=", b"hello"),
+        (b"aGVs\r\nbG8=\r\n", b"hello"),
+        (b"aGVsbG8", b"hello"),
+        (b"aG!Vs*bG8=", b"hello"),
+        (b"aGVsbG8=aGVsbG8=", b"hellohello"),
+        (b"aGVsbG8=\n-- \nA footer of the list.\n", b"hello"),
+        (b"aGVsbG8h=\n", b"hello!"),
+        (b"a", b""),
+        (b"", b""),
+    ],
+)
+def test_base64_with_junk(raw: bytes, decoded: bytes) -> None:
+    """Junk, missing padding, several padded blocks and footers behind the data."""
+    assert decode_base64(raw) == decoded
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(60, 3000), st.data())
+def test_a_changed_character_of_base64_is_seen(size: int, data: st.DataObject) -> None:
+    """Whatever a character inside a line becomes that is not base64 (padding too), the attachment says so."""
+    coded = base64.encodebytes(bytes(i * 7 & 0xFF for i in range(size)))
+    at = data.draw(st.integers(0, len(coded) // 77 * 77 - 1).filter(lambda n: n % 77 < 75))
+    changed = coded[:at] + data.draw(st.sampled_from((b"=", b"!", b"\xff"))) + coded[at + 1 :]
+    assert base64_damage(coded) is None
+    assert base64_damage(changed) is not None
+
+
+@pytest.mark.parametrize(
+    ("coded", "said"),
+    [
+        (b"QUJDREVG", None),
+        (b"QUJD\r\n REVG\n", None),
+        (b"QUI=\n-- \nyour mailing list\n", None),
+        (b"QUI", None),
+        (b"", None),
+        (b"QUJD\x00\xff!!REVG", "4 characters in it are not base64"),
+        (b"QUJDR", "ends in the middle"),
+        (b"QUJD=REVG", "no padding can be"),
+        (b"QUI=QUJDRA==QUI", None),
+        (b"QUI=QUJDR", "no padding can be"),
+        (b"QUI=,QUJD", "goes on behind"),
+        (b"QUI=\n" + b"QUJD" * 19 + b"\n!!\n", "goes on behind"),
+        (b"QUJD" * 9 + b"QUI=" + b"QUJD" * 9 + b"\nQUJD\n", "no padding can be"),
+        (
+            b"QUI=\n-- \n"
+            + b"_" * 47
+            + b"\nhttps://lists.example/mailman/listinfo/a-list-with-a-name-of-some-length\n",
+            None,
+        ),
+    ],
+)
+def test_a_damaged_attachment_is_named_and_keeps_what_can_be_read(coded: bytes, said: str | None) -> None:
+    """An attachment whose base64 lost something gets an exception of its own; sound and merely untidy ones do not."""
+    head = b"From: a@b.example\nContent-Type: application/pdf; name=x.pdf\nContent-Transfer-Encoding: base64\n\n"
+    (child,) = children(head + coded)
+    assert child.data == decode_base64(coded)
+    assert (child.error is None) == (said is None)
+    if child.error is not None:
+        assert child.error.code is ExceptionCode.CORRUPT
+        assert said is not None
+        assert said in child.error.detail
+
+
+def test_the_exception_is_the_attachments_and_not_the_messages() -> None:
+    """The row of the attachment is there with its exception; the message itself is sound."""
+    mail = make_mail("s", attachments={"a.bin": bytes(60), "b.bin": bytes(range(60))})
+    found = unpack(b"m.eml", mail.replace(b"AAAAAAAA", b"AAA\x01\x02\x03AA", 1))
+    assert found.codes("m.eml", "a.bin") == ["corrupt"]
+    assert found.codes("m.eml", "b.bin") == found.codes("m.eml") == []
+    assert found.count("m.eml") == (None, 2, 0, False)
+
+
+def test_uuencode() -> None:
+    """The encoding of old attachments, with a line that is longer than its count."""
+    assert decode_uu(b"begin 644 a.txt\n%:&5L;&\\\n`\nend\n") == b"hello"
+    assert decode_uu(b"begin 644 a\n%:&5L;&\\   junk!!\n`\nend\n") == b"hello"
+
+
+def test_encoded_words_and_dates_never_raise() -> None:
+    """Damaged values come out as they are, or empty."""
+    assert decode_words("=?utf-8?Q?caf=C3=A9?= =?utf-8?Q?_bar?= end") == "café bar end"
+    assert decode_words("=?x-unknown?B?!!!?= =?utf-8?Q?=ff?=").endswith(("\ufffd", "ÿ"))
+    assert utc_date("Thu, 99 Foo 99999 99:99") == ""
+    assert utc_date("Thu, 1 Jan 1970 00:00:00 GMT") == "1970-01-01T00:00:00Z"
+    assert message_ids("no brackets@x") == ["no brackets@x"]
+    assert parameters("x; a*99999999999=1; =; ;; b=").get("b") == ""
+
+
+def test_deep_nesting_is_bounded() -> None:
+    """A thousand multiparts inside one another neither overflow the stack nor lose the innermost bytes."""
+    data = b"From: a@b.example\n"
+    for i in range(1000):
+        data += b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (i, i)
+    data += b"\ninnermost"
+    with pytest.raises(DocumentError) as caught:
+        children(data)
+    assert caught.value.code is ExceptionCode.TRUNCATED
+    assert "innermost" in HANDLER.text(MemorySource(b"", data), LIMITS).text
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"From: a@b.example\nContent-Type: multipart/mixed; boundary=B\n\n" + b"--B\n\n\n" * 20_000,
+        b"From: a@b.example\nTo: " + b"=?utf-8?Q?x?= " * 30_000 + b"\n\nx",
+        b"From: a@b.example\nContent-Type: x/y" + b"; a*1=x" * 30_000 + b"\n\nx",
+        b"From: a@b.example\nContent-Type: x/y; a=" + b'"\\' * 50_000 + b"\n\nx",
+        b"From: a@b.example\nTo: " + b"a@" * 100_000 + b"\n\nx",
+        b"From: a@b.example\nMessage-ID: " + b"<" * 100_000 + b"\n\nx",
+        b"From: a@b.example\n" + b" continued\n" * 50_000 + b"\nx",
+        b"From: a@b.example\nContent-Type: multipart/mixed; boundary=-\n\n" + b"-" * 200_000,
+    ],
+)
+def test_hostile_messages_take_no_time(data: bytes) -> None:
+    """Nothing in the parser is quadratic: 100 KB of the worst kind stay under two seconds."""
+    source = MemorySource(b"", data)
+
+    def read() -> None:
+        try:
+            list(HANDLER.children(source, LIMITS))
+            HANDLER.text(source, LIMITS)
+        except DocumentError:
+            HANDLER.message_hashes(source, LIMITS)
+
+    takes_at_most(2, read)
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0", exclude_categories=("Cs", "Cc")), max_size=40)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, st.lists(st.tuples(TEXTS, st.binary(max_size=200)), max_size=4), st.booleans())
+def test_what_the_standard_library_writes_is_read_back(
+    subject: str, files: list[tuple[str, bytes]], embed: bool
+) -> None:
+    """Subject, file names and file bytes of generated messages survive, attached messages keep their bytes."""
+    outer = MIMEMultipart()
+    outer["From"] = "a@example.org"
+    outer["Subject"] = subject
+    outer.attach(MIMEText("body", "plain", "utf-8"))
+    for name, data in files:
+        part = EmailMessage()
+        part.set_content(data, maintype="application", subtype="octet-stream", filename=name or "x")
+        del part["MIME-Version"]
+        outer.attach(part)
+    inner = MIMEText("inner", "plain", "us-ascii")
+    if embed:
+        outer.attach(MIMEMessage(inner))
+    raw = outer.as_bytes()
+    found = children(raw)
+    assert [child.data for child in found[: len(files)]] == [data for _, data in files]
+    if embed:
+        assert found[-1].data == inner.as_bytes()
+    assert len(found) == len(files) + embed
+    text = HANDLER.text(MemorySource(b"", raw), LIMITS)
+    assert text.metadata.get("subject", "").split() == subject.split()
+
+
+def test_an_ordinary_message_takes_under_a_millisecond() -> None:
+    """The budget of children, text and hashes together (times three, for a slow machine)."""
+    source = MemorySource(b"", sample())
+
+    def read() -> None:
+        for _ in range(20):
+            list(HANDLER.children(source, LIMITS))
+            HANDLER.text(source, LIMITS)
+            HANDLER.message_hashes(source, LIMITS)
+
+    takes_at_most(20 * 3e-3, read)
+
+
+def test_one_part_of_a_message_sent_in_several() -> None:
+    """RFC 2046, 5.2.2: the others are needed, and it says which one this is; what it holds stays as a child."""
+    data = b'From: a@b.example\nContent-Type: message/partial; id="x"; number=2; total=3\n\nmiddle of something\n'
+    error = HANDLER.text(MemorySource(b"", data), LIMITS).error
+    assert error is not None
+    assert error.code is ExceptionCode.UNSUPPORTED
+    assert "part 2 of 3" in error.detail
+    assert [child.data for child in children(data)] == [b"middle of something\n"]

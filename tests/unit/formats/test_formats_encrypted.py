@@ -1,0 +1,225 @@
+"""Encrypted items of every format that a password opens: real files of the programs that encrypt, each with the bank
+that fits, one that does not, and none."""
+
+from __future__ import annotations
+
+import io
+import random
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from encrypted import OFFICE_PASSWORD, agile, archive, odt, old_office, pdf
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits
+from dataset_gen.formats import encrypted_office
+from dataset_gen.formats.order import Order
+from dataset_gen.made import Made
+from dataset_gen.profile import load_profile
+from dataset_gen.rng import Dice, derive
+from dataset_gen.workshop import Workshop
+from formats.archives.zip import crypto as zip_crypto
+from formats.base import Child, MemorySource, Text
+from formats.identification.identify import identify
+from formats.passwords import Passwords
+from formats.registry import handler_for
+
+LIMITS = Limits()
+SECRET = "geheim"
+WRONG = Passwords({"wrong": 1, "worse": 2})
+FILES = {"a.txt": b"first " * 500, "b.bin": random.Random(5).randbytes(40_000), "c.txt": b"not by chance"}
+ARCHIVES = {
+    "zipcrypto.zip": ("-tzip", "-mem=ZipCrypto"),
+    "stored.zip": ("-tzip", "-mem=ZipCrypto", "-mx0"),
+    "aes128.zip": ("-tzip", "-mem=AES128"),
+    "aes256.zip": ("-tzip", "-mem=AES256"),
+    "members.7z": (),
+    "header.7z": ("-mhe=on",),
+    "copied.7z": ("-mx0",),
+}
+
+
+def bank(password: str) -> Passwords:
+    """The password behind others that do not fit."""
+    return Passwords({"wrong": 1, "ganz und gar anders": 2, password: 3})
+
+
+def source(name: str, data: bytes, passwords: Passwords) -> MemorySource:
+    return MemorySource(name.encode(), data, passwords)
+
+
+def text_of(item: MemorySource) -> Text:
+    return handler_for(identify(item)).text(item, LIMITS)
+
+
+def children_of(item: MemorySource) -> list[Child]:
+    return list(handler_for(identify(item)).children(item, LIMITS))
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Each archive as the program 7z encrypts it."""
+    directory = tmp_path_factory.mktemp("archives")
+    return {name: archive(directory, name, FILES, f"-p{SECRET}", *how) for name, how in ARCHIVES.items()}
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_members_of_archives_come_out_with_the_right_password(archives: dict[str, bytes], name: str) -> None:
+    """Byte for byte; each says with which line it was opened."""
+    found = children_of(source(name, archives[name], bank(SECRET)))
+    assert {child.name.decode(): child.data for child in found} == FILES
+    assert all(child.notes == {"decrypted": True, "password_line": 3} for child in found)
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_members_of_archives_stay_shut_without_it(archives: dict[str, bytes], name: str) -> None:
+    """Every member is announced and failed, and says how many passwords were tried; with an encrypted header the
+    whole archive does."""
+    item = source(name, archives[name], WRONG)
+    if name == "header.7z":
+        with pytest.raises(DocumentError, match="2 passwords tried"):
+            children_of(item)
+        return
+    found = children_of(item)
+    assert [child.emit for child in found] == [False] * len(FILES)
+    assert handler_for(identify(item)).announced(item) == len(FILES)
+    for child in found:
+        assert child.error is not None
+        assert child.error.code is ExceptionCode.ENCRYPTED
+        assert "2 passwords tried" in child.error.detail
+
+
+def test_an_archive_with_a_hidden_header_announces_once_it_can_be_opened(archives: dict[str, bytes]) -> None:
+    """Not before."""
+    handler = handler_for("application/x-7z-compressed")
+    assert handler.announced(source("h.7z", archives["header.7z"], WRONG)) is None
+    assert handler.announced(source("h.7z", archives["header.7z"], bank(SECRET))) == len(FILES)
+
+
+@pytest.mark.parametrize("method", ["ZipCrypto", "AES256"])
+def test_large_members_come_as_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    """Above the size that is handed out as bytes, here a small one."""
+    for module in ("handler", "crypto"):
+        monkeypatch.setattr(f"formats.archives.zip.{module}.SMALL_MEMBER", 10_000)
+    data = archive(tmp_path, "x.zip", FILES, "-tzip", f"-mem={method}", f"-p{SECRET}")
+    item = source("x.zip", data, bank(SECRET))
+    found = {}
+    for child in handler_for("application/zip").children(item, LIMITS):
+        found[child.name] = child.data if child.stream is None else child.stream.read()
+    assert found == {name.encode(): content for name, content in FILES.items()}
+
+
+def test_a_password_that_passes_the_check_byte_is_not_believed(tmp_path: Path) -> None:
+    """One wrong password in 256 fits ZipCrypto's check byte: of 2,000, several do, and none opens the member."""
+    data = archive(tmp_path, "x.zip", {"a.txt": b"the first" * 9}, "-tzip", "-mem=ZipCrypto", "-mx0", f"-p{SECRET}")
+    passwords = Passwords({f"guess {n}": n for n in range(2_000)} | {SECRET: 2_000})
+    (child,) = children_of(source("x.zip", data, passwords))
+    assert (child.data, child.notes["password_line"]) == (b"the first" * 9, 2_000)
+
+
+def test_damage_in_an_encrypted_member_is_never_taken_for_content(archives: dict[str, bytes]) -> None:
+    """A flipped bit in AES data: the authentication code does not fit, so nothing comes out."""
+    data = bytearray(archives["aes256.zip"])
+    data[data.index(b"b.bin") + 200] ^= 1
+    bad = [child.name for child in children_of(source("x.zip", bytes(data), bank(SECRET))) if child.error is not None]
+    assert len(bad) == 1
+
+
+def test_the_traditional_cipher_is_its_own_authority() -> None:
+    """Of an empty stream the keys stand where the specification puts them (6.1.5)."""
+    assert zip_crypto._Traditional(b"")._keys == (0x12345678, 0x23456789, 0x34567890)
+
+
+@dataclass(frozen=True)
+class Document:
+    """How an encrypted document is made, what opens it, and what is in it then."""
+
+    make: Callable[[], bytes]
+    password: str
+    text: str
+
+
+def _docx() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as package:
+        package.writestr(
+            "[Content_Types].xml",
+            '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Override PartName='
+            '"/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.'
+            'document.main+xml"/></Types>',
+        )
+        package.writestr(
+            "word/document.xml",
+            '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r>'
+            "<w:t>agile text</w:t></w:r></w:p></w:body></w:document>",
+        )
+        package.writestr("docProps/filling.bin", FILES["b.bin"])  # short streams of compound files lie elsewhere
+    return agile(out.getvalue(), SECRET)
+
+
+def _generated(build: Callable[[Order], Made]) -> bytes:
+    shop = Workshop(load_profile("reference"), 5, 0.01)
+    return build(Order(maker=shop, dice=Dice(derive(5, "encrypted", 1)), key="k", size=4_000, terms=())).data
+
+
+DOCUMENTS = {
+    "standard.docx": Document(lambda: _generated(encrypted_office.encrypted_docx), encrypted_office.PASSWORD, " the "),
+    "rc4.doc": Document(lambda: _generated(encrypted_office.encrypted_doc), encrypted_office.PASSWORD, " the "),
+    "agile.docx": Document(_docx, SECRET, "agile text"),
+    "new.odt": Document(lambda: odt("text under AES", SECRET), SECRET, "text under AES"),
+    "old.odt": Document(lambda: odt("text under Blowfish", SECRET, blowfish=True), SECRET, "text under Blowfish"),
+    "user.pdf": Document(lambda: pdf("a page", SECRET, "owner"), SECRET, "a page"),
+    "owner.pdf": Document(lambda: pdf("a page", "user", SECRET), SECRET, "a page"),
+    "r.doc": Document(lambda: old_office("rc4cryptoapi_password.doc"), OFFICE_PASSWORD, "lorem ipsum"),
+    "r.xls": Document(lambda: old_office("rc4cryptoapi_password.xls"), OFFICE_PASSWORD, "lorem ipsum\t3"),
+    "r.ppt": Document(lambda: old_office("rc4cryptoapi_password.ppt"), OFFICE_PASSWORD, "Lorem ipsum"),
+    "x.xls": Document(lambda: old_office("xor_password_123456789012345.xls"), "123456789012345", "1\t1\t1"),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_documents_open_with_the_right_password(name: str) -> None:
+    """Text, and metadata that say so; with the wrong ones, or none, the exception and no text."""
+    document = DOCUMENTS[name]
+    data = document.make()
+    found = text_of(source(name, data, bank(document.password)))
+    assert document.text in found.text
+    assert found.error is None
+    assert (found.metadata["decrypted"], found.metadata["password_line"]) == (True, 3)
+    assert document.password not in str(found.metadata)
+    for passwords, said in ((WRONG, "2 passwords tried"), (Passwords(), "a password is needed")):
+        with pytest.raises(DocumentError, match=said) as caught:
+            text_of(source(name, data, passwords))
+        assert caught.value.code is ExceptionCode.ENCRYPTED
+        assert children_of(source(name, data, passwords)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "password", "text"),
+    [("password_protected.xlsx", "password", "The answer\t42"), ("password-hunter2.pdf", "hunter2", "has a password")],
+)
+def test_files_of_other_projects_open(real_files: Path, name: str, password: str, text: str) -> None:
+    """As their owners' programs encrypted them."""
+    data = (real_files / "ingest-file" / name).read_bytes()
+    assert text in text_of(source(name, data, bank(password))).text
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_damaged_encrypted_documents_raise_document_errors_only(name: str) -> None:
+    """Cut, or with bytes changed, with the right password at hand."""
+    document, dice = DOCUMENTS[name], random.Random(name)
+    data = document.make()
+    for _ in range(2 if name.endswith(".docx") else 12):  # their keys take a tenth of a second
+        bad = bytearray(data[: dice.randrange(len(data))] if dice.random() < 0.3 else data)
+        for _ in range(dice.randrange(1, 9)):
+            if bad:
+                bad[dice.randrange(min(len(bad), dice.choice((600, 4_000, len(bad)))))] = dice.randrange(256)
+        item = source(name, bytes(bad), bank(document.password))
+        handler = handler_for(identify(source(name, data, WRONG)))
+        for read in (lambda: handler.text(item, LIMITS), lambda: list(handler.children(item, LIMITS))):  # noqa: B023
+            with suppress(DocumentError):
+                read()

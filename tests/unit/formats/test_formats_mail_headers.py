@@ -1,0 +1,140 @@
+"""formats.mail.headers: the quick ways to a field, a date and the addresses say what the plain ways say."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formats.mail.headers import (
+    addresses,
+    decode_words,
+    field_date,
+    parse_fields,
+    unfolded,
+    utc_date,
+    utc_time,
+)
+
+_LINES = st.lists(
+    st.sampled_from(
+        (
+            b"Subject: one",
+            b"TO:two ",
+            b"to :",
+            b" folded ",
+            b"\tfolded\r",
+            b"X-Y: \r",
+            b"Cc:\xff\xa0",
+            b"",
+            b"\r",
+            b"prose",
+        )
+    )
+    | st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"")),
+    max_size=12,
+)
+
+
+def _line_by_line(data: bytes) -> tuple[dict[bytes, list[bytes]], int]:
+    """A header read one line after the other: its fields, and where it ends."""
+    found: dict[bytes, list[bytes]] = {}
+    at, name = 0, b""
+    for line in data.splitlines(keepends=True) if b"\r" not in data else re.findall(rb"[^\n]*\n|[^\n]+", data):
+        field = re.match(rb"([!-9;-~]+)[ \t]*:", line)
+        if line[:1] in (b" ", b"\t"):
+            if name:
+                found[name][-1] += line
+        elif field:
+            name = field[1].lower()
+            found.setdefault(name, []).append(line[field.end() :])
+        else:
+            break
+        at += len(line)
+    blank = re.compile(rb"\r*(?:\n|\Z)").match(data, at)
+    return found, blank.end() if blank else at
+
+
+@given(_LINES)
+@settings(max_examples=200, deadline=None)
+def test_a_header_is_read_at_once_as_it_is_line_by_line(lines: list[bytes]) -> None:
+    """Folded values, repeated names, blank and odd lines."""
+    data = b"\n".join(lines)
+    wanted, body = _line_by_line(data)
+    fields, start = parse_fields(data, 0, len(data))
+    assert len(fields) == len(wanted)
+    for name, values in wanted.items():
+        assert fields.raw(name) == re.sub(rb"\r*\n", b"", values[0].removesuffix(b"\n")).strip()
+        assert fields.text(name).count(", ") >= len(values) - 1
+    assert start == body or (not wanted and start <= body)
+
+
+def test_any_number_of_fields() -> None:
+    """More than are looked for at once."""
+    data = b"".join(b"X-%d: %d\n and\n" % (n, n) for n in range(350)) + b"\nbody"
+    fields, start = parse_fields(data, 0, len(data))
+    assert len(fields) == 350
+    assert fields.raw(b"x-349") == b"349 and"
+    assert data[start:] == b"body"
+
+
+@pytest.mark.parametrize("stored", [b" a\r\n b", b"a\n\tb ", b"a\r\r\n b"])
+def test_folded_values_are_on_one_line(stored: bytes) -> None:
+    """Line ends go, the blanks behind them stay."""
+    assert unfolded(stored).split() == [b"a", b"b"]
+    assert b"\n" not in unfolded(stored)
+    assert b"\r" not in unfolded(stored)
+
+
+_DATES = st.tuples(
+    st.sampled_from(("", "Mon, ", "Xyz,  ", "mon, ")),
+    st.sampled_from(("1", "01", "29", "30", "31", "0", "32")),
+    st.sampled_from(("Jan", "Feb", "Jun", "Dec", "jan", "Okt", "And")),
+    st.sampled_from(("1900", "1970", "1999", "2000", "2023", "2024", "99", "9999")),
+    st.sampled_from(("00:00:00", "23:59:59", "7:05", "12:30", "24:00:00", "12:60:00", "12:00:60")),
+    st.sampled_from(("+0000", "-0500", "+0530", "+9999", "-9999", "GMT", "EST", "")),
+    st.sampled_from(("", " (CET)", " (UTC) x")),
+)
+
+
+@given(_DATES)
+@settings(max_examples=300, deadline=None)
+def test_a_usual_date_is_what_the_standard_library_reads(parts: tuple[str, ...]) -> None:
+    """And where the standard library reads nothing, there is nothing."""
+    named, day, month, year, time, zone, comment = parts
+    value = f"{named}{day} {month} {year} {time} {zone}{comment}"
+    when = utc_time(value)
+    try:
+        wanted = "" if when is None else datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):
+        wanted = ""
+    assert utc_date(value) == wanted
+    assert field_date(f" {value}\r\n".encode()) == wanted
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ("a@b.c", "<A.B@c.d>", '"N, M" <n@m>', "<@x>", "x@", "a@b@c", "<a@b> <c", "plain", "=@=", ",", " ")
+        ),
+        max_size=6,
+    ),
+    st.integers(1, 300),
+)
+@settings(max_examples=200, deadline=None)
+def test_addresses_in_brackets_are_found_as_any_are(pieces: list[str], more: int) -> None:
+    """Whether all of them are in brackets or some."""
+    value = " ".join(pieces) + "l" * more + "@end.example"
+    signs = r"[^\s<>,;:\"'()\[\]@]"
+    wanted = sorted({found.lower() for found in re.findall(f"{signs}{{1,128}}@{signs}{{1,255}}", value)})
+    assert list(addresses(value)) == wanted
+
+
+def test_an_encoded_character_may_be_split_over_many_words() -> None:
+    """A word may end inside a character; empty ones change nothing."""
+    words = ["=?utf-8?Q?=C3?=", "=?utf-8?Q?=A4?=", "=?utf-8?Q??=", "=?utf-8?B?w6Q=?="]
+    assert decode_words("\n ".join(words)) == "ää"
+    assert decode_words(" ".join(words * 2_000)) == "ää" * 2_000

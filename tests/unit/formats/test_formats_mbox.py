@@ -1,0 +1,234 @@
+"""formats.mail.mbox.handler: messages by their From_ lines, whole and by ranges, in constant memory."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import mailbox
+import tracemalloc
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+from effort import takes_at_most
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits, TextState
+from formats.base import MemorySource, Part
+from formats.mail.mbox.handler import MboxHandler
+
+HANDLER = MboxHandler()
+LIMITS = Limits()
+FROM = b"From a@b.example Mon Jan  1 00:00:00 2024"
+
+
+def read(data: bytes, limits: Limits = LIMITS, part: Part | None = None) -> list[tuple[int, bytes]]:
+    found = []
+    for child in HANDLER.children(MemorySource(b"x.mbox", data), limits, part):
+        assert child.name == b"message@%d" % child.ordinal
+        body = child.data if child.data is not None else child.stream.read()  # type: ignore[union-attr]
+        found.append((child.ordinal, body))
+    return found
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+def test_messages_are_what_lies_between(newline: bytes) -> None:
+    """Neither the From_ line nor the one blank line before the next belongs to a message; offsets are ordinals."""
+    one, two = b"Subject: 1\n\nfirst\n\n", b"Subject: 2\n\n>From quoted\nlast line\n"
+    data = (FROM + b"\n" + one + b"\n" + FROM + b"\n" + two + b"\n").replace(b"\n", newline)
+    second = data.index(FROM, 1)
+    assert read(data) == [(0, one.replace(b"\n", newline)), (second, two.replace(b"\n", newline))]
+
+
+def test_the_end_of_the_file_need_not_be_blank() -> None:
+    """A last message without a blank line keeps all its bytes."""
+    assert read(FROM + b"\nSubject: 1\n\ntext\n") == [(0, b"Subject: 1\n\ntext\n")]
+    assert read(FROM + b"\nSubject: 1\n\ntext") == [(0, b"Subject: 1\n\ntext")]
+    assert read(FROM) == [(0, b"")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"From the 3 of us, with love",
+        b"From Russia with love\nYear: 1963",
+        b"From January 2019 on it was so",
+        b"From 12:30 there is lunch",
+        b"From " + b"x" * 5000 + b" 12:30:00 2024",
+        b">" + FROM,
+    ],
+)
+def test_body_text_does_not_split(line: bytes) -> None:
+    """Prose that begins with From after a blank line is prose."""
+    body = b"Subject: 1\n\nHello\n\n" + line + b"\nmore\n"
+    assert read(FROM + b"\n" + body) == [(0, body)]
+
+
+def test_a_from_line_inside_a_paragraph_does_not_split() -> None:
+    """A From_ line counts after a blank line; elsewhere only if a well-known field follows."""
+    body = b"Subject: 1\n\nHello\n" + FROM + b"\nmore\n"
+    assert read(FROM + b"\n" + body) == [(0, body)]
+    sloppy = FROM + b"\nSubject: 1\n\nHello\n" + FROM + b"\nSubject: 2\n\nBye\n"
+    assert [body for _, body in read(sloppy)] == [b"Subject: 1\n\nHello\n", b"Subject: 2\n\nBye\n"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"From - ", b"From 1844347792267117879@xxx", b"From a@b.example 2024-01-01", b"From MAILER-DAEMON 12:30:00"],
+)
+def test_variants_of_the_from_line(line: bytes) -> None:
+    """Mozilla, Google Takeout and others write less than RFC 4155 asks for."""
+    message = line + b"\nFrom: a@b.example\n\nx\n\n"
+    assert len(read(message * 3)) == 3
+
+
+def test_byte_order_mark_and_leading_blank_line() -> None:
+    """Some editors put a byte-order mark or a blank line in front."""
+    message = FROM + b"\nSubject: 1\n\nx\n"
+    assert read(b"\xef\xbb\xbf" + message) == [(3, b"Subject: 1\n\nx\n")]
+    assert read(b"\n" + message) == [(1, b"Subject: 1\n\nx\n")]
+
+
+def test_no_from_line_is_corrupt() -> None:
+    """A file that holds no message says so instead of being an empty container."""
+    with pytest.raises(DocumentError) as caught:
+        read(b"nothing of the kind\n")
+    assert caught.value.code is ExceptionCode.CORRUPT
+
+
+def test_a_container_has_no_text() -> None:
+    """Text belongs to the messages."""
+    assert HANDLER.text(MemorySource(b"", FROM), LIMITS).state is TextState.EMPTY
+    assert HANDLER.announced(MemorySource(b"", FROM)) is None
+
+
+LINES = st.sampled_from(
+    [
+        b"",
+        b"",
+        FROM,
+        b"From - ",
+        b"Subject: x",
+        b"text",
+        b"From here",
+        b"X" * 3000,
+        b"\r",
+        b"From a@b 12:30",
+        b">From x",
+    ]
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.lists(LINES, max_size=40), st.integers(1, 4000), st.sampled_from([1, 40, 5000, 1 << 30]))
+def test_ranges_give_every_message_once(lines: list[bytes], target: int, limit: int) -> None:
+    """However a file is cut, the ranges together give what one pass gives, streams or not; no byte is lost."""
+    data = FROM + b"\n" + b"\n".join(lines)
+    limits = Limits(parse_bytes=limit)
+    whole = read(data)
+    parts = HANDLER.parts(MemorySource(b"", data), target)
+    together = [found for part in parts for found in read(data, limits, part)] if parts else read(data, limits)
+    assert together == whole
+    if parts:
+        assert (parts[0].start, parts[-1].stop) == (0, len(data))
+        assert all(a.stop == b.start for a, b in itertools.pairwise(parts))
+    ends = [offset for offset, _ in whole[1:]] + [len(data)]
+    for (offset, body), end in zip(whole, ends, strict=True):
+        assert end - offset - len(body) <= data[offset:].find(b"\n") % (len(data) + 2) + 3
+
+
+def test_agrees_with_the_standard_library(tmp_path: Path) -> None:
+    """Where both rules agree, counts and bytes do."""
+    path = tmp_path / "x.mbox"
+    box = mailbox.mbox(path)
+    for i in range(50):
+        box.add(f"From: a@b.example\nSubject: {i}\n\nFrom me\n\nFrom you\n" + "line\n" * i)
+    box.flush()
+    data = path.read_bytes()
+    assert [body for _, body in read(data)] == [box.get_bytes(i) for i in range(50)]
+
+
+class Repeated:
+    """A large mbox that exists in pieces only: one message over and over, then a huge one."""
+
+    def __init__(self, message: bytes, count: int, huge: int) -> None:
+        self._message, self._count, self._huge = message, count, huge
+        self.name = b"big.mbox"
+        self.size = len(message) * count + len(FROM) + 2 + huge
+        self.head = message
+
+    def open(self) -> BinaryIO:
+        return io.BufferedReader(_RepeatedFile(self._message, self._count, self._huge, self.size), 1 << 16)
+
+    def whole(self, limit: int) -> bytes:
+        raise DocumentError(ExceptionCode.TOO_LARGE, "must not be read whole")
+
+
+class _RepeatedFile(io.RawIOBase):
+    def __init__(self, message: bytes, count: int, huge: int, size: int) -> None:
+        super().__init__()
+        self._unit, self._count, self._huge, self._size, self._at = message, count, huge, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._at = offset if whence == 0 else self._size + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        boundary = len(self._unit) * self._count
+        if self._at < boundary:
+            inside = self._at % len(self._unit)
+            data = (self._unit * (len(view) // len(self._unit) + 2))[
+                inside : inside + min(len(view), boundary - self._at)
+            ]
+        else:
+            front = FROM + b"\n\n"
+            inside = self._at - boundary
+            data = (
+                front[inside : inside + len(view)]
+                if inside < len(front)
+                else b"y" * min(len(view), self._size - self._at)
+            )
+        view[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+def test_memory_stays_constant() -> None:
+    """A 90 MB mbox whose last message is larger than the parse limit is read with a few MB of memory."""
+    message = FROM + b"\nSubject: x\n\n" + b"some text of a line\n" * 500 + b"\n"
+    source = Repeated(message, 3_000, 60_000_000)
+    tracemalloc.start()
+    count = streamed = 0
+    for child in HANDLER.children(source, Limits(parse_bytes=4_000_000)):
+        count += 1
+        if child.stream is not None:
+            assert child.size_hint == 60_000_001
+            while piece := child.stream.read(1 << 20):
+                streamed += len(piece)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (count, streamed) == (3_001, 60_000_001)
+    assert peak < 40_000_000
+
+
+def test_scanning_is_fast() -> None:
+    """At least 300 MB/s on a quiet machine; a third of it here."""
+    message = FROM + b"\nSubject: x\n\n" + b"some text of a line\n" * 500 + b"\n"
+    data = message * 8000
+
+    def scan() -> None:
+        assert sum(1 for _ in HANDLER.children(MemorySource(b"", data), LIMITS)) == 8000
+
+    takes_at_most(len(data) / 100e6, scan)

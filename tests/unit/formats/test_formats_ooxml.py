@@ -1,0 +1,299 @@
+"""Office Open XML: every place that holds text is read, damaged packages give what they still hold."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import struct
+import zipfile
+from collections import Counter
+
+import pytest
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits, TextState
+from formats.base import MemorySource, Text
+from formats.office.ooxml.handler import OoxmlHandler
+
+LIMITS = Limits()
+HANDLER = OoxmlHandler()
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+A = "http://schemas.openxmlformats.org/drawingml/2006/main"
+S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+MC = "http://schemas.openxmlformats.org/markup-compatibility/2006"
+OFFICE = "application/vnd.openxmlformats-officedocument."
+
+
+def package(parts: dict[str, str | bytes], types: dict[str, str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip with these parts and their content types."""
+    overrides = "".join(f'<Override PartName="/{n}" ContentType="{OFFICE}{t}+xml"/>' for n, t in types.items())
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("[Content_Types].xml", f'<Types xmlns="t">{overrides}</Types>')
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def word(body: str, tag: str = "document") -> str:
+    """A Word part."""
+    return f'<w:{tag} xmlns:w="{W}" xmlns:mc="{MC}" xmlns:a="{A}"><w:body>{body}</w:body></w:{tag}>'
+
+
+def para(text: str) -> str:
+    """A paragraph of one run."""
+    return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def docx(body: str, **more: str | bytes) -> bytes:
+    """A Word document with this body."""
+    return package({"word/document.xml": word(body), **more}, {"word/document.xml": "wordprocessingml.document.main"})
+
+
+def read(data: bytes, limits: Limits = LIMITS) -> Text:
+    """Text of the document in these bytes."""
+    return HANDLER.text(MemorySource(b"x", data), limits)
+
+
+def test_docx_reads_every_place_with_text() -> None:
+    """Headers, footers, notes, comments, text boxes, and both sides of a tracked change are found by a search."""
+    box = f"<w:r><mc:AlternateContent><mc:Choice><w:txbxContent>{para('boxed')}</w:txbxContent></mc:Choice>"
+    box += f"<mc:Fallback><w:txbxContent>{para('boxed')}</w:txbxContent></mc:Fallback></mc:AlternateContent></w:r>"
+    body = (
+        '<w:p><w:pPr><w:tabs><w:tab w:pos="1"/></w:tabs></w:pPr><w:r><w:t>wo</w:t></w:r><w:r><w:t>rd</w:t><w:tab/>'
+        f"<w:t>after</w:t><w:br/><w:t>broken</w:t></w:r></w:p><w:p>{box}<w:r><w:t>anchor</w:t></w:r></w:p>"
+        "<w:p><w:ins><w:r><w:t>inserted</w:t></w:r></w:ins><w:del><w:r><w:delText>deleted</w:delText></w:r></w:del></w:p>"
+    )
+    kinds = ("header", "footer", "footnotes", "endnotes", "comments")
+    parts = {f"word/{kind}1.xml": word(para(f"in {kind}")) for kind in kinds}
+    types = {f"word/{kind}1.xml": f"wordprocessingml.{kind}" for kind in kinds}
+    data = package(
+        {**parts, "word/document2.xml": word(body)},
+        {**types, "word/document2.xml": "wordprocessingml.document.main"},
+    )
+    lines = read(data).text.splitlines()
+    assert lines[:2] == ["word\tafter", "broken"]
+    assert lines.count("boxed") == 1
+    assert "anchor" in lines
+    assert "inserteddeleted" in lines
+    assert [line for line in lines if line.startswith("in ")] == [f"in {kind}" for kind in kinds]
+
+
+def nested(depth: int) -> str:
+    """Paragraphs in one another, each with a line before the next and one behind it."""
+    before = "".join(f"<w:p><w:r><w:t>before {n},</w:t></w:r>" for n in range(depth))
+    return before + "".join(f"<w:r><w:t>behind {n}</w:t></w:r></w:p>" for n in reversed(range(depth)))
+
+
+@pytest.mark.parametrize("padding", [0, 2_100_000], ids=["tree", "streamed"])
+def test_text_of_nested_paragraphs_comes_once(padding: int) -> None:
+    """As that of the innermost one it stands in, however large the document is."""
+    out = read(docx(nested(100) + para("x" * padding)))
+    lines = [line for line in out.text.splitlines() if not line.startswith("x")]
+    assert sorted(lines) == sorted(f"before {n},behind {n}" for n in range(100))
+    assert out.error is None
+
+
+def test_paragraphs_nested_too_deeply() -> None:
+    """What the XML parser takes of them is there, once, and the document is said to be corrupt."""
+    out = read(docx(para("first") + nested(1000)))
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.CORRUPT
+    counted = Counter(re.findall(r"first|before \d+,", out.text))
+    assert counted["first"] == counted["before 100,"] == 1
+    assert set(counted.values()) == {1}
+
+
+def test_properties_become_metadata() -> None:
+    """Title, author, dates and the document's own subject come from docProps."""
+    core = '<c:p xmlns:c="c" xmlns:d="d"><d:title>T\x20\n1</d:title><d:creator>A</d:creator><d:subject>S</d:subject>'
+    core += "<d:created>2020-01-02T03:04:05Z</d:created></c:p>"
+    app = "<P><Application>App</Application><Pages>99</Pages></P>"
+    out = read(docx(para("x"), **{"docProps/core.xml": core, "docProps/app.xml": app}))
+    assert out.metadata == {
+        "title": "T 1",
+        "author": "A",
+        "doc_subject": "S",
+        "created": "2020-01-02T03:04:05Z",
+        "application": "App",
+    }
+    assert out.pages is None
+
+
+def workbook(rows: str, **more: str) -> bytes:
+    """A workbook with a hidden sheet of these rows."""
+    book = f'<workbook xmlns="{S}" xmlns:r="{R}"><sheets><sheet name="Secret" state="hidden" r:id="r1"/></sheets></workbook>'
+    rels = '<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/></Relationships>'
+    styles = (
+        f'<styleSheet xmlns="{S}"><numFmts><numFmt numFmtId="164" formatCode="[Red]dd/mm/yyyy"/></numFmts><cellXfs>'
+    )
+    styles += '<xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="10"/></cellXfs></styleSheet>'
+    strings = (
+        f'<sst xmlns="{S}"><si><t>plain</t></si><si><r><t>ri</t></r><r><t>ch</t></r><rPh><t>no</t></rPh></si></sst>'
+    )
+    comments = f'<comments xmlns="{S}"><commentList><comment ref="A1"><text><r><t>remark</t></r></text></comment>'
+    parts: dict[str, str | bytes] = {
+        "xl/workbook.xml": book,
+        "xl/_rels/workbook.xml.rels": rels,
+        "xl/styles.xml": styles,
+        "xl/sharedStrings.xml": strings,
+        "xl/comments1.xml": comments + "</commentList></comments>",
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{S}"><sheetData>{rows}</sheetData></worksheet>',
+        **more,
+    }
+    names = {"workbook": "sheet.main", "styles": "styles", "sharedStrings": "sharedStrings", "comments1": "comments"}
+    types = {f"xl/{name}.xml": f"spreadsheetml.{kind}" for name, kind in names.items()}
+    return package(parts, {**types, "xl/worksheets/sheet1.xml": "spreadsheetml.worksheet"})
+
+
+def test_xlsx_shows_cells_as_people_see_them() -> None:
+    """Shared and inline strings, numbers, dates by their format, percentages, booleans, comments, hidden sheets."""
+    cells = (
+        '<c t="s"><v>0</v></c><c t="s"><v>1</v></c><c t="inlineStr"><is><t>inline</t></is></c><c><v>11.99</v></c>'
+        '<c s="1"><v>43831</v></c><c s="2"><v>43831.5</v></c><c s="3"><v>0.125</v></c><c t="b"><v>1</v></c><c/>'
+        '<c t="str"><f>A1</f><v>formula</v></c><c t="s"><v>99</v></c>'
+    )
+    out = read(workbook(f"<row>{cells}</row><row/>"))
+    shown = "plain\trich\tinline\t11.99\t2020-01-01\t2020-01-01 12:00:00\t12.5%\tTRUE\tformula"
+    assert out.text.splitlines() == ["Secret", shown, "remark"]
+
+
+def test_xlsx_large_sheet_is_streamed() -> None:
+    """A sheet too large for a tree gives every row, in order."""
+    rows = "".join(f'<row><c t="inlineStr"><is><t>row number {i}</t></is></c></row>' for i in range(50_000))
+    lines = read(workbook(rows)).text.splitlines()
+    assert lines[1:-1] == [f"row number {i}" for i in range(50_000)]
+
+
+def slide(text: str) -> str:
+    """A slide or notes part."""
+    return f'<p:sld xmlns:p="p" xmlns:a="{A}"><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:sld>'
+
+
+def test_pptx_follows_the_order_of_slides() -> None:
+    """Slides come as the presentation lists them, each with its notes; their number is the page count."""
+    show = f'<p:presentation xmlns:p="p" xmlns:r="{R}"><p:sldIdLst><p:sldId r:id="b"/><p:sldId r:id="a"/></p:sldIdLst>'
+    rels = "".join(f'<Relationship Id="{i}" Target="slides/slide{n}.xml"/>' for i, n in (("a", 1), ("b", 2)))
+    notes = '<Relationships><Relationship Id="n" Target="../notesSlides/notesSlide1.xml"/></Relationships>'
+    comment = '<p:cmLst xmlns:p="p"><p:cm><p:text>a comment</p:text></p:cm></p:cmLst>'
+    parts: dict[str, str | bytes] = {
+        "ppt/presentation.xml": show + "</p:presentation>",
+        "ppt/_rels/presentation.xml.rels": f"<Relationships>{rels}</Relationships>",
+        "ppt/slides/slide1.xml": slide("first file"),
+        "ppt/slides/slide2.xml": slide("second file"),
+        "ppt/slides/_rels/slide2.xml.rels": notes,
+        "ppt/notesSlides/notesSlide1.xml": slide("notes"),
+        "ppt/comments/comment1.xml": comment,
+    }
+    types = {
+        "ppt/presentation.xml": "presentationml.presentation.main",
+        "ppt/slides/slide1.xml": "presentationml.slide",
+        "ppt/slides/slide2.xml": "presentationml.slide",
+        "ppt/notesSlides/notesSlide1.xml": "presentationml.notesSlide",
+        "ppt/comments/comment1.xml": "presentationml.comments",
+    }
+    out = read(package(parts, types))
+    assert out.text.splitlines() == ["second file", "notes", "first file", "a comment"]
+    assert out.pages == 2
+
+
+def test_children_are_embeddings_and_media_only() -> None:
+    """What the document carries comes out byte for byte, in the archive's order; its XML parts do not."""
+    data = docx(
+        para("x"), **{"word/media/image1.png": b"picture", "word/theme.xml": "<t/>", "word/embeddings/o.bin": b"obj"}
+    )
+    found = [(c.name, c.data, c.ordinal, c.kind) for c in HANDLER.children(MemorySource(b"", data), LIMITS)]
+    assert found == [
+        (b"image1.png", b"picture", 0, Kind.EMBEDDED_OBJECT),
+        (b"o.bin", b"obj", 1, Kind.EMBEDDED_OBJECT),
+    ]
+
+
+def test_the_thumbnail_is_marked() -> None:
+    """It may show what the document no longer says, and a reviewer can leave it out."""
+    data = docx(para("x"), **{"docProps/thumbnail.jpeg": b"small", "word/media/thumbnail.jpeg": b"large"})
+    found = [(c.data, c.notes) for c in HANDLER.children(MemorySource(b"", data), LIMITS)]
+    assert found == [(b"small", {"thumbnail": True}), (b"large", {})]
+
+
+def test_damaged_child_counts_as_failed_and_others_go_on() -> None:
+    """One picture with a wrong CRC does not take the next one with it."""
+    parts: dict[str, str | bytes] = {"word/document.xml": word(""), "word/media/a": b"AAAAAAAA", "word/media/b": b"B"}
+    data = package(parts, {}, zipfile.ZIP_STORED).replace(b"AAAAAAAA", b"AAAAAAAX", 1)
+    bad, good = HANDLER.children(MemorySource(b"", data), LIMITS)
+    assert bad.error is not None
+    assert (bad.error.code, bad.emit) == (ExceptionCode.CORRUPT, False)
+    assert (good.data, good.ordinal) == (b"B", 1)
+
+
+def test_truncated_package_keeps_its_text() -> None:
+    """Without a directory the complete parts are still read, and the error says that it is cut."""
+    data = docx(para("kept"), **{"word/media/image1.png": bytes(range(256)) * 50})
+    out = read(data[: data.index(b"PK\x01\x02")])
+    assert out.text == "kept\n"
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.TRUNCATED
+
+
+def test_corrupt_part_keeps_what_came_before() -> None:
+    """XML that breaks off gives its paragraphs up to there."""
+    whole = word(para("one") + para("two"))
+    out = read(package({"word/document.xml": whole[: whole.index("two") + 3]}, {}))
+    assert out.text.splitlines()[0] == "one"
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.CORRUPT
+
+
+@pytest.mark.parametrize("data", [b"PK\x03\x04 not a zip", b"", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(4000)])
+def test_no_package_is_an_error_with_a_code(data: bytes) -> None:
+    """Bytes that are no package raise a document error and have no children; what holds them says so too."""
+    with pytest.raises(DocumentError):
+        read(data)
+    found = []
+    with contextlib.suppress(DocumentError):
+        found += list(HANDLER.children(MemorySource(b"", data), LIMITS))
+    assert found == []
+
+
+def test_encrypted_package() -> None:
+    """A compound file that holds EncryptedPackage needs a password."""
+    data = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(4000) + "EncryptedPackage".encode("utf-16-le")
+    with pytest.raises(DocumentError) as caught:
+        read(data)
+    assert caught.value.code is ExceptionCode.ENCRYPTED
+
+
+def test_bomb_part_hits_the_expansion_limit() -> None:
+    """A part that inflates beyond the allowance is not read on; the text before it stays."""
+    data = docx(para("before") + " " * 5_000_000 + para("never"))
+    out = read(data, Limits(parse_bytes=1_000_000))
+    assert out.text == "before\n"
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.EXPANSION_LIMIT
+
+
+def test_entities_are_neither_expanded_nor_fetched(tmp_path: object) -> None:
+    """Billion laughs stay small and an external entity reads no file."""
+    lols = "".join(f'<!ENTITY l{i + 1} "{f"&l{i};" * 10}">' for i in range(9))
+    head = f'<!DOCTYPE d [<!ENTITY l0 "lol">{lols}<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+    out = read(package({"word/document.xml": head + word(para("a&l9;b&x;c"))}, {}))
+    assert len(out.text) < 100
+    assert "root:" not in out.text
+
+
+def test_text_is_cut_at_the_limit() -> None:
+    """More text than the limit gives exactly the limit, and says so."""
+    out = read(docx(para("word " * 100)), Limits(text_characters=50))
+    assert (len(out.text), out.state) == (50, TextState.TRUNCATED_BY_LIMIT)
+
+
+def test_wrong_announced_size_is_an_error_not_memory() -> None:
+    """A directory that lies about a part's size does not make the reader believe it."""
+    data = bytearray(docx(para("x" * 1000)))
+    at = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 4)
+    struct.pack_into("<L", data, at + 24, 10)
+    with pytest.raises(DocumentError) as caught:
+        read(bytes(data))
+    assert caught.value.code is ExceptionCode.CORRUPT

@@ -1,0 +1,212 @@
+"""PDF: text, pages, attachments, passwords and damage."""
+
+from __future__ import annotations
+
+import io
+import os
+
+import pypdfium2 as pdfium
+import pytest
+from reportlab.lib.pdfencrypt import StandardEncryption
+from reportlab.pdfgen import canvas
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits, TextState
+from formats.base import MemorySource, Text
+from formats.documents.pdf.handler import PdfHandler, iso_date
+
+LIMITS = Limits()
+HANDLER = PdfHandler()
+
+
+def make(*pages: str, password: str | None = None, owner: str = "o") -> bytes:
+    """A PDF of these pages, encrypted when a password (the empty one too) is given."""
+    out = io.BytesIO()
+    encryption = None if password is None else StandardEncryption(password, ownerPassword=owner)
+    paper = canvas.Canvas(out, encrypt=encryption)
+    paper.setTitle("A title")
+    paper.setAuthor("An author")
+    for page in pages:
+        paper.drawString(72, 700, page)
+        paper.showPage()
+    paper.save()
+    return out.getvalue()
+
+
+def read(data: bytes, limits: Limits = LIMITS) -> Text:
+    """Text of the PDF in these bytes."""
+    return HANDLER.text(MemorySource(b"x.pdf", data), limits)
+
+
+def test_text_pages_and_metadata() -> None:
+    """Every page's text in order, the page count, the document information."""
+    out = read(make("first page", "second page"))
+    assert out.text.splitlines() == ["first page", "second page"]
+    assert out.pages == 2
+    assert (out.metadata["title"], out.metadata["author"]) == ("A title", "An author")
+    assert out.error is None
+
+
+def test_form_fields_are_text() -> None:
+    """What somebody filled in is found, though it is no page content."""
+    buffer = io.BytesIO()
+    paper = canvas.Canvas(buffer)
+    paper.drawString(72, 700, "page")
+    paper.acroForm.textfield(name="f", value="filled in", x=100, y=100)
+    paper.showPage()
+    paper.save()
+    assert "filled in" in read(buffer.getvalue()).text
+
+
+def test_form_values_of_parent_fields() -> None:
+    """A value may stand in a field above the widget; what a button is set to is no text."""
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[4 0 R 6 0 R]>>>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Annots[5 0 R 6 0 R]>>",
+        b"<</FT/Tx/T(above)/V(inherited value)/Kids[5 0 R]>>",
+        b"<</Type/Annot/Subtype/Widget/Parent 4 0 R/Rect[10 10 100 30]>>",
+        b"<</Type/Annot/Subtype/Widget/FT/Btn/T(button)/V/Pressed/Rect[10 50 100 80]>>",
+    )
+    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+    assert read(data + b"trailer<</Size 7/Root 1 0 R>>\n%%EOF\n").text == "inherited value\n"
+
+
+def test_unreadable_pages_are_counted_and_the_others_read() -> None:
+    """A page that is not there costs its own text only; one with much text does not run into the next."""
+    much = " ".join(f"word{number}" for number in range(3000))
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[4 0 R 9 0 R 6 0 R]/Count 3>>",
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300000 300]/Contents 5 0 R/Resources<</Font<</F 3 0 R>>>>>>",
+        b"<</Length 99999>>stream\nBT /F 9 Tf (" + much.encode() + b") Tj ET\nendstream",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 7 0 R/Resources<</Font<</F 3 0 R>>>>>>",
+        b"<</Length 99>>stream\nBT /F 9 Tf (last) Tj ET\nendstream",
+    )
+    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+    out = read(data + b"trailer<</Size 8/Root 1 0 R>>\n%%EOF\n")
+    assert out.text == f"{much}\nlast\n"
+    assert out.pages == 3
+    assert out.error is not None
+    assert (out.error.code, out.error.detail) == (ExceptionCode.CORRUPT, "1 of 3 pages cannot be read")
+
+
+def test_attachments_are_children() -> None:
+    """Embedded files come out byte for byte with their names."""
+    document = pdfium.PdfDocument(make("x"))
+    for name, content in (("one.txt", b"content 1"), ("zwei ü.bin", bytes(range(256)))):
+        document.new_attachment(name).set_data(content)
+    buffer = io.BytesIO()
+    document.save(buffer)
+    document.close()
+    found = list(HANDLER.children(MemorySource(b"x.pdf", buffer.getvalue()), LIMITS))
+    assert [(c.name.decode(), c.data, c.kind) for c in found] == [
+        ("one.txt", b"content 1", Kind.EMBEDDED_OBJECT),
+        ("zwei ü.bin", bytes(range(256)), Kind.EMBEDDED_OBJECT),
+    ]
+    assert [c.ordinal for c in found] == [0, 1]
+
+
+def test_password_is_encrypted_without_children() -> None:
+    """A PDF that needs a password says so and has no children."""
+    data = make("hidden", password="secret")
+    with pytest.raises(DocumentError) as caught:
+        read(data)
+    assert caught.value.code is ExceptionCode.ENCRYPTED
+    assert list(HANDLER.children(MemorySource(b"", data), LIMITS)) == []
+
+
+def test_empty_user_password_is_read() -> None:
+    """A PDF that only restricts printing or copying is read like any other."""
+    assert "readable" in read(make("readable", password="")).text
+
+
+def test_no_text_layer() -> None:
+    """Pages without any text say that there is none, and are still counted."""
+    out = read(make("", ""))
+    assert (out.state, out.text, out.pages) == (TextState.NO_TEXT_LAYER, "", 2)
+
+
+def test_truncated_is_an_error() -> None:
+    """A PDF that breaks off is reported, with or without text left in it."""
+    data = make("some text")
+    cut = data[: data.rindex(b"startxref")]
+    try:
+        error = read(cut).error
+    except DocumentError as raised:
+        error = raised
+    assert error is not None
+    assert error.code is ExceptionCode.TRUNCATED
+
+
+def test_corrupt_is_an_error() -> None:
+    """Bytes that only look like a PDF at both ends are corrupt."""
+    with pytest.raises(DocumentError) as caught:
+        read(b"%PDF-1.4\n" + b"junk " * 100 + b"%%EOF")
+    assert caught.value.code is ExceptionCode.CORRUPT
+
+
+def test_limits() -> None:
+    """Text is cut at the limit of characters; a file over the parse limit is too large."""
+    data = make("some text that is long enough")
+    out = read(data, Limits(text_characters=4))
+    assert (out.text, out.state) == ("some", TextState.TRUNCATED_BY_LIMIT)
+    with pytest.raises(DocumentError) as caught:
+        read(data, Limits(parse_bytes=100))
+    assert caught.value.code is ExceptionCode.TOO_LARGE
+
+
+def test_works_after_fork() -> None:
+    """A slot is forked from a process that has imported and used the library."""
+    data = make("forked")
+    read(data)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if all("forked" in read(data).text for _ in range(20)) else 1
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("D:20200306162051+08'00'", "2020-03-06T16:20:51+08:00"),
+        ("D:20221104110439Z", "2022-11-04T11:04:39+00:00"),
+        ("2008", "2008-01-01T00:00:00"),
+        ("yesterday", "yesterday"),
+    ],
+)
+def test_iso_date(raw: str, shown: str) -> None:
+    """Dates are shown in one form whatever their precision; what is no date is kept."""
+    assert iso_date(raw) == shown
+
+
+def with_xfa(packets: str) -> bytes:
+    """A PDF whose form is in XFA: packets in an array, or one stream with all of them."""
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[]/XFA " + packets + ">>>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>",
+    ]
+    data = '<xfa:datasets xmlns:xfa="http://www.xfa.org/schema/xfa-data/1.0/"><xfa:data><form><name>Ann Größe</name>'
+    data += "<e/><!-- c --><sum> 42 </sum></form></xfa:data><xfa:other>no value</xfa:other></xfa:datasets>"
+    for xml in ("<template>caption</template>", data, f"<xdp><template>caption</template>{data}</xdp>"):
+        objects.append(f"<</Length {len(xml.encode())}>>stream\n{xml}\nendstream")
+    out = b"%PDF-1.7\n"
+    places = []
+    for number, body in enumerate(objects, start=1):
+        places.append(len(out))
+        out += f"{number} 0 obj\n{body}\nendobj\n".encode()
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    end = f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}trailer<</Size {len(objects) + 1}/Root 1 0 R>>\n"
+    return out + end.encode() + f"startxref\n{len(out)}\n%%EOF\n".encode()
+
+
+@pytest.mark.parametrize("packets", ["[(template)4 0 R(datasets)5 0 R]", "6 0 R"], ids=["packets", "one stream"])
+def test_values_of_xfa_forms_are_text(packets: str) -> None:
+    """What was filled in, not what the template says."""
+    assert read(with_xfa(packets)).text.split("\n") == ["Ann Größe", "42", ""]

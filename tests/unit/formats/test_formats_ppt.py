@@ -1,0 +1,143 @@
+"""Presentations: slides in order with what belongs to them, saved several times, passwords, objects, bounds."""
+
+from __future__ import annotations
+
+import random
+import struct
+import zlib
+
+import pytest
+from old_office import chars, holding, packager, persist, powerpoint, record, string
+
+from core.cfb import Storage, write
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits
+from formats.base import Child, MemorySource, Text
+from formats.office.ppt.handler import PptHandler
+
+HANDLER = PptHandler()
+
+
+def read(data: bytes) -> Text:
+    return HANDLER.text(MemorySource(b"x.ppt", data), Limits())
+
+
+def children(data: bytes) -> list[Child]:
+    return list(HANDLER.children(MemorySource(b"x.ppt", data), Limits()))
+
+
+def slide(*parts: bytes, kind: int = 0x3EE) -> bytes:
+    """A slide whose shapes hold these."""
+    return holding(kind, holding(0x40C, holding(0xF002, holding(0xF00D, *parts))))
+
+
+def document(*slides: bytes, notes: bytes = b"", more: bytes = b"") -> bytes:
+    lists = holding(0xFF0, *slides) + (holding(0xFF0, notes, instance=2) if notes else b"")
+    masters = holding(0xFF0, persist(9), instance=1)
+    return holding(0x3E8, more, masters, lists)
+
+
+def test_slides_in_order_with_outline_shapes_comments_and_notes() -> None:
+    """The slide list gives the order; a name of a font or a tag is no text, nor is a placeholder's asterisk."""
+    comment = holding(0x2EE0, string("Ann", 0), string("look here", 1))
+    tag = holding(0x1388, holding(0x138A, string("___PPT10"), record(0x138B, comment)))
+    footer = holding(0xFD9, string("the footer", 2))
+    data = powerpoint(
+        {
+            3: slide(chars("third")),
+            2: slide(record(0xFA8, b"caf\xe9\rline"), chars("*"), tag),
+            4: slide(chars("a note"), kind=0x3F0),
+            9: slide(chars("Click to edit"), kind=0x3F8),
+            1: document(persist(2), chars("outline"), persist(3), notes=persist(4), more=string("Arial")),
+            5: footer,
+        }
+    )
+    out = read(data)
+    assert out.text.splitlines() == ["outline", "café", "line", "Ann", "look here", "third", "a note"]
+    assert (out.pages, out.error) == (2, None)
+
+
+def test_the_last_edit_counts() -> None:
+    """What a later save replaced or took out is not shown."""
+    first = {1: document(persist(2), persist(3)), 2: slide(chars("old")), 3: slide(chars("removed"))}
+    out = read(powerpoint(first, {1: document(persist(2)), 2: slide(chars("new"))}))
+    assert (out.text, out.pages) == ("new\n", 1)
+
+
+@pytest.mark.parametrize("streams", [{"token": 0xF3D1C4DF}, {"EncryptedSummary": b"x"}])
+def test_a_password_is_said(streams: dict[str, object]) -> None:
+    """The token of an encrypted file, and the stream that only such files have."""
+    with pytest.raises(DocumentError) as caught:
+        read(powerpoint({1: document(persist(2)), 2: slide(chars("x"))}, **streams))  # type: ignore[arg-type]
+    assert caught.value.code is ExceptionCode.ENCRYPTED
+
+
+def test_texts_of_a_damaged_presentation() -> None:
+    """Without the place of its last edit every text is taken, and the damage is said."""
+    data = powerpoint({1: document(persist(2)), 2: slide(chars("still here"))})
+    out = read(data.replace("Current User".encode("utf-16-le"), "Cannot Users".encode("utf-16-le")))
+    assert (out.text, out.pages) == ("still here\n", None)
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.CORRUPT
+
+
+def embedded(number: int, persisted: int) -> bytes:
+    return holding(0xFCC, record(0xFC3, struct.pack("<6I", 4, 0, number, 0, persisted, 0)))
+
+
+def stored(data: bytes, *, cut: int = 0) -> bytes:
+    packed = zlib.compress(data)
+    return record(0x1011, struct.pack("<I", len(data)) + packed[: len(packed) - cut], 1)
+
+
+def test_objects_and_pictures() -> None:
+    """Packages as their files, other objects as the compound files they are, damaged ones as rows, then pictures."""
+    package = write(Storage(streams={"\x01Ole10Native": packager(b"a.csv", b"1,2")}))
+    sheet = write(Storage(streams={"Workbook": b"w" * 100}))
+    pictures = record(0xF01D, bytes(17) + b"\xff\xd8\xffjpg", 0x46A) + record(0xF01A, b"metafile", 0x3D4)
+    pictures += record(0xF01E, bytes(33) + b"\x89PNG", 0x6E1)
+    objects = holding(0x409, embedded(1, 4), embedded(2, 5), embedded(3, 6), embedded(4, 7))
+    data = powerpoint(
+        {
+            1: document(more=objects),
+            4: stored(package),
+            5: record(0x1011, sheet),
+            6: stored(package, cut=9),
+            7: slide(chars("no object")),
+        },
+        Pictures=pictures,
+    )
+    found = children(data)
+    assert [(c.name, c.ordinal, c.data) for c in found] == [
+        (b"a.csv", 0, b"1,2"),
+        (b"object-1", 1, sheet),
+        (b"object-2", 2, None),
+        (b"object-3", 3, None),
+        (b"picture1.jpg", 4, b"\xff\xd8\xffjpg"),
+        (b"picture2.png", 5, b"\x89PNG"),
+    ]
+    assert [c.error.code if c.error else None for c in found[2:4]] == [ExceptionCode.TRUNCATED, ExceptionCode.CORRUPT]
+
+
+def test_slides_that_are_all_the_same_bytes_are_read_once() -> None:
+    """References to one place, and places a few bytes apart: no more text than the file holds a few times over."""
+    big = slide(*(chars("x" * 50) for _ in range(2_000)))
+    listed = [persist(2 + n) for n in range(2_000)]
+    edits = [{1: document(*listed), 2: big}, *({2 + n: b""} for n in range(1, 300))]
+    assert len(read(powerpoint(*edits)).text) < 3 * len(big)
+
+
+def test_mutants_raise_document_errors_only() -> None:
+    """Flipped and cut presentations."""
+    good = powerpoint({1: document(persist(2), chars("outline"), more=embedded(1, 3)), 2: slide(chars("x"))})
+    chance = random.Random(3)
+    for _ in range(300):
+        data = bytearray(good)
+        for _ in range(chance.choice((1, 3, 12))):
+            data[chance.randrange(512, len(data))] = chance.choice((0, 0xFF, 0x0F, chance.randrange(256)))
+        source = MemorySource(b"x.ppt", bytes(data[: chance.choice((len(data), chance.randrange(len(data))))]))
+        list(HANDLER.children(source, Limits()))
+        try:
+            HANDLER.text(source, Limits())
+        except DocumentError:
+            continue

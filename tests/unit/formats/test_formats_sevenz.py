@@ -1,0 +1,276 @@
+"""formats.archives.sevenz.handler: archives that py7zr writes, encrypted, damaged and hostile ones."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import io
+import random
+import struct
+import zlib
+
+import inflate64
+import py7zr
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unpacking import unpack
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import JobOptions, Limits, TextState
+from formats.archives.sevenz.folders import START
+from formats.archives.sevenz.handler import SevenZipHandler
+from formats.archives.sevenz.header import is_header
+from formats.base import MemorySource
+from formats.identification.identify import identify
+from formats.passwords import Passwords
+
+SEVENZ = SevenZipHandler()
+NOISE = random.Random(7).randbytes(120_000)
+FILES = {
+    "a.txt": b"hello world\n" * 400,
+    "folder/noise.bin": NOISE,
+    "empty.txt": b"",
+    "größe.csv": b"a;b\n" * 3000,
+    "samples.raw": bytes(i * 7 & 0xFF for i in range(30_001)),
+}
+BCJ = py7zr.FILTER_X86
+CHAINS = {
+    "copy": [{"id": py7zr.FILTER_COPY}],
+    "deflate": [{"id": py7zr.FILTER_DEFLATE}],
+    "bzip2": [{"id": py7zr.FILTER_BZIP2}],
+    "zstd": [{"id": py7zr.FILTER_ZSTD, "level": 3}],
+    "lzma": [{"id": py7zr.FILTER_LZMA, "preset": 1}],
+    "lzma2": [{"id": py7zr.FILTER_LZMA2, "preset": 1}],
+    "bcj and lzma": [{"id": BCJ}, {"id": py7zr.FILTER_LZMA, "preset": 1}],
+    "bcj and lzma2": [{"id": BCJ}, {"id": py7zr.FILTER_LZMA2, "preset": 1}],
+    "delta and lzma2": [{"id": py7zr.FILTER_DELTA, "dist": 3}, {"id": py7zr.FILTER_LZMA2, "preset": 1}],
+}
+
+
+def packed(files: dict[str, bytes], chain: str = "deflate", password: str | None = None, hide: bool = False) -> bytes:
+    """A solid archive."""
+    filters = None if password else CHAINS[chain]
+    out = io.BytesIO()
+    with py7zr.SevenZipFile(out, "w", filters=filters, password=password, header_encryption=hide) as archive:
+        for name, data in files.items():
+            archive.writef(io.BytesIO(data), name)
+    return out.getvalue()
+
+
+@functools.cache
+def sample(chain: str) -> bytes:
+    return packed(FILES, chain)
+
+
+class Found:
+    """What came out of an archive."""
+
+    def __init__(self, data: bytes, name: bytes = b"x.7z", limits: Limits | None = None) -> None:
+        source = MemorySource(name, data)
+        self.announced = SEVENZ.announced(source)
+        self.members: dict[str, bytes] = {}
+        self.failed: dict[str, ExceptionCode] = {}
+        self.error: ExceptionCode | None = None
+        try:
+            for child in SEVENZ.children(source, limits or Limits()):
+                if child.error is not None:
+                    assert child.emit or child.error.missing == 1
+                    self.failed[child.name.decode()] = child.error.code
+                    continue
+                assert (child.data is None) != (child.stream is None)
+                self.members[child.name.decode()] = child.stream.read() if child.stream else child.data or b""
+        except DocumentError as error:
+            self.error = error.code
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_every_method(chain: str) -> None:
+    """All members of a solid archive, byte for byte, in the order of the header."""
+    found = Found(sample(chain))
+    assert (found.error, found.failed, found.announced) == (None, {}, len(FILES))
+    assert found.members == FILES
+    assert list(found.members) == list(FILES)
+    assert identify(MemorySource(b"x", sample(chain))) == "application/x-7z-compressed"
+    assert SEVENZ.text(MemorySource(b"", b""), Limits()).state is TextState.EMPTY
+
+
+def test_large_members_are_streams_and_may_be_left() -> None:
+    """Over 8 MB a member is a stream; one that nobody reads is skipped, and the next is right."""
+    files = {"big": NOISE * 70, "small": b"s"}
+    data = packed(files, "copy")
+    first = next(iter(SEVENZ.children(MemorySource(b"", data), Limits())))
+    assert (first.data, first.size_hint) == (None, len(files["big"]))
+    assert Found(data).members == files
+    assert [child.name for child in SEVENZ.children(MemorySource(b"", data), Limits())] == [b"big", b"small"]
+
+
+def test_nobody_decodes_a_bomb_to_get_behind_it() -> None:
+    """A member that the caller leaves because it is over the limit fails what lies behind it in its block."""
+    limits = Limits(expansion_floor=1_000_000, expansion_ratio=10)
+    source = MemorySource(b"", packed({"zeros": bytes(12_000_000), "behind": b"x"}, "lzma2"))
+    zeros, behind = SEVENZ.children(source, limits)
+    assert zeros.size_hint == 12_000_000
+    assert behind.error is not None
+    assert (behind.error.code, behind.emit) == (ExceptionCode.EXPANSION_LIMIT, False)
+
+
+def test_encrypted_members_fail_each() -> None:
+    """The names are readable, the members are not: as many failed as announced."""
+    found = Found(packed(FILES, password="secret"))
+    assert found.announced == len(FILES)
+    assert found.failed == dict.fromkeys(FILES, ExceptionCode.ENCRYPTED)
+
+
+def test_an_encrypted_header_hides_everything() -> None:
+    """The whole archive is reported, nothing is announced."""
+    found = Found(packed(FILES, password="secret", hide=True))
+    assert (found.announced, found.members, found.error) == (None, {}, ExceptionCode.ENCRYPTED)
+
+
+def test_a_hidden_header_without_a_crc_is_opened_by_its_password() -> None:
+    """py7zr writes none: that what comes out is a header has to do."""
+    source = MemorySource(b"x.7z", packed(FILES, password="secret", hide=True), Passwords({"wrong": 1, "secret": 2}))
+    assert [child.name.decode() for child in SEVENZ.children(source, Limits())] == list(FILES)
+
+
+def test_what_a_wrong_password_gives_is_no_header() -> None:
+    """One wrong password in 256 gives something that begins like one, packed or not."""
+    random_ = random.Random(5)
+    for first in (b"\x01", b"\x17"):
+        assert not any(is_header(first + random_.randbytes(104)) for _ in range(2_000))
+
+
+def test_methods_without_a_reader_are_named() -> None:
+    """PPMd: unsupported for each member."""
+    out = io.BytesIO()
+    with py7zr.SevenZipFile(out, "w", filters=[{"id": py7zr.FILTER_PPMD, "order": 6, "mem": 24}]) as archive:
+        archive.writef(io.BytesIO(b"text" * 100), "a")
+    assert Found(out.getvalue()).failed == {"a": ExceptionCode.UNSUPPORTED}
+
+
+def test_a_cut_archive_is_truncated() -> None:
+    """The header is at the end: wherever the cut is, nothing can be had, and a volume of a split one says so."""
+    data = sample("deflate")
+    for cut in (5, 40, len(data) // 2, len(data) - 1):
+        assert Found(data[:cut]).error is ExceptionCode.TRUNCATED
+    assert Found(data[:9000], b"x.7z.001").error is ExceptionCode.UNSUPPORTED
+
+
+def test_damage_costs_the_members_behind_it() -> None:
+    """Members before a damaged place of a solid block stay, the others fail one by one."""
+    files = {str(i): NOISE[i * 10_000 : (i + 1) * 10_000] for i in range(8)}
+    data = bytearray(packed(files, "lzma2"))
+    data[START.size + 1 : START.size + 5] = b"\xff" * 4
+    broken = Found(bytes(data))
+    assert set(broken.failed.values()) == {ExceptionCode.CORRUPT}
+    assert len(broken.members) + len(broken.failed) == broken.announced == 8
+    data = bytearray(packed(files, "copy"))
+    data[START.size + 25_000] ^= 1
+    flipped = Found(bytes(data))
+    assert flipped.failed == {"2": ExceptionCode.CORRUPT}
+    assert len(flipped.members) == 7
+
+
+def with_header(header: bytes, body: bytes = b"") -> bytes:
+    """An archive with this header."""
+    rest = struct.pack("<QQL", len(body), len(header), zlib.crc32(header))
+    return b"7z\xbc\xaf\x27\x1c\0\4" + struct.pack("<L", zlib.crc32(rest)) + rest + body + header
+
+
+def test_deflate64() -> None:
+    """What Windows and 7-Zip make of large files; py7zr does not write it."""
+    deflater = inflate64.Deflater()
+    body = deflater.deflate(FILES["a.txt"] * 50) + deflater.flush()
+    size = len(FILES["a.txt"]) * 50
+    streams = (
+        b"\x04\x06\x00\x01\x09\xe0" + struct.pack("<L", len(body))[:3] + b"\x00\x07\x0b\x01\x00\x01\x03\x04\x01\x09"
+    )
+    streams += b"\x0c\xe0" + struct.pack("<L", size)[:3] + b"\x00\x00"
+    found = Found(with_header(b"\x01" + streams + b"\x05\x01\x11\x05\x00a\0\0\0\0\0", body))
+    assert found.members == {"a": FILES["a.txt"] * 50}
+
+
+HUGE = b"\xff" + b"\xff" * 6 + b"\x7f\0"  # a number of nine bytes
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"",
+        b"\x01",
+        b"\x01\x05" + HUGE,  # files
+        b"\x01\x05\x01\x0e" + HUGE,  # a property longer than the header
+        b"\x01\x04\x06\x00" + HUGE + b"\x09",  # packed streams
+        b"\x01\x04\x07\x0b" + HUGE + b"\x00",  # folders
+        b"\x01\x04\x07\x0b\x01\x00" + HUGE,  # coders
+        b"\x01\x04\x07\x0b\x01\x00\x02\x01\x00\x01\x00\x00\x00\x0c\x01\x01\x00",  # a coder that feeds itself
+        b"\x17\x06\x00\x01\x09\x00\x00\x07\x0b\x01\x00\x01\x01\x00\x0c\x00\x00\x00",  # a header packed in nothing
+        b"\x01\x04\x06\x00\x01\x09\x01\x00\x07\x0b\x01\x00\x01\x01\x00\x0c\x01\x00\x08\x0d" + HUGE,  # files of a folder
+    ],
+)
+def test_counts_in_the_header_are_not_trusted(header: bytes) -> None:
+    """Numbers beyond all bounds and circles end at once."""
+    found = Found(with_header(header, b"x"))
+    assert found.members == {}
+    assert found.error in (ExceptionCode.CORRUPT, None)
+    assert found.error is not None or found.announced == 0
+
+
+def test_sizes_beyond_limits() -> None:
+    """A header over the parse limit, and a dictionary no slot can hold."""
+    assert Found(sample("copy"), limits=Limits(parse_bytes=20)).error is ExceptionCode.TOO_LARGE
+    size = b"\xf8" + struct.pack("<L", 0xF0000000)
+    coder = b"\x01\x23\x03\x01\x01\x05\x5d" + struct.pack("<L", 0xFFFFFFFF)
+    streams = b"\x04\x06\x00\x01\x09\x01\x00\x07\x0b\x01\x00" + coder + b"\x0c\xf0" + size[1:] + b"\x00\x00"
+    header = b"\x01" + streams + b"\x05\x01\x11\x05\x00a\0\0\0\0\0"
+    assert Found(with_header(header, b"x")).failed == {"a": ExceptionCode.TOO_LARGE}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(CHAINS)), st.integers(0, 1 << 30), st.integers(0, 3))
+def test_mutants_add_up(chain: str, seed: int, flips: int) -> None:
+    """Whatever the bytes: members and failures are those announced, or the archive says what is wrong with it."""
+    random_ = random.Random(seed)
+    data = bytearray(sample(chain))
+    for _ in range(flips):
+        data[random_.randrange(len(data))] = random_.randrange(256)
+    found = Found(bytes(data), limits=Limits(parse_bytes=2_000_000))
+    if found.error is None:
+        assert found.announced is not None
+        assert len(found.members) + len(found.failed) <= found.announced  # names may have become equal
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.binary(max_size=120), st.booleans())
+def test_any_header(body: bytes, encoded: bool) -> None:
+    """Headers with a right CRC and any content."""
+    found = Found(with_header((b"\x17" if encoded else b"\x01") + body, b"some packed bytes"))
+    assert found.error is None or found.members == {}
+
+
+def test_a_big_archive_is_handed_on_in_pieces() -> None:
+    """A solid archive over the split size is read by one task, its members are opened by others: the same is found."""
+    inner = packed({"deep.txt": b"deep", "noise": NOISE[:40_000]}, "copy")
+    data = packed({"inner.7z": inner, "a.txt": b"text " * 900, "noise": NOISE}, "lzma2")
+    alone = unpack(b"x.7z", data)
+    shared = unpack(b"x.7z", data, options=JobOptions(split_bytes=20_000), defer=True)
+    assert shared.deferred > 1
+    assert shared.by_path == alone.by_path
+    assert shared.counts() == alone.counts()
+    assert alone.count("x.7z") == (3, 3, 0, False)
+    assert ("x.7z", "inner.7z", "deep.txt") in alone.by_path
+
+
+# As `7z a -p` of 7-Zip 26.02 writes it when nothing is typed at its question.
+EMPTY_PASSWORD = base64.b64decode(
+    "N3q8ryccAASqf4usEAAAAAAAAABiAAAAAAAAANmUl9dnxICNe/PvVeyyz+SYWXgzAQQGAAEJEAAHCwEAAiQG8QcBElMPGFIwJy4LNQbtUmjINSIA"
+    "iiEhAQABAAwQDAAICgEtOwivAAAFARkBABENAGYALgB0AHgAdAAAABQKAQBF1RgJ73ndARUGAQAggKSBAAA="
+)
+
+
+def test_an_archive_locked_with_nothing_opens_without_a_bank() -> None:
+    """7-Zip takes an empty password for a password: such an archive is encrypted and anybody may open it."""
+    found = Found(EMPTY_PASSWORD)
+    assert found.members == {"f.txt": b"hello world\n"}
+    assert found.error is None

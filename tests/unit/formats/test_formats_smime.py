@@ -1,0 +1,103 @@
+"""formats.mail.smime.handler: signed messages are opened, encrypted ones reported."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+
+import pytest
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits, TextState
+from formats.base import MemorySource
+from formats.identification.identify import identify
+from formats.mail.eml import EmlHandler
+from formats.mail.smime.handler import SmimeHandler
+
+HANDLER = SmimeHandler()
+INNER = b"Content-Type: text/plain\r\n\r\nsigned words\r\n"
+DATA, SIGNED, ENVELOPED = (bytes.fromhex(f"06092a864886f70d0107{n:02x}") for n in (1, 2, 3))
+
+
+def der(tag: int, content: bytes) -> bytes:
+    """An element with its length."""
+    size = len(content)
+    if size < 128:
+        return bytes((tag, size)) + content
+    raw = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes((tag, 0x80 | len(raw))) + raw + content
+
+
+def indefinite(tag: int, content: bytes) -> bytes:
+    """An element that ends where its content ends."""
+    return bytes((tag, 0x80)) + content + b"\0\0"
+
+
+def signed(content: bytes | None, *, streamed: bool = False) -> bytes:
+    """A SignedData object without signatures, which are of no interest here."""
+    make = indefinite if streamed else der
+    octets = b""
+    if content is not None:
+        half = len(content) // 2
+        parts = der(4, content[:half]) + der(4, content[half:])
+        octets = make(0xA0, indefinite(0x24, parts) if streamed else der(4, content))
+    info = make(0x30, DATA + octets)
+    algorithms = der(0x31, der(0x30, bytes.fromhex("0609608648016503040201")))
+    return make(0x30, SIGNED + make(0xA0, make(0x30, b"\x02\x01\x01" + algorithms + info + der(0x31, b""))))
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_signed_message_is_opened(streamed: bool) -> None:
+    """Lengths given and lengths left open, as streaming mailers write them."""
+    source = MemorySource(b"smime.p7m", signed(INNER, streamed=streamed))
+    assert identify(source) == "application/pkcs7-mime"
+    (child,) = HANDLER.children(source, Limits())
+    assert child.data == INNER
+    assert identify(MemorySource(child.name, child.data), child.media_type) == "message/rfc822"
+    assert EmlHandler().text(MemorySource(child.name, child.data), Limits()).text == "signed words\r\n"
+
+
+def test_a_signature_apart_holds_nothing() -> None:
+    """No child, no exception."""
+    source = MemorySource(b"smime.p7s", signed(None))
+    assert identify(source) == "application/pkcs7-signature"
+    assert list(HANDLER.children(source, Limits())) == []
+    assert HANDLER.text(source, Limits()).state is TextState.EMPTY
+
+
+def test_encrypted_messages_are_reported() -> None:
+    """S/MIME and PGP/MIME."""
+    source = MemorySource(b"smime.p7m", der(0x30, ENVELOPED + der(0xA0, der(0x30, bytes(200)))))
+    assert identify(source) == "application/pkcs7-mime"
+    for read in (HANDLER.text, lambda s, limits: list(HANDLER.children(s, limits))):
+        with pytest.raises(DocumentError) as caught:
+            read(source, Limits())
+        assert caught.value.code is ExceptionCode.ENCRYPTED
+    pgp = (
+        b"From: a@b.example\nContent-Type: multipart/encrypted; boundary=B\n\n--B\n"
+        b"Content-Type: application/pgp-encrypted\n\nVersion: 1\n--B\n"
+        b"Content-Type: application/octet-stream\n\n-----BEGIN PGP MESSAGE-----\n--B--\n"
+    )
+    error = EmlHandler().text(MemorySource(b"m.eml", pgp), Limits()).error
+    assert error is not None
+    assert error.code is ExceptionCode.ENCRYPTED
+
+
+def test_damaged_objects() -> None:
+    """Nothing but document errors, whatever the lengths say."""
+    dice = random.Random(1)
+    for streamed in (False, True):
+        data = signed(INNER * 3, streamed=streamed)
+        for size in range(len(data)):
+            with contextlib.suppress(DocumentError):
+                list(HANDLER.children(MemorySource(b"p", data[:size]), Limits()))
+        for _ in range(300):
+            broken = bytearray(data)
+            broken[dice.randrange(60)] = dice.randrange(256)
+            with contextlib.suppress(DocumentError):
+                list(HANDLER.children(MemorySource(b"p", bytes(broken)), Limits()))
+
+
+def test_text_that_begins_with_a_zero_digit_is_text() -> None:
+    """The first byte alone says nothing."""
+    assert identify(MemorySource(b"n.txt", b"0 apples, 1 pear and nothing else\n")) == "text/plain"

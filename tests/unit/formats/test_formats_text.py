@@ -1,0 +1,186 @@
+"""Plain text, XML, CSV and HTML: charsets, limits, and words that stay words."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from effort import takes_at_most
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.records import Limits, TextState
+from formats.base import Handler, MemorySource, Text
+from formats.charset import Decoder
+from formats.tables.csv import CsvHandler
+from formats.text.html import handler as html
+from formats.text.html.handler import HtmlHandler, fold, html_text
+from formats.text.plain import TextHandler, XmlHandler
+
+LIMITS = Limits()
+UMLAUTS = "Der Chef von Großbritanniens größter Partei — ein Überblick, 100 €. " * 20
+
+
+def read(handler: Handler, data: bytes, limits: Limits = LIMITS) -> Text:
+    """Text of these bytes."""
+    return handler.text(MemorySource(b"x", data), limits)
+
+
+@pytest.mark.parametrize(
+    ("codec", "charset"),
+    [
+        ("utf-8", "utf-8"),
+        ("utf-8-sig", "utf-8"),
+        ("utf-16", "utf-16-le"),
+        ("utf-16-le", "utf-16-le"),
+        ("utf-16-be", "utf-16-be"),
+        ("utf-32", "utf-32-le"),
+        ("utf-32-be", "utf-32-be"),
+        ("cp1252", "cp1252"),
+    ],
+)
+@pytest.mark.parametrize("handler", [TextHandler(), HtmlHandler()])
+def test_charset_is_found(codec: str, charset: str, handler: Handler) -> None:
+    """With a byte-order mark, without one, and in windows-1252, the same text comes out."""
+    out = read(handler, UMLAUTS.encode(codec))
+    assert out.text.strip() == UMLAUTS.strip()
+    assert out.metadata["charset"] == charset
+
+
+def test_damaged_utf8_stays_utf8() -> None:
+    """One bad byte in a UTF-8 text does not turn every umlaut into two wrong letters."""
+    out = read(TextHandler(), UMLAUTS.encode() + b"\xff" + UMLAUTS.encode())
+    assert out.text == UMLAUTS + "\ufffd" + UMLAUTS
+
+
+def test_large_text_is_streamed_and_cut() -> None:
+    """A text over the parse limit is read; one over the limit of characters is cut and says so."""
+    data = b"0123456789" * 200_000
+    assert read(TextHandler(), data, Limits(parse_bytes=1000)).text == data.decode()
+    out = read(TextHandler(), data, Limits(text_characters=1_234_567))
+    assert (len(out.text), out.state) == (1_234_567, TextState.TRUNCATED_BY_LIMIT)
+
+
+class _Trickle(io.BytesIO):
+    """Gives a few bytes for each read, so that characters are cut in two."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(3 if size is None or size > 3 else size)
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff\x1b"), max_size=300))
+@settings(max_examples=60, deadline=None)
+def test_pieces_join_to_the_whole(text: str) -> None:
+    """Whatever the boundaries of reads, valid UTF-8 comes out as it is."""
+    data = text.encode()
+    assert "".join(Decoder(data).chunks(_Trickle(data))) == text
+
+
+def test_xml_loses_its_tags_only() -> None:
+    """Character data in order; a comment is not text."""
+    out = read(XmlHandler(), b"<?xml version='1.0' encoding='iso-8859-1'?><a><!-- no --><b>gr\xfcn</b>end</a>")
+    assert out.text == "grün\nend"
+
+
+@pytest.mark.parametrize(
+    "markup", ["<a>broken <b>text</a>", '<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;</a>']
+)
+def test_odd_xml_is_kept_as_it_stands(markup: str) -> None:
+    """Nothing is lost of XML that is not well-formed, and no entity is followed."""
+    out = read(XmlHandler(), markup.encode())
+    assert out.text == markup
+    assert out.metadata["well_formed"] is False
+
+
+@pytest.mark.parametrize(
+    ("data", "delimiter", "rows", "columns"),
+    [
+        (b"a,b,c\n1,2,3\n4,5,6\n", ",", 3, 3),
+        (b"a;b\r\n1,5;2\r\n", ";", 2, 2),
+        (b"a\tb\n1\t2", "\t", 2, 2),
+        (b'a,b\n"two\nlines",2\n', ",", 2, 2),
+        (b"one\ntwo\n", ",", 2, 1),
+        (b'"never closed,' + b"x" * 200_000, ",", 1, 1),
+    ],
+)
+def test_csv_shape(data: bytes, delimiter: str, rows: int, columns: int) -> None:
+    """The text is untouched; delimiter, rows and columns are found, also where quotes cannot be followed."""
+    out = read(CsvHandler(), data)
+    assert out.text == data.decode()
+    assert (out.metadata["delimiter"], out.metadata["rows"]) == (delimiter, rows)
+    assert out.metadata["columns"] == columns
+
+
+def test_html_words_and_blocks() -> None:
+    """Inline markup does not split words, cells and blocks do; scripts, styles and comments are not text."""
+    markup = (
+        "<title>T &amp; t</title><meta name=Author content='An Author'><style>no{}</style><script>no()</script>"
+        "<p>wo<b>rd</b>  two<br>three<!-- no --><table><tr><td>a</td><td>b</td></tr></table>&eacute;nd"
+    )
+    out = read(HtmlHandler(), markup.encode())
+    assert out.text.split() == ["word", "two", "three", "a", "b", "énd"]
+    assert out.text.startswith("word two\nthree\n")
+    assert (out.metadata["title"], out.metadata["author"]) == ("T & t", "An Author")
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2", "Привет"),
+        (b'<meta http-equiv=Content-Type content="text/html; charset=utf-16"><p>\xc3\xbc', "ü"),
+        (b"<meta charset=nonsense><p>\xfc", "ü"),
+        (b"<meta charset=hex><p>\xfc", "ü"),
+    ],
+)
+def test_html_declared_charset(data: bytes, text: str) -> None:
+    """A declared charset counts, unless it is unknown or plainly wrong."""
+    assert read(HtmlHandler(), data).text == text
+
+
+def test_html_deep_nesting_takes_bounded_time() -> None:
+    """Elements nested 200,000 deep give their text in seconds (the parser alone takes minutes)."""
+
+    def both() -> None:
+        assert html_text("<div>" * 200_000 + "deep" + "<b>") == "deep"
+        assert html_text("<div>" * 60_000 + "deep" + "</div>" * 60_000) == "deep"
+
+    takes_at_most(10, both)
+
+
+def test_html_tags_without_end_lose_their_attributes() -> None:
+    """A tag with 100,000 attributes would take minutes; a picture in an attribute is no reason to change anything."""
+    attributes = " ".join(f"a{n}=1" for n in range(100_000))
+    assert html_text(f"<p {attributes}>one <b>word</b></p>") == "one word"
+    markup = f'<title>t</title><img alt=x src="data:image/png;base64,{"QUJD" * 50_000}"><p>seen'
+    assert html_text(markup) == "seen"
+
+
+@given(st.text(st.sampled_from("ab \n\t\r\x0b\x0c\x1c\x85\xa0\u2003\u2028\u3000é"), max_size=60))
+def test_white_space_is_folded_as_it_is_defined(text: str) -> None:
+    """Whatever Unicode takes for white space: one blank, or one line break, and none at the ends."""
+    assert fold(text) == "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 40_000), st.integers(14_990, 40_000), st.integers(0, 40_000))
+def test_long_tags_are_noticed_wherever_they_stand(before: int, length: int, behind: int) -> None:
+    """Looking at a few places of a page is enough to know whether the others need be looked at."""
+    markup = f"{'x' * (before % 977)}<p>{'y' * before}<b {'a' * length}><i {'z' * behind}"
+    assert html._may_have_long_tag(markup) or html._LONG_TAG.search(markup) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["p", "DIV", "td", "Tr", "h1", "H6", "hr", "BR", "li", "blockquote", "figcaption", "PRE"]
+)
+def test_blocks_end_lines_in_either_case(name: str) -> None:
+    """A block's tag ends a line, one that only begins like it does not."""
+    assert html_text(f"one<{name}>two") == "one\ntwo"
+    assert html_text(f"one<{name}x>two</{name}x>three") == "onetwothree"
+
+
+@given(st.text(st.sampled_from('a1,;\t"\n\r\x0b\x85\u2028'), max_size=60))
+def test_rows_are_counted_as_they_were_split(text: str) -> None:
+    """Lines end where Python's do, and empty ones are no rows."""
+    out = read(CsvHandler(), text.encode())
+    if '"' not in text and out.text:
+        assert out.metadata["rows"] == sum(1 for line in out.text.splitlines() if line)

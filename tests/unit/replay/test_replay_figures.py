@@ -1,0 +1,84 @@
+"""A client's figures: counted in blocks as they would be one by one, merged by addition, the same after JSON."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.histogram import BUCKETS, Histogram, bucket_bounds, bucket_of
+from core.operations import Op
+from replay import script
+from replay.result import ClientResult, merge_results
+from replay.tally import Tally, buckets_of
+
+Bounds = st.integers(0, BUCKETS - 1).flatmap(lambda b: st.sampled_from(bucket_bounds(b)))
+Durations = st.one_of(st.integers(0, 1 << 40), Bounds, Bounds.map(lambda ns: max(0, ns - 1)))
+Steps = st.tuples(
+    st.sampled_from(sorted(script.OP_OF_CODE) + sorted(script.UNRECORDED)),
+    Durations,
+    Durations,
+    st.integers(0, 1 << 31),
+)
+
+
+@given(st.lists(Durations, min_size=1))
+def test_buckets_of_many_are_the_histograms_own(durations: list[int]) -> None:
+    assert buckets_of(np.array(durations, np.int64)).tolist() == [bucket_of(ns) for ns in durations]
+
+
+def tallied(steps: list[tuple[int, int, int, int]], start: int = 5) -> ClientResult:
+    """Of steps (code, late by, service time, bytes), one after the other."""
+    tally = Tally(start)
+    intended, begun, ended, moved = [], [], [], []
+    now = start
+    for _, late, service, nbytes in steps:
+        intended.append(now)
+        begun.append(now + late)
+        now += late + service
+        ended.append(now)
+        moved.append(nbytes)
+    tally.add_block(np.array([step[0] for step in steps], np.uint8), intended, begun, ended, moved)
+    return ClientResult(ops=tally.ops(), by_second=tally.by_second(), lateness_max_ns=tally.lateness_max_ns)
+
+
+@settings(max_examples=40)
+@given(st.lists(Steps, min_size=1, max_size=20))
+def test_a_block_counts_as_its_steps_do(steps: list[tuple[int, int, int, int]]) -> None:
+    """Response from the intended start, service from the actual one; what is no call is in no figure."""
+    found = tallied(steps)
+    calls = [(script.OP_OF_CODE[code], *rest) for code, *rest in steps if code in script.OP_OF_CODE]
+    assert found.calls == len(calls)
+    for op in Op:
+        mine = [(late, service, nbytes) for one, late, service, nbytes in calls if one is op]
+        if not mine:
+            assert op not in found.ops
+            continue
+        assert found.ops[op].bytes == sum(nbytes for _, _, nbytes in mine)
+        assert found.ops[op].service == histogram(service for _, service, _ in mine)
+        assert found.ops[op].response == histogram(late + service for late, service, _ in mine)
+        assert found.ops[op].response_max_ns == max(late + service for late, service, _ in mine)
+    assert found.lateness_max_ns == max((late for _, late, *_ in calls), default=0)
+    assert sum(found.by_second) == len(calls)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(Steps, min_size=1, max_size=5), min_size=1, max_size=4))
+def test_merging_adds(clients: list[list[tuple[int, int, int, int]]]) -> None:
+    results = [tallied(steps) for steps in clients]
+    merged = merge_results(ClientResult.from_json(json.loads(json.dumps(one.to_json()))) for one in results)
+    assert merged.clients == len(clients)
+    assert merged.calls == sum(one.calls for one in results)
+    assert merged.bytes == sum(one.bytes for one in results)
+    assert merged.service().total == merged.response().total == merged.calls
+    assert sum(merged.by_second) == merged.calls
+    assert ClientResult.from_json(json.loads(json.dumps(merged.to_json()))) == merged
+
+
+def histogram(durations: object) -> Histogram:
+    found = Histogram()
+    for ns in durations:  # type: ignore[attr-defined]
+        found.record(ns)
+    return found

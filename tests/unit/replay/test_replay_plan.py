@@ -1,0 +1,78 @@
+"""Who plays what: every stream has its client, clones are whole but for the last."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import UsageError
+from replay.plan import CLONES_SPREAD, ReplayPlan, plan_replay
+from traces.model import Stream, TraceHeader
+
+
+def header(*calls: int, duration_ns: int = 1_000_000) -> TraceHeader:
+    streams = tuple(Stream(worker="w", slot=k, calls=n) for k, n in enumerate(calls))
+    return TraceHeader(created=0.0, duration_ns=duration_ns, phases=("",), streams=streams, origin={})
+
+
+Headers = st.lists(st.integers(0, 50), min_size=1, max_size=12).filter(any).map(lambda calls: header(*calls))
+
+
+@given(Headers, st.integers(1, 60), st.booleans())
+def test_all_streams_are_played(found: TraceHeader, clients: int, shared: bool) -> None:
+    """In every clone but a last partial one each stream with calls has exactly one client, and every client plays."""
+    plan = plan_replay(found, clients=clients, shared=shared, seed=3)
+    played = sorted(number for number, stream in enumerate(found.streams) if stream.calls)
+    assert plan.clients == clients
+    for clone in plan.clones:
+        streams = sorted(stream for client in clone.clients for stream in client)
+        assert all(clone.clients)
+        assert streams == sorted(set(streams))
+        if clone is plan.clones[-1] and clients % len(played) and len(plan.clones) > 1:
+            assert set(streams) < set(played)
+        else:
+            assert streams == played
+    assert [plan.seat(plan.first_client(c)).clone.number for c in plan.clones] == [c.number for c in plan.clones]
+
+
+@given(Headers, st.integers(1, 60), st.sampled_from((None, 1.0, 2.5)))
+def test_a_plan_survives_json(found: TraceHeader, clients: int, speed: float | None) -> None:
+    plan = plan_replay(found, clients=clients, paths=2, speed=speed)
+    assert ReplayPlan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+def test_clones_begin_one_after_the_other() -> None:
+    """Evenly within a tenth of the trace; all at once when there are no moments to keep."""
+    duration = 80_000_000
+    plan = plan_replay(header(5, 5, duration_ns=duration), clients=8)
+    assert [clone.shift_ns for clone in plan.clones] == [round(duration * CLONES_SPREAD) * k // 4 for k in range(4)]
+    fast = plan_replay(header(5, 5, duration_ns=duration), clients=8, speed=None)
+    assert {clone.shift_ns for clone in fast.clones} == {0}
+
+
+def test_fewer_clients_share_the_busy_streams_out() -> None:
+    plan = plan_replay(header(100, 1, 90, 2), clients=2)
+    assert plan.clones[0].clients == ((0, 3), (1, 2))
+
+
+def test_clones_of_the_same_streams_have_their_scripts_in_common() -> None:
+    plan = plan_replay(header(1, 1, 1), clients=8)
+    keys = [clone.key for clone in plan.clones]
+    assert keys[0] == keys[1] != keys[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [({"clients": 0}, "clients"), ({"clients": 1, "paths": 0}, "paths"), ({"clients": 1, "speed": 0.0}, "x0")],
+)
+def test_what_cannot_be_planned_is_refused(arguments: dict[str, float], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        plan_replay(header(1), **arguments)  # type: ignore[arg-type]
+
+
+def test_a_trace_without_calls_is_refused() -> None:
+    with pytest.raises(UsageError, match="no calls"):
+        plan_replay(header(0, 0), clients=1)

@@ -1,0 +1,192 @@
+"""The waits of a replay: enough of them in every order that they allow, and nobody waits in a circle."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lived_traces import traces
+from replay_schedules import Stepper, is_call, op_of
+
+from core.operations import Op
+from replay.plan import ReplayPlan, plan_replay
+from replay.program import Program, compile_replay
+from replay.script import Step, Wait, all_steps
+from replay.tree import Target, prepare_tree
+from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind, Stream, TraceHeader
+
+CHANGES = (Op.CREATE, Op.MKDIR, Op.REMOVE, Op.RENAME)
+PATHLESS = (Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE)
+Chooser = st.one_of(st.randoms(use_true_random=False), st.sampled_from(("first", "last")))
+
+
+def choice(chooser: Random | str, ready: list[int]) -> int:
+    """One client that runs ahead as far as it may, or any."""
+    if isinstance(chooser, str):
+        return ready[0] if chooser == "first" else ready[-1]
+    return chooser.choice(ready)
+
+
+@pytest.fixture(scope="module")
+def scratch() -> Path:
+    return Path("/dev/shm" if Path("/dev/shm").is_dir() else tempfile.gettempdir())
+
+
+def calls_of(trace: MemoryTrace) -> int:
+    return trace.header.calls
+
+
+@given(traces(), st.integers(1, 4), Chooser)
+def test_calls_end_as_recorded_in_every_order_that_the_waits_allow(
+    scratch: Path, trace: MemoryTrace, clients: int, chooser: Random | str
+) -> None:
+    """On the prepared tree, by as many clients as there were streams or fewer, whoever runs ahead."""
+    streams = sum(1 for stream in trace.header.streams if stream.calls)
+    if not streams:
+        return
+    with tempfile.TemporaryDirectory(prefix="replay-", dir=scratch) as home:
+        program = compiled(trace, plan_replay(trace.header, clients=min(clients, streams), speed=None), Path(home))
+        target = prepared(program, Path(home))
+        made = Stepper(program, target, program.plan.clones[0], lambda ready: choice(chooser, ready)).run()
+        assert [one for one in made if one.error != one.step.expected] == []
+        assert sum(is_call(one.step) for one in made) == calls_of(trace)
+        outcomes = sorted((op_of(one.step), one.step.node, one.error) for one in made if is_call(one.step))
+        assert outcomes == sorted((c.op, c.node, c.error) for stream in trace.streams for c in stream)
+        assert program.adapted == program.unrecorded_opens == 0
+
+
+@given(traces(most_streams=3, most_calls=24), st.integers(4, 7), Chooser)
+def test_clones_of_a_part_of_the_streams_end_as_foretold(
+    scratch: Path, trace: MemoryTrace, clients: int, chooser: Random | str
+) -> None:
+    """What streams would have made that are not played is there, or its absence is foretold."""
+    if not any(stream.calls for stream in trace.header.streams):
+        return
+    with tempfile.TemporaryDirectory(prefix="replay-", dir=scratch) as home:
+        program = compiled(trace, plan_replay(trace.header, clients=clients, speed=None), Path(home))
+        target = prepared(program, Path(home))
+        for clone in program.plan.clones:
+            made = Stepper(program, target, clone, lambda ready: choice(chooser, ready)).run()
+            assert [one for one in made if one.error != one.step.expected] == []
+
+
+@given(traces(most_streams=4, most_calls=30), st.integers(1, 4))
+def test_dependencies_hold(scratch: Path, trace: MemoryTrace, clients: int) -> None:
+    """Of two calls that lay apart in time and depend on each other, the later comes behind the earlier by clients' own
+    orders and waits alone."""
+    streams = [number for number, stream in enumerate(trace.header.streams) if stream.calls]
+    if not streams:
+        return
+    with tempfile.TemporaryDirectory(prefix="replay-", dir=scratch) as home:
+        program = compiled(trace, plan_replay(trace.header, clients=min(clients, len(streams)), speed=None), Path(home))
+        clone = program.plan.clones[0]
+        scripts = [list(all_steps(program.script(clone, k))) for k in range(len(clone.clients))]
+    behind = reachable(scripts)
+    where = located(trace, clone.clients, scripts)
+    parents = [node.parent for node in trace.nodes]
+    calls = [(call, where[stream, at]) for stream in streams for at, call in enumerate(trace.streams[stream])]
+    for one, first in calls:
+        for other, second in calls:
+            apart = one.start_ns + one.duration_ns <= other.start_ns and first != second
+            if apart and first[0] != second[0] and depends(one, other, parents):
+                assert first in behind[second], f"{other} does not wait for {one}"
+
+
+@pytest.mark.parametrize(("looked", "renamed"), [(0, 10), (5, 0)])
+def test_a_renamed_directory_is_waited_for_from_far_below(tmp_path: Path, looked: int, renamed: int) -> None:
+    """Whoever looks at what is deep in it does so before or after, as recorded; also where the calls overlapped."""
+    parents = (NO_NODE, 0, 1, 2, 3)
+    nodes = [Node(parent, NodeKind.DIRECTORY, True, 0, 1000, 4) for parent in parents]
+    nodes.append(Node(0, NodeKind.MISSING, False, 0, 1000, 4))
+    looks = [Call(Op.STAT, looked, 1, 0, 0, 4, NO_NODE, 0, 0), Call(Op.STAT, 30, 1, 0, 0, 4, NO_NODE, 2, 0)]
+    streams = [looks, [Call(Op.RENAME, renamed, 10, 0, 0, 5, 1, 0, 0)]]
+    about = tuple(Stream(worker="w", slot=k, calls=len(calls)) for k, calls in enumerate(streams))
+    header = TraceHeader(created=0.0, duration_ns=31, phases=("",), streams=about, origin={})
+    trace = MemoryTrace(header=header, nodes=nodes, streams=streams)
+    program = compiled(trace, plan_replay(header, clients=2, speed=None), tmp_path)
+    waits = [[found for _, found in all_steps(program.script(program.plan.clones[0], k))] for k in range(2)]
+    assert waits == [[[], [Wait(client=1, steps=1)]], [[Wait(client=0, steps=1)]]]
+    assert program.adapted == 0
+
+
+def depends(one: Call, other: Call, parents: Sequence[int]) -> bool:
+    """Whether the order of the two matters: by what issue 7 and docs/replay.md promise."""
+    for before, after in ((one, other), (other, one)):
+        if before.op in CHANGES and not before.error:
+            changed = {before.node, before.other} - {NO_NODE}
+            named = set() if after.op in PATHLESS and before is one else {after.node, after.other} - {NO_NODE}
+            above = {parents[node] for node in named} if after.op not in PATHLESS else set()
+            if changed & (named | above):
+                return True
+    if one.error or other.error or one.node != other.node:
+        return False
+    return {one.op, other.op} == {Op.WRITE} or (one.op is Op.WRITE and other.op in (Op.READ, Op.OPEN, Op.STAT))
+
+
+Place = tuple[int, int]  # client, step
+
+
+def reachable(scripts: list[list[tuple[Step, list[Wait]]]]) -> dict[Place, set[Place]]:
+    """For each step all steps that are over when it begins."""
+    out: dict[Place, set[Place]] = {}
+
+    def before(place: Place) -> set[Place]:
+        stack = [place]
+        while stack:
+            at = stack[-1]
+            client, step = at
+            direct = [(client, step - 1)] if step else []
+            direct += [(wait.client, wait.steps - 1) for wait in scripts[client][step][1] if wait.steps]
+            missing = [one for one in direct if one not in out]
+            assert not set(missing) & set(stack), "a circle of waits"
+            if missing:
+                stack.append(missing[0])
+                continue
+            out[at] = set(direct).union(*(out[one] for one in direct))
+            stack.pop()
+        return out[place]
+
+    for client, steps in enumerate(scripts):
+        for step in range(len(steps)):
+            before((client, step))
+    return out
+
+
+def located(
+    trace: MemoryTrace, clients: Sequence[Sequence[int]], scripts: list[list[tuple[Step, list[Wait]]]]
+) -> dict[tuple[int, int], Place]:
+    """Where each stream's calls are in the scripts: a client's steps are its streams' calls, merged."""
+    out: dict[tuple[int, int], Place] = {}
+    for client, (streams, steps) in enumerate(zip(clients, scripts, strict=True)):
+        left = dict.fromkeys(streams, 0)
+        for at, (step, _) in enumerate(steps):
+            stream = next(
+                s
+                for s in streams
+                if left[s] < len(trace.streams[s])
+                and (op_of(step), step.node, step.start_ns, step.bytes) == _signature(trace.streams[s][left[s]])
+            )
+            out[stream, left[stream]] = (client, at)
+            left[stream] += 1
+    return out
+
+
+def _signature(call: Call) -> tuple[Op, int, int, int]:
+    return call.op, call.node, call.start_ns, call.bytes
+
+
+def compiled(trace: MemoryTrace, plan: ReplayPlan, home: Path) -> Program:
+    return compile_replay(trace, plan, home / "program")
+
+
+def prepared(program: Program, home: Path) -> Target:
+    (home / "target").mkdir()
+    target = Target(paths=(home / "target",), replay_id="test")
+    for client in range(program.plan.clients):
+        prepare_tree(program, target, client=client)
+    return target

@@ -1,0 +1,181 @@
+"""A trace for fio and for elbencho."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from trace_samples import call, copied, directory, everything, file, memory_trace, written_and_moved
+
+from core.errors import UsageError
+from core.operations import Op
+from traces.converters.elbencho import export_elbencho
+from traces.converters.export import ExportFormat, export_trace
+from traces.converters.fio import LONGEST_NAME
+from traces.converters.jsonl import import_jsonl
+from traces.converters.used_files import UsedFiles
+from traces.layout import Layout
+from traces.model import Call, MemoryTrace
+from traces.read import open_trace
+from traces.write import write_trace
+
+
+def exported(trace: MemoryTrace, target: Path) -> list[str]:
+    """The losses of a fio export."""
+    return list(export_trace(trace, ExportFormat.FIO, target).losses)
+
+
+def paths_of(trace: MemoryTrace) -> list[str]:
+    layout = Layout(trace.nodes)
+    return [layout.path(number).decode() for number in range(len(trace.nodes))]
+
+
+def test_a_stream_becomes_an_iolog(tmp_path: Path) -> None:
+    """Opens, reads, writes, syncs and closes at their microseconds; the written file under its last name."""
+    trace = written_and_moved()
+    exported(trace, tmp_path / "fio")
+    _, _, read, _, made = paths_of(trace)
+    assert (tmp_path / "fio" / "stream0.iolog").read_text().splitlines() == [
+        "fio version 3 iolog",
+        f"1 {read} add",
+        f"1001 {read} open",
+        f"2001 {read} read 0 4096",
+        f"2501 {read} read 4096 904",
+        f"3001 {read} close",
+        f"4001 {made} add",
+        f"4001 {made} open",
+        f"5001 {made} write 0 3000",
+        f"6001 {made} sync 0 0",
+        f"7001 {made} close",
+    ]
+    assert f"9001 {made} open" in (tmp_path / "fio" / "stream1.iolog").read_text()
+
+
+def test_what_a_fio_job_loses_is_counted_and_stands_in_it(tmp_path: Path) -> None:
+    """Ops without a word, failed calls, reads of nothing; the same sentences in the job."""
+    losses = exported(written_and_moved(), tmp_path / "fio")
+    assert losses[0] == "calls that an iolog has no word for: scan 1, read 1, rename 1, open (failed) 1"
+    job = (tmp_path / "fio" / "replay.fio").read_text()
+    assert all(f"# Lost: {line}\n" in job for line in losses)
+
+
+def test_files_that_must_be_there_are_made_first(tmp_path: Path) -> None:
+    """One that was there, and one that another stream opens than made it: as long as they are read."""
+    trace = written_and_moved()
+    exported(trace, tmp_path / "fio")
+    _, folder, read, _, made = paths_of(trace)
+    prepared = (tmp_path / "fio" / "prepare.iolog").read_text()
+    assert f"1 {read} write 0 5000\n" in prepared
+    assert f"1 {made} write 0 3000\n" in prepared
+    assert (tmp_path / "fio" / "files.txt").read_text().split() == [read, made]
+    assert (tmp_path / "fio" / "directories.txt").read_text().split() == [folder.partition("/")[0], folder]
+
+
+def test_an_open_file_is_opened_once(tmp_path: Path) -> None:
+    """fio has one descriptor for each file: the second open and the first close are left out."""
+    nodes = [directory(), file(0, 100)]
+    ops = (Op.OPEN, Op.OPEN, Op.READ, Op.CLOSE, Op.READ, Op.CLOSE, Op.CLOSE)
+    calls = [call(op, n * 1000, 1, nbytes=10 * (op is Op.READ)) for n, op in enumerate(ops)]
+    exported(memory_trace(nodes, [calls]), tmp_path / "fio")
+    lines = (tmp_path / "fio" / "stream0.iolog").read_text().splitlines()[1:]
+    assert [line.split()[2] for line in lines] == ["add", "open", "read", "read", "close"]
+
+
+def test_what_fio_cannot_hold_is_left_out(tmp_path: Path) -> None:
+    """Names that are too long for it, and streams that move no bytes, which it refuses."""
+    nodes = [directory(), directory(0, name_bytes=200), file(1, 10, name_bytes=LONGEST_NAME - 200)]
+    streams = [[call(Op.OPEN, 0, 2), call(Op.READ, 1, 2, nbytes=5)], [call(Op.STAT, 0, 1)]]
+    losses = exported(memory_trace(nodes, streams), tmp_path / "fio")
+    assert any("1 files whose path is longer" in line for line in losses)
+    assert not list((tmp_path / "fio").glob("stream*.iolog"))
+    assert "[stream" not in (tmp_path / "fio" / "replay.fio").read_text()
+
+
+def test_a_file_goes_by_its_last_name() -> None:
+    """Through several renames, also in a circle; what was known of the old names is known of the last."""
+    nodes = [directory(), *[file(0, 70 if n == 0 else 0, existed=n == 0) for n in range(5)]]
+    renames = [(1, 2), (2, 3), (4, 5), (5, 4)]
+    calls = [call(Op.RENAME, n, new, other=old) for n, (old, new) in enumerate(renames)]
+    used = UsedFiles(memory_trace(nodes, [calls]))
+    assert [used.identity(n) for n in (1, 2, 3)] == [3, 3, 3]
+    assert used.identity(4) == used.identity(5)
+    assert list(used.files()) == [3]
+    assert used.size(3) == 70
+    assert used.found(3)
+
+
+def test_only_a_writer_makes_its_own_files() -> None:
+    """fio opens what a stream that never writes needs for reading only, so somebody has to have made it."""
+    nodes = [directory(), file(0, 0, existed=False), file(0, 0, existed=False)]
+    reader = [call(Op.CREATE, 0, 1), call(Op.READ, 1, 1, nbytes=1)]
+    writer = [call(Op.CREATE, 0, 2), call(Op.WRITE, 1, 2, nbytes=9), call(Op.READ, 2, 2, nbytes=9)]
+    used = UsedFiles(memory_trace(nodes, [reader, writer]))
+    assert used.found(1)
+    assert not used.found(2)
+
+
+def test_a_tree_file_of_elbencho() -> None:
+    """Directories and files as replay lays them out; comments before; what is renamed under its last name."""
+    trace = written_and_moved()
+    out = io.StringIO()
+    losses = export_elbencho(trace, out)
+    lines = out.getvalue().splitlines()
+    root, folder, read, _, made = paths_of(trace)
+    assert [line for line in lines if line[0] != "#"] == [
+        f"d {root}", f"d {folder}", f"f 5000 {read}", f"f 3000 {made}"
+    ]  # fmt: skip
+    assert [line for line in lines if line.startswith("# Lost: ")] == [f"# Lost: {line}" for line in losses]
+    assert "15 calls" in losses[0]
+
+
+def test_jsonl_loses_nothing(tmp_path: Path) -> None:
+    """From a file to a file to a file."""
+    write_trace(written_and_moved(), tmp_path / "a")
+    with open_trace(tmp_path / "a") as opened:
+        done = export_trace(opened, ExportFormat.JSONL, tmp_path / "a.jsonl")
+        trace = copied(opened)
+    assert done.losses == ()
+    import_jsonl(tmp_path / "a.jsonl", tmp_path / "b")
+    assert everything(tmp_path / "b") == trace
+
+
+def test_a_target_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    """A directory with something in it for fio; no directory at all for a file."""
+    (tmp_path / "x").touch()
+    with pytest.raises(UsageError, match="not empty"):
+        export_trace(written_and_moved(), ExportFormat.FIO, tmp_path)
+    with pytest.raises(UsageError, match="cannot write"):
+        export_trace(written_and_moved(), ExportFormat.JSONL, tmp_path / "no" / "where")
+    with pytest.raises(UsageError, match="cannot write"):
+        export_trace(written_and_moved(), ExportFormat.FIO, tmp_path / "no" / "where")
+
+
+def test_the_script_makes_directories_and_empty_files(tmp_path: Path) -> None:
+    """prepare.sh, run where fio is run."""
+    trace = written_and_moved()
+    exported(trace, tmp_path / "fio")
+    (tmp_path / "target").mkdir()
+    subprocess.run(["sh", str(tmp_path / "fio" / "prepare.sh")], cwd=tmp_path / "target", check=True)
+    found = {str(path.relative_to(tmp_path / "target")) for path in (tmp_path / "target").rglob("*")}
+    root, folder, read, _, made = paths_of(trace)
+    assert found == {root, folder, read, made}
+
+
+@pytest.mark.parametrize("form", ExportFormat)
+def test_nothing_is_left_of_an_export_that_failed(form: ExportFormat, tmp_path: Path) -> None:
+    """A trace that turns out damaged on the way: no file that looks like a whole one."""
+
+    class Damaged:
+        def __init__(self) -> None:
+            self.header, self.nodes = written_and_moved().header, written_and_moved().nodes
+
+        def calls(self, stream: int) -> Iterator[Call]:
+            yield from written_and_moved().calls(stream)
+            raise UsageError("damaged")
+
+    with pytest.raises(UsageError, match="damaged"):
+        export_trace(Damaged(), form, tmp_path / "x")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

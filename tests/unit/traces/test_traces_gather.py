@@ -1,0 +1,146 @@
+"""One trace of the parts of several slots, workers and hosts."""
+
+from __future__ import annotations
+
+import os
+import random
+import uuid
+from pathlib import Path
+
+import pytest
+
+from core.errors import UsageError
+from core.operations import NullRecorder, Op
+from core.storage.layer import Storage
+from traces.gather import Gathered, Gathering, gather_trace
+from traces.model import UNKNOWN_RATIO, NodeKind
+from traces.read import open_trace
+from traces.spool import Row, SpoolHead, SpoolWriter
+
+SECOND = 1_000_000_000
+
+
+class Recordings:
+    """Parts as workers leave them, and the files that they tell of."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.source = home / "source"
+        self.source.mkdir()
+        self.parts: list[Path] = []
+
+    def part(self, worker: str, slot: int, boot: str, wall_s: float, *tasks: tuple[int, list[Row]]) -> None:
+        """The calls of some tasks, each with its phase's number."""
+        head = SpoolHead(
+            job=uuid.UUID(int=1),
+            worker=worker,
+            slot=slot,
+            boot=boot,
+            wall_ns=int(wall_s * SECOND),
+            phases=("walk", "expand", "ocr"),
+        )
+        path = self.home / "parts" / f"{len(self.parts)}.calls"
+        writer = SpoolWriter(path, head)
+        for phase, rows in tasks:
+            writer.write(rows, phase)
+        writer.close()
+        self.parts.append(path)
+
+    def row(self, op: Op, start: int, name: str, *, nbytes: int = 0, argument: int = 0, other: str = "") -> Row:
+        old = os.fsencode(self.source / other) if other else b""
+        return (op, start, 5, nbytes, argument, os.fsencode(self.source / name), old, 0)
+
+    def gather(self, counted: int = 0) -> Gathered:
+        gathering = Gathering(
+            parts=self.parts,
+            roots=[os.fsencode(self.source)],
+            phases=["expand", "walk"],
+            origin={"kind": "job"},
+            counted=counted,
+        )
+        return gather_trace(gathering, Storage(NullRecorder()), self.home / "t")
+
+
+@pytest.fixture
+def recordings(tmp_path: Path) -> Recordings:
+    return Recordings(tmp_path)
+
+
+def test_parts_of_a_slot_are_one_stream(recordings: Recordings) -> None:
+    """In order of time, across a pause and a death, with common times, phases by name and no file's name."""
+    row = recordings.row
+    recordings.part("w10", 0, "a", 1000, (1, [row(Op.OPEN, 300, "secret", argument=6)]))
+    recordings.part("w2", 1, "b", 990, (0, [row(Op.STAT, 10 * SECOND + 700, "secret", argument=7)]))
+    recordings.part("w2", 1, "a", 1000, (1, [row(Op.READ, 200, "secret", nbytes=6)]))
+    (recordings.home / "parts" / "torn").write_bytes(b"edbench-ca")  # its slot died while it began
+    recordings.parts.append(recordings.home / "parts" / "torn")
+    found = recordings.gather(counted=5)
+    assert (found.calls, found.lost, found.bytes) == (3, 2, found.path.stat().st_size)
+    with open_trace(found.path) as trace:
+        header = trace.header
+        calls = [list(trace.calls(n)) for n in range(len(header.streams))]
+        assert [node.size for node in trace.nodes] == [0, 6]
+    assert [(s.worker, s.slot, s.calls) for s in header.streams] == [("w2", 1, 2), ("w10", 0, 1)]
+    assert (header.created, header.duration_ns, header.lost) == (pytest.approx(1000 + 200e-9), 505, 2)
+    assert [(c.op, c.start_ns, header.phases[c.phase]) for c in calls[0]] == [
+        (Op.READ, 0, "expand"),
+        (Op.STAT, 500, "walk"),
+    ]
+    assert [(c.op, c.start_ns, header.phases[c.phase]) for c in calls[1]] == [(Op.OPEN, 100, "expand")]
+    assert b"secret" not in found.path.read_bytes()
+
+
+def test_a_wall_clock_that_was_set_does_not_disturb_a_host(recordings: Recordings) -> None:
+    """What slots of one host did keeps its order by the clock that they share."""
+    recordings.part("w1", 0, "a", 1000, (1, [recordings.row(Op.CREATE, 100, "f")]))
+    recordings.part("w1", 1, "a", 400, (1, [recordings.row(Op.OPEN, 200, "f", argument=1)]))
+    found = recordings.gather()
+    with open_trace(found.path) as trace:
+        assert [next(trace.calls(n)).start_ns for n in (0, 1)] == [0, 100]
+        assert [(node.kind, node.existed) for node in trace.nodes][1] == (NodeKind.FILE, False)
+
+
+def test_compressibility_is_measured_on_a_sample(recordings: Recordings) -> None:
+    """Of files that are there still; others are as those with the same ending, and unknown where there are none."""
+    text = b"".join(b"line %d of many\n" % n for n in range(9_000))
+    noise = random.Random(1).randbytes(100_000)
+    contents = {"a.txt": text, "a.jpg": noise, "empty.txt": b"", "kept": noise}
+    for name, content in contents.items():
+        (recordings.source / name).write_bytes(content)
+    names = ["a.txt", "gone.TXT", "a.jpg", "gone.xyz", "empty.txt"]
+    rows = [recordings.row(Op.OPEN, n * 10, name, argument=1) for n, name in enumerate(names)]
+    rows.append(recordings.row(Op.CREATE, 100, "kept.tmp"))
+    rows.append(recordings.row(Op.RENAME, 110, "kept", other="kept.tmp"))
+    recordings.part("w1", 0, "a", 1, (1, rows))
+    with open_trace(recordings.gather().path) as trace:
+        ratios = [node.ratio for node in trace.nodes]
+    root, a_txt, gone_txt, a_jpg, gone_xyz, empty, temporary, kept = ratios
+    assert 0 < a_txt < 400
+    assert gone_txt == empty == a_txt
+    assert a_jpg > 950
+    assert kept == temporary > 950
+    assert root == gone_xyz == UNKNOWN_RATIO
+
+
+def test_directories_are_known_by_looking(recordings: Recordings) -> None:
+    """Where calls only looked at one."""
+    (recordings.source / "d").mkdir()
+    recordings.part("w1", 0, "", 1, (0, [recordings.row(Op.STAT, 1, "d"), recordings.row(Op.STAT, 9, "gone")]))
+    with open_trace(recordings.gather().path) as trace:
+        assert [node.kind for node in trace.nodes] == [NodeKind.DIRECTORY, NodeKind.DIRECTORY, NodeKind.FILE]
+
+
+def test_a_job_without_calls_has_an_empty_trace(recordings: Recordings) -> None:
+    """Not an error: all its calls are lost, or there were none."""
+    found = recordings.gather(counted=4)
+    assert (found.calls, found.lost) == (0, 4)
+    with open_trace(found.path) as trace:
+        assert (trace.header.streams, trace.header.duration_ns) == ((), 0)
+
+
+def test_a_part_that_cannot_be_read_is_no_trace(recordings: Recordings) -> None:
+    """One line, and nothing is written."""
+    recordings.parts.append(recordings.home / "none.calls")
+    with pytest.raises(UsageError, match=r"cannot read .*none\.calls, a part of the trace: No such file"):
+        recordings.gather()
+    assert not (recordings.home / "t").exists()

@@ -1,0 +1,1 @@
+"""Traces from and to what other programs write."""

@@ -1,0 +1,246 @@
+"""A trace as a fio job: one iolog (version 3) for each stream, and what makes the files they need.
+
+fio replays what an iolog can say: open, close, read, write and sync of files that it knows by name. Times are
+microseconds since the start, as fio 3.33 and later read them; a file's name may have at most 255 bytes there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
+
+from core.operations import Op
+from traces.converters.used_files import UsedFiles
+from traces.layout import Layout
+from traces.model import UNKNOWN_RATIO, Call, NodeKind, Trace
+
+VERSION_LINE = "fio version 3 iolog\n"
+LONGEST_NAME = 255  # bytes; fio reads names by "%256s" and compares what it got
+_PIECE = 1 << 20  # of a prepared file that is written at once
+_MANY_LOOKUPS = 10**10  # fio compares each line's file with the names it knows, one by one
+
+
+def export_fio(trace: Trace, directory: Path) -> tuple[list[Path], list[str]]:
+    """Write `replay.fio` and what belongs to it into the directory; the files, and what is lost.
+
+    Raises UsageError when the trace is damaged, OSError.
+    """
+    maker = _Export(trace, directory)
+    maker.write_preparation()
+    sections = [number for number in range(len(trace.header.streams)) if maker.write_stream(number)]
+    losses = maker.losses()
+    job = directory / "replay.fio"
+    job.write_text(_job(sections, losses, maker), encoding="utf-8")
+    return [job, *sorted(path for path in directory.iterdir() if path != job)], losses
+
+
+class _Export:
+    def __init__(self, trace: Trace, directory: Path) -> None:
+        self._trace = trace
+        self._directory = directory
+        self._layout = Layout(trace.nodes)
+        self._used = UsedFiles(trace)
+        self._dropped: Counter[str] = Counter()
+        self._names_too_long = 0
+        self._files = self._lines = 0
+        self.fills = False  # whether a file that must be there has any contents
+
+    def write_preparation(self) -> None:
+        """Directories and empty files by a shell script, their contents by an iolog."""
+        with (self._directory / "directories.txt").open("w") as out:
+            for number, node in enumerate(self._trace.nodes):
+                if node.kind == NodeKind.DIRECTORY and (path := self._path(number)):
+                    out.write(f"{path}\n")
+        with (
+            (self._directory / "files.txt").open("w") as listed,
+            (self._directory / "prepare.iolog").open("w") as log,
+        ):
+            log.write(VERSION_LINE)
+            for file in self._used.files():
+                self._prepare(file, listed, log)
+        (self._directory / "prepare.sh").write_text(_PREPARE, encoding="ascii")
+
+    def _prepare(self, file: int, listed: TextIO, log: TextIO) -> None:
+        path = self._path(file)
+        if not path:
+            self._names_too_long += 1
+            return
+        self._files += 1
+        if not self._used.found(file):
+            return
+        listed.write(f"{path}\n")
+        size = self._used.size(file)
+        if size:
+            self.fills = True
+            log.write(f"1 {path} add\n1 {path} open\n")
+            for start in range(0, size, _PIECE):
+                log.write(f"1 {path} write {start} {min(_PIECE, size - start)}\n")
+            log.write(f"1 {path} close\n")
+
+    def write_stream(self, number: int) -> bool:
+        """The iolog of one stream; whether it moves any bytes (fio refuses one that does not)."""
+        path = self._directory / f"stream{number}.iolog"
+        with path.open("w") as out:
+            out.write(VERSION_LINE)
+            stream = _StreamLog(out, self._file_path, self._used, self._dropped)
+            for call in self._trace.calls(number):
+                stream.take(call)
+        self._lines += stream.lines
+        if not stream.moves:
+            self._dropped["calls of streams that neither read nor write"] += stream.lines
+            path.unlink()
+        return stream.moves
+
+    def _path(self, node: int) -> str:
+        """Empty where fio cannot take the name."""
+        path = self._layout.path(node)
+        return path.decode("ascii") if len(path) <= LONGEST_NAME else ""
+
+    def _file_path(self, node: int) -> str:
+        """Empty also of a directory."""
+        return "" if self._trace.nodes[node].kind == NodeKind.DIRECTORY else self._path(node)
+
+    def packed_percent(self) -> int:
+        """By how much the contents may be compressed, over all files that were there."""
+        size = packed = 0
+        for node in self._trace.nodes:
+            if node.kind == NodeKind.FILE and node.existed:
+                size += node.size
+                packed += node.size * min(node.ratio, UNKNOWN_RATIO) // 1000
+        return round(100 * (1 - packed / size)) if size else 0
+
+    def losses(self) -> list[str]:
+        """Sentences, with what this trace loses by each."""
+        said = [f"calls that an iolog has no word for: {_listed(self._dropped)}"] if self._dropped else []
+        if self._names_too_long:
+            said.append(f"{self._names_too_long:,} files whose path is longer than {LONGEST_NAME} bytes")
+        if self._files * self._lines > _MANY_LOOKUPS:
+            said.append(
+                f"time: fio looks each of {self._lines:,} lines up among up to {self._files:,} names one by one, and may "
+                "take hours before it starts"
+            )
+        return [
+            *said,
+            "what waits for what: each stream keeps its own times, and a file that one stream makes and another opens is "
+            "there from the start",
+            "names that change: a file has its last name all along; create is an open that makes the file, also where it is there",
+            "the contents' own compressibility: one percentage for all files",
+            "how files are opened: a stream that writes opens what it reads for writing as well",
+        ]
+
+
+class _StreamLog:
+    """Turns the calls of one stream into lines; a file is open once, however often the stream opened it."""
+
+    def __init__(self, out: TextIO, path_of: Callable[[int], str], used: UsedFiles, dropped: Counter[str]) -> None:
+        self.lines = 0
+        self.moves = False
+        self._out = out
+        self._path_of = path_of
+        self._used = used
+        self._dropped = dropped
+        self._added: set[int] = set()
+        self._open: Counter[int] = Counter()
+
+    def take(self, call: Call) -> None:
+        """One call, as the line or lines it becomes, if any."""
+        file = self._used.identity(call.node)
+        path = self._path_of(file) if self._carried(call) else ""
+        if not path:
+            self._dropped[f"{call.op.label} (failed)" if call.error else call.op.label] += 1
+            return
+        at = call.start_ns // 1000 + 1
+        if call.op is Op.CLOSE:
+            self._close(at, file, path)
+            return
+        if not self._open[file]:
+            self._add(at, file, path)
+            self._line(f"{at} {path} open")
+            self._open[file] = 1
+        elif call.op in (Op.OPEN, Op.CREATE):
+            self._open[file] += 1
+        if call.op is Op.FSYNC:
+            self._line(f"{at} {path} sync 0 0")
+        elif call.op in (Op.READ, Op.WRITE):
+            self.moves = True
+            self._line(f"{at} {path} {call.op.label} {call.argument} {call.bytes}")
+
+    def _carried(self, call: Call) -> bool:
+        if call.error or call.op not in _CARRIED:
+            return False
+        if call.op in (Op.READ, Op.WRITE):
+            return call.bytes > 0
+        return call.op in (Op.OPEN, Op.CREATE) or self._open[self._used.identity(call.node)] > 0
+
+    def _add(self, at: int, file: int, path: str) -> None:
+        """The first line of a stream stands at 1 µs: fio waits for none before its first, nor after one at 0."""
+        if file not in self._added:
+            self._line(f"{at if self._added else 1} {path} add")
+            self._added.add(file)
+
+    def _close(self, at: int, file: int, path: str) -> None:
+        self._open[file] -= 1
+        if not self._open[file]:
+            del self._open[file]
+            self._line(f"{at} {path} close")
+
+    def _line(self, text: str) -> None:
+        self._out.write(f"{text}\n")
+        self.lines += 1
+
+
+_CARRIED = frozenset((Op.OPEN, Op.CREATE, Op.READ, Op.WRITE, Op.FSYNC, Op.CLOSE))
+
+_PREPARE = """#!/bin/sh
+# Makes the directories and empty files that the job needs, in the directory it is run in; fio fills them.
+set -e
+here=$(dirname "$0")
+xargs -r mkdir -p < "$here/directories.txt"
+xargs -r touch < "$here/files.txt"
+"""
+
+_JOB = """# A trace of edbench as a fio job. Run it in the directory that the files are to lie in, with TRACE_DIR set to the
+# directory that holds this file:
+#   cd TARGET && TRACE_DIR=DIRECTORY fio DIRECTORY/replay.fio
+# The first section makes the files; the others, one for each stream, then begin together.
+#
+{losses}
+[global]
+ioengine=psync
+invalidate=0
+fadvise_hint=0
+fallocate=none
+refill_buffers=1
+buffer_compress_percentage={packed}
+
+[prepare]
+exec_prerun=sh ${{TRACE_DIR}}/prepare.sh
+{prepare}
+"""
+
+_STREAM = """
+[stream{number}]
+{barrier}read_iolog=${{TRACE_DIR}}/stream{number}.iolog
+"""
+
+
+# fio refuses an iolog that moves no bytes: a section that only runs the script needs something else to do.
+_FILL = "read_iolog=${TRACE_DIR}/prepare.iolog\nreplay_no_stall=1"
+_FILL_NOTHING = "ioengine=null\nsize=4k"
+
+
+def _job(streams: list[int], losses: list[str], export: _Export) -> str:
+    text = _JOB.format(
+        losses="\n".join(f"# Lost: {line}" for line in losses),
+        packed=export.packed_percent(),
+        prepare=_FILL if export.fills else _FILL_NOTHING,
+    )
+    for place, number in enumerate(streams):
+        text += _STREAM.format(number=number, barrier="" if place else "stonewall\n")
+    return text
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.most_common())

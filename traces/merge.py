@@ -1,0 +1,95 @@
+"""Several traces as one: their streams side by side on one time axis, their trees beside each other."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import UsageError
+from traces.model import NO_NODE, Call, Node, Trace, TraceHeader
+from traces.read import open_trace
+from traces.write import TraceWriter
+
+
+class Align(enum.StrEnum):
+    """What becomes the common time."""
+
+    CLOCK = "clock"  # each trace at the wall clock it was made: hosts that worked at once stay beside each other
+    START = "start"  # all begin together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """What came of it."""
+
+    size: int  # bytes of the new trace
+    header: TraceHeader
+    shifts_ns: tuple[int, ...]  # of each trace, in the order given
+
+
+def merge_traces(sources: Sequence[Path], target: Path, align: Align) -> Merged:
+    """Write one trace that holds all of them. Raises UsageError for fewer than two, or one that cannot be read."""
+    if len(sources) < 2:
+        raise UsageError("merge: give two traces or more")
+    if target.resolve() in {source.resolve() for source in sources}:
+        raise UsageError(f"{target} is one of the traces to be merged: give the result another name")
+    with ExitStack() as stack:
+        traces = [stack.enter_context(open_trace(source)) for source in sources]
+        header, shifts = _header(traces, align)
+        writer = stack.enter_context(TraceWriter(target))
+        _add_calls(traces, header, shifts, writer)
+        size = writer.finish(header, _nodes(traces))
+    return Merged(size=size, header=header, shifts_ns=shifts)
+
+
+def _header(traces: Sequence[Trace], align: Align) -> tuple[TraceHeader, tuple[int, ...]]:
+    headers = [trace.header for trace in traces]
+    first = min(header.created for header in headers)
+    shifts = tuple(
+        round((header.created - first) * 1e9) if align is Align.CLOCK and header.calls else 0 for header in headers
+    )
+    merged = TraceHeader(
+        created=first,
+        duration_ns=max(shift + header.duration_ns for shift, header in zip(shifts, headers, strict=True)),
+        phases=tuple(dict.fromkeys(phase for header in headers for phase in header.phases)),
+        streams=tuple(stream for header in headers for stream in header.streams),
+        origin={
+            "merged": [
+                {"shift_ns": shift, "created": header.created, "origin": dict(header.origin)}
+                for shift, header in zip(shifts, headers, strict=True)
+            ]
+        },
+        lost=sum(header.lost for header in headers),
+    )
+    return merged, shifts
+
+
+def _add_calls(traces: Sequence[Trace], merged: TraceHeader, shifts: Sequence[int], writer: TraceWriter) -> None:
+    streams = nodes = 0
+    for trace, shift in zip(traces, shifts, strict=True):
+        phases = [merged.phases.index(phase) for phase in trace.header.phases]
+        for number in range(len(trace.header.streams)):
+            for call in trace.calls(number):
+                writer.add(streams + number, _moved(call, shift, nodes, phases))
+        streams += len(trace.header.streams)
+        nodes += len(trace.nodes)
+
+
+def _moved(call: Call, shift: int, nodes: int, phases: Sequence[int]) -> Call:
+    return call._replace(
+        start_ns=call.start_ns + shift,
+        node=call.node + nodes,
+        other=call.other if call.other == NO_NODE else call.other + nodes,
+        phase=phases[call.phase],
+    )
+
+
+def _nodes(traces: Sequence[Trace]) -> Iterator[Node]:
+    before = 0
+    for trace in traces:
+        for node in trace.nodes:
+            yield node if node.parent == NO_NODE else node._replace(parent=node.parent + before)
+        before += len(trace.nodes)

@@ -1,0 +1,103 @@
+"""What a trace holds: the tree that the calls touched, and the calls of every stream in order.
+
+A *stream* is one slot of one worker (or one thread of an imported program): its calls follow each other. A *node* is one
+path; names are not kept, only their lengths, because a trace is passed on and a custodian's file names are not.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from core.operations import Op
+
+NO_NODE = -1
+UNKNOWN_RATIO = 1000
+NO_PHASE = ""  # of calls of an imported program
+
+
+class NodeKind(enum.IntEnum):
+    """What a node is when the calls meet it first; numbers are part of the trace format."""
+
+    DIRECTORY = 0
+    FILE = 1
+    MISSING = 2  # calls found nothing there, and nobody made anything
+
+
+class Node(NamedTuple):
+    """One path. Its number is its position in `Trace.nodes`; a parent stands before its children."""
+
+    parent: int  # NO_NODE for a root
+    kind: NodeKind
+    existed: bool  # before the first call of the trace
+    size: int  # bytes: at first sight if it existed, else 0; of a directory 0
+    ratio: int  # compressed ÷ raw bytes of a sample, in thousandths (0 all zeros, 1000 incompressible or unknown)
+    name_bytes: int  # length of its name; 0 for a root
+
+
+class Call(NamedTuple):
+    """One storage call of a stream."""
+
+    op: Op
+    start_ns: int  # since the start of the trace
+    duration_ns: int
+    bytes: int  # moved
+    argument: int  # read, write: offset in the file; open, stat: its size; scan: entries found; else 0
+    node: int  # rename: the new name's
+    other: int  # rename: the old name's; else NO_NODE
+    error: int  # errno, 0 when it succeeded
+    phase: int  # position in `TraceHeader.phases`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """One slot of one worker."""
+
+    worker: str
+    slot: int
+    calls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceHeader:
+    """What stands before the calls."""
+
+    created: float  # wall clock at the start of the trace, seconds since the epoch
+    duration_ns: int  # from the first call's start to the last call's end
+    phases: tuple[str, ...]
+    streams: tuple[Stream, ...]
+    origin: Mapping[str, Any]  # plain data: of a job its id, options, filer and labels; of an import its program
+    lost: int = 0  # calls that could not be kept
+
+    @property
+    def calls(self) -> int:
+        """Of all streams."""
+        return sum(stream.calls for stream in self.streams)
+
+
+class Trace(Protocol):
+    """A trace as its readers see it; `traces.read.open_trace` gives one from a file."""
+
+    @property
+    def header(self) -> TraceHeader: ...
+
+    @property
+    def nodes(self) -> Sequence[Node]: ...
+
+    def calls(self, stream: int) -> Iterator[Call]:
+        """The calls of one stream in order, read as they are asked for. Raises UsageError when the file is damaged."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryTrace:
+    """A trace in memory, for small ones and tests."""
+
+    header: TraceHeader
+    nodes: Sequence[Node]
+    streams: Sequence[Sequence[Call]]
+
+    def calls(self, stream: int) -> Iterator[Call]:
+        return iter(self.streams[stream])

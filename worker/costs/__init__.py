@@ -1,0 +1,1 @@
+"""What items may cost, and what they did cost."""

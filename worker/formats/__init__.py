@@ -1,1 +1,0 @@
-"""One file a format family; `registry.py` gathers them, `base.py` says what a handler is."""

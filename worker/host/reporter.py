@@ -1,0 +1,265 @@
+"""The reporter: the one process of a worker that talks to the databases for the supervisor.
+
+It renews leases, reports deaths, registers the worker and sends frames, each database in a thread of its own, so
+that one that hangs holds up nothing else. The supervisor stays single-threaded and without connections, which
+is what lets it fork slots at any time; the two share the slot table and a pipe.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from core.errors import DatabaseFault
+from core.settings import Settings
+from monitoring.counters import CounterDelta, merge_deltas
+from monitoring.frames import FrameMaker
+from monitoring.host_samplers import HostSampler, HostSampling, host_samplers
+from monitoring.live import RegionReader
+from monitoring.metrics.endpoint import Endpoint
+from monitoring.sender import FrameSender
+from sql import workers
+from sql.faults import DRIVER_ERRORS
+from sql.session import Database
+from traces.parts import WorkerParts
+from worker.host.deliveries import Deliveries
+from worker.host.exposition import WorkerExposition
+from worker.host.leases import LeaseKeeper
+from worker.host.observing import WorkerSampler
+from worker.host.registration import SEEN_SECONDS, Effort, WorkerIdentity
+from worker.processes import die_with_parent, is_running
+from worker.slots.deaths import Report
+from worker.slots.table import SlotTable
+from worker.slots.waiting import waiting
+
+_TICK_SECONDS = 0.25
+_RETRY_SECONDS = 0.5  # after a database failed
+_FRAME_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A report on its way to the reporter; the number comes back once the ledger has it."""
+
+    number: int
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The slots are gone: write what is left, for at most so long, and leave."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReporterPlan:
+    """What a reporter is made from."""
+
+    settings: Settings
+    identity: WorkerIdentity
+    previous: uuid.UUID | None  # the incarnation of a reporter that died: it is to be signed off
+    table: SlotTable
+    parts: WorkerParts  # of the traces of jobs
+    metrics: Endpoint
+
+
+class DatabaseReporter(threading.Thread):
+    """Everything for one database."""
+
+    def __init__(
+        self, plan: ReporterPlan, database: Database, effort: Effort, acknowledge: Connection, lock: threading.Lock
+    ) -> None:
+        super().__init__(name=f"database {database.name}", daemon=True)
+        self._plan = plan
+        self._database = database
+        self._leases = LeaseKeeper(database)
+        self._deliveries = Deliveries(plan.parts, database, plan.identity.incarnation)
+        self._effort = effort
+        self._acknowledge = acknowledge
+        self._lock = lock
+        self._reports: deque[Numbered] = deque()
+        self._wake = threading.Event()
+        self._finishing = False
+        self.registered = False  # the database has this worker's row
+        self._seen_due = 0.0
+        self._fault = ""
+
+    def report(self, numbered: Numbered) -> None:
+        """Queue a report; from the main thread."""
+        self._reports.append(numbered)
+        self._wake.set()
+
+    def finish(self) -> None:
+        """Leave once everything is written; from the main thread."""
+        self._finishing = True
+        self._wake.set()
+
+    def run(self) -> None:
+        """Until `finish` and all is written; a fault is told once and tried again."""
+        while True:
+            self._wake.clear()
+            finishing = self._finishing
+            try:
+                self._turn()
+                if finishing and not self._reports:
+                    self._leave()
+                    return
+            except DatabaseFault as fault:
+                self._tell(str(fault))
+                time.sleep(_RETRY_SECONDS)
+            except DRIVER_ERRORS as error:
+                self._tell(f"database {self._database.name} refused a statement: {' '.join(str(error).split())[:300]}")
+                time.sleep(_RETRY_SECONDS)
+            else:
+                if self._fault:
+                    self._fault = ""
+                    log.warning("database %s answers again", self._database.name)
+            self._wake.wait(_TICK_SECONDS)
+
+    def _tell(self, fault: str) -> None:
+        if fault != self._fault:
+            self._fault = fault
+            log.warning("%s; trying on", fault)
+
+    def _turn(self) -> None:
+        if not self.registered:
+            self._register()
+        while self._reports:
+            self._write(self._reports[0])
+            self._reports.popleft()
+        now = time.monotonic()
+        rows = self._plan.table.read_all()
+        lost = self._leases.renew((row for row in rows if row.pid and is_running(row.pid)), now)
+        for task, token in lost:
+            log.info("task %s: claim %s does not hold it any more", task, token)
+        if now >= self._seen_due:
+            waits = [waiting(slot, row, now) for slot, row in enumerate(rows) if row.pid]
+            self._seen(
+                [row.pid for row in rows if row.pid], [wait for wait in waits if wait is not None], within=SEEN_SECONDS
+            )
+            self._deliveries.look()
+            self._seen_due = now + SEEN_SECONDS
+        self._deliveries.step()
+
+    def _register(self) -> None:
+        self._plan.identity.register(self._database)
+        self.registered = True
+        if self._plan.previous is not None:
+            with self._database.transaction() as conn:
+                workers.reporter_died(conn, self._plan.previous)
+
+    def _write(self, numbered: Numbered) -> None:
+        report = numbered.report
+        try:
+            # Durable, because it is forgotten here then, and because it may suspend the job.
+            with self._database.transaction(durable=True) as conn:
+                report.write(conn, self._plan.identity.name)
+        except DRIVER_ERRORS as error:
+            # The statement's own fault: its job was deleted, most likely. Trying again would not help.
+            log.warning("task %s: the death of its slot cannot be recorded: %s", report.at.task, error)
+        with self._lock:
+            self._acknowledge.send(numbered.number)
+
+    def _seen(self, slots: Sequence[int], waits: Sequence[dict[str, Any]] = (), *, within: float = 0.0) -> None:
+        used = self._effort.look(slots, within=within)
+        with self._database.transaction() as conn:
+            workers.seen(conn, self._plan.identity.incarnation, used.cpu_s, used.run_queue_s, waits)
+
+    def _leave(self) -> None:
+        self._seen([])
+        with self._database.transaction() as conn:
+            workers.stopped(conn, self._plan.identity.incarnation)
+        self._database.dispose()
+
+
+class FrameWriter:
+    """What the slots' live recorders counted, and what is observed beside, once a second, to the broker; the first
+    to Prometheus too."""
+
+    def __init__(self, plan: ReporterPlan, effort: Effort) -> None:
+        assert plan.settings.broker is not None  # the supervisor has checked
+        self._readers = [RegionReader(plan.table.region(slot)) for slot in range(plan.table.slots)]
+        self._maker = FrameMaker(plan.identity.name, plan.identity.incarnation)
+        self._sender = FrameSender(plan.settings.broker)
+        self._sampling = HostSampling(_samplers(plan, effort))
+        self._exposition = WorkerExposition(plan.table, self._readers, self._sender)
+        self._exposition.serve(plan.metrics)
+        if plan.previous is not None:
+            self._collect()  # the reporter before us sent these; what it had not sent yet is lost
+
+    def _collect(self) -> list[CounterDelta]:
+        return merge_deltas(delta for reader in self._readers for delta in reader.collect())
+
+    def write(self, *, last: bool = False) -> None:
+        """Collect and send."""
+        deltas, seen = self._collect(), self._sampling.sample()
+        self._exposition.add(deltas, seen)
+        frame = self._maker.frame(deltas, time.time(), seen, last=last)
+        if frame is not None:
+            self._sender.send(frame)
+        if last:
+            self._sender.close()
+
+
+def _samplers(plan: ReporterPlan, effort: Effort) -> list[HostSampler]:
+    if not plan.settings.observe:
+        return []
+    return [WorkerSampler(plan.identity.name, plan.table, effort), *host_samplers(plan.settings)]
+
+
+def _serve(plan: ReporterPlan, pipe: Connection) -> None:
+    lock, effort = threading.Lock(), Effort(plan.identity.pid)
+    threads = {
+        d.name: DatabaseReporter(
+            plan, Database(d.name, d.url, application=f"edbench {plan.identity.name}"), effort, pipe, lock
+        )
+        for d in plan.settings.databases
+    }
+    frames = FrameWriter(plan, effort)
+    for thread in threads.values():
+        thread.start()
+    due = time.monotonic()
+    while True:
+        if pipe.poll(max(0.0, due - time.monotonic())):
+            message = pipe.recv()
+            if isinstance(message, Finish):
+                break
+            threads[message.report.at.database].report(message)
+        if time.monotonic() >= due:
+            # A frame that arrives before its worker's row would pass for a lost one; the counts wait in the pages.
+            if all(thread.registered for thread in threads.values()):
+                frames.write()
+            due = time.monotonic() + _FRAME_SECONDS
+    deadline = time.monotonic() + message.seconds
+    for thread in threads.values():
+        thread.finish()
+    frames.write(last=True)
+    for thread in threads.values():
+        thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def run_reporter(plan: ReporterPlan, pipe: Connection, parent: int) -> int:
+    """In the forked child: report until told to finish; the exit status."""
+    die_with_parent(parent)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # it leaves last, when the supervisor says so
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    try:
+        _serve(plan, pipe)
+    except EOFError:
+        log.error("reporter %d: the supervisor is gone", os.getpid())
+        return 1
+    return 0

@@ -1,0 +1,1 @@
+"""`edbench inspect`: the same readers over single files, without a job."""

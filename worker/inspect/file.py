@@ -1,0 +1,296 @@
+"""Unpacks loose files without any database, for `edbench inspect`: the same engine, other places to put things.
+
+Runs in a process of its own that may die: what was found before is in the spool file already, and the trace says which
+file and which item it was at (worker.inspect.trace).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_json
+
+from core.clock import SystemClock
+from core.errors import DocumentError
+from core.ids import item_id
+from core.names import json_name
+from core.operations import NullRecorder
+from core.records import ContainerCount, Item, ItemText, JobOptions
+from core.storage.layer import Storage
+from formats.base import Handler, MemorySource, Source
+from formats.identification.identify import identify
+from formats.passwords import NO_PASSWORDS, Passwords
+from formats.registry import handler_for
+from worker.costs.budget import Budget
+from worker.inspect.trace import Deadline
+from worker.items import store
+from worker.items.findings import Findings
+from worker.items.loose import loose_row
+from worker.items.sources import CHUNK, FilerSource
+from worker.items.texts import take_text
+from worker.items.unpack import Convicted, Unpacker
+from worker.ocr.candidates import is_candidate
+from worker.ocr.engine import find_engine
+from worker.ocr.reading import Reader
+
+_JSON = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
+_TEXT, _NO_TEXT = b'"text": ', '"text": "", '
+NO_JOB = uuid.UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loose:
+    """A loose file to inspect."""
+
+    path: bytes  # absolute
+    relative: bytes  # to the PATH argument
+    special: tuple[str, DocumentError] | None = None  # media type and exception of what is no regular file
+
+
+_OWN = {"passwords": NO_PASSWORDS}  # of this process, which inspects nothing else
+
+
+def use_passwords(bank: Mapping[str, int]) -> None:
+    """Have this process try a bank, password → line."""
+    _OWN["passwords"] = Passwords(bank)
+
+
+class SpillStore:
+    """Children that do not fit into memory go to a directory, made when it is needed; the others are not kept at all."""
+
+    def __init__(self, storage: Storage, directory: Path) -> None:
+        self._storage = storage
+        self._directory = directory
+        self._made = False
+
+    def _path(self, item: uuid.UUID) -> bytes:
+        return os.fsencode(self._directory / item.hex)
+
+    def put(self, item: uuid.UUID, chunks: Iterable[bytes]) -> bytes | None:
+        """Keeps what the engine does not hold in memory anyway."""
+        held: list[bytes] = []
+        size = 0
+        rest = iter(chunks)
+        for chunk in rest:
+            held.append(chunk)
+            size += len(chunk)
+            if size > store.KEEP_BYTES:
+                self._directory.mkdir(exist_ok=True)
+                self._made = True
+                with open(self._path(item), "wb") as f:
+                    f.writelines(itertools.chain(held, rest))
+        return None
+
+    def clear(self) -> None:
+        """Remove what was kept."""
+        if self._made:
+            self._made = False
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    def source(self, item: uuid.UUID, name: bytes, size: int) -> Source:
+        return FilerSource(self._storage, self._path(item), name, size, own=True, passwords=_OWN["passwords"])
+
+
+def spill_directory(spool: Path) -> Path:
+    """Where the children lie that do not fit into memory."""
+    return spool.with_name(f"{spool.name}-children")
+
+
+def inspect_file(
+    loose: Loose, options: JobOptions, spool: Path, *, trace: Path | None = None, convicted: Convicted | None = None
+) -> None:
+    """`inspect_files` of one."""
+    inspect_files([loose], options, spool, trace=trace, convicted=convicted)
+
+
+def inspect_files(
+    files: Sequence[Loose],
+    options: JobOptions,
+    spool: Path,
+    *,
+    trace: Path | None = None,
+    convicted: Convicted | None = None,
+) -> None:
+    """Append one JSON line for each item found to `spool`, a file's after the other's; children come before what they
+    lie in.
+
+    `trace` (worker.inspect.trace) always says which file and item is being read; the `convicted` are items at which
+    earlier processes died, and they are not read again.
+    """
+    storage = Storage(NullRecorder())
+    storage.keep_below(os.fsencode(spill_directory(spool)), own=True)
+    children = SpillStore(storage, spill_directory(spool))
+    with spool.open("ab") as out, contextlib.closing(Deadline(trace)) as crumb:
+        spooled = out.tell()
+
+        def write(line: bytes) -> None:
+            nonlocal spooled
+            out.write(line)
+            out.flush()
+            spooled += len(line)
+
+        inspection = _Inspection(options, write, children, crumb, convicted or {}, storage)
+        for position, loose in enumerate(files):
+            crumb.begin(position, spooled)
+            try:
+                inspection.run(loose)
+            finally:
+                children.clear()
+
+
+@dataclass(slots=True)
+class _Inspection:
+    options: JobOptions
+    write: Callable[[bytes], None]
+    children: SpillStore
+    crumb: Deadline
+    convicted: Convicted
+    storage: Storage
+    out: Findings = field(default_factory=Findings)
+    texts: list[tuple[str, ItemText]] = field(default_factory=list)  # of the items being read, the innermost last
+    unpacker: Unpacker = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.unpacker = Unpacker(
+            job=NO_JOB,
+            options=self.options,
+            store=self.children,
+            crumb=self.crumb,
+            out=self.out,
+            on_item=self._text,
+            convicted=self.convicted,
+            on_done=self._done,
+            passwords=_OWN["passwords"],
+        )
+
+    def run(self, loose: Loose) -> None:
+        """One file."""
+        unpacker = self.unpacker
+        ident = item_id(NO_JOB, None, loose.relative)
+        self.crumb.enter(ident, self.options.limits.item_seconds)
+        try:
+            if ident in self.convicted:
+                raise DocumentError(*self.convicted[ident])
+            source, sha256 = self._read(loose)
+            self.crumb.enter(ident, unpacker.seconds(source.size))
+            media_type = identify(source, None)
+        except DocumentError as e:
+            item = loose_row(NO_JOB, 0, loose.relative)
+            unpacker.emit(item, None, handler_for(item.media_type))
+            self.out.item_failed(item.id, e)
+        else:
+            handler = handler_for(media_type)
+            item = loose_row(
+                NO_JOB,
+                0,
+                loose.relative,
+                media_type=media_type,
+                container=handler.container,
+                size=source.size,
+                sha256=sha256,
+            )
+            unpacker.emit(item, source, handler)
+            unpacker.open(item, source, handler, Budget(self.options.limits, source.size))
+        self._done(item)
+        self.crumb.leave()
+
+    def _read(self, loose: Loose) -> tuple[Source, bytes]:
+        """The file and its SHA-256; a small one is read once and stays in memory."""
+        name = os.path.basename(loose.relative)
+        self.storage.keep_below(loose.path.removesuffix(loose.relative))
+        with self.storage.open(loose.path) as f:
+            size = f.size
+            if size <= CHUNK:
+                data = f.readall()
+                return MemorySource(name, data, _OWN["passwords"]), hashlib.sha256(data).digest()
+        source = FilerSource(self.storage, loose.path, name, size, own=False, passwords=_OWN["passwords"])
+        digest, _ = source.digest()
+        return source, digest
+
+    def _text(self, item: Item, source: Source | None, handler: Handler) -> None:
+        text, row = take_text(item, source, handler, self.options.limits, self.out)
+        if self.options.ocr.asked and source is not None and is_candidate(item, row):
+            text, row = self._reader().read(item, row, source, self.out)
+            self.crumb.enter(item.id, self.options.limits.item_deadline(item.size))
+        self.texts.append((text, row))
+
+    def _reader(self) -> Reader:
+        return Reader(
+            engine=find_engine(),
+            choice=self.options.ocr,
+            limits=self.options.limits,
+            clock=SystemClock(),
+            enter=self.crumb.enter,
+        )
+
+    def _done(self, item: Item) -> None:
+        """Write the item and forget it, so that a mail store of any size needs no memory for its messages."""
+        ident, out = item.id, self.out
+        text, row = self.texts.pop()
+        codes: list[str] = []
+        counts: list[ContainerCount] = []
+        if out.exceptions:
+            codes = sorted({e.code.value for e in out.exceptions if e.item == ident})
+            out.exceptions = [e for e in out.exceptions if e.item != ident]
+            out.known = {k for k in out.known if k[0] != ident}
+        if out.containers:
+            counts = [c for c in out.containers if c.item == ident]
+            out.containers = [c for c in out.containers if c.item != ident]
+        if out.notes:
+            out.notes.pop(ident, None)
+        out.items.clear()
+        self.write(json_line(line_of(item, text, row, codes, counts)))
+
+
+def json_line(line: dict[str, Any]) -> bytes:
+    """A line as it is spooled: the text, which is most of it, by the faster encoder."""
+    text = line["text"]
+    line["text"] = ""
+    front, _, back = _JSON(line).partition(_NO_TEXT)  # within a value there would be backslashes before the quotes
+    return b"".join((front.encode(), _TEXT, to_json(text), b", ", back.encode(), b"\n"))
+
+
+def _children(counts: Sequence[ContainerCount]) -> dict[str, Any] | None:
+    """What became of the children of an item; None for one that has none."""
+    if not counts:
+        return None
+    announced = [c.announced for c in counts if c.announced is not None]
+    return {
+        "announced": max(announced, default=None),
+        "emitted": sum(c.emitted for c in counts),
+        "failed": sum(c.failed for c in counts),
+        "remainder_unknown": any(c.remainder_unknown for c in counts),
+    }
+
+
+def line_of(
+    item: Item, text: str, row: ItemText | None, codes: list[str], counts: Sequence[ContainerCount] = ()
+) -> dict[str, Any]:
+    """One item as `inspect --jsonl` prints it."""
+    return {
+        "container_path": list(item.container_path),
+        "id": item.id.hex,
+        "parent": item.parent.hex if item.parent else None,
+        **json_name(item.name),
+        "kind": item.kind.value,
+        "container": item.container,
+        "media_type": item.media_type,
+        "bytes": item.size,
+        "sha256": item.sha256.hex() if item.sha256 else None,
+        "text_state": row.state.value if row else "failed",
+        "pages": row.pages if row else 0,
+        "text": text,
+        "metadata": row.metadata if row else {},
+        "exceptions": codes,
+        "children": _children(counts),
+    }

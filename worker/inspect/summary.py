@@ -1,0 +1,75 @@
+"""What `inspect` found, counted: by format with its text states and exceptions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from formats.listing import listed
+from formats.registry import all_handlers
+
+
+@dataclass(slots=True)
+class FormatCount:
+    """Items of one format."""
+
+    items: int = 0
+    bytes: int = 0
+    states: Counter[str] = field(default_factory=Counter)  # by text state
+    exceptions: Counter[str] = field(default_factory=Counter)  # by code; an item with two codes counts in both
+
+
+@dataclass(slots=True)
+class Summary:
+    """Grows by a line of `inspect` at a time; of constant size."""
+
+    formats: dict[str, FormatCount] = field(default_factory=dict)  # by title, or media type where no handler reads it
+    loose_files: int = 0
+    with_exceptions: int = 0  # items
+    expected: int = 0  # children of everything that has some
+    emitted: int = 0
+    failed: int = 0
+    remainders: int = 0  # items with an unknown number of children missing
+    _titles: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._titles = {
+            media_type: one.declared.title for one in listed(all_handlers()) for media_type in one.media_types
+        }
+
+    def take(self, line: Mapping[str, Any]) -> None:
+        """Count one item."""
+        media_type = line["media_type"]
+        of = self.formats.setdefault(self._titles.get(media_type, media_type), FormatCount())
+        of.items += 1
+        of.bytes += line["bytes"]
+        of.states[line["text_state"]] += 1
+        of.exceptions.update(line["exceptions"])
+        self.loose_files += line["parent"] is None
+        self.with_exceptions += bool(line["exceptions"])
+        if children := line["children"]:
+            self.emitted += children["emitted"]
+            self.failed += children["failed"]
+            self.remainders += children["remainder_unknown"]
+            found = children["emitted"] + children["failed"]
+            self.expected += found if children["announced"] is None else children["announced"]
+
+    @property
+    def items(self) -> int:
+        return sum(of.items for of in self.formats.values())
+
+    def total(self) -> FormatCount:
+        """Of all formats."""
+        out = FormatCount()
+        for of in self.formats.values():
+            out.items += of.items
+            out.bytes += of.bytes
+            out.states.update(of.states)
+            out.exceptions.update(of.exceptions)
+        return out
+
+    def by_items(self) -> list[tuple[str, FormatCount]]:
+        """The formats, most items first."""
+        return sorted(self.formats.items(), key=lambda entry: (-entry[1].items, entry[0]))

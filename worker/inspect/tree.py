@@ -1,0 +1,102 @@
+"""`edbench inspect` over many files, on all cores; a file that kills its parser costs nobody else anything."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pebble import ProcessPool
+
+from core.errors import SourceFileError, UsageError
+from core.operations import NullRecorder
+from core.records import JobOptions
+from core.storage.layer import EntryKind, Storage
+from worker.inspect.batches import TOGETHER, Batches, Line
+from worker.inspect.file import Loose, use_passwords
+from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, special
+from worker.plugins import load_plugins
+from worker.processes import limit_slot
+
+_AHEAD = 4  # batches under way for each process, so that results come in order without holding all of them
+
+
+def find_loose(storage: Storage, argument: str) -> Iterator[Loose]:
+    """The loose files of one PATH argument; raises UsageError when it does not exist."""
+    path = os.path.abspath(os.fsencode(argument))
+    storage.keep_below(os.path.dirname(path))
+    try:
+        found = storage.stat(path)
+    except SourceFileError as e:
+        raise UsageError(f"{argument} cannot be inspected: {e.detail}; give an existing file or directory") from e
+    if stat.S_ISDIR(found.st_mode):
+        yield from _below(storage, path)
+    else:
+        yield _loose(path, os.path.basename(path), found.st_mode)
+
+
+def _loose(path: bytes, relative: bytes, mode: int) -> Loose:
+    return Loose(path=path, relative=relative, special=special(mode))
+
+
+def _below(storage: Storage, root: bytes) -> Iterator[Loose]:
+    """Depth first, by name; without recursion, because a path may be two thousand directories deep."""
+    todo = [(b"", EntryKind.DIRECTORY)]
+    while todo:
+        relative, kind = todo.pop()
+        path = os.path.join(root, relative) if relative else root
+        if kind is EntryKind.FILE:
+            yield Loose(path=path, relative=relative)
+            continue
+        try:
+            if kind is EntryKind.DIRECTORY:
+                entries = sorted(storage.scan(path), key=lambda e: e.name, reverse=True)
+                todo.extend((os.path.join(relative, e.name), e.kind) for e in entries)
+            else:
+                yield _loose(path, relative, storage.stat(path).st_mode)
+        except SourceFileError as e:
+            media_type = DIRECTORY_TYPE if kind is EntryKind.DIRECTORY else UNKNOWN_TYPE
+            yield Loose(path=path, relative=relative, special=(media_type, e))
+
+
+def _initialise(memory_mb: int, plugins: tuple[str, ...], passwords: Mapping[str, int]) -> None:
+    use_passwords(passwords)
+    load_plugins(plugins)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the deadline of an item ends the process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    limit_slot(memory_mb)
+
+
+def inspect_paths(
+    arguments: Sequence[str],
+    options: JobOptions,
+    *,
+    processes: int,
+    memory_mb: int,
+    plugins: tuple[str, ...] = (),
+    passwords: Mapping[str, int] | None = None,
+) -> Iterator[bytes | Line]:
+    """One line for each item: JSON text as it was spooled, or a dictionary for what this process found itself.
+    `passwords` are tried on encrypted items; each has its line in their file."""
+    storage = Storage(NullRecorder())
+    for argument in arguments:
+        storage_check = find_loose(storage, argument)
+        next(storage_check, None)  # says at once that a PATH does not exist, before anything is printed
+    files = (loose for argument in arguments for loose in find_loose(storage, argument))
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])  # a process that died is replaced in milliseconds
+    initial = [memory_mb, plugins, dict(passwords or {})]
+    with (
+        tempfile.TemporaryDirectory(prefix="edbench-inspect-") as scratch,
+        ProcessPool(processes, initializer=_initialise, initargs=initial, context=context) as pool,
+    ):
+        together = 1 if options.ocr.asked or passwords else TOGETHER
+        try:
+            yield from Batches(pool, options, storage, Path(scratch), processes * _AHEAD, together).lines(files)
+        except BaseException:
+            pool.stop()  # type: ignore[no-untyped-call]
+            raise

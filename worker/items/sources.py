@@ -1,0 +1,140 @@
+"""Sources that lie on the filer; see `formats.base.Source`."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
+from core.names import display_name
+from core.storage.layer import ReadFile, Storage
+from formats.passwords import NO_PASSWORDS, Passwords
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+CHUNK = 1 << 20
+_HEAD = 4096
+
+
+class FilerSource:
+    """A file on the filer: a loose file, or (own=True) a child that a worker wrote.
+
+    A loose file that is gone is the document's trouble (SourceFileError); an own file that is gone is ours
+    (StorageFault).
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        path: bytes,
+        name: bytes,
+        size: int,
+        *,
+        own: bool,
+        passwords: Passwords = NO_PASSWORDS,
+    ) -> None:
+        self.name = name
+        self.size = size
+        self.passwords = passwords
+        self._storage = storage
+        self._path = path
+        self._own = own
+        self._head: bytes | None = None
+
+    @property
+    def head(self) -> bytes:
+        if self._head is None:
+            with self._reading(), self._open() as f:
+                self._head = f.pread(min(_HEAD, self.size), 0) if self.size else b""
+        return self._head
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """What is wrong with an own file is a fault."""
+        try:
+            yield
+        except SourceFileError as e:
+            if self._own:
+                raise _lost(self._path, e) from e
+            raise
+
+    def _open(self) -> ReadFile:
+        with self._reading():
+            return self._storage.open(self._path)
+
+    def open(self) -> BinaryIO:
+        file = self._open()
+        return cast(BinaryIO, io.BufferedReader(_OwnFile(file) if self._own else file, CHUNK))
+
+    def whole(self, limit: int) -> bytes:
+        if self.size > limit:
+            raise DocumentError(ExceptionCode.TOO_LARGE, f"{self.size} bytes; the limit is {limit}")
+        with self._reading(), self._open() as f:
+            return f.readall()
+
+    def chunks(self) -> Iterator[bytes]:
+        """All bytes from the start, a mebibyte a read."""
+        with self._open() as f:
+            while True:
+                with self._reading():
+                    chunk = f.read(CHUNK)
+                if not chunk:
+                    return
+                yield chunk
+
+    def digest(self) -> tuple[bytes, int]:
+        """sha256 over all bytes, and how many there really were."""
+        state, size = hashlib.sha256(), 0
+        for chunk in self.chunks():
+            state.update(chunk)
+            size += len(chunk)
+        return state.digest(), size
+
+
+class _OwnFile(io.RawIOBase):
+    """An own file being read: whatever goes wrong is a fault."""
+
+    def __init__(self, file: ReadFile) -> None:
+        super().__init__()
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        try:
+            return self._file.readinto(buffer)
+        except SourceFileError as e:
+            raise _lost(self._file.path, e) from e
+
+    def readall(self) -> bytes:
+        try:
+            return self._file.readall()
+        except SourceFileError as e:
+            raise _lost(self._file.path, e) from e
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _lost(path: bytes, error: SourceFileError) -> StorageFault:
+    return StorageFault(
+        f"{display_name(path)}, written by this job, cannot be read ({error.detail}); "
+        "see that the storage is mounted, then resume the job",
+        errno=error.errno,
+    )

@@ -1,0 +1,155 @@
+"""Text of an item into the index document and the `item_text` row."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
+from formats.base import Handler, Source, Text
+from worker.indexes.base import IndexDocument
+from worker.indexes.publisher import OpenShard
+from worker.items.findings import Findings
+from worker.items.guard import guarded
+from worker.ocr.candidates import is_candidate, tasks
+from worker.phases.task import TaskWork
+from worker.slots.activity import Activity
+
+CHARACTERS_A_PAGE = 3_000  # where the format knows no pages (glossary)
+
+_STATE_OF_ERROR = {
+    ExceptionCode.ENCRYPTED: TextState.ENCRYPTED,
+    ExceptionCode.UNSUPPORTED: TextState.UNSUPPORTED,
+}
+
+
+def take_text(
+    item: Item, source: Source | None, handler: Handler, limits: Limits, out: Findings
+) -> tuple[str, ItemText]:
+    """The item's text and its row, with the notes that what lies around it gave; what goes wrong is booked as an
+    item-level exception.
+
+    Containers have no text of their own: their content is their children's. They may have metadata.
+    """
+    text, row = _taken(item, source, handler, limits, out)
+    return text, _annotated(row, out.notes.get(item.id)) if out.notes else row
+
+
+def _taken(item: Item, source: Source | None, handler: Handler, limits: Limits, out: Findings) -> tuple[str, ItemText]:
+    if item.container:
+        about = _about(source, handler, limits)
+        return "", ItemText(item=item.id, state=TextState.EMPTY, characters=0, pages=0, metadata=about)
+    if source is None:
+        return "", ItemText(item=item.id, state=TextState.FAILED, characters=0, pages=0)
+    if item.size == 0:
+        return "", ItemText(item=item.id, state=TextState.EMPTY, characters=0, pages=1)
+    try:
+        with guarded:
+            found = handler.text(source, limits)
+    except DocumentError as e:
+        out.item_failed(item.id, e)
+        return "", ItemText(item=item.id, state=_state_of(e), characters=0, pages=1)
+    if found.error is not None:
+        out.item_failed(item.id, found.error)
+    return _booked(item, found, limits.text_characters, out)
+
+
+def _state_of(error: DocumentError | None) -> TextState:
+    """Why there is no text."""
+    return TextState.EMPTY if error is None else _STATE_OF_ERROR.get(error.code, TextState.FAILED)
+
+
+def _annotated(row: ItemText, notes: dict[str, Any] | None) -> ItemText:
+    return dataclasses.replace(row, metadata={**notes, **row.metadata}) if notes else row
+
+
+def _about(source: Source | None, handler: Handler, limits: Limits) -> dict[str, Any]:
+    """What a container says of itself; nothing when it is damaged, which its children say."""
+    if source is None or source.size == 0:
+        return {}
+    try:
+        with guarded:
+            return handler.text(source, limits).metadata
+    except DocumentError:
+        return {}
+
+
+def _booked(item: Item, found: Text, limit: int, out: Findings) -> tuple[str, ItemText]:
+    text, state = found.text, found.state
+    if len(text) > limit:
+        text, state = text[:limit], TextState.TRUNCATED_BY_LIMIT
+    if state is None:
+        state = TextState.OK if text.strip() else _state_of(found.error)
+    if state is TextState.UNSUPPORTED:
+        out.item_failed(item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"no handler reads {item.media_type}"))
+    pages = found.pages if found.pages is not None else max(1, math.ceil(len(text) / CHARACTERS_A_PAGE))
+    row = ItemText(item=item.id, state=state, characters=len(text), pages=pages, metadata=found.metadata)
+    return text, row
+
+
+@dataclass(slots=True)
+class Indexing:
+    """Feeds one claim's items to the slot's shard and books text and owner of each."""
+
+    work: TaskWork
+    shard: OpenShard
+    out: Findings
+    documents: int = 0  # added by this claim; portions may have taken their owners
+    pictures: list[tuple[Item, ItemText]] = field(default_factory=list)  # for phase ocr
+
+    def take(self, item: Item, source: Source | None, handler: Handler) -> None:
+        """Text of one item; its bytes may be None when they could not be had."""
+        limits = self.work.job.options.limits
+        body, row = take_text(item, source, handler, limits, self.out)
+        self.book(item, body, row)
+        if self.work.job.options.ocr.asked and is_candidate(item, row):
+            self.pictures.append((item, row))
+
+    def ocr_tasks(self) -> list[NewTask]:
+        """Tasks of phase ocr for what this claim met since it was asked last; none where the job does not ask for them."""
+        found = list(tasks(self.pictures, self.work.job.options.ocr))
+        self.pictures.clear()
+        return found
+
+    def publish(self) -> tuple[Shard, int]:
+        """The slot's shard with what this attempt added, and the bytes written. Raises StorageFault."""
+        work, crumb = self.work, self.work.context.crumb
+        crumb.doing(Activity.PUBLISHING, os.path.join(work.root, self.shard.location))
+        return self.shard.publish(work.storage, work.root, crumb.alive)
+
+    def book(self, item: Item, body: str, row: ItemText) -> None:
+        """The item's one valid index document from now on, and its row."""
+        self.shard.add(self._document(item, body, row.metadata))
+        self.documents += 1
+        self.out.add_text(row)
+        self.out.owners.append(IndexOwner(item=item.id, shard=self.shard.id))
+
+    def _document(self, item: Item, body: str, metadata: dict[str, Any]) -> IndexDocument:
+        return IndexDocument(
+            item=item.id,
+            owner=self.work.claimed.owner,
+            body=body,
+            custodian=self.work.custodians.get(item.custodian, ""),
+            type=item.media_type,
+            kind=item.kind.value,
+            name=item.container_path[-1],
+            path=" / ".join(item.container_path),
+            subject=_words(metadata.get("subject")),
+            sender=_words(metadata.get("from")),
+            recipients=_words([metadata.get(k) for k in ("to", "cc", "bcc")]),
+            title=_words(metadata.get("title")),
+            author=_words(metadata.get("author")),
+        )
+
+
+def _words(value: Any) -> str:
+    """A metadata value as text for the index."""
+    if value is None:
+        return ""
+    if isinstance(value, (list, tuple)):
+        return " ".join(filter(None, (_words(v) for v in value)))
+    return str(value)

@@ -1,0 +1,336 @@
+"""The engine that takes an item apart: children to the store, rows and exceptions to the findings.
+
+Knows nothing of tasks, the database or the ledger; `worker.phases.expand` and `inspect` both drive it. Everything it
+decides follows from positions in the data, so that a re-run finds the same (design §3.6).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+
+from core.errors import DocumentError, ExceptionCode
+from core.ids import item_id, number
+from core.names import Siblings, display_name, sibling_name, unsafe_name
+from core.records import ContainerCount, Item, JobOptions, Kind
+from formats.base import Child, Handler, Part, Source, is_leaf
+from formats.identification.identify import identify
+from formats.passwords import NO_PASSWORDS, Passwords
+from formats.registry import handler_for
+from worker.costs.budget import Budget
+from worker.costs.standing import Standing
+from worker.items.findings import Findings, Tally
+from worker.items.guard import guarded
+from worker.items.store import ChildStore, Intake
+from worker.slots.context import Breadcrumb
+
+OnItem = Callable[[Item, Source | None, Handler], None]
+Convicted = Mapping[uuid.UUID, tuple[ExceptionCode, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """An item whose children another task takes out."""
+
+    item: Item
+    budget: Budget  # shared by all that this task leaves of one loose file
+    part: Part | None = None
+    parts: int = 1  # how many ranges the item was cut into
+
+    @property
+    def cost(self) -> int:
+        """Bytes this is likely to be; a range's own unit may be something else."""
+        return self.item.size // self.parts
+
+
+@dataclass(slots=True, kw_only=True)
+class Unpacker:
+    """Unpacks items of one job. `defer` gets what is too big for this task; None means: do everything here.
+
+    `on_item` sees every item once its row is known, with its bytes if they can be read.
+    """
+
+    job: uuid.UUID
+    options: JobOptions
+    store: ChildStore
+    crumb: Breadcrumb
+    out: Findings
+    on_item: OnItem
+    convicted: Convicted
+    untouchable: AbstractSet[uuid.UUID] = frozenset()  # convicted items whose bytes are not to be looked at
+    defer: Callable[[Deferred], None] | None = None
+    passwords: Passwords = NO_PASSWORDS
+    on_done: Callable[[Item], None] | None = None  # everything about the item has been found
+    pause: Callable[[], None] | None = None  # between two children: what was found so far may be taken out of `out`
+    opened: list[uuid.UUID] = field(
+        default_factory=list
+    )  # items whose children are being taken out, from the outside in
+    standing: Standing | None = None  # None: nothing has cost too much yet
+
+    def seconds(self, size: int) -> float:
+        """The deadline of an item of this size."""
+        return self.options.limits.item_deadline(size)
+
+    def emit(self, item: Item, source: Source | None, handler: Handler) -> None:
+        """Book a row that everything is known of."""
+        self.out.items.append(item)
+        if item.size == 0 and item.sha256 is not None:
+            self.out.item_failed(item.id, DocumentError(ExceptionCode.ZERO_BYTES, "it has no bytes"))
+        if item.parent is not None and (why := unsafe_name(item.name)):
+            self.out.item_failed(item.id, DocumentError(ExceptionCode.UNSAFE_NAME, f"its name {why}"))
+        if self.convicted and item.id in self.convicted:
+            self.unopened(item)
+            source = None
+        self.on_item(item, source, handler)
+
+    def unopened(self, item: Item, part: Part | None = None) -> None:
+        """Book a convicted item: what it holds, or holds in this range, is missing."""
+        self.refuse(item, part, DocumentError(*self.convicted[item.id]))
+
+    def refuse(self, item: Item, part: Part | None, error: DocumentError) -> None:
+        """Book an item, or a range of it, that is not opened: what it holds is missing."""
+        tally = _tally(part)
+        tally.cut = error
+        tally.book(item, self.out)
+
+    def open(self, item: Item, source: Source, handler: Handler, budget: Budget) -> None:
+        """Take the item's children out, here or (the big ones) in tasks of their own."""
+        if item.size == 0 or is_leaf(handler) or (self.convicted and item.id in self.convicted):
+            return
+        if item.depth >= self.options.limits.depth:
+            self._refuse_depth(item, source, handler)
+            return
+        if self.defer is not None and item.container and item.size > self.options.split_bytes:
+            if self.split(item, source, handler, budget):
+                return
+            if item.depth > 0 and budget.hand_on():
+                self.defer(Deferred(item, budget))
+                return
+        self.children(item, source, handler, budget)
+
+    def _refuse_depth(self, item: Item, source: Source, handler: Handler) -> None:
+        """At the nesting limit: an exception if there would be children; they stay unopened."""
+        tally = Tally(None)
+        try:
+            with guarded:
+                tally.announced = handler.announced(source)
+                if item.container or next(handler.children(source, self.options.limits), None) is not None:
+                    limit = self.options.limits.depth
+                    tally.cut = DocumentError(ExceptionCode.NESTING_LIMIT, f"nested {limit} deep; it was not opened")
+        except DocumentError as e:
+            tally.cut = e
+        if tally.cut is not None and not item.container:
+            self.out.item_failed(item.id, tally.cut)
+        else:
+            tally.book(item, self.out)
+
+    def split(self, item: Item, source: Source, handler: Handler, budget: Budget) -> bool:
+        """Hand ranges of a big container to tasks of their own; False where the format cannot be entered."""
+        if self.defer is None or not handler.splits:
+            return False
+        try:
+            with guarded:
+                parts = handler.parts(source, self.options.split_bytes)
+                announced = handler.announced(source)
+        except DocumentError:
+            return False  # too damaged for ranges; reading it in order says what is wrong
+        if len(parts) < 2 or not budget.hand_on(len(parts)):
+            return False
+        self.out.containers.append(ContainerCount(item=item.id, announced=announced, emitted=0, failed=0))
+        for part in parts:
+            self.defer(Deferred(item, budget, part, len(parts)))
+        return True
+
+    def children(self, item: Item, source: Source, handler: Handler, budget: Budget, part: Part | None = None) -> None:
+        """All children of the item, or of one range of it, and what is inside them."""
+        stop = self.standing.stop(item.id, item.size) if self.standing is not None else None
+        if stop is not None and stop.reached:
+            self.refuse(item, part, stop.error)
+            return
+        tally = _tally(part)
+        inside = _Inside(item, budget, tally, self._hands_on(item, handler))
+        self.opened.append(item.id)
+        try:
+            with guarded:
+                if part is None:
+                    tally.announced = handler.announced(source)
+                found = handler.children(source, self.options.limits, part)
+            while True:
+                if stop is not None:
+                    stop.check()
+                budget.check()
+                self.crumb.within(item.parent, budget.children)
+                self.crumb.enter(item.id, self.seconds(item.size))
+                with guarded:
+                    child = next(found, None)
+                if child is None:
+                    break
+                self._child(inside, child)
+                if self.pause is not None:
+                    self.pause()
+        except DocumentError as e:
+            tally.cut = e
+        tally.book(item, self.out)
+        self.opened.pop()
+
+    def _hands_on(self, item: Item, handler: Handler) -> bool:
+        """Whether the members of this container are opened by other tasks: it is big and has no ranges."""
+        return self.defer is not None and item.container and not handler.splits and item.size > self.options.split_bytes
+
+    def _child(self, inside: _Inside, child: Child) -> None:
+        ident = item_id(self.job, inside.item.id, number(child.ordinal))
+        if not child.occurrence:
+            # Messages are named by folder and subject, which many share; their stores are read in ranges.
+            child.occurrence = 1 if child.kind is Kind.MESSAGE else inside.names.occurrence(child.name)
+        if child.error is not None and not child.emit:
+            inside.tally.fail(child.error)
+            return
+        if self.standing is not None and (judged := self.standing.passed(ident)):
+            self.convicted = {**self.convicted, ident: judged}
+        self.crumb.within(inside.item.id, inside.budget.children)
+        self.crumb.enter(ident, self.seconds(child.size_hint or len(child.data or b"")))
+        if self.convicted and (ident in self.untouchable or (ident in self.convicted and child.data is None)):
+            child = replace(
+                child, data=None, stream=None, size_hint=None, error=None, media_type=None
+            )  # its bytes are what kills
+        taken = self._take(inside, ident, child)
+        if taken is None:
+            return
+        item, source, handler, error = taken
+        inside.tally.emitted += 1
+        if child.notes:
+            self.out.notes[item.id] = child.notes
+        self.emit(item, source, handler)
+        for failure in (child.error, error):
+            if failure is not None:
+                self._failed(item, failure)
+        if source is not None:
+            shallow = item.depth < self.options.limits.depth
+            if inside.hands_on and self.defer is not None and shallow and inside.budget.hand_on():
+                self.defer(Deferred(item, inside.budget))
+            else:
+                self.open(item, source, handler, inside.budget)
+        if self.on_done is not None:
+            self.on_done(item)
+
+    def _failed(self, item: Item, failure: DocumentError) -> None:
+        """Something is wrong with an item that has a row; `missing` of its own children went with it."""
+        if not failure.missing:
+            self.out.item_failed(item.id, failure)
+            return
+        lost = Tally(None)
+        lost.fail(failure)
+        lost.book(item, self.out)
+
+    def _take(
+        self, inside: _Inside, ident: uuid.UUID, child: Child
+    ) -> tuple[Item, Source | None, Handler, DocumentError | None] | None:
+        """Bytes to the store and everything the row says; None when the child has no row."""
+        try:
+            inside.budget.count_child()
+        except DocumentError as e:
+            inside.tally.fail(e)
+            return None
+        if child.stream is None and (child.data is None or (child.error is not None and not child.data)):
+            unread = child.media_type or _unread_type(child)
+            item = self._row(inside.item, ident, child, media_type=unread, size=child.size_hint or 0)
+            return item, None, handler_for(unread), None
+        intake = Intake(child, inside.budget)
+        try:
+            inside.budget.foresee(child.size_hint or len(child.data or b""))
+            intake.begin()
+            location = self.store.put(ident, intake)
+        except DocumentError as e:
+            if intake.size:
+                inside.budget.give_back(intake.size)
+            inside.tally.fail(DocumentError(e.code, f"{display_name(child.name)}: {e.detail}"))
+            return None
+        self.out.extracted_bytes += intake.size
+        source = intake.memory_source(self.passwords) or self.store.source(ident, child.name, intake.size)
+        media_type = identify(source, child.media_type)
+        handler = handler_for(media_type)
+        item = self._row(
+            inside.item,
+            ident,
+            child,
+            media_type=media_type,
+            size=intake.size,
+            sha256=intake.sha256,
+            location=location,
+            container=handler.container,
+            hashes=self.hashes(ident, source, handler),
+        )
+        return item, source, handler, intake.error
+
+    def hashes(self, ident: uuid.UUID, source: Source, handler: Handler) -> tuple[bytes | None, bytes | None]:
+        """(content hash, Message-ID hash) of a message; Nones for everything else and for the unreadable."""
+        if self.convicted and ident in self.convicted:
+            return None, None
+        try:
+            with guarded:
+                found = handler.message_hashes(source, self.options.limits)
+        except DocumentError:
+            return None, None  # children and text of the same message say what is wrong with it
+        return (found.content_hash, found.message_id_hash) if found else (None, None)
+
+    def _row(
+        self,
+        parent: Item,
+        ident: uuid.UUID,
+        child: Child,
+        *,
+        media_type: str,
+        size: int,
+        sha256: bytes | None = None,
+        location: bytes | None = None,
+        container: bool = False,
+        hashes: tuple[bytes | None, bytes | None] = (None, None),
+    ) -> Item:
+        return Item(
+            id=ident,
+            parent=parent.id,
+            family=parent.family or (None if container else ident),
+            custodian=parent.custodian,
+            ordinal=number(child.ordinal),
+            depth=parent.depth + 1,
+            name=child.name,
+            container_path=(*parent.container_path, _shown(child)),
+            kind=Kind(child.kind),
+            container=container,
+            media_type=media_type,
+            size=size,
+            sha256=sha256,
+            content_hash=hashes[0],
+            message_id_hash=hashes[1],
+            location=location,
+        )
+
+
+def _tally(part: Part | None) -> Tally:
+    """Of a whole item, whose handler says what it announces, or of a range, which has that with it."""
+    return Tally(None) if part is None else Tally(part.announced, of_range=True)
+
+
+def _shown(child: Child) -> str:
+    """The child's name in its container path."""
+    shown = display_name(child.name if child.shown is None else child.shown.encode("utf-8", "replace"))
+    return sibling_name(shown, child.occurrence)
+
+
+def _unread_type(child: Child) -> str:
+    """The media type of a child without bytes."""
+    link = child.error is not None and child.error.code is ExceptionCode.SYMLINK
+    return "inode/symlink" if link else "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """The item whose children are being taken out."""
+
+    item: Item
+    budget: Budget
+    tally: Tally
+    hands_on: bool
+    names: Siblings = field(default_factory=Siblings)

@@ -1,0 +1,1 @@
+"""The task bodies: one phase of a job a module."""

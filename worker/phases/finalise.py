@@ -1,0 +1,106 @@
+"""Phase finalise: remove files that no row names, then force everything to stable storage (design §3.10).
+
+A task has a share of the fan-out folders, by the first digit of their names; the one that has FINALISE_REST among them
+sees to the index and the sync. Where there are several, they need no order: what a sweep removes is nobody's.
+
+Files without a row come from claims that were taken over, lost by a crash of the database, or killed. A slot that was
+stopped for longer than its lease and wakes up after this phase removes its own (worker.phases.leftovers). Limit: not when it
+is killed before it comes to that.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+
+from core.errors import ExceptionCode, SourceFileError
+from core.places import indexes_location, items_location
+from core.records import FINALISE_LIST, FINALISE_REST, Layout, TaskResult
+from core.storage.layer import EntryKind
+from sql.items import locations, shard_ids
+from worker.items.findings import Findings
+from worker.phases.task import TaskWork
+from worker.slots.activity import Activity
+
+_ROWS_AT_ONCE = 5_000
+
+
+def run(work: TaskWork) -> TaskResult:
+    """Leave exactly what the database knows of in this task's share, and sync the storage root's file system."""
+    shares = set(work.claimed.payload[FINALISE_LIST])
+    _remove_items_without_row(work, b"".join(share.encode() for share in shares))
+    if FINALISE_REST in shares:
+        _remove_shards_without_row(work)
+        work.context.crumb.doing(Activity.SYNCING, work.root)
+        work.storage.sync_tree(work.root)
+    return Findings().result()
+
+
+def _folders(work: TaskWork, digits: bytes) -> Iterator[bytes]:
+    """The fan-out folders whose names begin with one of the digits, relative to the storage root."""
+    top = items_location(work.job.id)
+    tops = [top]
+    if work.job.options.layout is Layout.PER_WORKER:
+        tops = [os.path.join(top, name) for name in _directories(work, top)]
+    for folder in tops:
+        for name in _directories(work, folder):
+            if name[:1] in digits:
+                yield os.path.join(folder, name)
+
+
+def _directories(work: TaskWork, relative: bytes) -> list[bytes]:
+    """Names of the directories in one; none when it was never made (the job's own folder is known to stand)."""
+    work.context.crumb.doing(Activity.LISTING, os.path.join(work.root, relative))
+    try:
+        entries = work.storage.scan(os.path.join(work.root, relative))
+    except SourceFileError as e:
+        if e.code is ExceptionCode.VANISHED:
+            return []
+        raise
+    return [e.name for e in entries if e.kind is EntryKind.DIRECTORY]
+
+
+def _remove_items_without_row(work: TaskWork, digits: bytes) -> None:
+    for folder in _folders(work, digits):
+        path = os.path.join(work.root, folder)
+        work.context.crumb.doing(Activity.LISTING, path)
+        names = [e.name for e in work.storage.scan(path)]
+        work.context.crumb.doing(Activity.REMOVING, path)
+        for start in range(0, len(names), _ROWS_AT_ONCE):
+            _sweep(work, folder, names[start : start + _ROWS_AT_ONCE])
+
+
+def _sweep(work: TaskWork, folder: bytes, names: list[bytes]) -> None:
+    work.context.crumb.alive()
+    ids = {name: _item_of(name) for name in names}
+    with work.database.transaction() as conn:
+        known = locations(conn, [i for i in ids.values() if i is not None])
+    for name, ident in ids.items():
+        place = os.path.join(folder, name)
+        if ident is None or known.get(ident) != place:
+            # Somebody else may have been at it: a claim that was taken over and does not know it yet.
+            work.storage.remove(os.path.join(work.root, place), missing_ok=True)
+
+
+def _item_of(name: bytes) -> uuid.UUID | None:
+    """The item a file is named for; None for temporary files."""
+    try:
+        return uuid.UUID(name.decode("ascii")) if len(name) == 32 else None
+    except ValueError:
+        return None
+
+
+def _remove_shards_without_row(work: TaskWork) -> None:
+    top = indexes_location(work.job.id)
+    with work.database.transaction() as conn:
+        known = {shard.hex.encode() for shard in shard_ids(conn, work.job.id)}
+    for name in _directories(work, top):
+        shard = os.path.join(work.root, top, name)
+        work.context.crumb.doing(Activity.REMOVING, shard)
+        if name not in known:
+            work.storage.remove_tree(shard)
+            continue
+        for entry in work.storage.scan(shard):
+            if entry.name.endswith(b".tmp"):  # its slot died while it published
+                work.storage.remove(os.path.join(shard, entry.name), missing_ok=True)

@@ -1,0 +1,67 @@
+"""Phase index: read every item but containers again from the filer, take its text, feed the slot's shard (design §3.9).
+
+Containers are not read again: their content is their children's; they get a document of metadata only.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from core.errors import DocumentError, SourceFileError
+from core.records import Item, TaskResult
+from formats.base import MemorySource, Source
+from formats.registry import handler_for
+from sql.items import item_codes, load_items
+from worker.costs.rereading import ItemCosts
+from worker.items.findings import Findings
+from worker.items.store import KEEP_BYTES
+from worker.items.texts import Indexing
+from worker.phases.task import TaskWork
+
+
+def run(work: TaskWork) -> TaskResult:
+    """Index this task's items and publish the slot's shard."""
+    ids = [uuid.UUID(text) for text in work.claimed.payload["items"]]
+    with work.database.transaction() as conn:
+        items = load_items(conn, ids)
+        known = item_codes(conn, ids)
+    out = Findings(known=known, notes=_notes(work.claimed.payload))
+    indexing = Indexing(work, work.context.shards.of(work.job.id, work.job.options.index_engine), out)
+    costs = ItemCosts(work, ids)
+    for item in items:
+        work.context.crumb.enter(item.id, work.job.options.limits.item_deadline(item.size))
+        with costs.of(item) as refusal:
+            _index(work, indexing, item, refusal)
+    work.context.crumb.leave()
+    out.spent = costs.spent()
+    out.follow_on.extend(indexing.ocr_tasks())
+    shard, index_bytes = indexing.publish()
+    return out.result(shard=shard, index_bytes=index_bytes)
+
+
+def _notes(payload: dict[str, Any]) -> dict[uuid.UUID, dict[str, Any]]:
+    """What phase expand learned of these items and no reading of them alone would tell."""
+    return {uuid.UUID(item): about for item, about in payload.get("notes", {}).items()}
+
+
+def _index(work: TaskWork, indexing: Indexing, item: Item, refusal: DocumentError | None) -> None:
+    handler = handler_for(item.media_type)
+    source: Source | None = None
+    if refusal is not None:
+        indexing.out.item_failed(item.id, refusal)
+    elif not item.container:
+        try:
+            source = read_item(work, item)
+        except SourceFileError as e:
+            work.check_source_root()
+            indexing.out.item_failed(item.id, e)
+    indexing.take(item, source, handler)
+
+
+def read_item(work: TaskWork, item: Item) -> Source | None:
+    """Small items are read with one call; of large ones the handler reads what it needs."""
+    source = work.source_of(item)
+    if source is None or item.size > KEEP_BYTES:
+        return source
+    return MemorySource(item.name, source.whole(KEEP_BYTES), work.passwords)

@@ -1,0 +1,119 @@
+"""What every task body gets, and what they share."""
+
+from __future__ import annotations
+
+import base64
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+
+from core.errors import ExceptionCode, StorageFault
+from core.names import display_name
+from core.records import ClaimedTask, Item, Job, TaskResult
+from core.storage.layer import Storage
+from formats.passwords import NO_PASSWORDS, Passwords
+from sql.costs import Death
+from sql.session import Database
+from worker.items.portions import Portions
+from worker.items.sources import FilerSource
+from worker.slots.activity import Activity
+from worker.slots.context import SlotContext
+
+_SOURCE_TROUBLE = (ExceptionCode.VANISHED, ExceptionCode.UNREADABLE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskWork:
+    """One claim of one task, with its job and its slot."""
+
+    context: SlotContext
+    database: Database
+    claimed: ClaimedTask
+    job: Job
+    custodians: Mapping[int, str]
+    convicted: Mapping[uuid.UUID, tuple[ExceptionCode, str]]
+    untouchable: AbstractSet[uuid.UUID]  # those of them that are not even to be read
+    portions: Portions
+    deaths: Sequence[Death] = ()  # of this phase
+    spent: Mapping[uuid.UUID, float] = field(default_factory=dict)  # seconds by loose file, in this phase
+    passwords: Passwords = NO_PASSWORDS
+
+    @property
+    def storage(self) -> Storage:
+        """The slot's storage layer."""
+        return self.context.storage
+
+    @property
+    def root(self) -> bytes:
+        """The storage root."""
+        return os.fsencode(self.context.settings.storage)
+
+    def source_path(self, relative: bytes) -> bytes:
+        """Absolute path of something in the job's source."""
+        return os.path.join(self.job.source, relative) if relative else self.job.source
+
+    def source_of(self, item: Item) -> FilerSource | None:
+        """The item's bytes on the filer; None when it has none that could be read."""
+        if item.sha256 is None:
+            return None
+        if item.parent is None:
+            path = self.source_path(item.ordinal)
+            return FilerSource(self.storage, path, item.name, item.size, own=False, passwords=self.passwords)
+        if item.location is None:
+            return None
+        path = os.path.join(self.root, item.location)
+        return FilerSource(self.storage, path, item.name, item.size, own=True, passwords=self.passwords)
+
+    def write_portion(self, found: TaskResult) -> None:
+        """Write a part of what was found; the slot reads no item then. Raises SystemFault, TaskLost."""
+        self.before_writing(found)
+        self.portions.write(found)
+        self.context.tally.found(found)
+        self.context.crumb.leave()
+
+    def before_writing(self, found: TaskResult) -> None:
+        """What has to be so before the ledger learns of it. Raises StorageFault."""
+        crumb = self.context.crumb
+        crumb.leave()
+        if any(e.code in _SOURCE_TROUBLE for e in found.exceptions):
+            self.check_source_root()  # a reader inside a handler may have met an unmounted source, not a bad file
+        crumb.doing(Activity.SYNCING, b"what it wrote")
+        self.storage.sync_written()
+        crumb.doing(Activity.COMMITTING)
+
+    def check_source_root(self) -> None:
+        """Raises StorageFault unless the source root is what it was when the job was created (design §3.5)."""
+        try:
+            identity = self.storage.root_identity(self.job.source)
+        except StorageFault as e:
+            raise StorageFault(
+                f"the source {display_name(self.job.source)} is gone ({os.strerror(e.errno)}); mount it",
+                errno=e.errno,
+            ) from e
+        if not same_root(identity, (self.job.source_device, self.job.source_inode)):
+            raise StorageFault(
+                f"the source {display_name(self.job.source)} is not the directory the job was created over "
+                "(is it mounted?); mount it"
+            )
+
+
+def same_root(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether two (device, inode) are one directory, seen from hosts that may differ.
+
+    A file system without a block device of its own (NFS and its like) gets a device number with major 0 from each
+    host as it comes, so that two such numbers say nothing; the inode is the server's and counts.
+    """
+    unnamed = not os.major(one[0]) and not os.major(other[0])
+    return one[1] == other[1] and (unnamed or one[0] == other[0])
+
+
+def path_text(path: bytes) -> str:
+    """Path bytes as a payload holds them."""
+    return base64.b64encode(path).decode("ascii")
+
+
+def path_bytes(text: str) -> bytes:
+    """The inverse of `path_text`."""
+    return base64.b64decode(text)

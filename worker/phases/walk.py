@@ -1,0 +1,151 @@
+"""Phase walk: list directories, stat files, cut batches for expand (design §3.1).
+
+Links are never followed and special files never opened: they become items with an exception here and now. A
+directory that cannot be listed becomes an item too, so that nothing under it is lost without a word.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from core.errors import DocumentError, SourceFileError
+from core.records import NewTask, Phase, TaskResult
+from core.storage.layer import EntryKind
+from worker.items.findings import Findings
+from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, loose_row, special
+from worker.phases.task import TaskWork, path_bytes, path_text
+from worker.slots.activity import Activity
+
+_T = TypeVar("_T")
+DIRECTORIES_A_TASK = 64  # listed by one task; what lies deeper becomes follow-on tasks
+DIRECTORIES_A_FOLLOW_ON = 16
+LOOK_EVERY = 500  # entries: whether there is enough for a portion, and a sign of life
+
+
+def run(work: TaskWork) -> TaskResult:
+    """List this task's directories and what lies under them, breadth first, within bounds."""
+    return _Walk(work).run()
+
+
+@dataclass(slots=True)
+class _Walk:
+    work: TaskWork
+    out: Findings = field(default_factory=Findings)
+    files: list[list[Any]] = field(default_factory=list)  # [path text, bytes, mtime_ns]
+    batch_bytes: int = 0
+    todo: deque[bytes] = field(default_factory=deque)  # directories that this task will list …
+    beyond: list[bytes] = field(default_factory=list)  # … and those that lie beyond its bounds
+    listed: int = 0
+    noted: int = 0  # files and directories that follow-on tasks are for, since the last portion
+    deeper: bool = True  # whether it lists what lies below its directories
+
+    def run(self) -> TaskResult:
+        payload = self.work.claimed.payload
+        self.todo.extend(path_bytes(text) for text in payload["directories"])
+        self.deeper = not payload.get("files_only", False)
+        while self.todo and self.listed < DIRECTORIES_A_TASK:
+            self.listed += 1
+            self._directory(self.todo.popleft())
+        self._cut_batch()
+        self.beyond.extend(self.todo)
+        self._hand_on()
+        return self.out.result()
+
+    def _hand_on(self) -> None:
+        """Follow-on tasks for what has been found, but for the batch of files that is being gathered."""
+        self._follow_on(self.beyond)
+        self.beyond.clear()
+        self._index_failed()
+
+    def _pause(self) -> None:
+        """Write what has been found once it is much."""
+        if self.noted + self.out.rows >= self.work.portions.rows:
+            self._hand_on()
+            self.work.write_portion(self.out.portion())
+            self.noted = 0
+
+    @property
+    def custodian(self) -> int:
+        return int(self.work.claimed.payload["custodian"])
+
+    def _directory(self, relative: bytes) -> None:
+        """Book the files of one directory and note its subdirectories; it may have millions of either."""
+        crumb, path = self.work.context.crumb, self.work.source_path(relative)
+        crumb.doing(Activity.LISTING, path)
+        try:
+            listing = self.work.storage.listing(path, self.work.context.scratch, crumb.alive)
+        except SourceFileError as e:
+            self.work.check_source_root()
+            self._failed(relative, e, DIRECTORY_TYPE)
+            return
+        with listing:
+            for entries in listing:
+                for number, entry in enumerate(entries):
+                    if number % LOOK_EVERY == 0:
+                        self._pause()
+                        crumb.doing(Activity.STATTING, path)
+                    below = os.path.join(relative, entry.name)
+                    if entry.kind is not EntryKind.DIRECTORY:
+                        self._file(below)
+                    elif self.deeper:
+                        self._below(below)
+
+    def _below(self, directory: bytes) -> None:
+        """A subdirectory: its turn comes here, or in a follow-on task."""
+        if len(self.todo) < DIRECTORIES_A_TASK - self.listed:
+            self.todo.append(directory)
+        else:
+            self.beyond.append(directory)
+            self.noted += 1
+
+    def _file(self, relative: bytes) -> None:
+        try:
+            found = self.work.storage.stat(self.work.source_path(relative))
+        except SourceFileError as e:
+            self.work.check_source_root()
+            self._failed(relative, e, UNKNOWN_TYPE)
+            return
+        if (other := special(found.st_mode)) is not None:
+            self._failed(relative, other[1], other[0])
+            return
+        options = self.work.job.options
+        if self.files and (
+            len(self.files) >= options.batch_files or self.batch_bytes + found.st_size > options.batch_bytes
+        ):
+            self._cut_batch()
+        self.files.append([path_text(relative), found.st_size, found.st_mtime_ns])
+        self.batch_bytes += found.st_size
+
+    def _failed(self, relative: bytes, error: DocumentError, media_type: str) -> None:
+        item = loose_row(self.work.job.id, self.custodian, relative, media_type=media_type)
+        self.out.items.append(item)
+        self.out.item_failed(item.id, error)
+
+    def _cut_batch(self) -> None:
+        if self.files:
+            payload = {"custodian": self.custodian, "files": self.files}
+            # A constant for each file: opening many small ones costs more than their bytes say.
+            weight = self.batch_bytes + 4_096 * len(self.files)
+            self.out.follow_on.append(NewTask(phase=Phase.EXPAND, weight=weight, payload=payload))
+            self.noted += len(self.files)
+            self.files, self.batch_bytes = [], 0
+
+    def _follow_on(self, directories: list[bytes]) -> None:
+        for group in _groups(directories, DIRECTORIES_A_FOLLOW_ON):
+            payload = {"custodian": self.custodian, "directories": [path_text(d) for d in group], "files_only": False}
+            self.out.follow_on.append(NewTask(phase=Phase.WALK, weight=len(group), payload=payload))
+
+    def _index_failed(self) -> None:
+        """What became an item here is found by its name like every other, in single-pass mode too."""
+        for group in _groups(self.out.items, self.work.job.options.batch_files):
+            payload = {"items": [item.id.hex for item in group]}
+            self.out.follow_on.append(NewTask(phase=Phase.INDEX, weight=len(group), payload=payload))
+
+
+def _groups(values: list[_T], size: int) -> Iterator[list[_T]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]

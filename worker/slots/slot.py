@@ -1,0 +1,183 @@
+"""One slot's process, from the fork to its end."""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import importlib
+import logging
+import os
+import signal
+import sys
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from core.filer.emulation import emulated_filer
+from core.settings import Settings
+from core.storage.layer import Storage
+from monitoring.live import LiveRecorder
+from sql.session import Database
+from traces.parts import WorkerParts
+from worker import app
+from worker.box.boxed import install
+from worker.box.start import NurseryAddress, order_box
+from worker.costs.processor_time import count_box
+from worker.indexes.publisher import OpenShards
+from worker.processes import die_with_parent, limit_slot
+from worker.slots.context import SlotContext, UnselectedRecorder
+from worker.slots.table import RowWriter, SlotTable
+from worker.slots.tracing import SpoolTracer
+
+# Exit statuses that mean something to the supervisor (worker.slots.deaths).
+EXIT_MEMORY = 71  # a MemoryError that nobody caught
+EXIT_BROKEN = 70  # an unforeseen error in the middle of a task, or the slot could not start
+
+# Loaded before the fork: their memory is shared by all slots, and a new slot is up in milliseconds.
+PRELOADED = ("formats.registry", "tantivy", "pypdfium2")
+
+Handle = Callable[[SlotContext, str, uuid.UUID, uuid.UUID], None]  # of a database, a job and a task
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotPlan:
+    """What a slot is made from; everything but the table is plain data."""
+
+    settings: Settings
+    worker: str
+    slot: int
+    incarnation: uuid.UUID  # of this process
+    scratch: Path  # its own; exists
+    parts: WorkerParts  # of the traces of jobs
+    table: SlotTable
+    handle: Handle
+    nursery: NurseryAddress | None = None  # where it gets its box; None: it parses itself
+
+
+def preload(modules: Iterable[str]) -> None:
+    """Import what every slot needs, and keep the garbage collector's hands off pages that slots share."""
+    for module in modules:
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()
+
+
+def make_context(plan: SlotPlan) -> SlotContext:
+    """The slot's services; nothing connects before its first use."""
+    recorder = LiveRecorder(plan.table.region(plan.slot)) if plan.settings.observe else UnselectedRecorder()
+    tally = plan.table.tally(plan.slot)
+    filer = emulated_filer(plan.settings)
+    storage = Storage(recorder, filer=filer)
+    return SlotContext(
+        settings=plan.settings,
+        worker=plan.worker,
+        slot=plan.slot,
+        incarnation=plan.incarnation,
+        databases={
+            d.name: Database(
+                d.name, d.url, application=f"edbench {plan.worker}/{plan.slot}", timer=tally.transaction_timer(number)
+            )
+            for number, d in enumerate(plan.settings.databases)
+        },
+        recorder=recorder,
+        storage=storage,
+        crumb=RowWriter(
+            plan.table, plan.slot, os.getpid(), plan.incarnation, stall_seconds=plan.settings.stall_seconds
+        ),
+        scratch=plan.scratch,
+        shards=OpenShards(plan.scratch),
+        tally=tally,
+        tracer=SpoolTracer(plan.parts, plan.worker, plan.slot, storage, recorder),
+        filer=filer,
+        filer_digest="" if filer is None else filer.digest,
+    )
+
+
+def _on_term(_signum: int, _frame: FrameType | None) -> None:
+    app.ask_to_stop()
+
+
+def _become_slot(plan: SlotPlan, parent: int) -> None:
+    die_with_parent(parent)
+    signal.signal(signal.SIGTERM, _on_term)
+    for number in (signal.SIGINT, signal.SIGHUP):  # the terminal's business is with the supervisor
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    limit_slot(plan.settings.slot_memory_mb)
+    faulthandler.enable()  # a parser's crash leaves a trace in the worker's log
+    app.quiet_celery(plan.settings.log_level)
+
+
+def _guarded(plan: SlotPlan, context: SlotContext) -> Callable[[str, str, str], None]:
+    """The handler as Celery calls it: what it does not catch itself ends the slot, so that the supervisor sees it."""
+
+    def run(database: str, job: str, task: str) -> None:
+        try:
+            plan.handle(context, database, uuid.UUID(job), uuid.UUID(task))
+        except MemoryError:
+            os._exit(EXIT_MEMORY)
+        except BaseException:
+            log.critical(
+                "slot %d: task %s of %s ended in an unforeseen error", plan.slot, task, database, exc_info=True
+            )
+            if plan.table.read(plan.slot).at is not None:
+                os._exit(EXIT_BROKEN)
+
+    return run
+
+
+def run_slot(plan: SlotPlan, parent: int) -> int:
+    """In the forked child, all signals blocked: be the slot until asked to stop; the exit status."""
+    _become_slot(plan, parent)
+    if plan.nursery is not None:
+        box = order_box(plan.nursery)
+        plan.nursery.close()
+        box.await_readiness()  # now: while an item's time runs, it would be charged with what the nursery loads
+        install(box)
+        count_box(box.pid)
+    context = make_context(plan)
+    assert isinstance(context.crumb, RowWriter)
+    context.crumb.publish()  # the row is ours from now on
+    assert plan.settings.broker is not None  # the supervisor has checked
+    celery = app.make_slot_app(plan.settings.broker, _guarded(plan, context))
+    status = app.consume(celery, f"slot{plan.slot}@{plan.worker}", [d.name for d in plan.settings.databases])
+    context.shards.close()
+    for database in context.databases.values():
+        database.dispose()
+    return status
+
+
+def fork_slot(plan: SlotPlan, close: Callable[[], None]) -> int:
+    """Fork a slot from a process with one thread; its process id. `close` lets go of the parent's descriptors."""
+    return fork_into(lambda parent: run_slot(plan, parent), close)
+
+
+def fork_into(body: Callable[[int], int], close: Callable[[], None]) -> int:
+    """Fork a child that runs `body(parent's process id)` and exits with what it returns, never coming back here.
+
+    All signals are blocked across the fork: the child must not run the parent's handlers; `body` lets them in.
+    """
+    parent = os.getpid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    pid = os.fork()
+    if pid:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return pid
+    status = EXIT_BROKEN
+    try:
+        signal.set_wakeup_fd(-1)
+        close()
+        status = body(parent)
+    except BaseException:
+        log.critical("process %d ended in an unforeseen error", os.getpid(), exc_info=True)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
