@@ -7,11 +7,9 @@ import os
 import signal
 from collections.abc import Callable
 
-from controller.chaos.faults.base import FOREVER, Effect, Fault, Scene
+from controller.chaos.faults.base import FOREVER, Effect, Fault, Scene, Striking
 from controller.chaos.moments import is_alive, parent_of
-from controller.chaos.plan import Reach
 
-FAMILY = "processes"
 Victim = Callable[[Scene], int]  # its process id; 0: there is none
 
 
@@ -37,7 +35,7 @@ def the_queue_manager(scene: Scene) -> int:
     return scene.site.members().get("queue-manager", 0)
 
 
-def kill(victim: Victim, *, member: bool) -> Callable[[Scene], Effect | None]:
+def kill(victim: Victim, *, member: bool) -> Striking:
     """SIGKILL. `member`: it is one that the cluster starts again."""
 
     def strike(scene: Scene) -> Effect | None:
@@ -50,7 +48,7 @@ def kill(victim: Victim, *, member: bool) -> Callable[[Scene], Effect | None]:
     return strike
 
 
-def stop(victim: Victim) -> Callable[[Scene], Effect | None]:
+def stop(victim: Victim) -> Striking:
     """SIGSTOP, and SIGCONT when its time is over."""
 
     def strike(scene: Scene) -> Effect | None:
@@ -69,7 +67,7 @@ def signalled(pid: int, number: signal.Signals) -> Effect | None:
     except ProcessLookupError:
         return None
     undo = (lambda: _continue(pid)) if number is signal.SIGSTOP else None
-    return Effect(what=f"{number.name} to {pid}", undo=undo)
+    return Effect(f"{number.name} to {pid}", undo)
 
 
 def _continue(pid: int) -> None:
@@ -78,25 +76,19 @@ def _continue(pid: int) -> None:
 
 
 def _faults(name: str, victim: Victim, *, member: bool, what: str) -> tuple[Fault, ...]:
+    stopped = stop(victim)
     return (
+        Fault(f"{name}-killed", f"SIGKILL of {what}", kill(victim, member=member)),
         Fault(
-            reach=Reach(name=f"{name}-killed"),
-            family=FAMILY,
-            what=f"SIGKILL of {what}",
-            strike=kill(victim, member=member),
-        ),
-        Fault(
-            reach=Reach(name=f"{name}-stopped"),
-            family=FAMILY,
-            what=f"SIGSTOP of {what}, SIGCONT before or after its lease ran out",
-            strike=stop(victim),
+            f"{name}-stopped",
+            f"SIGSTOP of {what}, SIGCONT before or after its lease ran out",
+            stopped,
             seconds=(0.3, 4.0),
         ),
         Fault(
-            reach=Reach(name=f"{name}-stopped-past-the-end"),
-            family=FAMILY,
-            what=f"SIGSTOP of {what}, SIGCONT only when the job is over",
-            strike=stop(victim),
+            f"{name}-stopped-past-the-end",
+            f"SIGSTOP of {what}, SIGCONT only when the job is over",
+            stopped,
             seconds=(FOREVER, FOREVER),
         ),
     )
