@@ -225,6 +225,13 @@ class Site:
         servers = self.addresses.servers
         return servers[choice % len(servers)].pid
 
+    def count_death(self, pid: int) -> None:
+        """A member or a service is about to be killed: whoever keeps it up starts it again, but not for ever."""
+        if pid in self.members().values():
+            self.crew_deaths += 1
+        elif pid in self._services():
+            self.service_deaths += 1
+
     def backends(self, server: int) -> list[int]:
         """Processes of a database server that serve somebody."""
         try:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import redis
 
 from controller.chaos.faults.base import Effect, Fault, Scene, Striking
-from controller.chaos.faults.processes import signalled
+from controller.chaos.faults.signals import signals
 from core.services import broker_keeper_url
 
 _ASK_SECONDS = 2.0
@@ -19,13 +19,8 @@ def _client(scene: Scene) -> redis.Redis:
     return redis.Redis.from_url(broker_keeper_url(scene.site.settings.scratch), socket_timeout=_ASK_SECONDS)
 
 
-def _killed(scene: Scene) -> Effect | None:
-    scene.site.service_deaths += 1
-    return signalled(scene.site.addresses.broker.pid, signal.SIGKILL)
-
-
-def _stalled(scene: Scene) -> Effect | None:
-    return signalled(scene.site.addresses.broker.pid, signal.SIGSTOP)
+def _broker(scene: Scene) -> int:
+    return scene.site.addresses.broker.pid
 
 
 def _emptied(scene: Scene) -> Effect:
@@ -80,18 +75,15 @@ def _asked(strike: Callable[[Scene], Effect]) -> Striking:
 
 
 FAULTS = (
-    Fault("broker-killed", "SIGKILL of the broker", _killed),
+    Fault("broker-killed", "SIGKILL of the broker", signals(_broker, signal.SIGKILL)),
     Fault("broker-emptied", "FLUSHALL: all messages are gone", _asked(_emptied)),
     Fault(
-        "broker-full",
-        "the broker is out of memory (maxmemory 1) and takes nothing",
-        _asked(_full),
-        seconds=(0.5, 4.0),
+        "broker-full", "the broker is out of memory (maxmemory 1) and takes nothing", _asked(_full), seconds=(0.5, 4.0)
     ),
     Fault(
         "broker-stalled",
         "SIGSTOP of the broker, SIGCONT before or after its clients gave up",
-        _stalled,
+        signals(_broker, signal.SIGSTOP),
         seconds=(0.5, 5.0),
     ),
     Fault("broker-paused", "CLIENT PAUSE of 3 s", _asked(_paused)),

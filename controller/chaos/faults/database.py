@@ -7,13 +7,13 @@ import os
 import signal
 
 from controller.chaos.faults.base import Effect, Fault, Scene
-from controller.chaos.faults.processes import signalled
+from controller.chaos.faults.signals import signalled, signals
 
 
 def _server(scene: Scene) -> Effect | None:
     """The postmaster first, then whatever it started: nobody flushes what is still in the log's buffers."""
-    scene.site.service_deaths += 1
     server = scene.site.server(0)
+    scene.site.count_death(server)
     children = scene.site.children_of(server)
     done = signalled(server, signal.SIGKILL)
     for pid in children:
@@ -21,10 +21,10 @@ def _server(scene: Scene) -> Effect | None:
     return done
 
 
-def _backend(scene: Scene) -> Effect | None:
+def _backend(scene: Scene) -> int:
     """As when the kernel is out of memory: the server ends all its others and recovers."""
     backends = scene.site.backends(scene.site.server(0))
-    return signalled(backends[scene.choice % len(backends)], signal.SIGKILL) if backends else None
+    return backends[scene.choice % len(backends)] if backends else 0
 
 
 def _held_back(scene: Scene) -> Effect | None:
@@ -45,7 +45,7 @@ FAULTS = (
     Fault(
         "backend-killed",
         "SIGKILL of one backend, as by the kernel's OOM killer: the server restarts",
-        _backend,
+        signals(_backend, signal.SIGKILL),
     ),
     Fault(
         "database-killed-in-each-phase",

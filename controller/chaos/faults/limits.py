@@ -8,7 +8,8 @@ import resource
 import signal
 
 from controller.chaos.faults.base import Effect, Fault, Scene, Striking
-from controller.chaos.faults.processes import a_slot, signalled
+from controller.chaos.faults.processes import a_slot
+from controller.chaos.faults.signals import signalled
 
 _FILES = 12  # fewer than a slot has open
 _DATA = 1 << 20  # bytes: less than it has
@@ -16,8 +17,7 @@ _DATA = 1 << 20  # bytes: less than it has
 
 def _no_fork(scene: Scene) -> Effect | None:
     """A slot dies, and another cannot be started in its place for a while."""
-    pid = a_slot(scene)
-    done = signalled(pid, signal.SIGKILL) if pid else None
+    done = signalled(a_slot(scene), signal.SIGKILL)
     if done is None:
         return None
     answer = f"errno {errno.EAGAIN}"

@@ -67,9 +67,7 @@ def _partition(scene: Scene) -> Effect | None:
 
 FAULTS = (
     Fault(
-        "connections-cut",
-        "all connections of workers and queue manager to databases and broker are closed",
-        _cut(_all),
+        "connections-cut", "all connections of workers and queue manager to databases and broker are closed", _cut(_all)
     ),
     Fault(
         "database-connections-cut",
@@ -82,12 +80,7 @@ FAULTS = (
         _half_open,
         seconds=(0.5, 5.0),
     ),
-    Fault(
-        "slow-lines",
-        "each piece sent to or by databases and broker takes 20 ms more",
-        _slow,
-        seconds=(1.0, 4.0),
-    ),
+    Fault("slow-lines", "each piece sent to or by databases and broker takes 20 ms more", _slow, seconds=(1.0, 4.0)),
     Fault(
         "partition",
         "workers in a network namespace of their own, whose only link goes down, also for longer than TCP waits",
