@@ -206,7 +206,7 @@ class Campaign:
         order = self._order
         return (
             f"edbench chaos --corpus {shlex.quote(str(order.corpus))} --faults {order.faults_said} --kind {order.kinds_said}"
-            f" --seed {order.seed} --only-run {number}"
+            f" --seed {order.seed} --only-run {number}{order.servers.options if order.servers else ''}"
         )
 
     def _tell(self, plan: RunPlan, ended: Ended, took: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import time
 from dataclasses import dataclass
@@ -23,6 +24,12 @@ class Servers:
     killing: str
     starting: str
     away: bool = False
+
+    @property
+    def options(self) -> str:
+        """As they are typed after `edbench chaos`."""
+        typed = (("storage", str(self.mount)), ("kill-servers", self.killing), ("start-servers", self.starting))
+        return "".join(f" --{name} {shlex.quote(value)}" for name, value in typed)
 
     def kill(self) -> None:
         """Raises SystemFault."""

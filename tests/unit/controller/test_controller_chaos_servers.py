@@ -38,6 +38,13 @@ def test_a_command_that_fails_is_told(tmp_path: Path, command: str) -> None:
         _servers(tmp_path, starting=command).start()
 
 
+def test_a_failed_run_is_repeated_with_the_same_servers(tmp_path: Path) -> None:
+    """Word for word, whatever a shell would make of it."""
+    killing = "kill $(cat it's)"
+    typed = ["--storage", str(tmp_path), "--kill-servers", killing, "--start-servers", "true"]
+    assert shlex.split(_servers(tmp_path, killing).options) == typed
+
+
 def test_what_cannot_be_had_says_why(tmp_path: Path) -> None:
     """Faults of servers need their commands; a disk of the campaign's own would hide the servers' file system."""
     assert "--kill-servers" in lacking(["servers"], None)["servers"]
