@@ -39,9 +39,12 @@ class ReplayHost:
         self.memory = MEMORY / f"{_PREFIX}{job.hex}" if in_memory else self.directory / "progress"
 
     def progress(self, clone: int) -> Path:
-        """Where the clients of this clone tell each other how far they are; exists."""
+        """Where the clients of this clone tell each other how far they are; exists. Raises StorageFault."""
         path = self.memory / str(clone)
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise StorageFault(f"cannot make {path}: {error.strerror}; free memory", errno=error.errno or 0) from error
         return path
 
     def program(self, trace: Path, choice: ReplayChoice, between: Callable[[], None]) -> Program:

@@ -17,13 +17,14 @@ from typing import Any
 
 from controller.chaos import kinds
 from controller.chaos.faults.base import Fault
-from controller.chaos.faults.clock import FAMILY as CLOCK
 from controller.chaos.journal import Journal
 from controller.chaos.kinds import Kind
 from controller.chaos.moments import Moments
+from controller.chaos.needs import needs_of
 from controller.chaos.plan import RunPlan, Strike, plan_run
 from controller.chaos.run import Ended, Ground, Striker, Usual
-from controller.chaos.site import Site, site_settings
+from controller.chaos.servers import Servers
+from controller.chaos.site import NETWORK, SOURCE, Site, site_settings
 from controller.chaos.source import Source, candidates_of, copied
 from controller.chaos.table import rows_of
 from core.errors import EdbenchError, UsageError
@@ -47,6 +48,7 @@ class Order:
     only: int | None = None  # this run alone, whether it is written down already or not
     stop: bool = False  # at the first that fails
     seconds: float | None = None  # begin no further run after so many
+    servers: Servers | None = None  # of the file system that the storage root lies on
 
 
 class Campaign:
@@ -72,6 +74,8 @@ class Campaign:
         """All that is asked for; what it came to, with earlier slices of the same campaign. Raises EdbenchError when the
         site itself cannot be had."""
         began = time.monotonic()
+        if not self._numbers():
+            return self.summary()
         with Moments(self._strike) as moments, self._site(moments) as site:
             ground = Ground(site=site, moments=moments, strikers=self._strikers)
             for number in self._numbers():
@@ -84,7 +88,7 @@ class Campaign:
     def plan(self, number: int) -> RunPlan:
         """What the run of that number does."""
         courses = [kind.course for kind in self._order.kinds]
-        return plan_run(self._order.seed, number, [fault.reach for fault in self._order.faults], courses)
+        return plan_run(self._order.seed, number, self._order.faults, courses)
 
     def summary(self) -> dict[str, Any]:
         """Everything written down of this campaign."""
@@ -113,12 +117,13 @@ class Campaign:
         return Site(
             site_settings(self._settings, self._home / "site", storage, moments.path, plugins=_PLUGINS),
             self._env,
-            own_disks=any(fault.own_disks for fault in faults),
-            settable_clock=any(fault.family == CLOCK for fault in faults),
+            needs_of(faults),
+            self._order.servers,
         )
 
-    def _strike(self, strike: Strike, peer: int) -> bytes:
-        return self._strikers[0].strike(strike, peer) if self._strikers else b""
+    def _strike(self, strike: Strike, peer: int) -> None:
+        if self._strikers:
+            self._strikers[0].strike(strike, peer)
 
     def _one(self, ground: Ground, number: int) -> bool:
         """Do one run and write it down; whether it survived."""
@@ -153,7 +158,7 @@ class Campaign:
 
     def _run(self, ground: Ground, kind: Kind, plan: RunPlan, usual: Usual) -> Ended:
         site = ground.site
-        site.need(own_network=any(self._faults[strike.fault].own_network for strike in plan.strikes))
+        site.need(own_network=NETWORK in needs_of(self._faults[strike.fault] for strike in plan.strikes))
         site.renew()
         site.wait_until_ready()
         source = self._source(plan)
@@ -169,7 +174,7 @@ class Campaign:
     def _source(self, plan: RunPlan) -> Source:
         """What the run's job reads: a copy of its own where a fault spoils it."""
         faults = [self._faults[strike.fault] for strike in plan.strikes]
-        if not any(fault.own_source for fault in faults):
+        if SOURCE not in needs_of(faults):
             return self._plain
         place = self._home / "sources" / str(plan.number)
         shutil.rmtree(place, ignore_errors=True)
@@ -201,7 +206,7 @@ class Campaign:
         order = self._order
         return (
             f"edbench chaos --corpus {shlex.quote(str(order.corpus))} --faults {order.faults_said} --kind {order.kinds_said}"
-            f" --seed {order.seed} --only-run {number}"
+            f" --seed {order.seed} --only-run {number}{order.servers.options if order.servers else ''}"
         )
 
     def _tell(self, plan: RunPlan, ended: Ended, took: float) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from core.errors import UsageError
+
 
 class Journal:
     """One line of JSON for each run, in a file of the campaign's own: another seed, corpus, version or choice of faults is
@@ -20,19 +22,27 @@ class Journal:
         directory.mkdir(parents=True, exist_ok=True)
 
     def runs(self) -> dict[int, dict[str, Any]]:
-        """By number; of a run that was done twice the later. A line that was cut short is none."""
-        found: dict[int, dict[str, Any]] = {}
-        if not self.path.exists():
-            return found
-        for line in self.path.read_text().splitlines():
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue
-            found[int(row["number"])] = row
-        return found
+        """By number."""
+        return runs_in(self.path) if self.path.exists() else {}
 
     def add(self, row: dict[str, Any]) -> None:
         """Write it down at once."""
         with self.path.open("a") as out:
             out.write(json.dumps(row) + "\n")
+
+
+def runs_in(path: Path) -> dict[int, dict[str, Any]]:
+    """Those of a journal, by number; of a run that was done twice the later. A line that was cut short is none. Raises
+    UsageError."""
+    try:
+        lines = path.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is no journal of a campaign: {error}") from error
+    found: dict[int, dict[str, Any]] = {}
+    for line in lines:
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        found[int(row["number"])] = row
+    return found

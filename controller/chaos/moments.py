@@ -35,7 +35,7 @@ class Pending:
 
 
 Standing = Callable[[str, str, int], str]  # moment, detail, process → what to answer it; empty: nothing special
-Strikes = Callable[[Strike, int], bytes]  # the strike and the process that came to the moment → the answer to it
+Strikes = Callable[[Strike, int], None]  # the strike, and the process that came to the moment
 
 
 class Moments:
@@ -130,7 +130,7 @@ class Moments:
                 self._timers.append(timer)
                 timer.start()
             else:
-                answer = self._strike(due.strike, pid) or answer
+                self._strike(due.strike, pid)
         line.sendall(answer)
 
     def _due(self, moment: str, phase: str) -> list[Pending]:

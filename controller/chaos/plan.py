@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 # Where a fault is aimed: the first half before, the second just after something was done (core.moments).
@@ -72,17 +72,17 @@ class RunPlan:
         return f"run {self.number}: {self.kind}: {faults}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Reach:
     """What the plan has to know of a fault."""
 
     name: str
+    _: KW_ONLY
     moments: tuple[str, ...] = ()  # where it may be aimed; empty: anywhere
     kinds: tuple[str, ...] = ()  # jobs that it goes with; empty: all
+    at: Aim | None = None  # the only moment that it makes sense at
     times: int = 1  # how often it comes in one run …
-    one_phase: bool = (
-        False  # … all of them in one phase, within 50 ms of a claim; else one in each phase after the other
-    )
+    one_phase: bool = False  # … all in one phase, within 50 ms of a claim; else one in each phase after the other
     alone: bool = False  # never paired: what it leaves behind is computed
 
 
@@ -141,6 +141,8 @@ def _strike(chance: random.Random, reach: Reach, aim: Aim) -> Strike:
 
 def _aim(chance: random.Random, reach: Reach, kind: Course) -> Aim:
     position = chance.random()
+    if reach.at is not None:
+        return reach.at
     if reach.moments:
         return Aim(moment=chance.choice(reach.moments), phase="", position=position, delay=0.0)
     if chance.random() >= _AIMED_SHARE:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -76,8 +75,8 @@ class Striker:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _timers: list[threading.Timer] = field(default_factory=list)
 
-    def strike(self, strike: Strike, peer: int) -> bytes:
-        """Do it now; the answer for the process that came to the moment."""
+    def strike(self, strike: Strike, peer: int) -> None:
+        """Do it now; `peer` is the process that came to the moment."""
         fault = self.faults[strike.fault]
         try:
             effect = fault.strike(
@@ -85,9 +84,9 @@ class Striker:
             )
         except (OSError, EdbenchError) as error:
             self.errors.append(f"{strike.fault} could not strike: {error}")
-            return b""
+            return
         if effect is None:
-            return b""
+            return
         self.done.append((strike, effect))
         if effect.undo is not None:
             with self._lock:
@@ -97,20 +96,22 @@ class Striker:
                 timer.daemon = True
                 self._timers.append(timer)
                 timer.start()
-        return effect.answer
 
     def _take_back(self, undo: Callable[[], None]) -> None:
         with self._lock:
             if undo not in self._undo:
                 return
             self._undo.remove(undo)
-        with contextlib.suppress(OSError, EdbenchError):
+        try:
             undo()
+        except (OSError, EdbenchError) as error:
+            self.errors.append(f"it could not be taken back: {error}")
 
     def mend(self) -> None:
-        """Take everything back that still lasts."""
+        """Take everything back that still lasts; what is being taken back just now has ended."""
         for timer in self._timers:
             timer.cancel()
+            timer.join()
         while self._undo:
             self._take_back(self._undo[0])
 

@@ -16,8 +16,10 @@ import psutil
 from controller.chaos.clock import lay_clock
 from controller.chaos.disk import Disk
 from controller.chaos.lines import Lines
+from controller.chaos.memory import seeing
 from controller.chaos.moments import is_alive, is_stopped
 from controller.chaos.namespace import Namespace
+from controller.chaos.servers import Servers
 from controller.cluster.embedded import EmbeddedCluster, module_commands
 from controller.databases import open_databases
 from core.errors import EdbenchError, SystemFault
@@ -27,9 +29,18 @@ from sql.session import Database
 from sql.workers import live_slots
 
 DATABASES = ("db1", "db2")
+DISKS, SHM, NETWORK, SERVERS, CLOCK, SOURCE = (
+    "disks",
+    "shm",
+    "network",
+    "servers",
+    "clock",
+    "source",
+)  # what faults need
 WORKERS, SLOTS = 2, 2
 DEATHS_BEFORE_RENEWAL = 3  # of one thing; whoever keeps it up waits longer each time, and gives up in the end
 _STORAGE_BYTES, _SCRATCH_BYTES, _DATABASE_BYTES = 512_000_000, 128_000_000, 3_000_000_000  # of its own disks
+_SHM_BYTES = 8_000_000
 READY_SECONDS = 180.0  # seconds on an idle machine
 _POLL_SECONDS = 0.02
 
@@ -38,10 +49,16 @@ class Site:
     """Services and workers; entering it starts them."""
 
     def __init__(
-        self, settings: Settings, env: Mapping[str, str], *, own_disks: bool = False, settable_clock: bool = False
+        self,
+        settings: Settings,
+        env: Mapping[str, str],
+        needs: frozenset[str] = frozenset(),
+        servers: Servers | None = None,
     ) -> None:
-        """`settings`: without services; scratch and storage root are the site's own, on `own_disks` if that is wanted."""
-        self._own_disks, self._settable_clock = own_disks, settable_clock
+        """`settings`: without services; scratch and storage root are the site's own, on small disks where `needs` says
+        so, or on the file system of `servers`."""
+        self._needs = needs
+        self.servers = servers
         self.disks: dict[str, Disk] = {}
         self._own = settings
         self._env = env
@@ -90,18 +107,17 @@ class Site:
 
     def _start_services(self) -> None:
         self.service_deaths = 0
-        if self._own_disks:
-            for name, disk in _disks(self._own).items():
-                disk.mount()
-                self.disks[name] = disk
-                self._stack.callback(disk.close)
-            self._stack.callback(self.disks.clear)
+        for name, disk in _disks(self._own, self._needs).items():
+            disk.mount()
+            self.disks[name] = disk
+            self._stack.callback(disk.close)
+        self._stack.callback(self.disks.clear)
         attached = embedded_services(self._own, databases=DATABASES, slots=WORKERS * SLOTS)
         self._settings = self._stack.enter_context(attached)
         self.databases = open_databases(self._settings, application="edbench chaos")
         for database in self.databases:
             self._stack.callback(database.dispose)
-            if self._settable_clock:
+            if CLOCK in self._needs:
                 lay_clock(database)
 
     def _start_crew(self) -> None:
@@ -115,11 +131,13 @@ class Site:
         self._cluster = self._crew.enter_context(cluster)
 
     def _commands(self, name: str, slots: int) -> Sequence[str]:
-        """Workers are in the namespace, where there is one; the queue manager is with the services."""
+        """Workers are in namespaces of their own, where there are any; the queue manager is with the services."""
         command = module_commands(name, slots)
-        if self.namespace is None or name == "queue-manager":
+        if name == "queue-manager":
             return command
-        return self.namespace.inside(command)
+        if SHM in self.disks:
+            command = seeing(self.disks[SHM].directory, command)
+        return command if self.namespace is None else self.namespace.inside(command)
 
     def _forget_namespace(self) -> None:
         if self.namespace is not None:
@@ -207,6 +225,13 @@ class Site:
         servers = self.addresses.servers
         return servers[choice % len(servers)].pid
 
+    def count_death(self, pid: int) -> None:
+        """A member or a service is about to be killed: whoever keeps it up starts it again, but not for ever."""
+        if pid in self.members().values():
+            self.crew_deaths += 1
+        elif pid in self._services():
+            self.service_deaths += 1
+
     def backends(self, server: int) -> list[int]:
         """Processes of a database server that serve somebody."""
         try:
@@ -250,10 +275,13 @@ def site_settings(
     )
 
 
-def _disks(settings: Settings) -> dict[str, Disk]:
+def _disks(settings: Settings, needs: frozenset[str]) -> dict[str, Disk]:
     """Their images lie beside what is mounted; they are sparse."""
     beside = settings.scratch.parent
-    return {
+    found = {SHM: Disk(None, beside / "shm", _SHM_BYTES)} if SHM in needs else {}
+    if DISKS not in needs:
+        return found
+    return found | {
         "storage": Disk(beside / "storage.img", settings.storage, _STORAGE_BYTES),
         "scratch": Disk(beside / "scratch.img", settings.scratch / "workers", _SCRATCH_BYTES),
         "database": Disk(beside / "database.img", settings.scratch / "services" / "postgres", _DATABASE_BYTES),

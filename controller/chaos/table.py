@@ -21,6 +21,7 @@ class Row:
     resumed: int  # of these, with one `resume`
     lost_median: float  # seconds
     lost_worst: float
+    failed: tuple[int, ...]  # their numbers
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -32,6 +33,7 @@ class Row:
             "resumed": self.resumed,
             "lost_median_s": round(self.lost_median, 2),
             "lost_worst_s": round(self.lost_worst, 2),
+            "failed": list(self.failed),
         }
 
 
@@ -62,14 +64,24 @@ def _row(fault: str, phase: str, runs: list[Mapping[str, Any]]) -> Row:
         resumed=sum(1 for run in good if run["resumes"]),
         lost_median=statistics.median(lost),
         lost_worst=max(lost),
+        failed=tuple(run["number"] for run in runs if run["faults"]),
     )
 
 
-def markdown(rows: Iterable[Row]) -> str:
-    """For docs/faults.md."""
-    head = "| fault | phase | runs | survived | with one resume | seconds lost, median | worst |\n|---|---|---|---|---|---|---|"
+_HEAD = (
+    "| fault | phase | runs | survived | with one resume | seconds lost, median | worst | failed |",
+    "|---|---|---|---|---|---|---|---|",
+)
+
+
+def markdown(runs: Iterable[Mapping[str, Any]]) -> str:
+    """For docs/faults.md; runs that failed stand as seed/number."""
+    found = list(runs)
+    seed = next((run["plan"]["seed"] for run in found), 0)
     lines = [
-        f"| {r.fault} | {r.phase} | {r.runs} | {r.survived} | {r.resumed} | {r.lost_median:.1f} | {r.lost_worst:.1f} |"
-        for r in rows
+        f"| `{r.fault}` | {r.phase} | {r.runs} | {r.survived} | {r.resumed} | {r.lost_median:.1f} | {r.lost_worst:.1f} |"
+        f" {', '.join(f'{seed}/{number}' for number in r.failed)} |"
+        for r in rows_of(found)
     ]
-    return "\n".join([head, *lines])
+    good = sum(1 for run in found if not run["faults"])
+    return "\n".join([*_HEAD, *lines, "", f"Seed {seed}: {good} of {len(found)} runs survived."])

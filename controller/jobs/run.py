@@ -18,6 +18,7 @@ from controller.versions import own_version, refuse_other_versions
 from core.clock import Clock
 from core.errors import DatabaseFault, RunFailed, SystemFault
 from core.records import JobState
+from core.services import check_kept
 from core.settings import Settings
 from sql import states, workers
 from sql.session import Database
@@ -67,7 +68,8 @@ def run_all_to_rest(
     try:
         with _cluster(crew) as check:
             try:
-                for last in wait_all(handles, clock, check=_checks(handles, crew, check, clock, say), say=say):
+                checks = _checks(handles, crew, check, clock, say)
+                for last in wait_all(handles, clock, check=checks, say=say):
                     show(combined(last), clock.monotonic_ns() / 1e9)
                 over = [h for h, snapshot in zip(handles, last, strict=True) if snapshot.state.over]
                 complete = sum(wait_for_frames(handle, clock) for handle in over) == len(over)
@@ -126,9 +128,14 @@ def _processes(crew: Crew) -> AbstractContextManager[Tended]:
 def _checks(
     handles: Sequence[JobHandle], crew: Crew, check: Callable[[], None], clock: Clock, say: Callable[[str], None]
 ) -> Callable[[], None]:
-    """The cluster's check; where others run the workers, one remark when there are none."""
+    """Those of the cluster and of embedded services; where others run the workers, one remark when there are none."""
     if crew.ours or crew.cluster is not None:
-        return check
+
+        def ours() -> None:
+            check_kept(crew.settings)
+            check()
+
+        return ours
     ask_at = clock.monotonic_ns() + int(LONELY_SECONDS * 1e9)
     asked = False
 

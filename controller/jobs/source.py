@@ -65,8 +65,14 @@ def find_manifest(source: bytes) -> Path | None:
 
 def _first_level(storage: Storage, root: bytes) -> tuple[list[bytes], int]:
     shown = display_name(root)
-    if not os.path.lexists(root):
-        raise UsageError(f"source {shown} does not exist; give an existing directory")
+    try:
+        os.lstat(root)
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(f"source {shown} does not exist; give an existing directory") from None
+    except OSError as error:  # a mount whose servers are away
+        raise UsageError(
+            f"source {shown} cannot be looked at ({error.strerror}); check that it is mounted and reachable"
+        ) from error
     if not os.path.isdir(root):
         raise UsageError(f"source {shown} is not a directory; give the directory that holds the custodians'")
     try:

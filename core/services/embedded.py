@@ -65,6 +65,15 @@ def running_services(scratch: Path) -> Addresses | None:
     return read_addresses(home.address_file) if _kept(home) else None
 
 
+def check_kept(settings: Settings) -> None:
+    """Raises DatabaseFault when embedded services have lost their keeper: they went with it, and nobody brings them back."""
+    home = Home(settings.scratch)
+    if settings.handed and home.lock("keeper").exists() and not is_held(home.lock("keeper")):
+        raise DatabaseFault(
+            f"the embedded services of {home.scratch} are gone, because their keeper was killed; see {home.keeper_log}"
+        )
+
+
 def _kept(home: Home) -> bool:
     return home.lock("keeper").exists() and is_held(home.lock("keeper"))
 

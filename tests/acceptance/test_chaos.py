@@ -54,6 +54,20 @@ def test_a_killed_broker_comes_back_empty(bench: Bench) -> None:
     assert bench.verify()["differences"] == 0
 
 
+def test_a_killed_keeper_ends_the_command_and_its_job_goes_on(bench: Bench) -> None:
+    """The services go with their keeper and nobody brings them back: the command says so instead of waiting for them."""
+    hold = bench.hold("expand")
+    process = bench.discover("--workers", "2", "--slots", "2", "--lease-seconds", "3")
+    hold.until_reached(process)
+    victim = bench.addresses().keeper
+    hold.let_go()
+    os.kill(victim, signal.SIGKILL)
+    assert "their keeper was killed" in bench.end(process, 1)
+    until(lambda: not bench.leftovers(), "nothing left running")
+    bench.edbench("resume", "last", "--workers", "2")
+    assert bench.verify()["differences"] == 0
+
+
 def test_a_killed_queue_manager(bench: Bench) -> None:
     """Another queue manager takes the lock and goes on."""
     hold = bench.hold("expand")

@@ -7,16 +7,13 @@ import os
 import signal
 
 from controller.chaos.faults.base import Effect, Fault, Scene
-from controller.chaos.faults.processes import signalled
-from controller.chaos.plan import Reach
-
-FAMILY = "database"
+from controller.chaos.faults.signals import signalled, signals
 
 
 def _server(scene: Scene) -> Effect | None:
     """The postmaster first, then whatever it started: nobody flushes what is still in the log's buffers."""
-    scene.site.service_deaths += 1
     server = scene.site.server(0)
+    scene.site.count_death(server)
     children = scene.site.children_of(server)
     done = signalled(server, signal.SIGKILL)
     for pid in children:
@@ -24,10 +21,10 @@ def _server(scene: Scene) -> Effect | None:
     return done
 
 
-def _backend(scene: Scene) -> Effect | None:
+def _backend(scene: Scene) -> int:
     """As when the kernel is out of memory: the server ends all its others and recovers."""
     backends = scene.site.backends(scene.site.server(0))
-    return signalled(backends[scene.choice % len(backends)], signal.SIGKILL) if backends else None
+    return backends[scene.choice % len(backends)] if backends else 0
 
 
 def _held_back(scene: Scene) -> Effect | None:
@@ -40,39 +37,33 @@ def _held_back(scene: Scene) -> Effect | None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(keeper, signal.SIGCONT)
 
-    return Effect(what=f"{done.what if done else 'nothing'}, its keeper {keeper} stopped", undo=go_on)
+    return Effect(f"{done.what if done else 'nothing'}, its keeper {keeper} stopped", go_on)
 
 
 FAULTS = (
+    Fault("database-killed", "SIGKILL of the database server: commits that were not flushed are lost", _server),
     Fault(
-        reach=Reach(name="database-killed"),
-        family=FAMILY,
-        what="SIGKILL of the database server: commits that were not flushed are lost",
-        strike=_server,
+        "backend-killed",
+        "SIGKILL of one backend, as by the kernel's OOM killer: the server restarts",
+        signals(_backend, signal.SIGKILL),
     ),
     Fault(
-        reach=Reach(name="backend-killed"),
-        family=FAMILY,
-        what="SIGKILL of one backend, as by the kernel's OOM killer: the server restarts",
-        strike=_backend,
+        "database-killed-in-each-phase",
+        "SIGKILL of the database server in every phase, at a claim or finish or 50 ms after it",
+        _server,
+        times=4,
     ),
     Fault(
-        reach=Reach(name="database-killed-in-each-phase", times=4),
-        family=FAMILY,
-        what="SIGKILL of the database server in every phase, at a claim or finish or 50 ms after it",
-        strike=_server,
+        "database-killed-after-claims",
+        "SIGKILL of the database server four times in one phase, within 50 ms of a claim",
+        _server,
+        times=4,
+        one_phase=True,
     ),
     Fault(
-        reach=Reach(name="database-killed-after-claims", times=4, one_phase=True),
-        family=FAMILY,
-        what="SIGKILL of the database server four times in one phase, within 50 ms of a claim",
-        strike=_server,
-    ),
-    Fault(
-        reach=Reach(name="database-away-past-a-lease"),
-        family=FAMILY,
-        what="SIGKILL of the database server, which comes back only when leases have run out",
-        strike=_held_back,
+        "database-away-past-a-lease",
+        "SIGKILL of the database server, which comes back only when leases have run out",
+        _held_back,
         seconds=(2.5, 5.0),
     ),
 )

@@ -1,24 +1,24 @@
-"""Real small disks that are full or read-only: the storage root's, the workers' scratch, the database's."""
+"""Real small disks that are full or read-only: the storage root's, the workers' scratch and shared memory, the database's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from controller.chaos.disk import Disk, cannot
-from controller.chaos.faults.base import Effect, Fault, Scene
-from controller.chaos.plan import Reach
+from controller.chaos.disk import Disk
+from controller.chaos.faults.base import FOREVER, Effect, Fault, Scene, Striking
+from controller.chaos.plan import Aim
 from core.errors import SystemFault
 
-FAMILY = "disks"
+_SECONDS = (0.5, 4.0)
 
 
-def _filled(name: str) -> Callable[[Scene], Effect | None]:
+def _filled(name: str) -> Striking:
     def strike(scene: Scene) -> Effect | None:
         disk = scene.site.disks.get(name)
         if disk is None:
             return None
         disk.fill()
-        return Effect(what=f"{disk.directory} full", undo=disk.empty)
+        return Effect(f"{disk.directory} full", disk.empty)
 
     return strike
 
@@ -31,8 +31,8 @@ def _read_only(scene: Scene) -> Effect | None:
     try:
         disk.read_only(True)
     except SystemFault:
-        return Effect(what="busy, full instead", undo=_fill(disk))
-    return Effect(what=f"{disk.directory} read-only", undo=lambda: disk.read_only(False))
+        return Effect("busy, full instead", _fill(disk))
+    return Effect(f"{disk.directory} read-only", lambda: disk.read_only(False))
 
 
 def _fill(disk: Disk) -> Callable[[], None]:
@@ -40,29 +40,21 @@ def _fill(disk: Disk) -> Callable[[], None]:
     return disk.empty
 
 
-def _full(name: str, what: str) -> Fault:
-    return Fault(
-        reach=Reach(name=f"{name}-disk-full"),
-        family=FAMILY,
-        what=what,
-        strike=_filled(name),
-        seconds=(0.5, 4.0),
-        own_disks=True,
-        missing=cannot,
+FAULTS = tuple(
+    Fault(name, what, strike, seconds=_SECONDS, needs="disks")
+    for name, what, strike in (
+        ("storage-disk-full", "the storage root's file system (ext4 in a file) is full", _filled("storage")),
+        ("scratch-disk-full", "the workers' scratch file system is full", _filled("scratch")),
+        ("database-disk-full", "the database's file system is full", _filled("database")),
+        ("storage-disk-read-only", "the storage root's file system is remounted read-only", _read_only),
     )
-
-
-FAULTS = (
-    _full("storage", "the storage root's file system (ext4 in a file) is full"),
-    _full("scratch", "the workers' scratch file system is full"),
-    _full("database", "the database's file system is full"),
-    Fault(
-        reach=Reach(name="storage-disk-read-only"),
-        family=FAMILY,
-        what="the storage root's file system is remounted read-only",
-        strike=_read_only,
-        seconds=(0.5, 4.0),
-        own_disks=True,
-        missing=cannot,
-    ),
+)
+SHARED_MEMORY = Fault(
+    "shm-full",
+    "the workers' /dev/shm (a tmpfs of their own) is full when the clients of a replay come together there",
+    _filled("shm"),
+    seconds=(FOREVER, FOREVER),
+    needs="shm",
+    kinds=("replay",),
+    at=Aim(moment="claimed", phase="replay", position=0.0, delay=0.0),
 )

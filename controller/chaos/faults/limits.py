@@ -6,29 +6,26 @@ import contextlib
 import errno
 import resource
 import signal
-from collections.abc import Callable
 
-from controller.chaos.faults.base import Effect, Fault, Scene
-from controller.chaos.faults.processes import a_slot, signalled
-from controller.chaos.plan import Reach
+from controller.chaos.faults.base import Effect, Fault, Scene, Striking
+from controller.chaos.faults.processes import a_slot
+from controller.chaos.faults.signals import signalled
 
-FAMILY = "limits"
 _FILES = 12  # fewer than a slot has open
 _DATA = 1 << 20  # bytes: less than it has
 
 
 def _no_fork(scene: Scene) -> Effect | None:
     """A slot dies, and another cannot be started in its place for a while."""
-    pid = a_slot(scene)
-    done = signalled(pid, signal.SIGKILL) if pid else None
+    done = signalled(a_slot(scene), signal.SIGKILL)
     if done is None:
         return None
     answer = f"errno {errno.EAGAIN}"
     end = scene.ear.stand(lambda moment, _detail, _pid: answer if moment == "fork" else "")
-    return Effect(what=f"{done.what}, forks refused", undo=end)
+    return Effect(f"{done.what}, forks refused", end)
 
 
-def _limit(kind: int, value: int, name: str) -> Callable[[Scene], Effect | None]:
+def _limit(kind: int, value: int, name: str) -> Striking:
     def strike(scene: Scene) -> Effect | None:
         pid = a_slot(scene)
         if not pid:
@@ -40,31 +37,23 @@ def _limit(kind: int, value: int, name: str) -> Callable[[Scene], Effect | None]
             with contextlib.suppress(ProcessLookupError):
                 resource.prlimit(pid, kind, before)
 
-        return Effect(what=f"{name} of {pid} is {value}", undo=undo)
+        return Effect(f"{name} of {pid} is {value}", undo)
 
     return strike
 
 
 FAULTS = (
+    Fault("fork-refused", "a slot is killed, and fork fails with EAGAIN for a while", _no_fork, seconds=(0.5, 3.0)),
     Fault(
-        reach=Reach(name="fork-refused"),
-        family=FAMILY,
-        what="a slot is killed, and fork fails with EAGAIN for a while",
-        strike=_no_fork,
-        seconds=(0.5, 3.0),
-    ),
-    Fault(
-        reach=Reach(name="no-more-files"),
-        family=FAMILY,
-        what="RLIMIT_NOFILE of a slot below what it has open: whatever it opens is EMFILE",
-        strike=_limit(resource.RLIMIT_NOFILE, _FILES, "RLIMIT_NOFILE"),
+        "no-more-files",
+        "RLIMIT_NOFILE of a slot below what it has open: whatever it opens is EMFILE",
+        _limit(resource.RLIMIT_NOFILE, _FILES, "RLIMIT_NOFILE"),
         seconds=(0.5, 2.0),
     ),
     Fault(
-        reach=Reach(name="no-more-memory"),
-        family=FAMILY,
-        what="RLIMIT_DATA of a slot below what it has: it gets no more memory",
-        strike=_limit(resource.RLIMIT_DATA, _DATA, "RLIMIT_DATA"),
+        "no-more-memory",
+        "RLIMIT_DATA of a slot below what it has: it gets no more memory",
+        _limit(resource.RLIMIT_DATA, _DATA, "RLIMIT_DATA"),
         seconds=(0.5, 2.0),
     ),
 )

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from controller.chaos.faults.base import Effect, Fault, Scene
-from controller.chaos.namespace import cannot
-from controller.chaos.plan import Reach
+from controller.chaos.faults.base import Effect, Fault, Scene, Striking
 from controller.chaos.proxy import Line
-
-FAMILY = "network"
 
 
 def _databases(scene: Scene) -> Sequence[Line]:
@@ -25,12 +21,12 @@ def _one(scene: Scene) -> Sequence[Line]:
     return [lines[scene.choice % len(lines)]]
 
 
-def _cut(which: Callable[[Scene], Sequence[Line]]) -> Callable[[Scene], Effect]:
+def _cut(which: Callable[[Scene], Sequence[Line]]) -> Striking:
     def strike(scene: Scene) -> Effect:
         lines = which(scene)
         for line in lines:
             line.cut()
-        return Effect(what=f"{len(lines)} lines cut")
+        return Effect(f"{len(lines)} lines cut")
 
     return strike
 
@@ -46,7 +42,7 @@ def _half_open(scene: Scene) -> Effect:
             line.cut()
             line.frozen = False
 
-    return Effect(what=f"{len(lines)} lines half open", undo=undo)
+    return Effect(f"{len(lines)} lines half open", undo)
 
 
 def _slow(scene: Scene) -> Effect:
@@ -58,7 +54,7 @@ def _slow(scene: Scene) -> Effect:
         for line in lines:
             line.slow = False
 
-    return Effect(what=f"{len(lines)} lines slow", undo=undo)
+    return Effect(f"{len(lines)} lines slow", undo)
 
 
 def _partition(scene: Scene) -> Effect | None:
@@ -66,43 +62,30 @@ def _partition(scene: Scene) -> Effect | None:
     if namespace is None:
         return None
     namespace.down()
-    return Effect(what="the workers' network is down", undo=namespace.up)
+    return Effect("the workers' network is down", namespace.up)
 
 
 FAULTS = (
     Fault(
-        reach=Reach(name="connections-cut"),
-        family=FAMILY,
-        what="all connections of workers and queue manager to databases and broker are closed",
-        strike=_cut(_all),
+        "connections-cut", "all connections of workers and queue manager to databases and broker are closed", _cut(_all)
     ),
     Fault(
-        reach=Reach(name="database-connections-cut"),
-        family=FAMILY,
-        what="all connections of workers and queue manager to the databases are closed",
-        strike=_cut(_databases),
+        "database-connections-cut",
+        "all connections of workers and queue manager to the databases are closed",
+        _cut(_databases),
     ),
     Fault(
-        reach=Reach(name="half-open"),
-        family=FAMILY,
-        what="nothing comes through to one service any more, for up to two leases; then the connections are closed",
-        strike=_half_open,
+        "half-open",
+        "nothing comes through to one service any more, for up to two leases; then the connections are closed",
+        _half_open,
         seconds=(0.5, 5.0),
     ),
+    Fault("slow-lines", "each piece sent to or by databases and broker takes 20 ms more", _slow, seconds=(1.0, 4.0)),
     Fault(
-        reach=Reach(name="slow-lines"),
-        family=FAMILY,
-        what="each piece sent to or by databases and broker takes 20 ms more",
-        strike=_slow,
-        seconds=(1.0, 4.0),
-    ),
-    Fault(
-        reach=Reach(name="partition"),
-        family=FAMILY,
-        what="workers in a network namespace of their own, whose only link goes down, also for longer than TCP waits",
-        strike=_partition,
+        "partition",
+        "workers in a network namespace of their own, whose only link goes down, also for longer than TCP waits",
+        _partition,
         seconds=(1.0, 14.0),
-        own_network=True,
-        missing=cannot,
+        needs="network",
     ),
 )

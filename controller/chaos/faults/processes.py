@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import signal
-from collections.abc import Callable
 
-from controller.chaos.faults.base import FOREVER, Effect, Fault, Scene
-from controller.chaos.moments import is_alive, parent_of
-from controller.chaos.plan import Reach
-
-FAMILY = "processes"
-Victim = Callable[[Scene], int]  # its process id; 0: there is none
+from controller.chaos.faults.base import FOREVER, Fault, Scene
+from controller.chaos.faults.signals import Victim, signals
+from controller.chaos.moments import parent_of
 
 
 def a_slot(scene: Scene) -> int:
@@ -37,73 +31,19 @@ def the_queue_manager(scene: Scene) -> int:
     return scene.site.members().get("queue-manager", 0)
 
 
-def kill(victim: Victim, *, member: bool) -> Callable[[Scene], Effect | None]:
-    """SIGKILL. `member`: it is one that the cluster starts again."""
-
-    def strike(scene: Scene) -> Effect | None:
-        pid = victim(scene)
-        if not pid:
-            return None
-        scene.site.crew_deaths += int(member)
-        return signalled(pid, signal.SIGKILL)
-
-    return strike
-
-
-def stop(victim: Victim) -> Callable[[Scene], Effect | None]:
-    """SIGSTOP, and SIGCONT when its time is over."""
-
-    def strike(scene: Scene) -> Effect | None:
-        pid = victim(scene)
-        return signalled(pid, signal.SIGSTOP) if pid else None
-
-    return strike
-
-
-def signalled(pid: int, number: signal.Signals) -> Effect | None:
-    """Send it; a stopped process is to be continued later."""
-    if not is_alive(pid):
-        return None
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return None
-    undo = (lambda: _continue(pid)) if number is signal.SIGSTOP else None
-    return Effect(what=f"{number.name} to {pid}", undo=undo)
-
-
-def _continue(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGCONT)
-
-
-def _faults(name: str, victim: Victim, *, member: bool, what: str) -> tuple[Fault, ...]:
+def _faults(name: str, victim: Victim, what: str) -> tuple[Fault, ...]:
+    stopped = signals(victim, signal.SIGSTOP)
+    in_time = f"SIGSTOP of {what}, SIGCONT before or after its lease ran out"
+    too_late = f"SIGSTOP of {what}, SIGCONT only when the job is over"
     return (
-        Fault(
-            reach=Reach(name=f"{name}-killed"),
-            family=FAMILY,
-            what=f"SIGKILL of {what}",
-            strike=kill(victim, member=member),
-        ),
-        Fault(
-            reach=Reach(name=f"{name}-stopped"),
-            family=FAMILY,
-            what=f"SIGSTOP of {what}, SIGCONT before or after its lease ran out",
-            strike=stop(victim),
-            seconds=(0.3, 4.0),
-        ),
-        Fault(
-            reach=Reach(name=f"{name}-stopped-past-the-end"),
-            family=FAMILY,
-            what=f"SIGSTOP of {what}, SIGCONT only when the job is over",
-            strike=stop(victim),
-            seconds=(FOREVER, FOREVER),
-        ),
+        Fault(f"{name}-killed", f"SIGKILL of {what}", signals(victim, signal.SIGKILL)),
+        Fault(f"{name}-stopped", in_time, stopped, seconds=(0.3, 4.0)),
+        Fault(f"{name}-stopped-past-the-end", too_late, stopped, seconds=(FOREVER, FOREVER)),
     )
 
 
 FAULTS = (
-    *_faults("slot", a_slot, member=False, what="the slot at the moment (or any child of a worker)"),
-    *_faults("worker", a_worker, member=True, what="a worker's parent process"),
-    *_faults("queue-manager", the_queue_manager, member=True, what="the queue manager")[:2],
+    *_faults("slot", a_slot, "the slot at the moment (or any child of a worker)"),
+    *_faults("worker", a_worker, "a worker's parent process"),
+    *_faults("queue-manager", the_queue_manager, "the queue manager")[:2],
 )

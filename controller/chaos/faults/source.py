@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from controller.chaos.faults.base import Effect, Fault, Scene
-from controller.chaos.plan import Reach
+from controller.chaos.faults.base import Effect, Fault, Scene, Striking
 from controller.chaos.source import Source, swap
 from controller.chaos.worker_plugin import PLACES, WAYS, poison
 
-FAMILY = "source"
-_KINDS = ("two-pass", "single-pass", "whoosh")
+_OWN: Mapping[str, Any] = {"kinds": ("two-pass", "single-pass", "whoosh"), "alone": True, "needs": "source"}
 
 
-def _spoiled(change: Callable[[Path], None], what: str) -> Callable[[Scene], Effect | None]:
+def _spoiled(change: Callable[[Path], None], what: str) -> Striking:
     """Spoil one loose file; whatever is in it may differ then, and nothing else."""
 
     def strike(scene: Scene) -> Effect | None:
@@ -25,7 +24,7 @@ def _spoiled(change: Callable[[Path], None], what: str) -> Callable[[Scene], Eff
         chosen = source.candidates[scene.choice % len(source.candidates)]
         source.spoiled.append(chosen)
         change(source.path(chosen))
-        return Effect(what=f"{what}: {chosen}")
+        return Effect(f"{what}: {chosen}")
 
     return strike
 
@@ -46,16 +45,6 @@ def _change(path: Path) -> None:
         out.write(b"\x5a" * size)
 
 
-def _source(name: str, change: Callable[[Path], None], what: str) -> Fault:
-    return Fault(
-        reach=Reach(name=f"source-{name}", kinds=_KINDS, alone=True),
-        family=FAMILY,
-        what=what,
-        strike=_spoiled(change, name),
-        own_source=True,
-    )
-
-
 def _poisoned(way: str) -> Fault:
     """In the source from the beginning; the strike itself is a plain look."""
 
@@ -68,22 +57,25 @@ def _poisoned(way: str) -> Fault:
             source.added.append(name)
 
     return Fault(
-        reach=Reach(name=f"poison-{way}", kinds=_KINDS, alone=True, moments=("claim",)),
-        family="poison",
-        what=f"two files whose parser does this: {way}",
-        strike=lambda _: Effect(what=way),
+        f"poison-{way}",
+        f"two files whose parser does this: {way}",
+        lambda _: Effect(way),
+        moments=("claim",),
         prepare=prepare,
-        own_source=True,
+        **_OWN,
     )
 
 
-FAULTS = (
-    _source("changed", _change, "a source file gets other bytes of the same length"),
-    _source("shrunk", _shrink, "a source file loses its second half"),
-    _source("grown", _grow, "a source file grows"),
-    _source("removed", os.unlink, "a source file is removed"),
-    _source("swapped-for-a-link", lambda path: swap(path, "link"), "a source file becomes a link to a file outside"),
-    _source("swapped-for-a-directory", lambda path: swap(path, "directory"), "a source file becomes a directory"),
-    _source("swapped", lambda path: swap(path, "file"), "another file is renamed over a source file"),
+# name, what becomes of a file's path, what that is
+_CHANGES: tuple[tuple[str, Callable[[Path], None], str], ...] = (
+    ("changed", _change, "a source file gets other bytes of the same length"),
+    ("shrunk", _shrink, "a source file loses its second half"),
+    ("grown", _grow, "a source file grows"),
+    ("removed", os.unlink, "a source file is removed"),
+    ("swapped-for-a-link", lambda path: swap(path, "link"), "a source file becomes a link to a file outside"),
+    ("swapped-for-a-directory", lambda path: swap(path, "directory"), "a source file becomes a directory"),
+    ("swapped", lambda path: swap(path, "file"), "another file is renamed over a source file"),
 )
+
+FAULTS = tuple(Fault(f"source-{name}", what, _spoiled(change, name), **_OWN) for name, change, what in _CHANGES)
 POISON = tuple(_poisoned(way) for way in WAYS)

@@ -30,11 +30,9 @@ class Ear:
 
     def __init__(self) -> None:
         self.struck: list[tuple[Strike, int]] = []
-        self.answer = b""
 
-    def __call__(self, strike: Strike, peer: int) -> bytes:
+    def __call__(self, strike: Strike, peer: int) -> None:
         self.struck.append((strike, peer))
-        return self.answer
 
 
 @pytest.fixture
@@ -83,12 +81,12 @@ def test_nothing_strikes_once_it_is_over(listener: Moments, ear: Ear) -> None:
     assert not ear.struck
 
 
-def test_an_answer_can_be_an_error(listener: Moments, ear: Ear) -> None:
-    """As when fork is refused."""
-    ear.answer = f"errno {errno.EAGAIN}".encode()
-    listener.begin([_strike("fork")], {})
+def test_an_answer_can_be_an_error(listener: Moments) -> None:
+    """As when fork is refused, for as long as that lasts."""
+    end = listener.stand(lambda moment, _detail, _pid: f"errno {errno.EAGAIN}" if moment == "fork" else "")
     with pytest.raises(BlockingIOError):
         moments.reached("fork")
+    end()
     assert moments.reached("fork") == "go"
 
 

@@ -12,6 +12,7 @@ from controller.chaos.table import markdown, rows_of
 def _run(number: int, *struck: tuple[str, str], lost: float = 1.0, resumes: int = 0, bad: str = "") -> dict[str, Any]:
     return {
         "number": number,
+        "plan": {"seed": 7},
         "planned": [fault for fault, _ in struck],
         "struck": [{"fault": fault, "phase": phase} for fault, phase in struck if phase],
         "lost": lost,
@@ -34,7 +35,8 @@ def test_a_run_counts_for_each_of_its_faults() -> None:
         ("a", "-", 1, 1, 0, 0.0, 0.0),
         ("b", "expand", 2, 1, 1, 4.0, 5.0),
     ]
-    assert "| b | expand | 2 | 1 | 1 | 4.0 | 5.0 |" in markdown(rows_of(runs))
+    assert "| `b` | expand | 2 | 1 | 1 | 4.0 | 5.0 | 7/3 |" in markdown(runs).splitlines()
+    assert markdown(runs).endswith("Seed 7: 3 of 4 runs survived.")
 
 
 def test_several_strikes_of_one_fault_are_one_run() -> None:

@@ -24,6 +24,13 @@ def test_a_source_that_is_not_there_is_refused(tmp_path: Path) -> None:
         prepare_source(FILER, tmp_path / "nope")
 
 
+def test_a_source_that_cannot_be_looked_at_is_not_called_missing(tmp_path: Path) -> None:
+    """As where the servers of a mount are away: whoever reads "does not exist" looks for a typing error."""
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(UsageError, match=r"cannot be looked at .*check that it is mounted"):
+        prepare_source(FILER, tmp_path / "loop" / "source")
+
+
 def test_a_file_is_no_source(tmp_path: Path) -> None:
     """A source is a directory."""
     (tmp_path / "file").write_bytes(b"x")

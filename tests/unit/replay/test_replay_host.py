@@ -65,6 +65,15 @@ def test_scratch_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         raise AssertionError("not reached")
 
 
+def test_memory_that_cannot_be_had_is_told(tmp_path: Path) -> None:
+    """As a full /dev/shm is: the slot lives, and the replay says why it ended."""
+    with replay_host(tmp_path, uuid.uuid4()) as host:
+        host.memory = tmp_path / "full"
+        host.memory.touch()
+        with pytest.raises(StorageFault, match="free memory"):
+            host.progress(0)
+
+
 def test_the_target_is_named_for_the_job() -> None:
     job = uuid.uuid4()
     homes = target_of(job, ReplayChoice(clients=1, paths=("/a", "/b"))).homes()

@@ -1,0 +1,27 @@
+"""What a campaign has to have of its own for some faults, and why it cannot have it here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from controller.chaos import disk, memory, namespace
+from controller.chaos.faults.base import Fault
+from controller.chaos.servers import Servers
+from controller.chaos.site import DISKS, NETWORK, SERVERS, SHM
+
+_CANNOT: Mapping[str, Callable[[], str]] = {DISKS: disk.cannot, SHM: memory.cannot, NETWORK: namespace.cannot}
+
+
+def needs_of(faults: Iterable[Fault]) -> frozenset[str]:
+    """All that they need."""
+    return frozenset(fault.needs for fault in faults if fault.needs)
+
+
+def lacking(needs: Iterable[str], servers: Servers | None) -> dict[str, str]:
+    """Those that cannot be had, and why. Each is tried once."""
+    found = {need: _CANNOT[need]() for need in needs if need in _CANNOT}
+    if servers is None:
+        found[SERVERS] = "tell how to kill and to start them: --kill-servers, --start-servers"
+    else:
+        found[DISKS] = "the storage root is to be on the servers' file system"
+    return {need: why for need, why in found.items() if why}
