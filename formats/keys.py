@@ -37,8 +37,6 @@ KEYS: dict[str, Key] = {
     "references": Key(NUMBER, "messages of the thread before this one"),
     "attachments": Key(LIST, "names of the attachments in order"),
     "signed": Key(YES, "true where there is a signature"),
-    "signer": Key(TEXT, "mail addresses, else subject, of the certificate that the signature is by"),
-    "signature": Key(TEXT, "valid, invalid, or not checked: content and signature against that certificate alone"),
     # Documents
     "title": Key(TEXT, "title"),
     "author": Key(TEXT, "author"),

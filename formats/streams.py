@@ -38,6 +38,32 @@ class RangeStream(io.RawIOBase):
         return len(data)
 
 
+class JoinedRange:
+    """Bytes, and behind them a range of a file that others move about in. What ArchiveReader needs of a file."""
+
+    def __init__(self, prefix: bytes, file: BinaryIO, start: int, stop: int) -> None:
+        self._prefix, self._file, self._start = prefix, file, start
+        self.size = len(prefix) + max(0, stop - start)
+        self._at = 0
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, position: int) -> int:
+        self._at = position
+        return position
+
+    def read(self, count: int) -> bytes:
+        count = min(count, self.size - self._at)
+        if self._at < len(self._prefix):
+            data = self._prefix[self._at : self._at + count]
+        else:
+            self._file.seek(self._start + self._at - len(self._prefix))
+            data = self._file.read(count)
+        self._at += len(data)
+        return data
+
+
 class PieceStream(io.RawIOBase):
     """What `produce` gives piece by piece until it gives b"". A DocumentError that it raises comes out of the read
     that has nothing else to give, so every byte before it arrives."""

@@ -24,6 +24,7 @@ _READERS: tuple[tuple[bytes, str, SizeReader], ...] = (
 
 _RASTER = ("image/jpeg", "image/png", "image/gif", "image/tiff", "image/bmp", "image/webp")
 _STILLS = ("image/heic", "image/heif", "image/avif")
+_JPEG_2000 = ("image/jp2", "image/jpx")
 _EXIF_KEYS = (
     "format",
     "width",
@@ -46,7 +47,7 @@ class ImageHandler(LeafHandler):
     """Raster images of any size; only headers and a few bytes at the end are read."""
 
     name = "image"
-    media_types: tuple[str, ...] = (*_RASTER, *_STILLS)
+    media_types: tuple[str, ...] = (*_RASTER, *_STILLS, *_JPEG_2000)
     whole = False
     declared: tuple[Declared, ...] = (
         Declared(
@@ -69,6 +70,16 @@ class ImageHandler(LeafHandler):
                 "XMP, and all pictures but the main one",
             ),
         ),
+        Declared(
+            title="Pictures (JPEG 2000)",
+            media_types=_JPEG_2000,
+            extensions=("jp2", "jpx", "jpf"),
+            metadata=("format", "width", "height"),
+            leaves_out=(
+                "the text in the picture, with `--ocr` too: the state is `no text layer`",
+                "Exif and XMP, and whether the picture breaks off",
+            ),
+        ),
     )
 
     def text(self, source: Source, limits: Limits) -> Text:
@@ -80,6 +91,8 @@ class ImageHandler(LeafHandler):
             with source.open() as file:
                 out.metadata |= exif.metadata(file, source.size, str(out.metadata["format"]))
             return out
+        if head[4:8] == b"jP  ":
+            return _jpeg_2000(head)
         raster = reader_of(head)
         if raster is None:
             return Text(state=TextState.NO_TEXT_LAYER)
@@ -121,6 +134,16 @@ def _still(head: bytes) -> Text:
     return Text(
         state=TextState.NO_TEXT_LAYER, metadata={**metadata, "width": width, "height": height} if width else metadata
     )
+
+
+def _jpeg_2000(head: bytes) -> Text:
+    """JP2 and JPX (ISO/IEC 15444-1, I.5.3): the box `ihdr`, which is the first in the box `jp2h`."""
+    metadata: dict[str, object] = {"format": "jpeg2000"}
+    at = head.find(b"ihdr", head.find(b"jp2h") + 1)
+    if at >= 0 and at + 12 <= len(head):
+        metadata["width"] = int.from_bytes(head[at + 8 : at + 12], "big")
+        metadata["height"] = int.from_bytes(head[at + 4 : at + 8], "big")
+    return Text(state=TextState.NO_TEXT_LAYER, metadata=metadata)
 
 
 HANDLERS: tuple[Handler, ...] = (ImageHandler(),)

@@ -21,8 +21,6 @@ from formats.mail.headers import (
     parameters,
 )
 from formats.mail.parts import MAX_PARTS, MailPart, Message
-from formats.mail.signature import detached_signature
-from formats.mail.smime.signature import KEYS as SIGNATURE_KEYS
 from formats.mail.text import body_texts, folded
 
 MEDIA_TYPE = "message/rfc822"
@@ -51,7 +49,7 @@ class EmlHandler(LeafHandler):
             title="Mail messages (MIME)",
             extensions=("eml",),
             text="the plain body, else what the HTML body says; every body part of a message that has several",
-            metadata=(*MAIL_KEYS, *SIGNATURE_KEYS),
+            metadata=(*MAIL_KEYS, "signed"),
             children="attachments in order, decoded: attached messages as they stand, files in uuencode and yEnc within "
             "the text too, inline pictures",
             leaves_out=(
@@ -98,7 +96,7 @@ class EmlHandler(LeafHandler):
             out.metadata["attachments"] = [value(name) for name in _names(children)]
         kind = message.root.media_type
         if kind == "multipart/signed":
-            out.metadata |= detached_signature(message.root)
+            out.metadata["signed"] = True
         elif kind == "message/partial":
             out.error = _partial(message)
         elif kind == "multipart/encrypted":

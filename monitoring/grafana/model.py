@@ -1,16 +1,19 @@
-"""What a dashboard is made of, and how Grafana writes it down."""
+"""What a dashboard is made of; grafana-foundation-sdk writes it down as Grafana wants it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from grafana_foundation_sdk.builders import common, prometheus, timeseries
+from grafana_foundation_sdk.builders import dashboard as build
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models import common as units
+from grafana_foundation_sdk.models import dashboard as models
 
 WIDTH, HEIGHT = 12, 8  # of a panel, in the units of Grafana's grid of 24 columns
-_SCHEMA = 39
+_SOURCE = units.DataSourceRef(type_val="prometheus", uid="${datasource}")
 _QUERY_RESULT = 3  # what Grafana calls this kind of variable
-_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,102 +70,72 @@ class Dashboard:
 
 def to_text(dashboard: Dashboard) -> str:
     """The file, the same for the same dashboard."""
-    return json.dumps(_dashboard(dashboard), indent=1, ensure_ascii=False) + "\n"
+    out = (
+        build.Dashboard(dashboard.title)
+        .uid(dashboard.uid)
+        .tags(["edbench"])
+        .version(1)
+        .editable()
+        .tooltip(models.DashboardCursorSync.CROSSHAIR)
+        .refresh("5s")
+        .time("now-15m", "now")
+        .timezone("")
+        .link(
+            build.DashboardLink("edbench").type(models.DashboardLinkType.DASHBOARDS).tags(["edbench"]).as_dropdown(True)
+        )
+        .with_variable(build.DatasourceVariable("datasource").label("Source").type("prometheus"))
+    )
+    for variable in dashboard.variables:
+        out = out.with_variable(_variable(variable))
+    number = 0
+    for title, panels in dashboard.rows.items():
+        number += 1
+        out = out.with_row(build.Row(title).id(number))
+        for panel in panels:
+            number += 1
+            out = out.with_panel(_panel(panel).id(number))
+    return JSONEncoder(indent=1, ensure_ascii=False).encode(out.build()) + "\n"
 
 
-def _dashboard(dashboard: Dashboard) -> dict[str, Any]:
-    panels: list[dict[str, Any]] = []
-    y = 0
-    for title, row in dashboard.rows.items():
-        panels.append(_row(len(panels) + 1, title, y))
-        y += 1
-        x = 0
-        for panel in row:
-            if x and (x + WIDTH > 24 or panel.repeat):
-                x, y = 0, y + HEIGHT
-            panels.append(_panel(len(panels) + 1, panel, x, y))
-            x += 24 if panel.repeat else WIDTH
-        y += HEIGHT
-    return {
-        "uid": dashboard.uid,
-        "title": dashboard.title,
-        "tags": ["edbench"],
-        "schemaVersion": _SCHEMA,
-        "version": 1,
-        "editable": True,
-        "graphTooltip": 1,
-        "refresh": "5s",
-        "time": {"from": "now-15m", "to": "now"},
-        "timezone": "",
-        "templating": {"list": [_source_variable(), *(_variable(v) for v in dashboard.variables)]},
-        "annotations": {"list": []},
-        "links": [{"type": "dashboards", "tags": ["edbench"], "title": "edbench", "asDropdown": True}],
-        "panels": panels,
-    }
+def _variable(variable: Variable) -> build.QueryVariable:
+    return (
+        build.QueryVariable(variable.name)
+        .label(variable.label)
+        .datasource(_SOURCE)
+        .query({"qryType": _QUERY_RESULT, "query": variable.query, "refId": "PrometheusVariableQueryEditor"})
+        .regex(f'/{variable.of}="([^"]+)"/')
+        .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(models.VariableSort.ALPHABETICAL_ASC)
+        .multi(True)
+        .include_all(True)
+        .all_value(".*")
+        .current(models.VariableOption(selected=True, text=["All"], value=["$__all"]))
+    )
 
 
-def _source_variable() -> dict[str, Any]:
-    return {"name": "datasource", "label": "Source", "type": "datasource", "query": "prometheus"}
-
-
-def _variable(variable: Variable) -> dict[str, Any]:
-    return {
-        "name": variable.name,
-        "label": variable.label,
-        "type": "query",
-        "datasource": _SOURCE,
-        "query": {"qryType": _QUERY_RESULT, "query": variable.query, "refId": "PrometheusVariableQueryEditor"},
-        "definition": variable.query,
-        "regex": f'/{variable.of}="([^"]+)"/',
-        "refresh": 2,
-        "multi": True,
-        "includeAll": True,
-        "allValue": ".*",
-        "current": {"selected": True, "text": ["All"], "value": ["$__all"]},
-        "sort": 1,
-    }
-
-
-def _row(number: int, title: str, y: int) -> dict[str, Any]:
-    grid = {"h": 1, "w": 24, "x": 0, "y": y}
-    return {"id": number, "type": "row", "title": title, "collapsed": False, "gridPos": grid, "panels": []}
-
-
-def _panel(number: int, panel: Panel, x: int, y: int) -> dict[str, Any]:
-    custom = {
-        "drawStyle": "line",
-        "lineWidth": 1,
-        "fillOpacity": 40 if panel.stacked else 8,
-        "showPoints": "never",
-        "stacking": {"mode": "normal" if panel.stacked else "none", "group": "A"},
-    }
-    defaults: dict[str, Any] = {"unit": panel.unit, "min": 0, "custom": custom}
+def _panel(panel: Panel) -> timeseries.Panel:
+    mode = units.StackingMode.NORMAL if panel.stacked else units.StackingMode.NONE
+    legend = common.VizLegendOptions().show_legend(True).display_mode(units.LegendDisplayMode.TABLE)
+    out = (
+        timeseries.Panel()
+        .title(panel.title)
+        .description(panel.note)
+        .datasource(_SOURCE)
+        .height(HEIGHT)
+        .span(24 if panel.repeat else WIDTH)
+        .unit(panel.unit)
+        .min(0)
+        .draw_style(units.GraphDrawStyle.LINE)
+        .line_width(1)
+        .fill_opacity(40 if panel.stacked else 8)
+        .show_points(units.VisibilityMode.NEVER)
+        .stacking(common.StackingConfig().mode(mode).group("A"))
+        .legend(legend.placement(units.LegendPlacement.RIGHT).calcs(["lastNotNull", "mean", "max"]))
+        .tooltip(common.VizTooltipOptions().mode(units.TooltipDisplayMode.MULTI).sort(units.SortOrder.DESCENDING))
+    )
+    for number, query in enumerate(panel.queries):
+        target = prometheus.Dataquery().ref_id(chr(ord("A") + number)).datasource(_SOURCE).range()
+        out = out.with_target(target.expr(query.expr).legend_format(query.legend))
     if panel.most is not None:
-        defaults["max"] = panel.most
-    out: dict[str, Any] = {
-        "id": number,
-        "type": "timeseries",
-        "title": panel.title,
-        "description": panel.note,
-        "datasource": _SOURCE,
-        "gridPos": {"h": HEIGHT, "w": 24 if panel.repeat else WIDTH, "x": x, "y": y},
-        "fieldConfig": {"defaults": defaults, "overrides": []},
-        "options": {
-            "legend": {"displayMode": "table", "placement": "right", "calcs": ["lastNotNull", "mean", "max"]},
-            "tooltip": {"mode": "multi", "sort": "desc"},
-        },
-        "targets": [_target(n, query) for n, query in enumerate(panel.queries)],
-    }
-    if panel.repeat:
-        out |= {"repeat": panel.repeat, "repeatDirection": "h", "maxPerRow": 3}
-    return out
-
-
-def _target(number: int, query: Query) -> dict[str, Any]:
-    return {
-        "refId": chr(ord("A") + number),
-        "datasource": _SOURCE,
-        "expr": query.expr,
-        "legendFormat": query.legend,
-        "range": True,
-    }
+        out = out.max(panel.most)
+    return out.repeat(panel.repeat).repeat_direction("h").max_per_row(3) if panel.repeat else out

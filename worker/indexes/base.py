@@ -88,7 +88,8 @@ class IndexReader(Protocol):
     def search(self, query: str, limit: int, *, snippets: bool = True) -> list[Hit]:
         """Best hits first. Raises UsageError with a clear line when the query cannot be parsed.
 
-        Boolean (AND OR NOT, + -), "phrase", prefix (`word*`), `field:word` for QUERY_FIELDS.
+        Boolean (AND OR NOT, + -), "phrase", "phrase"~2, prefix (`word*`), `field:word` and `field:[from TO to]` for
+        QUERY_FIELDS.
         """
 
     def count(self, query: str) -> int:

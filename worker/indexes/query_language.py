@@ -1,7 +1,8 @@
 """The query language of the index interface, for engines whose own one differs (see `IndexReader.search`).
 
 Words and operators: `a b` and `a AND b` (both), `a OR b`, `NOT a`, `+a`, `-a`, brackets, "a phrase" (or 'one'),
-`word*`, `field:word`, `*` for everything. AND binds closer than OR. A word that the tokenizer splits is a phrase.
+"two words"~3 (with three others between them at most), `word*`, `field:word`, `field:[from TO to]`, `*` for everything.
+AND binds closer than OR. A word that the tokenizer splits is a phrase. luqum reads it; what it means is said here.
 """
 
 from __future__ import annotations
@@ -9,15 +10,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from luqum import tree
+from luqum.exceptions import ParseError
+from luqum.thread import parse as luqum_parse
+
 from core.errors import UsageError
 from worker.indexes.base import QUERY_FIELDS
 
 DEFAULT_FIELDS = ("body", "subject", "title", "name")
 LONGEST_TOKEN_BYTES = 40  # a longer one is not indexed
 WORD = re.compile(r"[^\W_]+")
-_SPACE = re.compile(r"\s*")
-_FIELD = re.compile(r"(\w+):")
-_BARE = re.compile(r"[^\s()\"]+")
+# What stands in quotes; luqum knows double ones alone.
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|(?<![^\s(:+-])\'((?:[^\'\\]|\\.)*)\'', re.DOTALL)
+_DEEPEST = 50
 
 
 def tokens(text: str) -> list[str]:
@@ -33,11 +38,23 @@ class Everything:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words in a row in one of `fields`; the last may be only begun."""
+    """Words in a row in one of `fields`; the last may be only begun, and `between` others may stand in between."""
 
     fields: tuple[str, ...]
     words: tuple[str, ...]  # none: it matches nothing
     prefix: bool = False
+    between: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A word from `low` to `high` in one of `fields`; None: without an end."""
+
+    fields: tuple[str, ...]
+    low: str | None
+    high: str | None
+    with_low: bool
+    with_high: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +72,7 @@ class Either:
     choices: tuple[Node, ...]
 
 
-Node = Everything | Words | All | Either
+Node = Everything | Words | Between | All | Either
 
 
 def parse(query: str) -> Node:
@@ -66,16 +83,23 @@ def parse(query: str) -> Node:
         raise UsageError(f"the query {query!r} cannot be read (it is not Unicode text); type it again") from e
     if not query.strip():
         raise UsageError("the query is empty; give at least one word, or * for everything")
-    parser = _Parser(query)
-    found = parser.either(0)
-    if not parser.at_end:
-        raise parser.unreadable("there is a closing bracket too many")
-    _refuse_only_excluding(found)
-    return found
+    try:
+        found = luqum_parse(_QUOTED.sub(_in_double_quotes, query))
+    except (ParseError, ArithmeticError, ValueError) as e:  # the latter two of what stands behind ~ and ^
+        raise _unreadable(query, " ".join(str(e).split()).rstrip("!.")) from e
+    node = _Reading(query).node(found, DEFAULT_FIELDS, 0)
+    _refuse_only_excluding(node)
+    return node
 
 
-def _one(choices: tuple[Node, ...]) -> Node:
-    return choices[0] if len(choices) == 1 else Either(choices)
+def _in_double_quotes(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return found[0]
+    return '"' + found[1].replace("\\'", "'").replace('"', '\\"') + '"'
+
+
+def _unreadable(query: str, why: str) -> UsageError:
+    return UsageError(f"the query {query!r} cannot be read ({why}); close every quote and bracket")
 
 
 def _refuse_only_excluding(node: Node) -> None:
@@ -83,136 +107,83 @@ def _refuse_only_excluding(node: Node) -> None:
         raise UsageError("the query only excludes; say what to look for first, for example: * NOT word")
 
 
-class _Parser:
-    """Recursive descent; `_at` is the place in the text."""
+class _Reading:
+    """luqum's tree of one query, made ours."""
 
-    _DEEPEST = 50
+    def __init__(self, query: str) -> None:
+        self._query = query
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
+    def node(self, item: tree.Item, fields: tuple[str, ...], depth: int) -> Node:
+        if depth > _DEEPEST:
+            raise _unreadable(self._query, "brackets inside brackets too deep")
+        match item:
+            case tree.BoolOperation() | tree.UnknownOperation() | tree.AndOperation() | tree.OrOperation():
+                return self._operation(item, fields, depth)
+            case tree.Not() | tree.Prohibit() | tree.Plus():
+                return self._all([item], fields, depth)
+            case tree.BaseGroup() | tree.Boost():
+                return self.node(item.expr, fields, depth + 1)
+            case tree.SearchField():
+                return self._field(item, fields, depth)
+        return self._leaf(item, fields)
 
-    def unreadable(self, why: str) -> UsageError:
-        return UsageError(f"the query {self._text!r} cannot be read ({why}); close every quote and bracket")
+    def _operation(self, item: tree.BaseOperation, fields: tuple[str, ...], depth: int) -> Node:
+        """Words side by side bind as AND does; to luqum they bind less than OR."""
+        choices: list[list[tree.Item]] = [[]]
+        for child in item.children:
+            first, *others = child.children if isinstance(child, tree.OrOperation) else [child]
+            if isinstance(item, tree.OrOperation) and choices[0]:
+                choices.append([])
+            choices[-1].append(first)
+            choices += [[other] for other in others]
+        found = [self._all(each, fields, depth) for each in choices]
+        if len(found) == 1:
+            return found[0]
+        for choice in found:
+            _refuse_only_excluding(choice)
+        return Either(tuple(found))
 
-    @property
-    def at_end(self) -> bool:
-        self._skip()
-        return self._at >= len(self._text)
-
-    def _skip(self) -> None:
-        space = _SPACE.match(self._text, self._at)
-        self._at = space.end() if space else self._at
-
-    def _peek(self) -> str:
-        self._skip()
-        return self._text[self._at : self._at + 1]
-
-    def _operator(self, word: str) -> bool:
-        """Take the operator if it is the next word."""
-        self._skip()
-        end = self._at + len(word)
-        if self._text[self._at : end] != word or (self._text[end : end + 1] or " ") not in " \t\r\n(":
-            return False
-        self._at = end
-        return True
-
-    def either(self, depth: int) -> Node:
-        if depth > self._DEEPEST:
-            raise self.unreadable("brackets inside brackets too deep")
-        choices = [self._all(depth)]
-        while self._operator("OR"):
-            choices.append(self._all(depth))
-        if len(choices) > 1:
-            for choice in choices:
-                _refuse_only_excluding(choice)
-        return _one(tuple(choices))
-
-    def _all(self, depth: int) -> Node:
+    def _all(self, items: list[tree.Item], fields: tuple[str, ...], depth: int) -> Node:
         wanted: list[Node] = []
         excluded: list[Node] = []
-        needed = True  # something has to follow
-        while True:
-            if self._operator("AND"):
-                if needed:
-                    raise self.unreadable("an operator stands where a word should")
-                needed = True
-                continue
-            start = self._at
-            ends = self.at_end or self._peek() == ")" or self._operator("OR")
-            if ends:
-                self._at = start
-                break
-            negative, found = self._clause(depth)
-            needed = False
+        for item in items:
+            negative, signs = False, 0
+            while isinstance(item, tree.Not | tree.Prohibit | tree.Plus):
+                negative, signs, item = negative != (not isinstance(item, tree.Plus)), signs + 1, item.a
+            found = self.node(item, fields, depth + 1)
             if isinstance(found, All) and not found.wanted:  # a bracket that only excludes
                 found, negative = _one(found.excluded), not negative
             (excluded if negative else wanted).append(found)
-        if needed:
-            raise self.unreadable("a word is missing")
         return wanted[0] if len(wanted) == 1 and not excluded else All(tuple(wanted), tuple(excluded))
 
-    def _clause(self, depth: int) -> tuple[bool, Node]:
-        negative = False
-        while True:
-            if self._operator("NOT") or (self._peek() == "-" and self._sign()):
-                negative = not negative
-            elif not (self._peek() == "+" and self._sign()):
-                return negative, self._atom(depth, DEFAULT_FIELDS)
-
-    def _sign(self) -> bool:
-        """Take a sign that stands before something."""
-        following = self._text[self._at + 1 : self._at + 2]
-        if not following or following.isspace():
-            return False
-        self._at += 1
-        return True
-
-    def _atom(self, depth: int, fields: tuple[str, ...]) -> Node:
-        first = self._peek()
-        if first == "(":
-            self._at += 1
-            found = self.either(depth + 1)
-            if self._peek() != ")":
-                raise self.unreadable("a bracket is open")
-            self._at += 1
-            return found
-        if first in ('"', "'"):
-            return Words(fields, tuple(tokens(self._quoted(first))))
-        named = _FIELD.match(self._text, self._at)
-        if named is not None:
-            return self._field(named, depth, fields)
-        return self._bare(fields)
-
-    def _field(self, named: re.Match[str], depth: int, fields: tuple[str, ...]) -> Node:
+    def _field(self, item: tree.SearchField, fields: tuple[str, ...], depth: int) -> Node:
         if fields != DEFAULT_FIELDS:
-            raise self.unreadable("a field inside a field")
-        if named[1] not in QUERY_FIELDS:
-            raise UsageError(f"there is no field {named[1]!r}; the fields are {', '.join(QUERY_FIELDS)}")
-        self._at = named.end()
-        if self._text[self._at : self._at + 1] in ("", " ", "(", ")"):
-            raise self.unreadable(f"a word is missing after {named[0]}")
-        return self._atom(depth, (named[1],))
+            raise _unreadable(self._query, "a field inside a field")
+        if item.name not in QUERY_FIELDS:
+            raise UsageError(f"there is no field {item.name!r}; the fields are {', '.join(QUERY_FIELDS)}")
+        return self.node(item.expr, (item.name,), depth + 1)
 
-    def _quoted(self, quote: str) -> str:
-        out = []
-        at = self._at + 1
-        while at < len(self._text) and self._text[at] != quote:
-            at += self._text[at] == "\\" and at + 1 < len(self._text)
-            out.append(self._text[at])
-            at += 1
-        if at >= len(self._text):
-            raise self.unreadable("a quote is open")
-        self._at = at + 1
-        return "".join(out)
+    def _leaf(self, item: tree.Item, fields: tuple[str, ...]) -> Node:
+        match item:
+            case tree.Word():
+                if item.value == "*":
+                    return Everything()
+                return Words(fields, tuple(tokens(item.value)), item.value.endswith("*"))
+            case tree.Phrase():
+                return Words(fields, tuple(tokens(item.unescaped_value)))
+            case tree.Proximity():
+                return Words(fields, tuple(tokens(item.term.unescaped_value)), between=max(0, item.degree))
+            case tree.Fuzzy():
+                return self._leaf(item.term, fields)
+            case tree.Range():
+                ends = [None if str(end).strip() == "*" else str(end).strip(' "').lower() for end in item.children]
+                return Between(fields, ends[0], ends[1], item.include_low, item.include_high)
+            case tree.OpenRange():
+                return self._leaf(item.a, fields)
+            case tree.Regex():
+                raise _unreadable(self._query, "regular expressions are not understood")
+        raise _unreadable(self._query, f"{type(item).__name__} is not understood")
 
-    def _bare(self, fields: tuple[str, ...]) -> Node:
-        found = _BARE.match(self._text, self._at)
-        if found is None or found[0].startswith("/"):
-            raise self.unreadable("a word is missing" if found is None else "regular expressions are not understood")
-        self._at = found.end()
-        word = found[0]
-        if word == "*":
-            return Everything()
-        prefix = word.endswith("*")
-        return Words(fields, tuple(tokens(word)), prefix)
+
+def _one(choices: tuple[Node, ...]) -> Node:
+    return choices[0] if len(choices) == 1 else Either(choices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from whoosh import query as wq
 from whoosh.query import Query
 
-from worker.indexes.query_language import All, Either, Everything, Node, Words
+from worker.indexes.query_language import All, Between, Either, Everything, Node, Words
 
 
 def whoosh_query(node: Node) -> Query:
@@ -24,26 +24,34 @@ def whoosh_query(node: Node) -> Query:
             return wq.AndNot(both, unwanted[0] if len(unwanted) == 1 else wq.Or(unwanted))
         case Words():
             return _words(node)
+        case Between():
+            each = [_range(field, node) for field in node.fields]
+            return each[0] if len(each) == 1 else wq.Or(each)
 
 
 def _words(node: Words) -> Query:
     if not node.words:
         return wq.NullQuery
-    each = [_in_field(field, node.words, node.prefix) for field in node.fields]
+    each = [_in_field(field, node) for field in node.fields]
     return each[0] if len(each) == 1 else wq.Or(each)
 
 
-def _in_field(field: str, words: tuple[str, ...], prefix: bool) -> Query:
-    if prefix:  # the words before the last are looked for anywhere in the field, as the other engine does
+def _range(field: str, node: Between) -> Query:
+    return wq.TermRange(field, node.low or "", node.high, not node.with_low, not node.with_high)
+
+
+def _in_field(field: str, node: Words) -> Query:
+    words = node.words
+    if node.prefix:  # the words before the last are looked for anywhere in the field, as the other engine does
         begun = wq.Prefix(field, words[-1])
         return wq.And([*(wq.Term(field, word) for word in words[:-1]), begun]) if words[1:] else begun
-    return wq.Term(field, words[0]) if len(words) == 1 else wq.Phrase(field, list(words))
+    return wq.Term(field, words[0]) if len(words) == 1 else wq.Phrase(field, list(words), slop=1 + node.between)
 
 
 def body_words(node: Node) -> tuple[set[str], tuple[str, ...]]:
     """What a snippet of the body marks: whole words, and beginnings of words."""
     match node:
-        case Everything():
+        case Everything() | Between():
             return set(), ()
         case Words(fields, words, prefix):
             if "body" not in fields or not words:

@@ -28,6 +28,7 @@ _P, _INT, _I64 = ctypes.c_void_p, ctypes.c_int, ctypes.c_int64
 _PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "archive_read_new": (_P, ()),
     "archive_read_free": (_INT, (_P,)),
+    "archive_read_support_format_7zip": (_INT, (_P,)),
     "archive_read_support_format_rar": (_INT, (_P,)),
     "archive_read_support_format_rar5": (_INT, (_P,)),
     "archive_read_support_format_cab": (_INT, (_P,)),
@@ -59,6 +60,7 @@ _CODES = (
     ("nsupported", ExceptionCode.UNSUPPORTED),
     ("not supported", ExceptionCode.UNSUPPORTED),
     ("ultivolume", ExceptionCode.UNSUPPORTED),
+    ("codec ID", ExceptionCode.UNSUPPORTED),
 )
 
 

@@ -17,6 +17,7 @@ from formats.archives.rar.headers import Layout, Member, members, read_layout
 from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.streams import JoinedRange
 
 _FORMATS = {4: "rar", 5: "rar5"}
 _MOST_PREFIX = 4096  # bytes up to the end of the main header that are read again for each member
@@ -104,7 +105,7 @@ def _single(file: BinaryIO, size: int, layout: Layout, found: Iterator[Member], 
         if child is not None:
             yield child
             continue
-        joined = _Joined(prefix, file, member.start, min(size, member.end + _BEHIND))
+        joined = JoinedRange(prefix, file, member.start, min(size, member.end + _BEHIND))
         try:
             reader = ArchiveReader(cast("BinaryIO", joined), joined.size, _FORMATS[layout.version])
         except DocumentError as error:
@@ -116,7 +117,7 @@ def _single(file: BinaryIO, size: int, layout: Layout, found: Iterator[Member], 
 
 def _solid(file: BinaryIO, size: int, layout: Layout, found: Iterator[Member], limits: Limits) -> Iterator[Child]:
     """One pass over all; what lies behind a member that could not be decoded is lost, and said to be."""
-    joined = _Joined(b"", file, 0, size)
+    joined = JoinedRange(b"", file, 0, size)
     lost: DocumentError | None = None
     with closing(ArchiveReader(cast("BinaryIO", joined), size, _FORMATS[layout.version])) as reader:
         passing = Members(reader, size, limits, solid=True)
@@ -140,32 +141,6 @@ def _read(passing: Members, member: Member, position: int) -> Child:
     if entry.directory or member.link or member.directory:
         return Child(name=member.name, kind=Kind.ARCHIVE_MEMBER, ordinal=position, data=b"")
     return passing.child(entry, position, member.name, member.crc)
-
-
-class _Joined:
-    """Bytes, and behind them a range of a file that others move about in. What ArchiveReader needs of a file."""
-
-    def __init__(self, prefix: bytes, file: BinaryIO, start: int, stop: int) -> None:
-        self._prefix, self._file, self._start = prefix, file, start
-        self.size = len(prefix) + max(0, stop - start)
-        self._at = 0
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, position: int) -> int:
-        self._at = position
-        return position
-
-    def read(self, count: int) -> bytes:
-        count = min(count, self.size - self._at)
-        if self._at < len(self._prefix):
-            data = self._prefix[self._at : self._at + count]
-        else:
-            self._file.seek(self._start + self._at - len(self._prefix))
-            data = self._file.read(count)
-        self._at += len(data)
-        return data
 
 
 HANDLERS: tuple[Handler, ...] = (RarHandler(),)

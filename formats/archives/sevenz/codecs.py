@@ -21,7 +21,7 @@ from formats.passwords import needed
 from formats.streams import CHUNK
 
 _MOST_DICTIONARY = 1 << 28  # bytes that all coders of a folder may keep; 7-Zip's highest level takes 2^28 of one
-_FIRST_STEP = 1 << 9  # bytes of a stream that are decoded first
+_FIRST_STEP, _STEP = 1 << 9, 1 << 12  # bytes of a stream that are decoded at once: what comes before damage stays
 _bcj: Any = bcj  # it is marked as typed and exports nothing by its types
 _FILTERS: dict[bytes, Callable[[int], Any]] = {
     bytes.fromhex("03030103"): _bcj.BCJDecoder,
@@ -75,7 +75,7 @@ class _Bounded:
                 return b""
             self._codec, self._step = self._make(), _FIRST_STEP
         some = self._fed[self._at : self._at + self._step] if self._codec.needs_input else b""
-        self._at, self._step = self._at + len(some), min(CHUNK, 2 * self._step)
+        self._at, self._step = self._at + len(some), min(_STEP, 2 * self._step)
         out: bytes = self._codec.decompress(some, CHUNK)
         if self._codec.eof:
             self._at -= len(self._codec.unused_data)
@@ -85,13 +85,18 @@ class _Bounded:
 class _Deflate:
     def __init__(self) -> None:
         self._codec, self._tail = isal_zlib.decompressobj(-15), b""
+        self._fed, self._at = b"", 0
 
     @property
     def wants_more(self) -> bool:
-        return not self._tail
+        return not self._tail and self._at >= len(self._fed)
 
     def feed(self, data: bytes, last: bool) -> bytes:
-        out: bytes = self._codec.decompress(self._tail + data, CHUNK)
+        if data:
+            self._fed, self._at = data, 0
+        some = self._tail or self._fed[self._at : self._at + _STEP]
+        self._at += 0 if self._tail else len(some)
+        out: bytes = self._codec.decompress(some, CHUNK)
         self._tail = self._codec.unconsumed_tail
         return out
 

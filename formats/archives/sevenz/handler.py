@@ -12,6 +12,7 @@ from core.records import Kind, Limits, TextState
 from formats.archives.sevenz.codecs import FolderReader
 from formats.archives.sevenz.folders import Folder
 from formats.archives.sevenz.header import Archive, Entry, read_archive
+from formats.archives.sevenz.library import LibraryFolder, LibraryFolders
 from formats.archives.sevenz.unlock import unlock
 from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
@@ -39,8 +40,8 @@ class SevenZipHandler(LeafHandler):
             leaves_out=(
                 "members and headers that need a password which is not in the bank (`--passwords`)",
                 "members behind damage in a solid block",
-                "methods other than Copy, Deflate, Deflate64, bzip2, LZMA, LZMA2, Zstandard, Delta and BCJ (PPMd, BCJ2 "
-                "and ARM64, for example)",
+                "methods other than Copy, Deflate, Deflate64, bzip2, LZMA, LZMA2, PPMd, Zstandard, Delta, BCJ and BCJ2 "
+                "(ARM64 and Brotli, for example), and PPMd and BCJ2 that need a password",
                 "one part of a split archive",
                 "dictionaries of more than 256 MB",
                 "directory entries, which are no items",
@@ -99,30 +100,34 @@ class _Members:
         self._passwords, self._purse = source.passwords, purse
         self._notes: dict[str, Any] = {}  # how the folder was opened
         self._folders = iter(archive.folders)
-        self._reader: FolderReader | None = None
+        self._reader: FolderReader | LibraryFolder | None = None
+        self._library = LibraryFolders(file, source.size)
         self._files: Iterator[tuple[int, int | None]] = iter(())  # lengths and CRCs of the folder's files
         self._unread = 0  # bytes of the last member that the caller left
         self._skippable = max(limits.expansion_floor, int(limits.expansion_ratio * source.size))
 
     def children(self) -> Iterator[Child]:
         for entry in self._archive.entries:
-            length, crc = self._next_file() if entry.has_data else (0, None)
+            length, crc = self._next_file(entry.position) if entry.has_data else (0, None)
             if not entry.directory:
                 yield self._child(entry, length, crc)
             elif entry.has_data:
                 self._unread = length
 
-    def _next_file(self) -> tuple[int, int | None]:
+    def _next_file(self, position: int) -> tuple[int, int | None]:
         self._skip()
         while (found := next(self._files, None)) is None:
             folder = next(self._folders)  # the header was checked: there is data for every file
-            self._reader, self._notes = self._open(folder)
+            self._reader, self._notes = self._open(folder, position)
             self._files = iter(zip(folder.sizes, folder.crcs, strict=True))
         return found
 
-    def _open(self, folder: Folder) -> tuple[FolderReader, dict[str, Any]]:
+    def _open(self, folder: Folder, position: int) -> tuple[FolderReader | LibraryFolder, dict[str, Any]]:
+        """A reader over the folder, whose first file is the entry at `position`."""
         reader = FolderReader(self._file, folder, self._size)
         if folder.aes is None:
+            if reader.problem is not None and reader.problem.code is ExceptionCode.UNSUPPORTED:
+                return LibraryFolder(self._library, position, reader.problem), {}
             return reader, {}
         try:
             opened = unlock(self._file, folder, self._size, self._passwords, self._purse)

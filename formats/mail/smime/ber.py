@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.errors import DocumentError, ExceptionCode
 
-SEQUENCE, SET, OCTETS, OCTETS_IN_PARTS, EXPLICIT = 0x30, 0x31, 0x04, 0x24, 0xA0
+SEQUENCE, OCTETS, OCTETS_IN_PARTS, EXPLICIT = 0x30, 0x04, 0x24, 0xA0
 _INDEFINITE = -1
 _MAX_PARTS = 1_000_000
 _MAX_DEPTH = 8  # elements of open length inside one another
@@ -15,11 +15,9 @@ _MAX_DEPTH = 8  # elements of open length inside one another
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element: its tag, where it begins, and where its content lies. One of open length ends at a pair of zero bytes
-    before `end`."""
+    """One element: its tag and where its content lies. One of open length ends at a pair of zero bytes before `end`."""
 
     tag: int
-    at: int
     start: int
     end: int
     open: bool
@@ -29,8 +27,8 @@ def element(data: bytes, at: int, end: int) -> Element:
     """The element at `at`, which ends at `end` at the latest. DocumentError where it does not."""
     tag, start, length = _head(data, at, end)
     if length == _INDEFINITE:
-        return Element(tag, at, start, end, open=True)
-    return Element(tag, at, start, start + length, open=False)
+        return Element(tag, start, end, open=True)
+    return Element(tag, start, start + length, open=False)
 
 
 def enter(data: bytes, outer: Element, tag: int, position: int = 0) -> Element:
@@ -52,11 +50,6 @@ def inside(data: bytes, outer: Element) -> Iterator[Element]:
         found = element(data, at, outer.end)
         yield found
         at = _behind(data, at, outer.end, 0) if found.open else found.end
-
-
-def encoded(data: bytes, one: Element) -> bytes:
-    """An element as it stands. DocumentError where it has no end."""
-    return data[one.at : _behind(data, one.at, one.end, 0)]
 
 
 def octets(data: bytes, string: Element) -> bytes:

@@ -1,4 +1,4 @@
-"""S/MIME (RFC 8551): signed messages are opened and their signature checked, encrypted ones reported.
+"""S/MIME (RFC 8551): signed messages are opened, encrypted ones reported; no signature is checked.
 
 A signed message is a Cryptographic Message Syntax object (RFC 5652) in BER with the message inside; finding that needs
 no more than walking down a few lengths.
@@ -14,7 +14,6 @@ from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.mail.smime.ber import EXPLICIT, SEQUENCE, corrupt, element, enter, inside, octets
 from formats.mail.smime.content_type import ENCRYPTED, SIGNED, content_type
-from formats.mail.smime.signature import KEYS, signature_metadata
 
 
 class SmimeHandler(LeafHandler):
@@ -26,11 +25,11 @@ class SmimeHandler(LeafHandler):
         Declared(
             title="S/MIME messages and signatures",
             extensions=("p7m", "p7s", "p7b"),
-            metadata=KEYS,
+            metadata=("signed",),
             children="the message that is signed, where it lies inside",
             leaves_out=(
                 "the contents of encrypted messages: the exception is `encrypted`",
-                "certificates; a signature is held against the content and its certificate, which nobody vouches for",
+                "certificates, and whether a signature is right: nobody vouches for the certificate that comes with it",
             ),
         ),
     )
@@ -43,16 +42,11 @@ class SmimeHandler(LeafHandler):
             yield Child(name=b"signed.eml", kind=Kind.ATTACHMENT, ordinal=0, data=content, media_type="message/rfc822")
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """None of its own; what there is to say of the signature as metadata. Raises `encrypted`."""
+        """None of its own; that there is a signature as metadata. Raises `encrypted`."""
         _refuse_encrypted(source.head)
         out = Text(state=TextState.EMPTY)
-        if content_type(source.head[:64]) == SIGNED and source.size <= limits.parse_bytes:
-            data = source.whole(limits.parse_bytes)
-            try:
-                content = signed_content(data)
-            except DocumentError:  # `children` says what is wrong with it
-                content = None
-            out.metadata = signature_metadata(data, content)
+        if content_type(source.head[:64]) == SIGNED:
+            out.metadata["signed"] = True
         return out
 
 

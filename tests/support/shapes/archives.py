@@ -89,6 +89,14 @@ def _empty_files(n: int) -> bytes:
     return _sevenz(b"\x01" + _files(n, empty, *[(15, b"")] * n) + b"\0")
 
 
+def _folders_of_ppmd(n: int) -> bytes:
+    """Many folders of a method that is left to libarchive, all of them damaged."""
+    coder = b"\x01\x23\x03\x04\x01\x05\x06\0\0\x01\0"
+    streams = b"\x06\0" + _number(n) + b"\x09" + b"\x05" * n + b"\0"
+    streams += b"\x07\x0b" + _number(n) + b"\0" + coder * n + b"\x0c" + b"\x05" * n + b"\0"
+    return _sevenz(b"\x01\x04" + streams + b"\0" + _files(n) + b"\0", b"\xff" * 5 * n)
+
+
 def _many_crcs(n: int) -> bytes:
     """CRCs of no file, again and again, of many folders."""
     coder = b"\x01\x01\0"
@@ -198,6 +206,7 @@ SHAPES = [
         ("tiny streams", 1_000, _tiny_streams),
         ("properties of empty files", 1_500, _empty_files),
         ("CRCs of no file", 1_000, _many_crcs),
+        ("folders of PPMd", 1_000, _folders_of_ppmd),
     ),
     *shapes("application/x-archive-part", ("a part", 1_000, lambda n: b"x" * n)),
     *shapes(

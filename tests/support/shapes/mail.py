@@ -66,11 +66,6 @@ def _open_lengths(n: int) -> bytes:
     )
 
 
-def _signers(n: int) -> bytes:
-    signer = _der(0x30, b"\x02\x01\x01", b"\x80\x01a", _der(0x30, _DATA), _der(0xA0, _der(0x30, _DATA, _der(0x31)) * n))
-    return _signed(_der(0xA0, _der(0x04, b"Subject: s\n\nx\n")), _der(0x31, signer))
-
-
 SHAPES = [
     *shapes(
         "message/rfc822",
@@ -141,6 +136,5 @@ SHAPES = [
         "application/pkcs7-mime",
         ("content in parts", 5_000, _octets),
         ("open lengths in one another", 5_000, _open_lengths),
-        ("attributes of a signer", 2_000, _signers),
     ),
 ]

@@ -7,7 +7,7 @@ import random
 import struct
 
 import pytest
-from PIL import Image
+from PIL import Image, features
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, TextState
@@ -84,6 +84,17 @@ def test_heic_is_a_picture_with_a_size() -> None:
     out = read(data)
     assert out.state is TextState.NO_TEXT_LAYER
     assert out.metadata == {"format": "heic", "width": 4032, "height": 3024}
+
+
+@pytest.mark.skipif(not features.check("jpg_2000"), reason="this Pillow writes no JPEG 2000")
+def test_jpeg_2000_has_a_size() -> None:
+    """What Pillow writes; a header without the size is a picture all the same."""
+    data = make("JPEG2000")
+    assert identify(MemorySource(b"a", data)) == "image/jp2"
+    out = read(data)
+    assert (out.state, out.error) == (TextState.NO_TEXT_LAYER, None)
+    assert out.metadata == {"format": "jpeg2000", "width": 123, "height": 45}
+    assert read(data[:40]).metadata == {"format": "jpeg2000"}
 
 
 def test_exif_of_a_still() -> None:

@@ -55,6 +55,19 @@ def test_a_signed_message_is_opened(streamed: bool) -> None:
     assert child.data == INNER
     assert identify(MemorySource(child.name, child.data), child.media_type) == "message/rfc822"
     assert EmlHandler().text(MemorySource(child.name, child.data), Limits()).text == "signed words\r\n"
+    assert HANDLER.text(source, Limits()).metadata == {"signed": True}
+
+
+def test_a_message_beside_its_signature_says_so() -> None:
+    """S/MIME and PGP alike: multipart/signed; its text is there as ever."""
+    for kind in (b"pkcs7", b"pgp"):
+        data = (
+            b"From: a@b.example\nContent-Type: multipart/signed; boundary=B\n\n--B\n\nwords\n--B\n"
+            b"Content-Type: application/" + kind + b"-signature\n\nxx\n--B--\n"
+        )
+        found = EmlHandler().text(MemorySource(b"a.eml", data), Limits())
+        assert (found.text.strip(), found.metadata["signed"]) == ("words", True)
+    assert "signed" not in EmlHandler().text(MemorySource(b"a.eml", b"From: a@b.example\n\nwords\n"), Limits()).metadata
 
 
 def test_a_signature_apart_holds_nothing() -> None:

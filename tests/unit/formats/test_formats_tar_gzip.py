@@ -144,6 +144,16 @@ def test_a_cut_tar_keeps_complete_members(packed: bool) -> None:
     assert found.members == [(i, name.encode(), body) for i, (name, body) in enumerate(members[: len(found.members)])]
 
 
+def test_a_tar_cut_between_two_members_is_cut() -> None:
+    """Other readers take it for whole: what is missing is the end of the archive, and every member behind."""
+    data = tarred([("a", b"1"), ("b", b"2" * 512), ("c", b"3")])
+    for end in (1024, 2048, 3072):
+        found = Found(TAR, data[:end])
+        assert len(found.members) == end // 1024
+        assert found.error is not None
+        assert found.error.code is ExceptionCode.TRUNCATED
+
+
 def test_a_damaged_header_ends_the_archive() -> None:
     """Members before it stay, then `corrupt`."""
     data = bytearray(tarred([("a", b"1"), ("b", b"2"), ("c", b"3")]))

@@ -81,6 +81,14 @@ def reader(tmp_path_factory: pytest.TempPathFactory, engine: str) -> IndexReader
         ('"the wording"', {1}),
         ('"report of wording"', {2}),
         ('"wording of the"', set()),
+        ('"report wording"~1', {2}),  # one other word between them
+        ('"about wording"~1', set()),
+        ('"about wording"~4', {2}),
+        ("subject:[v TO x]", {2}),
+        ("subject:[worm TO wormhole}", set()),
+        ("sender:[a TO *]", {2}),
+        ("body:(grün OR worms)", {1, 2}),
+        ("'the wording'", {1}),
         ("wor*", {1, 2}),
         ("Quart*", {1}),  # a prefix is looked for where a word is: the subject too
         ("budg*", {1}),

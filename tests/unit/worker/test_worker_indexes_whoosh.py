@@ -64,7 +64,10 @@ def test_a_meta_file_cannot_lead_out_of_its_directory(tmp_path: Path) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text(alphabet=st.sampled_from("ab()\"' *+-:/\\") | st.characters(), max_size=30) | st.text('abANDORT() "-*'))
+@given(
+    st.text(alphabet=st.sampled_from("ab()\"' *+-:/\\") | st.characters(), max_size=30)
+    | st.text('abANDORT() "-*~^[]{}<>1.:')
+)
 def test_any_query_is_read_or_refused(query: str) -> None:
     """Whatever is typed, there is a query or one clear line; nothing else is raised."""
     refused, node = "", None
