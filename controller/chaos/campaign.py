@@ -92,7 +92,8 @@ class Campaign:
 
     def summary(self) -> dict[str, Any]:
         """Everything written down of this campaign."""
-        runs = [run for number, run in sorted(self._journal.runs().items()) if number < self._order.runs]
+        done, only = self._journal.runs(), self._order.only
+        runs = [run for number, run in sorted(done.items()) if number < self._order.runs or number == only]
         failed = [run for run in runs if run["faults"]]
         return {
             "seed": self._order.seed,
