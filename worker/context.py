@@ -15,12 +15,12 @@ from core.records import Phase
 from core.settings import Settings
 from core.storage import Storage
 from monitoring.metrics.tally import Tally, own_tally
-from sql.session import Database
 from worker.activity import Activity
 from worker.banks import Banks
 from worker.tracing import NoTracer, Tracer
 
 if TYPE_CHECKING:
+    from sql.session import Database
     from worker.indexes.publisher import OpenShards
 
 

@@ -16,9 +16,9 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic_core import to_json
+import msgspec
 
 from core.clock import SystemClock
 from core.errors import DocumentError
@@ -37,11 +37,12 @@ from worker.identify import identify
 from worker.inspect_trace import Deadline
 from worker.loose import loose_row
 from worker.ocr.candidates import is_candidate
-from worker.ocr.engine import find_engine
-from worker.ocr.reading import Reader
 from worker.sources import CHUNK, FilerSource
 from worker.texts import take_text
 from worker.unpack import Convicted, Unpacker
+
+if TYPE_CHECKING:
+    from worker.ocr.reading import Reader
 
 _JSON = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 _TEXT, _NO_TEXT = b'"text": ', '"text": "", '
@@ -225,6 +226,9 @@ class _Inspection:
         self.texts.append((text, row))
 
     def _reader(self) -> Reader:
+        from worker.ocr.engine import find_engine  # it brings tesseract's services along
+        from worker.ocr.reading import Reader
+
         return Reader(
             engine=find_engine(),
             choice=self.options.ocr,
@@ -257,7 +261,7 @@ def json_line(line: dict[str, Any]) -> bytes:
     text = line["text"]
     line["text"] = ""
     front, _, back = _JSON(line).partition(_NO_TEXT)  # within a value there would be backslashes before the quotes
-    return b"".join((front.encode(), _TEXT, to_json(text), b", ", back.encode(), b"\n"))
+    return b"".join((front.encode(), _TEXT, msgspec.json.encode(text), b", ", back.encode(), b"\n"))
 
 
 def _children(counts: Sequence[ContainerCount]) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
@@ -15,9 +15,11 @@ from worker.findings import Findings
 from worker.formats.base import Handler, Source, Text
 from worker.guard import guarded
 from worker.indexes.base import IndexDocument
-from worker.indexes.publisher import OpenShard
 from worker.ocr.candidates import is_candidate, tasks
-from worker.task import TaskWork
+
+if TYPE_CHECKING:
+    from worker.indexes.publisher import OpenShard
+    from worker.task import TaskWork
 
 CHARACTERS_A_PAGE = 3_000  # where the format knows no pages (glossary)
 

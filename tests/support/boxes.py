@@ -14,6 +14,7 @@ from pathlib import Path
 from worker.box.__main__ import live
 from worker.box.nursery import Nursery
 from worker.box.start import NurseryAddress
+from worker.formats.registry import all_handlers
 
 MEMORY_MB = 1024
 
@@ -28,6 +29,7 @@ def _memory_mb() -> int:
 def nursery(user: int | None = None, body: Callable[[int], int] | None = None) -> Iterator[NurseryAddress]:
     """A nursery with this process's modules, whose boxes do `body` (parse, unless said)."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    all_handlers()  # as the nursery has
     memory_mb = _memory_mb()
     pid = os.fork()
     if not pid:
