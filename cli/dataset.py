@@ -12,7 +12,7 @@ from cli.context import shared
 from cli.generate import reporter, usable_processors
 from cli.options import AsJson
 from cli.output import bytes_text, flush, print_json
-from cli.show import table
+from cli.table import table
 from core.errors import RunFailed, UsageError
 from dataset_gen.check import Checked, check_corpus
 from dataset_gen.corpus import DESCRIPTION, read_json

@@ -12,7 +12,7 @@ from cli import options as opt
 from cli.context import CommandContext, installation, shared, with_options, writable_file
 from cli.experiment import numbers
 from cli.output import flush, write_json
-from cli.show import table
+from cli.table import table
 from controller.jobs.progress import Snapshot
 from controller.jobs.rates import duration
 from controller.replay.order import ReplayOrder, parse_speed

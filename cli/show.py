@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console, JustifyMethod
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from cli.output import bytes_text, micros_text
+from cli.table import table
 from controller.browse.counts import JobCounts
 from controller.jobs.groups.progress import group_state
 from controller.jobs.rates import duration
@@ -19,22 +19,6 @@ from core.names import display_name
 from sql.groups import GroupRow
 from sql.jobs import JobSummary
 from sql.session import Database
-
-
-def table(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[int] = (), whole: Sequence[int] = ()
-) -> Table:
-    """A plain table; `right` are columns of numbers, `whole` columns that are never broken up.
-
-    Values are shown as they are, without markup.
-    """
-    out = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for number, name in enumerate(columns):
-        justify: JustifyMethod = "right" if number in right else "left"
-        out.add_column(name, justify=justify, overflow="fold", no_wrap=number in right or number in whole)
-    for row in rows:
-        out.add_row(*(escape(f"{value:,}" if isinstance(value, int) else str(value)) for value in row))
-    return out
 
 
 def show_result(console: Console, result: dict[str, Any]) -> None:

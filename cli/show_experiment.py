@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from cli.show import table
+from cli.table import table
 from experiments.base import PointSpec
 from experiments.compare import Cell, Comparison
 from experiments.result import Point, Result

@@ -1,75 +1,16 @@
-"""Every format handler by the media types it declares; declarations are checked when this is imported."""
+"""Every format handler by the media types it declares, imported when the first of its types is met.
+
+Declarations are checked as they are imported.
+"""
 
 from __future__ import annotations
 
+import importlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from formats.archives import ar, cab, compressed, cpio, iso, split_part
-from formats.archives.gzip import handler as gzip
-from formats.archives.rar import handler as rar
-from formats.archives.sevenz import handler as sevenz
-from formats.archives.tar import handler as tar
-from formats.archives.zip import handler as zip
 from formats.base import Handler, LeafHandler
-from formats.documents.pdf import handler as pdf
-from formats.documents.rtf import handler as rtf
-from formats.images import handler as image
-from formats.mail import eml, emlx, mhtml
-from formats.mail.contacts import handler as contacts
-from formats.mail.mbox import handler as mbox
-from formats.mail.smime import handler as smime
-from formats.office.doc import handler as doc
-from formats.office.odf import handler as odf
-from formats.office.ole import handler as ole_storage
-from formats.office.onenote import handler as onenote
-from formats.office.ooxml import handler as ooxml
-from formats.office.ppt import handler as ppt
-from formats.office.xls import handler as xls
-from formats.outlook.msg import handler as msg
-from formats.outlook.pst import handler as pst
-from formats.outlook.tnef import handler as tnef
-from formats.tables import csv
-from formats.tables.dbase import handler as dbase
-from formats.text import plain as text
-from formats.text.html import handler as html
-
-_MODULES = (
-    eml,
-    mbox,
-    emlx,
-    msg,
-    pst,
-    smime,
-    tnef,
-    zip,
-    tar,
-    gzip,
-    compressed,
-    sevenz,
-    split_part,
-    rar,
-    cab,
-    ar,
-    cpio,
-    iso,
-    ooxml,
-    doc,
-    xls,
-    ppt,
-    ole_storage,
-    onenote,
-    pdf,
-    html,
-    text,
-    csv,
-    dbase,
-    image,
-    rtf,
-    odf,
-    contacts,
-    mhtml,
-)
+from formats.modules import MEDIA_TYPES
 
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+_-]{0,126}")
 _ATTRIBUTES = (("name", str), ("media_types", tuple), ("container", bool), ("splits", bool), ("whole", bool))
@@ -112,20 +53,32 @@ def check_handlers(handlers: Iterable[Handler]) -> dict[str, Handler]:
     return found
 
 
-_HANDLERS = check_handlers(handler for module in _MODULES for handler in module.HANDLERS)
+_MODULES = {media_type: module for module, media_types in MEDIA_TYPES.items() for media_type in media_types}
+_HANDLERS: dict[str, Handler] = {}  # that are loaded
+
+
+def _loaded(media_type: str) -> Handler | None:
+    """The handler that declares it, its module imported; ValueError when that declares what the table does not have."""
+    found = _HANDLERS.get(media_type)
+    module = _MODULES.get(media_type)
+    if found is not None or module is None:
+        return found
+    declared = check_handlers(importlib.import_module(f"{__package__}.{module}").HANDLERS)
+    if set(declared) != set(MEDIA_TYPES[module]):
+        raise ValueError(f"{module}: declares {sorted(declared)}, and formats.modules says something else")
+    _HANDLERS.update(declared)
+    return declared[media_type]
 
 
 def handler_for(media_type: str) -> Handler:
     """The handler that declares this media type; the plain-text handler for unknown subtypes of text, that of zip
     archives for what ends with "+zip"; else one that gives neither children nor text."""
-    found = _HANDLERS.get(media_type)
-    if found is not None:
-        return found
-    if media_type.startswith("text/"):  # unknown subtypes of text are read as text/plain (RFC 2046, 4.1.4)
-        return _HANDLERS["text/plain"]
-    if media_type.endswith("+zip"):  # a zip archive whatever else it is (RFC 6839, 3.6)
-        return _HANDLERS["application/zip"]
-    return _UNKNOWN
+    found = _loaded(media_type)
+    if found is None and media_type.startswith("text/"):  # read as text/plain (RFC 2046, 4.1.4)
+        found = _loaded("text/plain")
+    if found is None and media_type.endswith("+zip"):  # a zip archive whatever else it is (RFC 6839, 3.6)
+        found = _loaded("application/zip")
+    return _UNKNOWN if found is None else found
 
 
 def register(handlers: Iterable[Handler]) -> None:
@@ -134,12 +87,13 @@ def register(handlers: Iterable[Handler]) -> None:
     _HANDLERS.update(check_handlers((*known, *(h for h in handlers if h not in known))))
 
 
-def replace(instead: Callable[[Handler], Handler]) -> None:
-    """Have something else stand for every handler, for the rest of this process (worker.box)."""
-    made = {handler: instead(handler) for handler in all_handlers()}
-    _HANDLERS.update({media_type: made[handler] for media_type, handler in _HANDLERS.items()})
+def replace(instead: Iterable[Handler]) -> None:
+    """Have these stand for every handler, for the rest of this process (worker.box)."""
+    _HANDLERS.update({media_type: handler for handler in instead for media_type in handler.media_types})
 
 
 def all_handlers() -> tuple[Handler, ...]:
-    """Every handler once, in order of declaration."""
-    return tuple(dict.fromkeys(_HANDLERS.values()))
+    """Every handler once, in order of declaration, all of them imported."""
+    for media_type in _MODULES:
+        _loaded(media_type)
+    return tuple(dict.fromkeys(_HANDLERS[media_type] for media_type in (*_MODULES, *_HANDLERS)))

@@ -30,7 +30,8 @@ from worker.host.reporter import Finish, Numbered, ReporterPlan, run_reporter
 from worker.processes import STOPPED_STATES, oom_kills, process_state, thread_count
 from worker.slots.deaths import Circumstances, Report, describe, judge, stuck
 from worker.slots.scratch import WorkerScratch
-from worker.slots.slot import PRELOADED, Handle, SlotPlan, fork_into, fork_slot, preload
+from worker.slots.slot import Handle, SlotPlan, fork_into, fork_slot
+from worker.slots.slot import preload as load_shared
 from worker.slots.table import SlotRow, SlotTable
 from worker.slots.waiting import cannot_be_ended, doing
 from worker.slots.watch import Watched
@@ -53,7 +54,7 @@ class WorkerPlan:
     handle: Handle
     grace_seconds: float = 10.0  # that a running task gets when the worker is asked to stop
     metrics: Endpoint = NOWHERE  # where it answers Prometheus
-    preloaded: tuple[str, ...] = PRELOADED  # modules that slots share
+    preload: Callable[[Settings], None] = load_shared  # what slots share
 
 
 class Supervisor:
@@ -99,7 +100,7 @@ class Supervisor:
             self._box = lacking()
             log.log(logging.WARNING if self._box else logging.INFO, "boxes: %s", self._box or "all that they can have")
         self._tend_nursery(self._now())  # it loads while we do
-        preload(self._plan.preloaded)
+        self._plan.preload(self._plan.settings)
         if (threads := thread_count()) != 1:
             log.warning("%d threads before the first fork; slots may hang on what these hold", threads)
         while not (self._stop_at and not any(w.pid and not w.given_up for w in self._watched)):

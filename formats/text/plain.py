@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from lxml import etree
-
 from core.records import Limits
 from formats import clean
 from formats.base import Handler, LeafHandler, Source, Text
@@ -98,6 +96,8 @@ _XML_TREE_BYTES = 16_000_000  # lxml's tree takes some ten times the bytes of th
 def _character_data(data: bytes) -> tuple[list[str], str] | None:
     """Non-blank character data in order, and the charset; None when the document is not well-formed. Nothing outside the document is
     fetched and no entity of its own is replaced, so a small document stays small."""
+    from lxml import etree  # plain text, which most files are, does without
+
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_pis=True, remove_comments=True
     )

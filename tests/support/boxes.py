@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from formats.registry import all_handlers
 from worker.box.__main__ import live
 from worker.box.nursery import Nursery
 from worker.box.start import NurseryAddress
@@ -28,6 +29,7 @@ def _memory_mb() -> int:
 def nursery(user: int | None = None, body: Callable[[int], int] | None = None) -> Iterator[NurseryAddress]:
     """A nursery with this process's modules, whose boxes do `body` (parse, unless said)."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    all_handlers()  # as the nursery has
     memory_mb = _memory_mb()
     pid = os.fork()
     if not pid:

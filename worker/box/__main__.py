@@ -21,6 +21,7 @@ from worker.box.fate import EXIT_BROKEN, EXIT_MEMORY
 from worker.box.lockdown import lock_down
 from worker.box.nursery import Nursery
 from worker.box.pipe import Ended, Pipe
+from worker.box.room import Room
 from worker.plugins import load_plugins
 from worker.processes import die_with_parent, limit_slot
 
@@ -46,6 +47,8 @@ def main() -> int:
 
 def load_everything(plugins: tuple[str, ...]) -> None:
     """A box can load nothing any more: every parser, library and character set that is loaded when it is first used."""
+    all_handlers()
+    importlib.import_module("worker.ocr.pdf_pages")
     preload()
     libarchive.library()
     for module in pkgutil.iter_modules(encodings.__path__):
@@ -57,13 +60,12 @@ def load_everything(plugins: tuple[str, ...]) -> None:
 
 def live(talk: int, memory_mb: int) -> int:
     """Be a box: locked down, then at the slot's service; the exit status."""
-    from worker.box.room import Room
-
+    handlers = {handler.name: handler for handler in all_handlers()}  # now: what is not loaded cannot be any more
     parent = os.getppid()
     faulthandler.enable()
     limit_slot(memory_mb)
     lock_down(parent=parent)
-    room = Room(Pipe(talk), {handler.name: handler for handler in all_handlers()})
+    room = Room(Pipe(talk), handlers)
     try:
         room.serve()
     except Ended:

@@ -29,13 +29,15 @@ from worker.box.messages import (
     Err,
     Failed,
     Head,
+    Introduce,
+    Introduced,
     Open,
     Question,
     Read,
     Ref,
     Reply,
     Request,
-    Settle,
+    Told,
     Whole,
     err,
 )
@@ -90,9 +92,9 @@ class Box:
             self._busy = False
         return self._unfolded(answer, wanted)
 
-    def await_readiness(self) -> None:
-        """Until the nursery has loaded and the box is there."""
-        self.ask(Settle(), Count)
+    def introduced(self) -> list[Told]:
+        """The handlers it has, once the nursery has loaded them and the box is there."""
+        return self.ask(Introduce(), Introduced).handlers
 
     def _exchange(self, request: Request) -> Answer:
         self.pipe.send(ENCODER.encode(request))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from core.records import Limits
 from formats import registry
-from formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text, is_leaf
+from formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
 from formats.identification.identify import identify_by
 from worker.box.box import Box
 from worker.box.messages import (
@@ -28,6 +28,7 @@ from worker.box.messages import (
     Ranges,
     Settle,
     TakeText,
+    Told,
     Type,
     range_of,
     unpacked,
@@ -42,35 +43,29 @@ if TYPE_CHECKING:
 
 def install(box: Box) -> None:
     """From now on this process identifies and parses nothing itself: whoever asks for a handler gets one that asks
-    the box."""
-    registry.replace(lambda handler: boxed(handler, box))
+    the box. Waits until the box is there: while an item's time runs, it would be charged with what the nursery loads."""
+    registry.replace(boxed(handler, box) for handler in box.introduced())
     identify_by(lambda source, declared: box.ask(Identify(box.ref(source), declared), Type).media_type)
     render_by(boxed_rendering(box))
 
 
-def boxed(handler: Handler, box: Box) -> Handler:
+def boxed(handler: Told, box: Box) -> Handler:
     """What stands for this handler."""
-    return BoxedLeaf(handler, box) if is_leaf(handler) else BoxedHandler(handler, box)
-
-
-def _own(handler: Handler, method: str) -> bool:
-    """Whether the handler has more to say than the default, which need not be asked for."""
-    return getattr(type(handler), method, None) is not getattr(LeafHandler, method)
+    return BoxedLeaf(handler, box) if handler.leaf else BoxedHandler(handler, box)
 
 
 class BoxedLeaf(LeafHandler):
     """One without children."""
 
-    def __init__(self, handler: Handler, box: Box) -> None:
+    def __init__(self, handler: Told, box: Box) -> None:
         self.name = handler.name
         self.media_types = handler.media_types
         self.container = handler.container
         self.splits = handler.splits
         self.whole = handler.whole
-        self.declared = handler.declared
         self._box = box
-        self._hashes = _own(handler, "message_hashes")
-        self._announces = _own(handler, "announced")
+        self._hashes = handler.hashes
+        self._announces = handler.announces
 
     def text(self, source: Source, limits: Limits) -> Text:
         box = self._box

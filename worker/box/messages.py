@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
-from formats.base import Part, Text
+from formats.base import Handler, LeafHandler, Part, Text, is_leaf
 
 _MOST_NESTED = 32  # values within values of metadata
 _I63 = (1 << 63) - 1
@@ -135,7 +135,13 @@ class Settle(Struct, array_like=True, tag=10):
     pages: bool = False
 
 
-Asked = Identify | Announced | Parts | Children | More | Pull | TakeText | Hashes | OpenPages | Page | Settle
+class Introduce(Struct, array_like=True, tag=11):
+    """Which handlers the box has: the slot loads none."""
+
+
+Asked = (
+    Identify | Announced | Parts | Children | More | Pull | TakeText | Hashes | OpenPages | Page | Settle | Introduce
+)
 
 
 class Request(Struct, array_like=True):
@@ -240,6 +246,42 @@ class Rendered(Struct, array_like=True, tag=9):
     closed: list[int] = []
 
 
+class Told(Struct, array_like=True, frozen=True):
+    """What a slot has to know of a handler; see formats.base.Handler."""
+
+    name: Word
+    media_types: Annotated[tuple[MediaType, ...], Meta(max_length=10_000)]
+    container: bool
+    splits: bool
+    whole: bool
+    leaf: bool
+    announces: bool  # whether it has more to say of these than the default, which need not be asked for
+    hashes: bool
+
+
+def told(handler: Handler) -> Told:
+    """The handler, introduced."""
+
+    def own(method: str) -> bool:
+        return getattr(type(handler), method, None) is not getattr(LeafHandler, method)
+
+    return Told(
+        name=handler.name,
+        media_types=handler.media_types,
+        container=handler.container,
+        splits=handler.splits,
+        whole=handler.whole,
+        leaf=is_leaf(handler),
+        announces=own("announced"),
+        hashes=own("message_hashes"),
+    )
+
+
+class Introduced(Struct, array_like=True, tag=10):
+    handlers: Annotated[list[Told], Meta(max_length=10_000)]
+    closed: list[int] = []
+
+
 # What the box asks for while it works.
 
 
@@ -265,7 +307,7 @@ class Read(Struct, array_like=True, tag=23):
     closed: list[int] = []
 
 
-Answer = Failed | Fault | Type | Count | Ranges | Batch | Piece | FarText | FarHashes | Rendered
+Answer = Failed | Fault | Type | Count | Ranges | Batch | Piece | FarText | FarHashes | Rendered | Introduced
 Question = Head | Whole | Open | Read
 
 

@@ -13,6 +13,7 @@ from formats.base import Source
 from worker.box.box import Box
 from worker.box.messages import Count, OpenPages, Page, Rendered, Settle
 from worker.ocr import rendering
+from worker.ocr.page import Page as PagePicture
 from worker.ocr.rendering import Rendering
 
 
@@ -50,9 +51,9 @@ class BoxedRendering:
     box: Box
     count: int
 
-    def page(self, number: int) -> rendering.Page | None:
+    def page(self, number: int) -> PagePicture | None:
         found = self.box.ask(Page(number), Rendered)
-        return rendering.Page(found.data, found.dpi or 70) if found.data else None
+        return PagePicture(found.data, found.dpi or 70) if found.data else None
 
 
 def boxed_rendering(box: Box) -> Any:

@@ -32,6 +32,8 @@ from worker.box.messages import (
     Fault,
     Hashes,
     Identify,
+    Introduce,
+    Introduced,
     More,
     OpenPages,
     Page,
@@ -54,6 +56,7 @@ from worker.box.messages import (
     plain,
     range_of,
     sized,
+    told,
 )
 from worker.box.page_room import PageRoom
 from worker.box.pipe import Pipe
@@ -140,6 +143,9 @@ class Room:
             source = FarSource(ref.key, ref.name, ref.size, self.passwords, self._ask, self.closed)
         self.sources[ref.key] = source
         return source
+
+    def _introduce(self, what: Introduce) -> Answer:
+        return Introduced([told(handler) for handler in self.handlers.values()])
 
     def _identify(self, what: Identify) -> Answer:
         return Type(identify(self._source(what.source), what.declared))
@@ -245,6 +251,7 @@ _ANSWERS: dict[type, Callable[[Room, Any], Answer]] = {
     OpenPages: Room._open_pages,
     Page: Room._page,
     Settle: Room._nothing,
+    Introduce: Room._introduce,
 }
 
 

@@ -16,10 +16,13 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from sql.costs import Around, Death
+
+if TYPE_CHECKING:
+    from sql.costs import Around, Death
 
 _MORE_DEATHS = 4  # of slots on their way to the last place of a death, then nobody goes there any more
 _MORE_SECONDS = 2.0  # times what was allowed; likewise

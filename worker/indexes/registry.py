@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 
 from core.errors import UsageError
 from worker.indexes.base import IndexReader, IndexWriter
-from worker.indexes.tantivy_engine import TantivyReader, TantivyWriter
-from worker.indexes.whoosh_engine import WhooshReader, WhooshWriter
 
-_ENGINES: dict[str, tuple[Callable[[Path], IndexWriter], Callable[[Path, Path], IndexReader]]] = {
-    "tantivy": (TantivyWriter, TantivyReader),
-    "whoosh": (WhooshWriter, WhooshReader),
+# Module, writer and reader. An engine is imported when it is used.
+_ENGINES = {
+    "tantivy": ("worker.indexes.tantivy_engine", "TantivyWriter", "TantivyReader"),
+    "whoosh": ("worker.indexes.whoosh_engine", "WhooshWriter", "WhooshReader"),
 }
 
 
 def _engine(name: str) -> tuple[Callable[[Path], IndexWriter], Callable[[Path, Path], IndexReader]]:
     try:
-        return _ENGINES[name]
+        where, writer, reader = _ENGINES[name]
     except KeyError:
         raise UsageError(f"there is no index engine {name!r}; take one of {', '.join(_ENGINES)}") from None
+    module = importlib.import_module(where)
+    return getattr(module, writer), getattr(module, reader)
+
+
+def load_engine(name: str) -> None:
+    """Import it now (before forking, say)."""
+    _engine(name)
 
 
 def new_writer(engine: str, directory: Path) -> IndexWriter:

@@ -10,16 +10,14 @@ import signal
 import uuid
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import TimeoutError as PoolTimeout
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from pebble import ProcessExpired, ProcessFuture, ProcessPool
 
 from core.errors import DocumentError, ExceptionCode, RunFailed, SourceFileError
 from core.records import JobOptions
 from core.storage.layer import Storage
 from worker.inspect.file import NO_JOB, Loose, inspect_files, line_of, spill_directory
+from worker.inspect.pool import Died, InspectPool, Work
 from worker.inspect.trace import Trace, new_trace, read_trace
 from worker.items.loose import UNKNOWN_TYPE, loose_row
 
@@ -36,7 +34,7 @@ class _Batch:
 
     files: list[Loose]
     spool: Path
-    future: ProcessFuture[None] | None = None
+    work: Work | None = None
     convicted: dict[uuid.UUID, tuple[ExceptionCode, str]] = field(default_factory=dict)  # in its one file
     died: list[tuple[Path, int]] = field(default_factory=list)  # spools of earlier processes, and where its lines begin
 
@@ -49,7 +47,7 @@ class _Batch:
 class Batches:
     """Files on their way through the pool."""
 
-    pool: ProcessPool
+    pool: InspectPool
     options: JobOptions
     storage: Storage
     scratch: Path
@@ -98,16 +96,16 @@ class Batches:
     def _schedule(self, batch: _Batch) -> None:
         new_trace(batch.trace)
         how = {"trace": batch.trace, "convicted": batch.convicted}
-        batch.future = self.pool.schedule(inspect_files, args=[batch.files, self.options, batch.spool], kwargs=how)
+        batch.work = self.pool.schedule(inspect_files, args=[batch.files, self.options, batch.spool], kwargs=how)
 
     def _collect(self, batch: _Batch) -> Iterator[bytes | Line]:
         """The batch's lines; where its process died, those of the files before, then the file it died at again without
         the item that is to blame, then the files behind."""
-        if batch.future is None:
+        if batch.work is None:
             (loose,) = batch.files
             yield _failed(loose)
             return
-        error = _outcome(batch.future)
+        error = _outcome(batch.work)
         if error is None:
             yield from _found(batch)
             self._remove(batch)
@@ -194,15 +192,13 @@ def _id_of(line: bytes) -> str:
     return str(json.loads(line)["id"])
 
 
-def _outcome(future: ProcessFuture[None]) -> DocumentError | None:
+def _outcome(work: Work) -> DocumentError | None:
     try:
-        future.result()
-    except ProcessExpired as e:
-        if e.exitcode == -signal.SIGALRM:
+        work.result()
+    except Died as e:
+        if e.status == -signal.SIGALRM:
             return DocumentError(ExceptionCode.TIMEOUT, "still being read at its deadline")
-        return DocumentError(ExceptionCode.KILLED_PARSER, f"the process died reading it (exit status {e.exitcode})")
-    except PoolTimeout:
-        return DocumentError(ExceptionCode.TIMEOUT, "still being read at its deadline")
+        return DocumentError(ExceptionCode.KILLED_PARSER, f"the process died reading it (exit status {e.status})")
     except MemoryError:
         return DocumentError(ExceptionCode.MEMORY, "reading it needs more memory than allowed")
     except OSError as e:

@@ -16,9 +16,9 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic_core import to_json
+import msgspec
 
 from core.clock import SystemClock
 from core.errors import DocumentError
@@ -42,6 +42,9 @@ from worker.items.unpack import Convicted, Unpacker
 from worker.ocr.candidates import is_candidate
 from worker.ocr.engine import find_engine
 from worker.ocr.reading import Reader
+
+if TYPE_CHECKING:
+    from worker.ocr.reading import Reader
 
 _JSON = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 _TEXT, _NO_TEXT = b'"text": ', '"text": "", '
@@ -225,6 +228,8 @@ class _Inspection:
         self.texts.append((text, row))
 
     def _reader(self) -> Reader:
+        from worker.ocr.reading import Reader
+
         return Reader(
             engine=find_engine(),
             choice=self.options.ocr,
@@ -257,7 +262,7 @@ def json_line(line: dict[str, Any]) -> bytes:
     text = line["text"]
     line["text"] = ""
     front, _, back = _JSON(line).partition(_NO_TEXT)  # within a value there would be backslashes before the quotes
-    return b"".join((front.encode(), _TEXT, to_json(text), b", ", back.encode(), b"\n"))
+    return b"".join((front.encode(), _TEXT, msgspec.json.encode(text), b", ", back.encode(), b"\n"))
 
 
 def _children(counts: Sequence[ContainerCount]) -> dict[str, Any] | None:

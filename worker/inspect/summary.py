@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from formats.listing import listed
-from formats.registry import all_handlers
+from formats.registry import handler_for
 
 
 @dataclass(slots=True)
@@ -32,17 +33,11 @@ class Summary:
     emitted: int = 0
     failed: int = 0
     remainders: int = 0  # items with an unknown number of children missing
-    _titles: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._titles = {
-            media_type: one.declared.title for one in listed(all_handlers()) for media_type in one.media_types
-        }
 
     def take(self, line: Mapping[str, Any]) -> None:
         """Count one item."""
         media_type = line["media_type"]
-        of = self.formats.setdefault(self._titles.get(media_type, media_type), FormatCount())
+        of = self.formats.setdefault(_title(media_type), FormatCount())
         of.items += 1
         of.bytes += line["bytes"]
         of.states[line["text_state"]] += 1
@@ -73,3 +68,10 @@ class Summary:
     def by_items(self) -> list[tuple[str, FormatCount]]:
         """The formats, most items first."""
         return sorted(self.formats.items(), key=lambda entry: (-entry[1].items, entry[0]))
+
+
+@functools.cache
+def _title(media_type: str) -> str:
+    """The format's, or the media type itself where no handler declares it."""
+    listing = listed((handler_for(media_type),))
+    return next((one.declared.title for one in listing if media_type in one.media_types), media_type)

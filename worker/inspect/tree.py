@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import stat
@@ -10,14 +9,13 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pebble import ProcessPool
-
 from core.errors import SourceFileError, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.storage.layer import EntryKind, Storage
 from worker.inspect.batches import TOGETHER, Batches, Line
 from worker.inspect.file import Loose, use_passwords
+from worker.inspect.pool import InspectPool
 from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, special
 from worker.plugins import load_plugins
 from worker.processes import limit_slot
@@ -87,16 +85,9 @@ def inspect_paths(
         storage_check = find_loose(storage, argument)
         next(storage_check, None)  # says at once that a PATH does not exist, before anything is printed
     files = (loose for argument in arguments for loose in find_loose(storage, argument))
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])  # a process that died is replaced in milliseconds
-    initial = [memory_mb, plugins, dict(passwords or {})]
     with (
         tempfile.TemporaryDirectory(prefix="edbench-inspect-") as scratch,
-        ProcessPool(processes, initializer=_initialise, initargs=initial, context=context) as pool,
+        InspectPool(processes, lambda: _initialise(memory_mb, plugins, passwords or {})) as pool,
     ):
         together = 1 if options.ocr.asked or passwords else TOGETHER
-        try:
-            yield from Batches(pool, options, storage, Path(scratch), processes * _AHEAD, together).lines(files)
-        except BaseException:
-            pool.stop()  # type: ignore[no-untyped-call]
-            raise
+        yield from Batches(pool, options, storage, Path(scratch), processes * _AHEAD, together).lines(files)

@@ -6,18 +6,20 @@ import dataclasses
 import math
 import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
 from formats.base import Handler, Source, Text
 from worker.indexes.base import IndexDocument
-from worker.indexes.publisher import OpenShard
 from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.ocr.candidates import is_candidate, tasks
-from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
+
+if TYPE_CHECKING:
+    from worker.indexes.publisher import OpenShard
+    from worker.phases.task import TaskWork
 
 CHARACTERS_A_PAGE = 3_000  # where the format knows no pages (glossary)
 

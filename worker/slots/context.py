@@ -21,6 +21,7 @@ from worker.slots.banks import Banks
 from worker.slots.tracing import NoTracer, Tracer
 
 if TYPE_CHECKING:
+    from sql.session import Database
     from worker.indexes.publisher import OpenShards
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import faulthandler
 import gc
-import importlib
 import logging
 import os
 import signal
 import sys
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -18,6 +17,8 @@ from types import FrameType
 from core.filer.emulation import emulated_filer
 from core.settings import Settings
 from core.storage.layer import Storage
+from formats.identification import libmagic
+from formats.registry import all_handlers
 from monitoring.live import LiveRecorder
 from sql.session import Database
 from traces.parts import WorkerParts
@@ -26,6 +27,7 @@ from worker.box.boxed import install
 from worker.box.start import NurseryAddress, order_box
 from worker.costs.processor_time import count_box
 from worker.indexes.publisher import OpenShards
+from worker.indexes.registry import load_engine
 from worker.processes import die_with_parent, limit_slot
 from worker.slots.context import SlotContext, UnselectedRecorder
 from worker.slots.table import RowWriter, SlotTable
@@ -34,9 +36,6 @@ from worker.slots.tracing import SpoolTracer
 # Exit statuses that mean something to the supervisor (worker.slots.deaths).
 EXIT_MEMORY = 71  # a MemoryError that nobody caught
 EXIT_BROKEN = 70  # an unforeseen error in the middle of a task, or the slot could not start
-
-# Loaded before the fork: their memory is shared by all slots, and a new slot is up in milliseconds.
-PRELOADED = ("formats.registry", "tantivy", "pypdfium2")
 
 Handle = Callable[[SlotContext, str, uuid.UUID, uuid.UUID], None]  # of a database, a job and a task
 
@@ -58,10 +57,13 @@ class SlotPlan:
     nursery: NurseryAddress | None = None  # where it gets its box; None: it parses itself
 
 
-def preload(modules: Iterable[str]) -> None:
-    """Import what every slot needs, and keep the garbage collector's hands off pages that slots share."""
-    for module in modules:
-        importlib.import_module(module)
+def preload(settings: Settings) -> None:
+    """Import what every slot needs, so that slots share its memory and a new one is up in milliseconds; and keep the
+    garbage collector's hands off pages that they share. Where there are boxes, the nursery loads the parsers."""
+    load_engine(settings.index_engine)
+    if not settings.box:
+        all_handlers()
+        libmagic.preload()
     gc.collect()
     gc.freeze()
 
@@ -137,7 +139,6 @@ def run_slot(plan: SlotPlan, parent: int) -> int:
     if plan.nursery is not None:
         box = order_box(plan.nursery)
         plan.nursery.close()
-        box.await_readiness()  # now: while an item's time runs, it would be charged with what the nursery loads
         install(box)
         count_box(box.pid)
     context = make_context(plan)

@@ -99,6 +99,6 @@ if __name__ == "__main__":
         handle=handle,
         grace_seconds=float(grace),
         metrics=read_endpoint(os.environ),
-        preloaded=(),
+        preload=lambda _: None,
     )
     sys.exit((Unkillable if os.environ.get("HARNESS_UNKILLABLE") else Supervisor)(plan).run())

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from core.errors import ExceptionCode
 from core.records import JobOptions
-from formats.identification import libmagic
+from core.settings import Settings
 from mutants.originals import Turns
 from mutants.reading import Reading, Task, read_all
 from worker.inspect.trace import read_trace
-from worker.slots.slot import PRELOADED, preload
+from worker.slots.slot import preload
 
 _BATCH = 100  # mutants of one process
 _MOST_DEATHS = 20  # of one mutant
@@ -52,8 +52,7 @@ class Run:
         self._first = Task(numbers=[], seed=seed, place=place, memory_mb=memory_mb, options=options, convicted={})
         self._report = report
         self._started = 0
-        preload(PRELOADED)
-        libmagic.media_type(bytes(range(64)))  # its library is looked for once, by other programs
+        preload(Settings(box=False))
 
     def read(self, numbers: Sequence[int], processes: int) -> None:
         """Returns when all have been read."""

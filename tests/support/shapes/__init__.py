@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from shapes import archives, documents, mail, outlook, plain, sheets, web, zips
 from shapes.shape import Shape
 
-__all__ = ["Shape", "all_shapes"]
-_FAMILIES = (web, mail, outlook, zips, archives, documents, sheets, plain)
+__all__ = ["FAMILIES", "Shape", "all_shapes"]
+FAMILIES = (web, mail, outlook, zips, archives, documents, sheets, plain)
 
 
 def all_shapes() -> Sequence[Shape]:
     """Every shape of every family, in a steady order."""
-    return [shape for family in _FAMILIES for shape in family.SHAPES]
+    return [shape for family in FAMILIES for shape in family.SHAPES]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -131,3 +132,24 @@ def test_tracebacks_only_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     """EDBENCH_DEBUG=1 shows where an error came from."""
     assert main(["discover", "/no/such/directory"], {"EDBENCH_DEBUG": "1"}) == USAGE
     assert "Traceback" in capsys.readouterr().err
+
+
+# What reads formats, and what only other commands or other files need.
+READERS = {"lxml", "pypdfium2", "selectolax", "pycdlib", "cryptography", "isal", "pypff", "inflate64", "bcj"}
+ELSEWHERE = {*HEAVY, "sqlalchemy", "psycopg2", "redis", "celery", "fastapi", "asyncio", "multiprocessing"}
+
+
+def test_inspecting_a_text_loads_no_other_reader(tmp_path: Path) -> None:
+    """In the command as in the process that reads: readers are loaded by the media types that are met."""
+    (tmp_path / "a.txt").write_text("words")
+    (tmp_path / "b.pdf").write_bytes(b"%PDF-1.4\n")
+    command = "from cli.main import main; assert main(['inspect', {!r}], {{}}) == 0"
+    reading = (
+        "import os; from pathlib import Path; from core.records import JobOptions; "
+        "from worker.inspect.file import Loose, inspect_files; "
+        "inspect_files([Loose(path={0!r}, relative=os.path.basename({0!r}))], JobOptions(), Path({1!r}))"
+    )
+    text, pdf = (os.fsencode(tmp_path / name) for name in ("a.txt", "b.pdf"))
+    for code in (command.format(os.fsdecode(text)), reading.format(text, str(tmp_path / "spool"))):
+        assert _imported_by(code) & (READERS | ELSEWHERE) == set()
+    assert "pypdfium2" in _imported_by(reading.format(pdf, str(tmp_path / "other")))

@@ -11,7 +11,8 @@ from rich.console import Console
 
 from cli.output import bytes_text, write_json
 from cli.search import highlighted
-from cli.show import show_result, table
+from cli.show import show_result
+from cli.table import table
 from core.errors import RunFailed
 
 

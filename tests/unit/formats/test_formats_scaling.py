@@ -1,10 +1,11 @@
-"""Every reader takes time by the length of what it reads: worst shapes of each at n and at 2n."""
+"""Every reader takes time by the length of what it reads, which a file beside this one tests for each family of shapes:
+one file for all would be what the whole suite waits for."""
 
 from __future__ import annotations
 
-import pytest
-from scaling import MOST, growth
-from shapes import Shape, all_shapes
+from pathlib import Path
+
+from shapes import FAMILIES, all_shapes
 
 from formats.registry import all_handlers, handler_for
 
@@ -15,10 +16,8 @@ def test_every_reader_has_a_shape() -> None:
     assert [handler.name for handler in all_handlers() if handler.name not in covered] == []
 
 
-@pytest.mark.parametrize("shape", all_shapes(), ids=str)
-def test_twice_the_bytes_take_about_twice_the_effort(shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processor time, the least of several runs; a limit of the reader's may be lowered, so that it is reached."""
-    for place, value in shape.lowered:
-        monkeypatch.setattr(place, value)
-    found = growth(shape)
-    assert found.linear, f"{found}; the limit is {MOST} times"
+def test_every_family_has_a_file() -> None:
+    """Else its shapes would be tried by nobody."""
+    own = Path(__file__)
+    tried = {path.stem.removeprefix(f"{own.stem}_") for path in own.parent.glob(f"{own.stem}_*.py")}
+    assert tried == {family.__name__.rpartition(".")[2] for family in FAMILIES}

@@ -19,7 +19,8 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, OcrChoice, TextState
 from formats.base import MemorySource
 from worker.ocr.pages import pages_of
-from worker.ocr.rendering import dpi_for, is_picture
+from worker.ocr.pdf_pages import dpi_for
+from worker.ocr.rendering import is_picture
 
 _WORD = r"printf '5\t1\t1\t1\t1\t1\t0\t0\t9\t9\t90\t%s\n'"
 _ECHO = f"{_WORD} page"

@@ -1,21 +1,41 @@
-"""What a worker loads before it forks its slots starts no threads: one that holds a lock at the fork would hang a slot."""
+"""What a worker loads before it forks its slots: what they all need, no parser that a box has, and no threads."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
+import pytest
+
 _LOADED = """
 import os
 import sys
 import worker.__main__
-from worker.slots.slot import PRELOADED, preload
-preload(PRELOADED)
-print(len(os.listdir("/proc/self/task")), "numpy" in sys.modules)
+from core.settings import Settings
+from worker.slots.slot import preload
+preload(Settings(box={box}))
+print(len(os.listdir("/proc/self/task")), *sys.modules)
 """
+PARSERS = {"lxml", "pypdfium2", "selectolax", "pycdlib", "isal", "pypff"}
 
 
-def test_a_worker_has_one_thread_when_it_forks_its_slots() -> None:
-    """numpy's library starts a thread for each processor when it is imported; a replay brings it, in the slot."""
-    found = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["1", "False"]
+@pytest.mark.parametrize("box", [True, False])
+def test_a_worker_forks_with_one_thread_and_what_its_slots_use(box: bool) -> None:
+    """A thread that holds a lock at the fork would hang a slot: numpy's library starts one for each processor, so a
+    replay brings it, in the slot. Parsers are the nursery's, and the supervisor's only where there are no boxes."""
+    said = subprocess.run([sys.executable, "-c", _LOADED.format(box=box)], capture_output=True, text=True, check=True)
+    threads, *modules = said.stdout.split()
+    packages = {name.partition(".")[0] for name in modules}
+    assert threads == "1"
+    assert "tantivy" in packages
+    assert not packages & {"numpy", "whoosh", "fastapi", "docker"}
+    assert packages & PARSERS == (set() if box else PARSERS)
+
+
+def test_a_nursery_has_every_parser_and_nothing_of_the_database() -> None:
+    """What a box forked from it holds is what it parses with."""
+    code = "import sys; from worker.box.__main__ import load_everything; load_everything(()); print(*sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    packages = {name.partition(".")[0] for name in said.stdout.split()}
+    assert packages >= PARSERS
+    assert not packages & {"sqlalchemy", "psycopg2", "redis", "celery", "tantivy", "whoosh", "prometheus_client"}

@@ -1,0 +1,64 @@
+"""A PDF's pages as pictures, rendered by PDFium."""
+
+from __future__ import annotations
+
+import math
+from contextlib import closing
+from dataclasses import dataclass
+
+import pypdfium2 as pdfium
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import OcrChoice
+from worker.ocr.candidates import LEAST_PIXELS
+from worker.ocr.page import Page
+
+_POINTS_AN_INCH = 72
+
+
+@dataclass(slots=True)
+class PdfPages:
+    """A PDF's pages in shades of grey, with annotations drawn."""
+
+    document: pdfium.PdfDocument
+    choice: OcrChoice
+
+    @property
+    def count(self) -> int:
+        return len(self.document)
+
+    def page(self, number: int) -> Page | None:
+        try:
+            with closing(self.document.get_page(number)) as page:
+                width, height = page.get_size()
+                dpi = dpi_for(width, height, self.choice)
+                if min(width, height) * dpi / _POINTS_AN_INCH < LEAST_PIXELS:
+                    return None
+                bitmap = page.render(scale=dpi / _POINTS_AN_INCH, grayscale=True)
+        except pdfium.PdfiumError as error:
+            raise DocumentError(ExceptionCode.CORRUPT, f"page {number + 1} cannot be rendered") from error
+        try:
+            return _pgm(bitmap, dpi)
+        finally:
+            bitmap.close()
+
+
+def _pgm(bitmap: pdfium.PdfBitmap, dpi: float) -> Page | None:
+    pixels, width, height, stride = bytes(bitmap.buffer), bitmap.width, bitmap.height, bitmap.stride
+    if pixels.count(pixels[:1]) == len(pixels):
+        return None
+    if stride != width:
+        pixels = b"".join(pixels[at : at + width] for at in range(0, height * stride, stride))
+    return Page(b"P5 %d %d 255\n%b" % (width, height, pixels), max(70, round(dpi)))  # tesseract believes none below 70
+
+
+def dpi_for(width: float, height: float, choice: OcrChoice) -> float:
+    """What a page of so many points is rendered at: as chosen, or less where it had too many pixels then.
+
+    PDFium rounds both sides up, so that with s pixels a point (width·s + 1)·(height·s + 1) must not be above the limit.
+    """
+    area, sides = width * height, width + height
+    if not (width > 0 and height > 0 and math.isfinite(area)):
+        raise DocumentError(ExceptionCode.CORRUPT, f"a page of {width:g} x {height:g} points cannot be rendered")
+    most = (math.sqrt(sides * sides + 4 * area * (choice.rendered_pixels - 1)) - sides) / (2 * area)
+    return min(float(choice.dpi), _POINTS_AN_INCH * most)
