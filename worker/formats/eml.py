@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits
+from core.records import Kind, Limits, TextState
 from worker.formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
+from worker.formats.charset import CHARSET_KEYS
 from worker.formats.clean import Collector, value, values
 from worker.formats.declared import Declared
 from worker.formats.last import Last
@@ -22,7 +23,7 @@ from worker.formats.mail_headers import (
 )
 from worker.formats.mail_parts import MAX_PARTS, MailPart, Message
 from worker.formats.mail_signature import detached_signature
-from worker.formats.mail_text import body_texts, folded
+from worker.formats.mail_text import body_texts, folded, read_in
 from worker.formats.smime_signature import KEYS as SIGNATURE_KEYS
 
 MEDIA_TYPE = "message/rfc822"
@@ -37,6 +38,7 @@ MAIL_KEYS = (
     "in_reply_to",
     "references",
     "attachments",
+    *CHARSET_KEYS,  # where it is neither declared nor UTF-8
 )
 _MAX_NAMES = 1000  # attachment names kept in the metadata
 
@@ -90,6 +92,9 @@ class EmlHandler(LeafHandler):
         message = _open(source, limits)
         out = message.body(limits).result("\n")
         fields = message.root.fields
+        if (found := read_in(message.root)) is not None:
+            out.metadata |= found.metadata()
+            out.state = out.state or (TextState.GUESSED if found.guessed else None)
         out.metadata |= values(header_metadata(fields))
         references = fields.raw(b"references")
         if references and (ids := message_ids(decode_text(references))):

@@ -13,7 +13,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.mail_form import Address, MailAttachment, MailForm, clean_text
 from core.records import Limits
 from worker.formats import charset, mapi
-from worker.formats.html import declared_charset
+from worker.formats.html import html_decode
 from worker.formats.mail_headers import Fields, decode_text, decode_words, message_ids, parse_fields, raw_text, utc_time
 from worker.formats.mapi import MapiAttachment, MapiMessage, Properties
 from worker.formats.mapi_contact import contact_text, is_contact
@@ -281,8 +281,7 @@ def _html(own: Properties) -> str | None:
     if text is not None or not data:
         return text
     data = data.rstrip(b"\0") if not data.startswith(b"\xff\xfe") else data
-    label = mapi.codec_of(own.number(mapi.INTERNET_CODEPAGE)) or declared_charset(data)
-    return charset.decode(data, label)[0]
+    return html_decode(data, mapi.codec_of(own.number(mapi.INTERNET_CODEPAGE)))[0]
 
 
 def string_codec(tables: Sequence[Properties]) -> str:
@@ -291,4 +290,7 @@ def string_codec(tables: Sequence[Properties]) -> str:
         for ident in (mapi.MESSAGE_CODEPAGE, mapi.INTERNET_CODEPAGE):
             if codec := mapi.codec_of(own.number(ident)):
                 return codec
-    return ""
+    strings = (value for own in tables for kind, value in own.values.values() if kind == mapi.STRING_8)
+    sample = b"\n".join(value for value in strings if not value.isascii())  # together they tell more than each
+    found = charset.decode(sample)[1] if sample else None
+    return found.charset if found is not None and found.charset != "utf-8" else ""
