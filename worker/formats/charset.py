@@ -55,6 +55,7 @@ _ASCII_IN = DOUBLE | frozenset(f"cp125{n}" for n in range(9)) | frozenset(f"iso8
 _ESCAPES = {b"\x1b$B": "iso2022_jp", b"\x1b$@": "iso2022_jp", b"\x1b$)C": "iso2022_kr"}
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r")
 CHUNK = 1 << 18
+_CHECKS = 200  # strings of a document that are looked at: each may take the detector
 
 
 class Told(enum.StrEnum):
@@ -192,6 +193,25 @@ def code_page(data: bytes, codec: str) -> str:
     text = data[: 4 * SAMPLE].translate(None, _CONTROLS)
     other = _instead(text) if doubtful(text.decode(codec, "replace")) else None
     return other.charset if other else codec
+
+
+class CodePage:
+    """Reads a document's strings of bytes in the code page that it tells, until one of the first contradicts that."""
+
+    __slots__ = ("_checks", "_codec")
+
+    def __init__(self, codec: str) -> None:
+        self._codec = codec
+        self._checks = _CHECKS
+
+    def text(self, raw: bytes) -> str:
+        """A string; what fits no charset becomes U+FFFD."""
+        if self._checks and not raw.isascii():
+            self._checks -= 1
+            codec = code_page(raw, self._codec)
+            if codec != self._codec:
+                self._codec, self._checks = codec, 0
+        return raw.decode(self._codec, "replace")
 
 
 def _declared(data: bytes, codec: str, label: str) -> tuple[str, Found] | None:

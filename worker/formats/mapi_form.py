@@ -285,12 +285,15 @@ def _html(own: Properties) -> str | None:
 
 
 def string_codec(tables: Sequence[Properties]) -> str:
-    """The codec of a message's strings of eight bits."""
-    for own in tables:
-        for ident in (mapi.MESSAGE_CODEPAGE, mapi.INTERNET_CODEPAGE):
-            if codec := mapi.codec_of(own.number(ident)):
-                return codec
+    """The codec of a message's strings of eight bits: its code page, unless they contradict it; without one what they
+    are in together. "" where they are ASCII or UTF-8."""
+    pages = (own.number(ident) for own in tables for ident in (mapi.MESSAGE_CODEPAGE, mapi.INTERNET_CODEPAGE))
+    told = next((codec for codec in map(mapi.codec_of, pages) if codec), "")
     strings = (value for own in tables for kind, value in own.values.values() if kind == mapi.STRING_8)
-    sample = b"\n".join(value for value in strings if not value.isascii())  # together they tell more than each
-    found = charset.decode(sample)[1] if sample else None
-    return found.charset if found is not None and found.charset != "utf-8" else ""
+    sample = b"\n".join(value for value in strings if not value.isascii())
+    if not sample or told.startswith("utf-"):
+        return told
+    if told:
+        return charset.code_page(sample, told)
+    found = charset.decode(sample)[1].charset
+    return found if found != "utf-8" else ""
