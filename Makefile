@@ -9,7 +9,7 @@ EDBENCH := .venv/bin/edbench
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller experiments web cli benchmarks scripts tests)
 
-.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search fuzz fuzz-long audit sbom lint types formats-page bench bench-formats bench-load bench-model up down scale clean
+.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search fuzz fuzz-long audit sbom lint types formats-page bench bench-charsets bench-formats bench-load bench-model up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -88,6 +88,9 @@ bench: setup ## measure this machine on a reference corpus; prints the figures a
 
 bench-formats: setup ## each format's speed and text beside Apache Tika's on the same files (needs java, else ours alone)
 	@$(PYTHON) -m benchmarks.formats $(BENCH_ARGS)
+
+bench-charsets: setup ## texts in 45 languages and 68 charsets, which nothing declares: how many are read as they were written
+	@$(PYTHON) -m benchmarks.charsets $(BENCH_ARGS)
 
 bench-load: setup ## a million queued tasks, cancelled jobs, a job of a million items; hours (BENCH_ARGS="--only soak" for parts)
 	@$(PYTHON) -m benchmarks.load $(BENCH_ARGS)

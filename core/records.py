@@ -77,6 +77,8 @@ class TextState(enum.StrEnum):
     """What became of an item's text."""
 
     OK = "ok"
+    GUESSED = "guessed"  # in a charset that was detected, and may well be another
+    PARTIAL = "partial"  # known to be incomplete; an exception says why
     EMPTY = "empty"
     NO_TEXT_LAYER = "no_text_layer"
     ENCRYPTED = "encrypted"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import enum
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
+from formats.charset_guess import SAMPLE, doubtful, guess, reads, wide
 from formats.last import remembered
 
 # The longer marks first: UTF-32's little-endian mark begins with UTF-16's.
@@ -30,7 +32,64 @@ _WIDER = {
     "utf-16": "utf-16-le",
     "utf-32": "utf-32-le",
 }
+# Labels that programs write and Python does not know.
+_MISSPELT = {
+    "ansi": "cp1252",
+    "x-sjis": "cp932",
+    "x-x-big5": "big5",
+    "windows-874": "cp874",
+    "dos-874": "cp874",
+    "x-mac-ce": "mac-latin2",
+    "x-mac-ukrainian": "mac-cyrillic",
+    "unicode": "utf-16",
+    "unicode-1-1-utf-8": "utf-8",
+    "unicode-1-1-utf-7": "utf-7",
+    "utf8mb4": "utf-8",
+    "visual": "iso8859-8",
+    "logical": "iso8859-8",
+    "gb_2312-80": "gb2312",
+    "iso-2022-jp-ms": "iso2022_jp_ext",
+}
+DOUBLE = frozenset(("gb18030", "cp932", "cp949", "big5", "big5hkscs", "cp950", "euc_jp", "euc_jis_2004", "johab"))
+_ASCII_IN = DOUBLE | frozenset(f"cp125{n}" for n in range(9)) | frozenset(f"iso8859-{n}" for n in range(2, 17))
+_ESCAPES = {b"\x1b$B": "iso2022_jp", b"\x1b$@": "iso2022_jp", b"\x1b$)C": "iso2022_kr"}
+_CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r")
 CHUNK = 1 << 18
+_CHECKS = 200  # strings of a document that are looked at: each may take the detector
+
+
+class Told(enum.StrEnum):
+    """Where a charset is known from."""
+
+    MARK = "bom"
+    DECLARED = "declared"
+    UTF8 = "utf-8"  # nothing else is valid UTF-8 by chance
+    STRUCTURE = "structure"  # zero bytes, escape sequences
+    HINT = "hint"  # a code page or a charset around it
+    DETECTED = "detected"
+    DEFAULT = "default"  # windows-1252, because nothing speaks for anything
+
+
+CHARSET_KEYS = ("charset", "charset_source", "charset_confidence")  # that `Found.metadata` gives
+
+
+class Found(NamedTuple):
+    """The charset that a text was read in, where it is known from, and of 100 such findings how many are right."""
+
+    charset: str
+    source: Told
+    confidence: int = 100
+    guessed: bool = False  # it may well be another one
+
+    @property
+    def detected(self) -> bool:
+        """Whether the bytes alone had to tell it, by what they look like."""
+        return self.source in (Told.DETECTED, Told.DEFAULT)
+
+    def metadata(self) -> dict[str, Any]:
+        """The keys that a handler gives with it."""
+        told: dict[str, Any] = {"charset": self.charset, "charset_source": self.source.value}
+        return told | {"charset_confidence": self.confidence} if self.detected else told
 
 
 def by_mark(head: bytes) -> tuple[str, int]:
@@ -43,17 +102,29 @@ def by_mark(head: bytes) -> tuple[str, int]:
 @remembered
 def by_label(label: str) -> str:
     """The codec for a declared charset; "" when it is unknown or does not turn bytes into text."""
+    name = label.strip().strip("\"'").lower()
+    for known in (name, _MISSPELT.get(name, ""), name.removeprefix("x-"), name.removesuffix("-i")):
+        try:
+            info = codecs.lookup(known)
+        except (LookupError, ValueError):  # ValueError: the label holds NUL
+            continue
+        if not getattr(info, "_is_text_encoding", True) or info.name in ("idna", "punycode", "unicode_escape"):
+            return ""
+        return _WIDER.get(info.name, info.name)
+    return ""
+
+
+@remembered
+def _says_nothing(label: str) -> bool:
+    """Whether programs write this label over bytes of any charset, because they know none: ASCII."""
     try:
-        info = codecs.lookup(label.strip().strip("\"'"))
-    except (LookupError, ValueError):  # ValueError: the label holds NUL
-        return ""
-    if not getattr(info, "_is_text_encoding", True) or info.name in ("idna", "punycode", "unicode_escape"):
-        return ""
-    return _WIDER.get(info.name, info.name)
+        return codecs.lookup(label.strip().strip("\"'")).name == "ascii"
+    except (LookupError, ValueError):
+        return False
 
 
 def by_zeros(head: bytes) -> str:
-    """UTF-16 or UTF-32 without a mark, told by where the zero bytes of mostly Latin text lie; "" when neither."""
+    """UTF-32 without a mark, or UTF-16 of mostly Latin text, told by where the zero bytes lie; "" when neither."""
     sample = head[: len(head) & ~3]
     zeros = sample.count(0)
     if len(sample) < 8 or zeros < len(sample) // 5:
@@ -61,9 +132,9 @@ def by_zeros(head: bytes) -> str:
     quarter = len(sample) // 4
     lanes = [sample[i::4].count(0) for i in range(4)]
     full = [lane > quarter * 0.9 for lane in lanes]
-    if full == [False, True, True, True]:
+    if full[2] and full[3] and not full[0]:
         return "utf-32-le"
-    if full == [True, True, True, False]:
+    if full[0] and full[1] and not full[3]:
         return "utf-32-be"
     odd, even = lanes[1] + lanes[3], lanes[0] + lanes[2]
     if odd > 10 * even and odd > quarter // 2:
@@ -81,59 +152,131 @@ def _is_damaged_utf8(data: bytes) -> bool:
     return good > 4 * bad
 
 
-def _certain(head: bytes) -> tuple[str, int]:
-    """Codec and mark length where the head alone decides; ("", 0) otherwise."""
-    codec, skip = by_mark(head)
-    return (codec, skip) if codec else (_by_controls(head), 0)
-
-
-def _by_controls(head: bytes) -> str:
-    """The codec where control characters tell; "" where they do not."""
+def by_structure(head: bytes) -> str:
+    """The codec where zero bytes, escape sequences or rows of characters tell; "" where they do not."""
     if b"\0" in head:
-        return by_zeros(head)
-    return "iso2022_jp" if b"\x1b" in head and (b"\x1b$B" in head or b"\x1b$@" in head) else ""
+        return by_zeros(head) or wide(head)
+    if b"\x1b" in head:
+        return next((codec for mark, codec in _ESCAPES.items() if mark in head), "")
+    if b"~" in head and b"~{" in head and b"~}" in head and head.isascii() and guess(head[:SAMPLE]).codec == "hz":
+        return "hz"
+    return ""
 
 
-def decode(data: bytes, declared: str = "") -> tuple[str, str]:
-    """(text, charset): byte-order mark, then the declared charset, UTF-8, UTF-16 by its zeros, else windows-1252."""
+def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Found]:
+    """The text, and what was found out about its charset. A byte-order mark counts most, then what is declared where the
+    bytes do not contradict it, UTF-8 where it is that, and what the bytes look like; a `hint` (a charset that lies
+    around them, or that their code page or language lets expect) counts where the bytes leave room for it."""
     codec, skip = by_mark(data)
     if codec:
-        return data[skip:].decode(codec, "replace"), codec
+        return data[skip:].decode(codec, "replace"), Found(codec, Told.MARK)
     codec = by_label(declared) if declared else ""
-    if codec.startswith(("utf-16", "utf-32")) and not by_zeros(data[:4096]):
+    if codec.startswith(("utf-16", "utf-32")) and not (by_zeros(data[:4096]) or wide(data[:4096])):
         codec = ""  # the declaration was readable as ASCII, so it is wrong
-    if codec == "cp1252" and data.isascii():
-        return data.decode("ascii"), codec
-    if codec and codec != "utf-8":
-        return data.decode(codec, "replace"), codec
-    codec = _by_controls(data[:4096])
+    if codec and (known := _declared(data, codec, declared)) is not None:
+        return known
+    codec = by_structure(data[:4096])
     if codec:
-        return data.decode(codec, "replace"), codec
+        return data.decode(codec, "replace"), Found(codec, Told.STRUCTURE)
     try:
-        return data.decode("utf-8"), "utf-8"
+        return data.decode("utf-8"), Found("utf-8", Told.UTF8)
     except UnicodeDecodeError:
-        codec = "utf-8" if _is_damaged_utf8(data) else "cp1252"
-        return data.decode(codec, "replace"), codec
+        found = _told(data, "" if not hint or _says_nothing(hint) else by_label(hint))
+        return data.decode(found.charset, "replace"), found
+
+
+def code_page(data: bytes, codec: str) -> str:
+    """The codec of bytes that something around them (a language, a code page of the file) says to be in one: another
+    where the bytes contradict it. Control characters among them say nothing."""
+    if data.isascii():
+        return codec
+    text = data[: 4 * SAMPLE].translate(None, _CONTROLS)
+    other = _instead(text) if doubtful(text.decode(codec, "replace")) else None
+    return other.charset if other else codec
+
+
+class CodePage:
+    """Reads a document's strings of bytes in the code page that it tells, until one of the first contradicts that."""
+
+    __slots__ = ("_checks", "_codec")
+
+    def __init__(self, codec: str) -> None:
+        self._codec = codec
+        self._checks = _CHECKS
+
+    def text(self, raw: bytes) -> str:
+        """A string; what fits no charset becomes U+FFFD."""
+        if self._checks and not raw.isascii():
+            self._checks -= 1
+            codec = code_page(raw, self._codec)
+            if codec != self._codec:
+                self._codec, self._checks = codec, 0
+        return raw.decode(self._codec, "replace")
+
+
+def _declared(data: bytes, codec: str, label: str) -> tuple[str, Found] | None:
+    """Text and charset as declared; None where that is not what the bytes are in."""
+    if data.isascii() and codec in _ASCII_IN:
+        return data.decode("ascii"), Found(codec, Told.DECLARED)
+    if codec == "utf-8" or _says_nothing(label):
+        return None
+    text = data.decode(codec, "replace")
+    if "\ufffd" not in text and codec in DOUBLE:
+        return text, Found(codec, Told.DECLARED)
+    if _is_utf8(data):
+        return None
+    other = _instead(data) if doubtful(text) else None
+    return (data.decode(other.charset, "replace"), other) if other else (text, Found(codec, Told.DECLARED))
+
+
+def _instead(data: bytes) -> Found | None:
+    """Another charset than the declared one, where it is sure, takes the bytes, and makes a better text of them."""
+    found = guess(data)
+    if not found.sure or not reads(data, found.codec):
+        return None
+    return (
+        None if doubtful(data.decode(found.codec, "replace")) else Found(found.codec, Told.DETECTED, found.confidence)
+    )
+
+
+def _told(data: bytes, hint: str) -> Found:
+    """The charset of bytes that are no UTF-8, and of which nothing but a hint is known."""
+    if codec := wide(data):
+        return Found(codec, Told.STRUCTURE)
+    if _is_damaged_utf8(data):
+        return Found("utf-8", Told.UTF8)
+    if hint and hint != "utf-8" and reads(data, hint) and not doubtful(data[:SAMPLE].decode(hint, "replace")):
+        return Found(hint, Told.HINT)
+    codec, confidence, sure = guess(data)
+    return Found(codec, Told.DETECTED, confidence, not sure) if codec else Found("cp1252", Told.DEFAULT, 0, True)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        return len(data.decode("utf-8")) != len(data)
+    except UnicodeDecodeError:
+        return False
 
 
 class Decoder:
-    """Streams a file of unknown charset as text; `charset` is right once the stream has been read."""
+    """Streams a file of unknown charset as text; `found` is right once the stream has been read."""
 
     def __init__(self, head: bytes) -> None:
-        self._codec, self._skip = _certain(head)
-        self.charset = self._codec or "utf-8"
+        codec, self._skip = by_mark(head)
+        self._codec = codec or by_structure(head)
+        told = Told.MARK if codec else Told.STRUCTURE if self._codec else Told.UTF8
+        self.found = Found(self._codec or "utf-8", told)
 
     def chunks(self, stream: BinaryIO) -> Iterator[str]:
         """The text in pieces. Bytes that fit no charset become U+FFFD."""
         stream.read(self._skip)
         if self._codec:
-            yield from self._plain(stream, self._codec, b"")
+            yield from self._plain(stream, b"")
         else:
             yield from self._guess(stream)
 
-    def _plain(self, stream: BinaryIO, codec: str, first: bytes) -> Iterator[str]:
-        self.charset = codec
-        decoder = codecs.getincrementaldecoder(codec)("replace")
+    def _plain(self, stream: BinaryIO, first: bytes) -> Iterator[str]:
+        decoder = codecs.getincrementaldecoder(self.found.charset)("replace")
         yield decoder.decode(first)
         while data := stream.read(CHUNK):
             yield decoder.decode(data)
@@ -141,15 +284,15 @@ class Decoder:
 
     def _guess(self, stream: BinaryIO) -> Iterator[str]:
         """UTF-8 for as long as it is; from the first byte that is not, whatever the text before it speaks for."""
-        rest, wide = b"", False
+        rest, many = b"", False
         while data := rest + stream.read(CHUNK):
             final = len(data) == len(rest)
             try:
                 text, used = codecs.utf_8_decode(data, "strict", final)
             except UnicodeDecodeError:
-                codec = "utf-8" if wide or _is_damaged_utf8(data) else "cp1252"
-                yield from self._plain(stream, codec, data)
+                self.found = Found("utf-8", Told.UTF8) if many else _told(data, "")
+                yield from self._plain(stream, data)
                 return
-            wide = wide or used != len(text)
+            many = many or used != len(text)
             rest = data[used:]
             yield text

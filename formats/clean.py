@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from core.records import TextState
 from formats.base import Text
+from formats.charset import Found
 from formats.keys import KEYS
 
 VALUE_CHARACTERS = 1_000  # of a value whose key does not say otherwise
@@ -53,6 +54,14 @@ class Collector:
     def text(self, separator: str = "") -> str:
         """Everything taken so far."""
         return separator.join(self._pieces)
+
+    def read_in(self, found: Found) -> Text:
+        """The same, of a text that was read in this charset: with its keys, and `guessed` where it may be another."""
+        out = self.result()
+        out.metadata = found.metadata()
+        if found.guessed and out.state is None:
+            out.state = TextState.GUESSED
+        return out
 
     def result(self, separator: str = "") -> Text:
         """The text with its state: `truncated_by_limit` when it was cut, else left to the caller."""

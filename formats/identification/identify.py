@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from formats.archives import split_part
 from formats.archives.tar.header import is_tar_header
 from formats.base import Source
+from formats.charset import by_structure
+from formats.charset_guess import readable, wide
 from formats.identification import libmagic
 from formats.identification.ole import ole_type
 from formats.identification.text import as_text, mail_type, text_type
@@ -256,6 +258,9 @@ def _by_content(head: bytes, extension: bytes, declared: str | None) -> str:
         return "image/emf"
     found = libmagic.media_type(head)
     if found is None or found in _GUESSES or (found == _PROGRAM and not head.startswith(b"MZ")):
+        codec = by_structure(head) or wide(head)  # what as_text does not know: no ASCII in it, or escape sequences
+        if codec and readable(head, codec):
+            return text_type(head.decode(codec, "replace").encode("utf-8", "replace"), extension, declared)
         return UNKNOWN
     if found in ("application/vnd.ms-tnef", "application/ms-tnef"):
         return _TNEF

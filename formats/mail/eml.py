@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits
+from core.records import Kind, Limits, TextState
 from formats.base import Child, Handler, LeafHandler, MessageHashes, Part, Source, Text
+from formats.charset import CHARSET_KEYS
 from formats.clean import Collector, value, values
 from formats.declared import Declared
 from formats.last import Last
@@ -21,7 +22,7 @@ from formats.mail.headers import (
     parameters,
 )
 from formats.mail.parts import MAX_PARTS, MailPart, Message
-from formats.mail.text import body_texts, folded
+from formats.mail.text import body_texts, folded, read_in
 
 MEDIA_TYPE = "message/rfc822"
 MAIL_KEYS = (
@@ -35,6 +36,7 @@ MAIL_KEYS = (
     "in_reply_to",
     "references",
     "attachments",
+    *CHARSET_KEYS,  # where it is neither declared nor UTF-8
 )
 _MAX_NAMES = 1000  # attachment names kept in the metadata
 
@@ -88,6 +90,9 @@ class EmlHandler(LeafHandler):
         message = _open(source, limits)
         out = message.body(limits).result("\n")
         fields = message.root.fields
+        if (found := read_in(message.root)) is not None:
+            out.metadata |= found.metadata()
+            out.state = out.state or (TextState.GUESSED if found.guessed else None)
         out.metadata |= values(header_metadata(fields))
         references = fields.raw(b"references")
         if references and (ids := message_ids(decode_text(references))):

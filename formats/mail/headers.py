@@ -35,13 +35,17 @@ _MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _QUOTED_PAIR = re.compile(r"\\(.)")
 
 
+_MOST_ODD = 50  # fields with eight-bit characters that are looked at together
+
+
 class Fields:
     """The fields of one header, by lower-case name; values are unfolded when they are asked for."""
 
-    __slots__ = ("_by_name", "_texts")
+    __slots__ = ("_by_name", "_charset", "_texts")
 
     def __init__(self) -> None:
         self._by_name: dict[bytes, list[bytes]] = {}  # as they stand, with the line ends within
+        self._charset: str | None = None
         self._texts: dict[bytes, str] = {}  # what was asked for: hashes and metadata want the same fields
 
     def add(self, found: Iterable[tuple[bytes, bytes]]) -> None:
@@ -72,8 +76,19 @@ class Fields:
         known = self._texts.get(name)
         if known is None:
             values = self._by_name.get(name, ())
-            known = self._texts[name] = ", ".join([decode_text(unfolded(value)) for value in values])
+            known = self._texts[name] = ", ".join(
+                [decode_text(value, "" if value.isascii() else self._likely()) for value in map(unfolded, values)]
+            )
         return known
+
+    def _likely(self) -> str:
+        """The charset that all fields with eight-bit characters are likeliest in, which no single one of them may tell;
+        what is declared for the body counts where it can be."""
+        if self._charset is None:
+            odd = [unfolded(value) for values in self._by_name.values() for value in values if not value.isascii()]
+            declared = parameters(self.raw(b"content-type").decode("latin-1")).get("charset", "")
+            self._charset = charset.decode(b"\n".join(odd[:_MOST_ODD]), hint=declared)[1].charset
+        return self._charset
 
 
 def unfolded(value: bytes) -> bytes:
@@ -121,9 +136,10 @@ def raw_text(value: bytes) -> str:
     return value.decode("ascii") if value.isascii() else charset.decode(value)[0]
 
 
-def decode_text(value: bytes) -> str:
-    """A field's value with its encoded words (RFC 2047) and eight-bit characters as text."""
-    text = value.decode("ascii") if value.isascii() else charset.decode(value)[0]
+def decode_text(value: bytes, hint: str = "") -> str:
+    """A field's value with its encoded words (RFC 2047) and eight-bit characters as text; the hint is a charset that
+    these may be in."""
+    text = value.decode("ascii") if value.isascii() else charset.decode(value, hint=hint)[0]
     return decode_words(text) if "=?" in text else text
 
 

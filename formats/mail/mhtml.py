@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
 from core.errors import DocumentError, ExceptionCode
-from core.records import Kind, Limits
+from core.records import Kind, Limits, TextState
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.charset import CHARSET_KEYS
 from formats.clean import Collector, values
 from formats.declared import Declared
 from formats.mail.eml import too_many_parts
 from formats.mail.headers import field_date
 from formats.mail.parts import MailPart, Message
-from formats.mail.text import body_texts
+from formats.mail.text import body_texts, read_in
 
 
 class MhtmlHandler(LeafHandler):
@@ -26,7 +27,7 @@ class MhtmlHandler(LeafHandler):
             title="Web archives",
             extensions=("mht", "mhtml"),
             text="what the page and the frames in it say",
-            metadata=("title", "address", "created"),
+            metadata=("title", "address", "created", *CHARSET_KEYS),
             children="pictures, styles and scripts in order, named by the end of their address",
             leaves_out=(
                 "text that only scripts would write",
@@ -66,6 +67,9 @@ class MhtmlHandler(LeafHandler):
         address = fields.text(b"snapshot-content-location") or fields.text(b"content-location")
         saved = field_date(fields.stored(b"date"))
         out.metadata = dict(values((("title", fields.text(b"subject")), ("address", address), ("created", saved))))
+        if (found := read_in(message.root)) is not None:
+            out.metadata |= found.metadata()
+            out.state = out.state or (TextState.GUESSED if found.guessed else None)
         return out
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from core.errors import DocumentError
 from formats import charset
+from formats.charset import Found
 from formats.mail.parts import MailPart
-from formats.text.html.handler import declared_charset, html_text
+from formats.text.html.handler import html_decode, html_text
 
 _BLANKS = bytes(32 if chr(byte).isspace() else byte for byte in range(256))  # in Latin-1
 
@@ -22,6 +23,20 @@ def body_texts(root: MailPart) -> Iterator[str]:
             yield from body_texts(child)
     elif root.is_body:
         yield _text_of(root)
+
+
+def read_in(root: MailPart) -> Found | None:
+    """The charset of the piece of text that is the least certain, of those that were read; None where all are declared,
+    UTF-8 or of structure."""
+    found = [part.found for part in parts_of(root) if part.found is not None and part.found.detected]
+    return min(found, key=lambda one: one.confidence) if found else None
+
+
+def parts_of(root: MailPart) -> Iterator[MailPart]:
+    """The part and all in it."""
+    yield root
+    for child in root.children:
+        yield from parts_of(child)
 
 
 def _best(alternative: MailPart) -> list[str]:
@@ -46,8 +61,9 @@ def _best(alternative: MailPart) -> list[str]:
 def _text_of(part: MailPart) -> str:
     data = part.content()
     if part.media_type != "text/html":
-        return charset.decode(data, part.charset)[0]
-    markup, _ = charset.decode(data, part.charset or declared_charset(data))
+        text, part.found = charset.decode(data, part.charset)
+        return text
+    markup, part.found = html_decode(data, part.charset)
     try:
         return html_text(markup)
     except DocumentError:

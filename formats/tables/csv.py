@@ -9,6 +9,7 @@ from operator import itemgetter
 
 from core.records import Limits
 from formats.base import Handler, LeafHandler, Source, Text
+from formats.charset import CHARSET_KEYS
 from formats.declared import Declared
 from formats.text.plain import TEXT
 
@@ -70,7 +71,7 @@ class CsvHandler(LeafHandler):
             title="Tables as text (CSV, TSV)",
             extensions=("csv", "tsv", "tab"),
             text="as it stands, in any charset",
-            metadata=("charset", "delimiter", "rows", "columns"),
+            metadata=(*CHARSET_KEYS, "delimiter", "rows", "columns"),
             leaves_out=("rows and columns beyond the text limit are not counted",),
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.records import Limits
 from formats import clean
 from formats.base import Handler, LeafHandler, Source, Text
-from formats.charset import Decoder, decode
+from formats.charset import CHARSET_KEYS, Decoder, decode
 from formats.declared import Declared
 
 # Unknown subtypes of text come here too (RFC 2046, 4.1.4): the registry sees to it.
@@ -23,8 +23,8 @@ class TextHandler(LeafHandler):
         Declared(
             title="Plain text, source code, logs, JSON",
             extensions=("txt", "log", "md", "json", "ndjson", "js", "css", "sql", "py", "c", "sh", "ini"),
-            text="as it stands, in any charset: by its byte-order mark, else guessed",
-            metadata=("charset",),
+            text="as it stands, in any charset: by its byte-order mark, as UTF-8, else detected",
+            metadata=CHARSET_KEYS,
             leaves_out=("bytes that fit no charset, which become U+FFFD",),
         ),
     )
@@ -37,9 +37,7 @@ class TextHandler(LeafHandler):
             for piece in decoder.chunks(stream):
                 if not collector.add(piece):
                     break
-        out = collector.result()
-        out.metadata = {"charset": decoder.charset}
-        return out
+        return collector.read_in(decoder.found)
 
 
 class XmlHandler(LeafHandler):
@@ -62,7 +60,7 @@ class XmlHandler(LeafHandler):
             extensions=("xml", "svg", "rss", "atom", "rdf", "xsl"),
             text="the character data of all elements; the file as it stands where it is not well-formed, defines "
             "entities or has more than 16 MB",
-            metadata=("charset", "well_formed"),
+            metadata=(*CHARSET_KEYS, "well_formed"),
             leaves_out=(
                 "attributes, comments and processing instructions",
                 "entities and whatever lies outside the file",
@@ -78,18 +76,20 @@ class XmlHandler(LeafHandler):
         found = _character_data(data)
         collector = clean.Collector(limits.text_characters)
         if found is None:
-            text, charset = decode(data)
+            text, read = decode(data)
             collector.add(text)
-            out = collector.result()
-            out.metadata = {"charset": charset, "well_formed": False}
+            out = collector.read_in(read)
+            out.metadata["well_formed"] = False
             return out
         pieces, charset = found
         collector.add("\n".join(pieces))
         out = collector.result()
-        out.metadata = {"charset": charset}
+        declared = b"encoding" in data[:_DECLARATION].partition(b"?>")[0]
+        out.metadata = {"charset": charset, "charset_source": "declared" if declared else "utf-8"}
         return out
 
 
+_DECLARATION = 200  # bytes that an XML declaration is in
 _XML_TREE_BYTES = 16_000_000  # lxml's tree takes some ten times the bytes of the document
 
 

@@ -20,6 +20,7 @@ import tantivy
 
 from core.errors import StorageFault, UsageError
 from worker.indexes.base import QUERY_FIELDS, Commit, Hit, IndexDocument
+from worker.indexes.query_language import apart, together
 
 META = "meta.json"
 HEAP_BYTES = 24_000_000  # one indexing thread a slot; more would only make larger first segments
@@ -58,7 +59,7 @@ class TantivyWriter:
         for name in QUERY_FIELDS:
             value = getattr(document, name)
             if value:
-                fields[name] = value
+                fields[name] = apart(value)
         try:
             built = tantivy.Document(**fields)
         except ValueError:  # lone surrogates; looking for them beforehand would cost every document
@@ -126,7 +127,7 @@ class TantivyReader:
             raise StorageFault(f"the index shard {directory} cannot be opened: {e}; run the job again") from e
 
     def _parse(self, query: str) -> tantivy.Query:
-        text = translate(query)
+        text = apart(translate(query))
         if not text.strip():
             raise UsageError("the query is empty; give at least one word, or * for everything")
         try:
@@ -151,8 +152,8 @@ class TantivyReader:
         document = self._searcher.doc(address)
         snippet = ""
         if maker is not None:
-            snippet = _marked(maker.snippet_from_doc(document)) or str(document.get_first("body") or "")[:150]
-        shown = {k: str(document.get_first(k) or "") for k in ("subject", "title")}
+            snippet = together(_marked(maker.snippet_from_doc(document)) or str(document.get_first("body") or "")[:150])
+        shown = {k: together(str(document.get_first(k) or "")) for k in ("subject", "title")}
         return Hit(
             item=uuid.UUID(document["item"][0]),
             owner=str(document["owner"][0]),
@@ -169,7 +170,7 @@ class TantivyReader:
         for _, address in self._searcher.search(query, _BATCH, count=False).hits:
             document = self._searcher.doc(address)
             if document["owner"][0] == owner:
-                return str(document.get_first("body") or "")
+                return together(str(document.get_first("body") or ""))
         return None
 
     def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
@@ -194,6 +195,8 @@ def translate(query: str) -> str:
 
 def _prefix(field: str | None, word: str) -> str:
     """In the fields a bare word is looked for, or in the one that is named; `report-2024*` is two terms there."""
+    if apart(word) != word:  # a phrase of letters, which goes on anyhow
+        return f"{field}:{word}" if field else word
     *whole, last = _PUNCTUATION.split(word.lower().strip("_")) or [""]
     fields = [field] if field else _DEFAULT_FIELDS
     either = [" AND ".join([*(f"{f}:{w}" for w in whole), f"{f}:/{last}.*/"]) for f in fields]

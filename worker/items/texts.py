@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 CHARACTERS_A_PAGE = 3_000  # where the format knows no pages (glossary)
 
+UNREAD_SHARE = 0.02  # of a text's characters: with more of them replaced it is `partial`
+
 _STATE_OF_ERROR = {
     ExceptionCode.ENCRYPTED: TextState.ENCRYPTED,
     ExceptionCode.UNSUPPORTED: TextState.UNSUPPORTED,
@@ -60,6 +62,16 @@ def _taken(item: Item, source: Source | None, handler: Handler, limits: Limits, 
     return _booked(item, found, limits.text_characters, out)
 
 
+def _unread(text: str) -> DocumentError | None:
+    """What is said of a text with so many replacement characters that words are missing."""
+    lost = text.count("\ufffd")
+    if lost <= UNREAD_SHARE * len(text):
+        return None
+    return DocumentError(
+        ExceptionCode.CORRUPT, f"{lost:,} of {len(text):,} characters are bytes that its charset lacks"
+    )
+
+
 def _state_of(error: DocumentError | None) -> TextState:
     """Why there is no text."""
     return TextState.EMPTY if error is None else _STATE_OF_ERROR.get(error.code, TextState.FAILED)
@@ -84,8 +96,11 @@ def _booked(item: Item, found: Text, limit: int, out: Findings) -> tuple[str, It
     text, state = found.text, found.state
     if len(text) > limit:
         text, state = text[:limit], TextState.TRUNCATED_BY_LIMIT
-    if state is None:
-        state = TextState.OK if text.strip() else _state_of(found.error)
+    if state in (None, TextState.GUESSED):
+        state = (state or TextState.OK) if text.strip() else _state_of(found.error)
+    if state in (TextState.OK, TextState.GUESSED) and (reason := found.error or _unread(text)) is not None:
+        out.item_failed(item.id, reason)
+        state = TextState.PARTIAL
     if state is TextState.UNSUPPORTED:
         out.item_failed(item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"no handler reads {item.media_type}"))
     pages = found.pages if found.pages is not None else max(1, math.ceil(len(text) / CHARACTERS_A_PAGE))

@@ -15,13 +15,16 @@ from formats.archives.zip.directory import (
     SPLIT,
     Directory,
     Entry,
+    charset_of_names,
     find_directory,
     iter_entries,
+    says_no_charset,
 )
 from formats.archives.zip.member import MemberReader
 from formats.archives.zip.ranges import of_range, ranges, whole
 from formats.archives.zip.salvage import salvage
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.charset_guess import reads
 from formats.declared import Declared
 from formats.inflate import METHODS
 from formats.passwords import Purse
@@ -119,6 +122,7 @@ class ZipHandler(LeafHandler):
 def _members(
     source: Source, file: BinaryIO, limits: Limits, directory: Directory, part: Part | None
 ) -> Iterator[Child]:
+    charset: str | None = None  # of names that say nothing of it, once there is one
     purse, view = Purse(limits), whole(file, directory) if part is None else of_range(file, directory, part)
     for entry in view.entries:
         if entry.directory:
@@ -133,6 +137,10 @@ def _members(
         except DocumentError as error:
             child = failed_member(entry.name, entry.index, error)
         child.shown, child.occurrence = entry.shown, view.occurrence(entry)
+        if says_no_charset(entry):
+            charset = charset_of_names(file, directory) if charset is None else charset
+            if charset and reads(entry.name, charset):
+                child.shown = entry.name.decode(charset, "replace")
         yield child
 
 

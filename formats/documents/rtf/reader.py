@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.errors import DocumentError, ExceptionCode
+from formats.charset import CodePage
 from formats.clean import Collector
 from formats.documents.rtf import words
 
@@ -55,6 +56,7 @@ class RtfReader:
     _stack: list[Group] = field(default_factory=list)
     _now: Group = field(default_factory=lambda: Group("cp1252", mute=True))
     _document: str = "cp1252"
+    _pages: dict[str, CodePage] = field(default_factory=dict)
     _fonts: dict[int, str] = field(default_factory=dict)
     _fonts_to: int = 0  # where the last table of fonts that was read ends: those inside it are read with it
     _bytes: list[bytes] = field(default_factory=list)  # text not decoded yet
@@ -175,7 +177,9 @@ class RtfReader:
         if self._bytes:
             raw = b"".join(self._bytes)
             self._bytes.clear()
-            self._put(raw.decode(self._now.codec, "replace"))
+            codec = self._now.codec
+            page = self._pages.get(codec) or self._pages.setdefault(codec, CodePage(codec))
+            self._put(page.text(raw))
 
     def _word(self, word: bytes, number: bytes | None, token: re.Match[bytes]) -> int | None:
         """A control word; where to go on if not behind it."""

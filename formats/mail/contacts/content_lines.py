@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from formats import charset
+from formats.charset import Found
 from formats.mail.parts import decode_base64
 
 _FOLD = re.compile(rb"\r?\n[ \t]")
@@ -50,11 +51,15 @@ class ContentLine:
         return next((self.parameters[name] for name in _NAMES if self.parameters.get(name)), "")
 
 
-def content_lines(data: bytes) -> Iterator[ContentLine]:
-    """Every property in order, unfolded and decoded; a line that is none comes as a value without a name."""
+def unfolded(data: bytes) -> tuple[str, Found]:
+    """The text with its lines unfolded, and what was found out about its charset."""
     if b"quoted-printable" in data.lower():
         data = _without_soft_breaks(data)
-    text, _ = charset.decode(_FOLD.sub(b"", data))
+    return charset.decode(_FOLD.sub(b"", data))
+
+
+def content_lines(text: str) -> Iterator[ContentLine]:
+    """Every property of an unfolded text in order, decoded; a line that is none comes as a value without a name."""
     for line in _lines(text):
         found = _HEAD.match(line)
         if found is None:

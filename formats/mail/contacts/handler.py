@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from core.records import Kind, Limits
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.charset import CHARSET_KEYS
 from formats.declared import Declared
-from formats.mail.contacts.content_lines import ContentLine, content_lines, may_have
+from formats.mail.contacts.content_lines import ContentLine, content_lines, may_have, unfolded
 from formats.mail.contacts.fields import ContactFields, EventFields, Gathered
 from formats.text.plain import TEXT
 
@@ -27,7 +28,7 @@ class _ContentLinesHandler(LeafHandler):
             return
         position = 0
         data = source.whole(limits.parse_bytes)
-        for line in content_lines(data) if may_have(data, _BINARY) else ():
+        for line in content_lines(unfolded(data)[0]) if may_have(data, _BINARY) else ():
             if line.name not in _BINARY:
                 continue
             content = line.binary
@@ -47,12 +48,13 @@ class _ContentLinesHandler(LeafHandler):
             return TEXT.text(source, limits)
         collector = clean.Collector(limits.text_characters)
         gathered = self.gathered()
-        for line in content_lines(source.whole(limits.parse_bytes)):
+        text, found = unfolded(source.whole(limits.parse_bytes))
+        for line in content_lines(text):
             if not collector.add(_shown(line) + "\n"):
                 break
             gathered.take(line)
-        out = collector.result()
-        out.metadata = gathered.metadata()
+        out = collector.read_in(found)
+        out.metadata |= gathered.metadata()
         return out
 
 
@@ -73,7 +75,7 @@ class VCardHandler(_ContentLinesHandler):
             title="Contacts (vCard)",
             extensions=("vcf", "vcard"),
             text="one line for each property, decoded",
-            metadata=("title", "names", "mail", "contacts", "charset"),
+            metadata=("title", "names", "mail", "contacts", *CHARSET_KEYS),
             children="photographs, logos, sounds and keys that are inside",
             leaves_out=(
                 "names and addresses beyond the first 100 in the metadata",
@@ -95,7 +97,7 @@ class CalendarHandler(_ContentLinesHandler):
             title="Calendars",
             extensions=("ics", "ical", "ifb", "vcs"),
             text="one line for each property, decoded",
-            metadata=("subject", "location", "start", "end", "from", "to", "events", "charset"),
+            metadata=("subject", "location", "start", "end", "from", "to", "events", *CHARSET_KEYS),
             children="attachments that are inside",
             leaves_out=(
                 "metadata of events after the first",

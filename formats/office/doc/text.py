@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator
 
 from core.errors import DocumentError, ExceptionCode
+from formats.charset import code_page
 from formats.office.ole.property_set import codec_of
 
 WORD_97 = 0xA5EC
@@ -70,6 +71,8 @@ class Fib:
 def pieces(stream: bytes, table: bytes, fib: Fib) -> Iterator[str]:
     """The document's characters in order, piece by piece (2.4.1). DocumentError, after what could be had, when the
     piece table or a piece lies outside the file."""
+    if fib.old:
+        fib.codec = code_page(stream[fib.first : max(fib.first, fib.last)], fib.codec)
     if fib.old and not (fib.complex and fib.clx[1]):
         yield stream[fib.first : max(fib.first, fib.last)].decode(fib.codec, "replace")
         return

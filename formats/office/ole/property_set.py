@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import codecs
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from formats import clean
+from formats.charset import code_page
 from formats.office.ole.compound import CompoundFile
 
 SUMMARY = "\x05SummaryInformation"
@@ -55,6 +56,7 @@ def properties(data: bytes) -> dict[int, str]:
     places = dict(_places(data, start))
     page = _value(data, places.get(_CODE_PAGE, len(data)), "cp1252")
     codec = codec_of(int(page) & 0xFFFF if page.isdecimal() else 1252)
+    codec = codec if codec.startswith("utf") else code_page(b"\n".join(_strings(data, places.values())), codec)
     found = ((number, _value(data, at, codec)) for number, at in places.items() if number != _CODE_PAGE)
     return {number: text for number, text in found if text}
 
@@ -65,6 +67,14 @@ def _places(data: bytes, start: int) -> Iterator[tuple[int, int]]:
     for i in range(count):
         number, at = struct.unpack_from("<II", data, start + 8 + 8 * i)
         yield number, start + at
+
+
+def _strings(data: bytes, places: Iterable[int]) -> Iterator[bytes]:
+    """The values in bytes of the code page (VT_LPSTR), as they stand."""
+    for at in places:
+        if data[at : at + 4] == b"\x1e\0\0\0":
+            size = min(int.from_bytes(data[at + 4 : at + 8], "little"), 4 * clean.VALUE_CHARACTERS)
+            yield data[at + 8 : at + 8 + size].split(b"\0", 1)[0]
 
 
 def _value(data: bytes, at: int, codec: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from core.errors import DocumentError, ExceptionCode
+from formats.charset import CodePage
 from formats.office.ole.property_set import codec_of
 from formats.office.ooxml.sheet import date_text, style_of
 from formats.office.xls.biff import BOF, CONTINUED, EOF, Strings, cut_short, record, rk
@@ -31,7 +32,7 @@ class Sheets:
         self._stream = stream
         self._depth = 0
         self._version8 = True
-        self._codec = "cp1252"
+        self._page = CodePage("cp1252")
         self._start = datetime(1899, 12, 30)
         self._names: dict[int, str] = {}  # offset of a sheet's first record → its name
         self._shared: list[str] = []
@@ -138,7 +139,7 @@ class Sheets:
             return Strings(pieces, at).string(count_bytes)
         start = at + count_bytes
         size = int.from_bytes(pieces[0][at:start], "little")
-        return pieces[0][start : start + size].decode(self._codec, "replace")
+        return self._page.text(pieces[0][start : start + size])
 
     def _aside(self, kind: int, pieces: list[bytes]) -> str:
         """Text beside the cells: of notes, boxes, charts, headers and footers."""
@@ -150,7 +151,7 @@ class Sheets:
         if kind == _NOTE:
             if self._version8:  # 2.4.179: who wrote it; what he wrote is in the box
                 return self._text(pieces, 8)
-            return pieces[0][6:].decode(self._codec, "replace")
+            return self._page.text(pieces[0][6:])
         text = self._text(pieces, 0, 2 if self._version8 else 1) if pieces[0] else ""
         return _CODES.sub(" ", text).strip()
 
@@ -161,7 +162,7 @@ class Sheets:
 
     def _on_codepage(self, pieces: list[bytes]) -> None:
         page = int.from_bytes(pieces[0][:2], "little")
-        self._codec = {0x8000: "mac-roman", 0x8001: "cp1252"}.get(page) or codec_of(page)
+        self._page = CodePage({0x8000: "mac-roman", 0x8001: "cp1252"}.get(page) or codec_of(page))
 
     def _on_datemode(self, pieces: list[bytes]) -> None:
         if pieces[0][:1] == b"\x01":

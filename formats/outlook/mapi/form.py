@@ -27,7 +27,7 @@ from formats.mail.headers import (
 from formats.outlook.mapi import properties as mapi
 from formats.outlook.mapi.contact import contact_text, is_contact
 from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties
-from formats.text.html.handler import declared_charset
+from formats.text.html.handler import html_decode
 
 _MAX_DEPTH = 24  # messages inside one another; each is two storages deeper in an MSG
 _MAX_PEOPLE = 20_000  # recipients of one message
@@ -290,14 +290,19 @@ def _html(own: Properties) -> str | None:
     if text is not None or not data:
         return text
     data = data.rstrip(b"\0") if not data.startswith(b"\xff\xfe") else data
-    label = mapi.codec_of(own.number(mapi.INTERNET_CODEPAGE)) or declared_charset(data)
-    return charset.decode(data, label)[0]
+    return html_decode(data, mapi.codec_of(own.number(mapi.INTERNET_CODEPAGE)))[0]
 
 
 def string_codec(tables: Sequence[Properties]) -> str:
-    """The codec of a message's strings of eight bits."""
-    for own in tables:
-        for ident in (mapi.MESSAGE_CODEPAGE, mapi.INTERNET_CODEPAGE):
-            if codec := mapi.codec_of(own.number(ident)):
-                return codec
-    return ""
+    """The codec of a message's strings of eight bits: its code page, unless they contradict it; without one what they
+    are in together. "" where they are ASCII or UTF-8."""
+    pages = (own.number(ident) for own in tables for ident in (mapi.MESSAGE_CODEPAGE, mapi.INTERNET_CODEPAGE))
+    told = next((codec for codec in map(mapi.codec_of, pages) if codec), "")
+    strings = (value for own in tables for kind, value in own.values.values() if kind == mapi.STRING_8)
+    sample = b"\n".join(value for value in strings if not value.isascii())
+    if not sample or told.startswith("utf-"):
+        return told
+    if told:
+        return charset.code_page(sample, told)
+    found = charset.decode(sample)[1].charset
+    return found if found != "utf-8" else ""

@@ -67,6 +67,8 @@ class Properties:
         if kind == STRING:
             return value[: len(value) & ~1].decode("utf-16-le", "replace").rstrip("\0")
         if kind == STRING_8:
+            if self.codec and not self.codec.startswith("utf-"):
+                return value.rstrip(b"\0").decode(self.codec, "replace")
             return charset.decode(value.rstrip(b"\0"), self.codec)[0]
         return None
 

@@ -9,7 +9,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from formats import clean
 from formats.base import Handler, LeafHandler, Source, Text
-from formats.charset import decode
+from formats.charset import CHARSET_KEYS, decode
 from formats.declared import Declared
 from formats.tables.dbase import memo as dbase_memo
 from formats.tables.dbase.table import Table, table_of
@@ -92,10 +92,13 @@ def _codec(table: Table, file: BinaryIO) -> str:
             sample += values[i].rstrip(b" \0") + b"\n"
         if len(sample) > _SAMPLE_BYTES:
             break
-    text, guess = decode(bytes(sample))
+    text, found = decode(bytes(sample))
+    guess = found.charset
     if guess == "utf-8" and not text.isascii() and "\ufffd" not in text:
         return guess
-    return table.codec or (guess if guess in ("utf-8", "cp1252") else "cp1252")  # fields are of bytes, not of units
+    return table.codec or (
+        guess if not guess.startswith("utf-") or guess == "utf-8" else "cp1252"
+    )  # fields are of bytes, not of units
 
 
 class MemoHandler(LeafHandler):
@@ -108,7 +111,7 @@ class MemoHandler(LeafHandler):
             title="Memos of dBase and FoxPro tables",
             extensions=("dbt", "fpt"),
             text="the memos in order, deleted ones that were not overwritten too",
-            metadata=("charset",),
+            metadata=CHARSET_KEYS,
             leaves_out=("which record a memo belongs to", "pictures and objects among them"),
         ),
     )
@@ -116,12 +119,10 @@ class MemoHandler(LeafHandler):
     def text(self, source: Source, limits: Limits) -> Text:
         """All memos in the charset that they are likely to be in: the table knows it, this file does not."""
         memos = b"\n".join(dbase_memo.texts(source.whole(limits.parse_bytes)))
-        text, codec = decode(memos)
+        text, found = decode(memos)
         collector = clean.Collector(limits.text_characters)
         collector.add(text)
-        out = collector.result()
-        out.metadata = {"charset": codec}
-        return out
+        return collector.read_in(found)
 
 
 HANDLERS: tuple[Handler, ...] = (TableHandler(), MemoHandler())

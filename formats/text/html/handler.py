@@ -11,7 +11,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
-from formats.charset import by_mark, decode
+from formats.charset import CHARSET_KEYS, Found, by_mark, decode
 from formats.declared import Declared
 from formats.text.html import data_uri
 from formats.text.html.flat import MANY, either_case, flat
@@ -31,6 +31,7 @@ _ASCII_BLANKS = tuple(c for c in _BLANKS if c.isascii())
 _META_CHARSET = re.compile(rb"<meta\b[^>]{0,512}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:+-]{2,40})", re.IGNORECASE)
 _XML_CHARSET = re.compile(rb"<\?xml\b[^>]{0,256}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
 _PRESCAN = 4096
+_FAR = 1 << 18  # bytes, where nothing but this can tell
 _HEAD = 16_384  # characters of a page with very many tags in which its metadata has to stand
 
 
@@ -40,11 +41,21 @@ _LONG_TAG = re.compile(rf"(<[a-zA-Z][a-zA-Z0-9]*+)[^<>]{{{_LONG},}}")
 _ATTRIBUTES = 2000
 
 
-def declared_charset(head: bytes) -> str:
+def html_decode(data: bytes, label: str = "") -> tuple[str, Found]:
+    """The markup, and what was found out about its charset: as `label` says, which what carries it declares, else as
+    it says itself. A browser looks at the first kilobyte for that; where nothing else tells, more is looked at."""
+    declared = label or declared_charset(data, _PRESCAN)
+    text, found = decode(data, declared)
+    if not declared and found.detected and (declared := declared_charset(data, _FAR)):
+        return decode(data, declared)
+    return text, found
+
+
+def declared_charset(head: bytes, most: int) -> str:
     """The charset that <meta> or an XML declaration in the first bytes names; "" when none does."""
     if by_mark(head)[0]:
         return ""
-    found = _META_CHARSET.search(head, 0, _PRESCAN) or _XML_CHARSET.search(head, 0, _PRESCAN)
+    found = _META_CHARSET.search(head, 0, most) or _XML_CHARSET.search(head, 0, most)
     return found[1].decode("ascii") if found else ""
 
 
@@ -126,7 +137,7 @@ class HtmlHandler(LeafHandler):
             title="Web pages",
             extensions=("html", "htm", "xhtml"),
             text="what a reader sees, a line for each block",
-            metadata=("title", "author", "description", "keywords", "application", "charset"),
+            metadata=("title", "author", "description", "keywords", "application", *CHARSET_KEYS),
             children="pictures and other files given as data within the page (`data:` URIs), in order, named by type",
             leaves_out=(
                 "scripts, styles, comments and attributes",
@@ -140,7 +151,7 @@ class HtmlHandler(LeafHandler):
         data = source.whole(limits.parse_bytes)
         if not data_uri.may_hold(data):
             return
-        for position, uri in enumerate(data_uri.data_uris(decode(data, declared_charset(data))[0])):
+        for position, uri in enumerate(data_uri.data_uris(html_decode(data)[0])):
             content, error = uri.content()
             yield Child(
                 name=uri.name(position).encode("ascii"),
@@ -154,12 +165,12 @@ class HtmlHandler(LeafHandler):
     def text(self, source: Source, limits: Limits) -> Text:
         """Visible text; title, author, description, keywords and application as metadata."""
         data = source.whole(limits.parse_bytes)
-        markup, charset = decode(data, declared_charset(data))
+        markup, found = html_decode(data)
         content, metadata = _read(markup)
         collector = clean.Collector(limits.text_characters)
         collector.add(content)
-        out = collector.result()
-        out.metadata = {**metadata, "charset": charset}
+        out = collector.read_in(found)
+        out.metadata |= metadata
         return out
 
 

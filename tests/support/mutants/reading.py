@@ -30,7 +30,8 @@ from worker.items.guard import Guarded
 from worker.processes import limit_slot
 
 Convictions = Mapping[uuid.UUID, tuple[ExceptionCode, str]]
-_STATES_WITH_A_REASON = {s.value for s in TextState} - {"ok", "empty", "no_text_layer", "truncated_by_limit"}
+_STATES_WITHOUT_A_REASON = {"ok", "guessed", "empty", "no_text_layer", "truncated_by_limit"}
+_STATES_WITH_A_REASON = {s.value for s in TextState} - _STATES_WITHOUT_A_REASON
 _CODES = {code.value for code in ExceptionCode}
 
 

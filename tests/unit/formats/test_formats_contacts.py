@@ -24,6 +24,9 @@ def read(data: bytes) -> Text:
     return handler_for(identify(source)).text(source, Limits())
 
 
+IN_UTF8 = {"charset": "utf-8", "charset_source": "utf-8"}
+
+
 def test_vcards() -> None:
     """Names and addresses of all contacts; folding and escapes undone, groups dropped."""
     data = (
@@ -38,6 +41,7 @@ def test_vcards() -> None:
         "title": "Ann Müller",
         "names": ["Ann Müller", "Bob"],
         "mail": ["ann@example.org", "bob@example.org"],
+        **IN_UTF8,
     }
 
 
@@ -66,6 +70,7 @@ def test_calendar() -> None:
         "end": "2020-11-23T21:00:00+00:00",
         "from": "Ann: A <ann@example.org>",
         "to": "b@example.org",
+        **IN_UTF8,
     }
     assert "stray line\n" in out.text
     assert "Ann: A" in out.text
@@ -144,4 +149,4 @@ def test_an_inline_file_is_found_however_its_name_is_written() -> None:
 def test_only_the_first_event_is_told_of() -> None:
     """The next one's organiser is not put in for one that the first does not have."""
     data = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:\nSUMMARY:One\nEND:VEVENT\nBEGIN:VTODO\nORGANIZER:mailto:b@c.d\nLOCATION:L\n"
-    assert read(data).metadata == {"events": 2, "subject": "One"}
+    assert read(data).metadata == {"events": 2, "subject": "One", **IN_UTF8}

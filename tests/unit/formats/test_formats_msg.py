@@ -58,16 +58,17 @@ def test_messages_inside_messages_come_out_as_messages() -> None:
     assert [child.name for child in inner] == [b"notes.txt", b"The innermost one.eml"]
 
 
-def test_a_message_without_unicode() -> None:
-    """Strings of eight bits are in the code page that the message names."""
-    texts = {0x0037: "Тема", 0x1000: "Привет", 0x0C1A: "Борис"}
+@pytest.mark.parametrize("page", [1251, 1252])
+def test_a_message_without_unicode(page: int) -> None:
+    """Strings of eight bits are in the code page that the message names, unless all together contradict it."""
+    texts = {0x0037: "Протокол вчерашнего совещания", 0x1000: "Привет", 0x0C1A: "Борис"}
     streams = {f"__substg1.0_{ident:04X}001E": text.encode("cp1251") for ident, text in texts.items()}
     streams["__substg1.0_0C1F001E"] = b"boris@x.example"
-    fixed = bytes(32) + (0x3FFD0003).to_bytes(4, "little") + bytes(4) + (1251).to_bytes(8, "little")
+    fixed = bytes(32) + (0x3FFD0003).to_bytes(4, "little") + bytes(4) + page.to_bytes(8, "little")
     data = cfb.write(cfb.Storage(streams={"__properties_version1.0": fixed, **streams}))
     text = HANDLER.text(MemorySource(b"m.msg", data), Limits())
     assert text.text == "Привет"
-    assert text.metadata["subject"] == "Тема"
+    assert text.metadata["subject"] == "Протокол вчерашнего совещания"
     assert text.metadata["from"] == "Борис <boris@x.example>"
 
 

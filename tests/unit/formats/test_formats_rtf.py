@@ -88,6 +88,15 @@ def test_font_table_that_does_not_end(closed: str) -> None:
     assert [child.data for child in RtfHandler().children(source, Limits())] == [b"\1\2"]
 
 
+def test_bytes_contradict_the_code_page() -> None:
+    """Programs that know no code page write their own; a font's, and a text that may be what it says, stay."""
+    said = "Протокол вчерашнего совещания и договор поставки оборудования, направляю для замечаний"
+    coded = "".join(f"\\'{byte:02x}" for byte in said.encode("cp1251"))
+    assert read(coded) == said
+    assert read(coded, head=r"\ansi\ansicpg1251") == said
+    assert read(r"Gr\'f6\'dfe, \'c9T\'c9, \'c0 la carte") == "Größe, ÉTÉ, À la carte"
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from([b"{", b"}", b"\\", b"\\{", b"\\}", b"\\bin3 ", b"\\bin", b"\\b", b"x", b"\\'7d"])))
 def test_where_a_group_ends(pieces: list[bytes]) -> None:

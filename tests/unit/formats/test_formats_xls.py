@@ -121,14 +121,15 @@ def test_packed_numbers(word: int, value: float) -> None:
     assert rk(word) == value
 
 
-def test_excel_5_is_read_in_its_code_page() -> None:
-    """Byte strings in a stream named Book."""
-    text = "Привет".encode("cp1251")
+@pytest.mark.parametrize(("said", "page"), [("Привет", 1251), ("Протокол совещания и договор поставки", 1252)])
+def test_excel_5_is_read_in_its_code_page(said: str, page: int) -> None:
+    """Byte strings in a stream named Book; where they contradict the code page, in what they are."""
+    text = said.encode("cp1251")
     label = (0x204, cell(0, 0, 0, struct.pack("<H", len(text)) + text))
-    head = [begin(5, 0x500), (0x42, struct.pack("<H", 1251))]
+    head = [begin(5, 0x500), (0x42, struct.pack("<H", page))]
     start = len(biff(*head, sheet(0, "Old", old=True), END))
     stream = biff(*head, sheet(start, "Old", old=True), END, begin(version=0x500), label, END)
-    assert read(stream, name="Book").text.splitlines() == ["Old", "Привет"]
+    assert read(stream, name="Book").text.splitlines() == ["Old", said]
 
 
 def test_a_password_is_said() -> None:

@@ -152,6 +152,37 @@ def test_snippets_mark_words_beyond_ascii(reader: IndexReader, word: str) -> Non
     assert hit.snippet.replace("\x02", "").replace("\x03", "") in DOCUMENTS[0].body
 
 
+SENTENCES = {
+    "会议记录": "各位同事现将昨天的会议记录发给大家请在星期五之前提出意见供货合同已经签订货款已经支付ABC公司",
+    "ABC": "各位同事现将昨天的会议记录发给大家请在星期五之前提出意见供货合同已经签订货款已经支付ABC公司",
+    "議事録": "昨日の会議の議事録をお送りします金曜日までにご意見をお寄せください",
+    "สัญญา": "ขอส่งรายงานการประชุมเมื่อวานนี้และสัญญาซื้อขายที่ลงนามแล้วให้ทุกท่าน",
+    "회의록": "어제 회의록 을 보내 드리니 금요일까지 의견을 보내 주시기 바랍니다",
+    "протокол": "Направляю вам протокол вчерашнего совещания",
+    "Vertragsänderung": "anbei die Vertragsänderung von gestern",
+    "פרוטוקול": "אני שולח לכם את פרוטוקול הישיבה של אתמול",
+}
+
+
+@pytest.mark.parametrize("word", SENTENCES)
+def test_words_of_scripts_without_blanks_are_found(engine: str, tmp_path: Path, word: str) -> None:
+    """Where they stand, as words of their own, in text and subject; the text comes back as it was."""
+    writer = new_writer(engine, tmp_path / "index")
+    text, other = SENTENCES[word], "録会事記议录员 無関係な文"
+    for number, body in enumerate((text, other)):
+        writer.add(IndexDocument(item=uuid.UUID(int=number), owner="1:1", body=body, subject=body))
+    writer.commit(tmp_path / "published")
+    writer.close()
+    shard = open_reader(engine, tmp_path / "published", tmp_path / "view")
+    for query in (word, f'"{word}"', f"subject:{word}", f"{word}*"):
+        assert [hit.item.int for hit in shard.search(query, 10)] == [0], query
+    assert shard.body(uuid.UUID(int=0), "1:1") == text
+    hit = shard.search(word, 1)[0]
+    assert hit.fields["subject"] == text
+    assert "\ufdd0" not in hit.snippet
+    assert "\x02" in hit.snippet
+
+
 def test_a_hit_says_whose_it_is(reader: IndexReader) -> None:
     """The caller needs item and owner of each hit, and every document of the shard can be listed."""
     (hit,) = reader.search("quarterly", 5)

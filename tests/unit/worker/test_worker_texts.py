@@ -93,7 +93,7 @@ def test_what_there_is_of_a_text_cut_short_stays() -> None:
     """Text before the damage is indexed, with the exception beside it."""
     out = Findings()
     text, row = _take(Text(text="half", error=DocumentError(ExceptionCode.TRUNCATED, "cut")), out)
-    assert (text, row.state) == ("half", TextState.OK)
+    assert (text, row.state) == ("half", TextState.PARTIAL)
     assert [e.code for e in out.exceptions] == [ExceptionCode.TRUNCATED]
 
 

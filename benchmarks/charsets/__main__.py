@@ -1,0 +1,73 @@
+"""`python -m benchmarks.charsets [--texts DIRECTORY] [--each N]`: the tables of docs/charsets.md."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.charsets.samples import LENGTHS, TEXTS, Sample, samples, texts
+from formats.charset import Found, decode
+
+ENOUGH = 200  # bytes from which on a text is expected to be read right
+
+
+def main() -> None:
+    """Read every sample without saying what it is in, and print what came of it."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.charsets", description=main.__doc__)
+    parser.add_argument(
+        "--texts", type=Path, default=TEXTS, help="a directory with a text for each language (de.txt …)"
+    )
+    parser.add_argument("--each", type=int, default=1, help="samples of each length")
+    arguments = parser.parse_args()
+    read = []
+    begin = time.process_time()
+    for sample in samples(texts(arguments.texts), each=arguments.each):
+        text, found = decode(sample.data)
+        read.append((sample, found, text == sample.text))
+    seconds = time.process_time() - begin
+    for line in report(read):
+        print(line)
+    print(f"\n{seconds / len(read) * 1e6:,.0f} µs of a processor a sample, with making it")
+
+
+Read = tuple[Sample, Found, bool]
+
+
+def report(read: list[Read]) -> Iterator[str]:
+    """Both tables, in Markdown."""
+    pairs = {(sample.language, sample.charset) for sample, _, _ in read}
+    charsets, languages = {charset for _, charset in pairs}, {language for language, _ in pairs}
+    yield f"{len(read):,} samples: {len(languages)} languages, {len(charsets)} charsets, {len(pairs)} pairs of them"
+    yield from ("", "| bytes | samples | right | guessed | wrong, not called guessed |", "|---|---|---|---|---|")
+    for length in LENGTHS:
+        yield _row(f"{length:,}", [one for one in read if one[0].length == length])
+    yield _row(f"from {ENOUGH} on", [one for one in read if one[0].length >= ENOUGH])
+    yield from ("", f"| charset | languages | right from {ENOUGH} bytes on | taken for |", "|---|---|---|---|")
+    by_charset: dict[str, list[Read]] = defaultdict(list)
+    for one in read:
+        if one[0].length >= ENOUGH:
+            by_charset[one[0].charset].append(one)
+    for charset, found in sorted(by_charset.items()):
+        taken = Counter(f"{told.charset} ({sample.language})" for sample, told, right in found if not right)
+        spoken = " ".join(sorted({sample.language for sample, _, _ in found}))
+        shown = ", ".join(f"{name} ×{count}" for name, count in taken.most_common(4))
+        yield f"| {charset} | {spoken} | {_share(sum(right for *_, right in found), len(found))} | {shown} |"
+
+
+def _row(name: str, read: list[Read]) -> str:
+    right = sum(one[2] for one in read)
+    guessed = sum(one[1].guessed for one in read)
+    silent = sum(not one[2] and not one[1].guessed for one in read)
+    count = len(read)
+    return f"| {name} | {count} | {_share(right, count)} | {_share(guessed, count)} | {_share(silent, count)} |"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""Charsets: what tells them, what contradicts a declaration, and what is said of a guess."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+
+from benchmarks.charsets.samples import samples, texts
+from core.records import Limits, TextState
+from formats.base import MemorySource, Text
+from formats.charset import Decoder, Told, code_page, decode
+from formats.charset_guess import SAMPLE, sample_of
+from formats.identification.identify import identify
+from formats.registry import handler_for
+
+RUSSIAN = (
+    "Уважаемые коллеги, направляю вам протокол вчерашнего совещания и прошу до пятницы прислать замечания. "
+    "Договор поставки подписан, счёт оплачен, оборудование прибудет на склад в начале следующего месяца.\n"
+)
+JAPANESE = "昨日の会議の議事録をお送りします。金曜日までにご意見をお寄せください。契約書は既に署名されています。\n"
+CHINESE = "各位同事，现将昨天的会议记录发给大家，请在星期五之前提出意见。供货合同已经签订，货款已经支付。\n"
+KOREAN = "어제 회의록을 보내 드리니 금요일까지 의견을 보내 주시기 바랍니다. 계약서는 이미 서명되었습니다.\n"
+GREEK = "Αγαπητοί συνάδελφοι, σας στέλνω τα πρακτικά της χθεσινής σύσκεψης και περιμένω τις παρατηρήσεις σας.\n"
+HEBREW = "עמיתים יקרים, אני שולח לכם את פרוטוקול הישיבה של אתמול ומבקש לשלוח הערות עד יום שישי.\n"
+ARABIC = "الزملاء الأعزاء، أرسل إليكم محضر اجتماع أمس وأرجو إرسال ملاحظاتكم قبل يوم الجمعة القادم.\n"
+POLISH = "Szanowni Państwo, przesyłam protokół z wczorajszego posiedzenia. Proszę o uwagi do piątku, także w związku z umową.\n"
+GERMAN = (
+    "Sehr geehrte Damen und Herren, anbei erhalten Sie die Änderungen für das nächste Gespräch über die Verträge.\n"
+)
+
+UNDECLARED = [
+    *((RUSSIAN, codec) for codec in ("cp1251", "koi8-r", "iso8859-5", "cp866", "mac-cyrillic")),
+    *((JAPANESE, codec) for codec in ("shift_jis", "euc_jp", "iso2022_jp")),
+    *((CHINESE, codec) for codec in ("gb18030", "gbk", "hz")),
+    *((KOREAN, codec) for codec in ("euc_kr", "iso2022_kr")),
+    *((GREEK, codec) for codec in ("cp1253", "iso8859-7")),
+    *((HEBREW, "cp1255"), (ARABIC, "cp1256"), (POLISH, "cp1250"), (POLISH, "iso8859-2")),
+    *((GERMAN, codec) for codec in ("cp1252", "cp850", "mac-roman", "cp273")),
+    *((text, f"utf-{n}-{e}e") for text in (RUSSIAN, JAPANESE, CHINESE, GERMAN) for n in (16, 32) for e in "lb"),
+]
+
+
+def text_of(data: bytes, name: bytes = b"a.txt", declared: str | None = None) -> Text:
+    source = MemorySource(name, data)
+    return handler_for(identify(source, declared)).text(source, Limits())
+
+
+@pytest.mark.parametrize(("text", "codec"), UNDECLARED, ids=lambda value: value if len(value) < 20 else value[:6])
+def test_nothing_declares_it(text: str, codec: str) -> None:
+    """The same in one piece and as a stream, and the file is taken for a text."""
+    whole = 3 * text
+    data = whole.encode(codec)
+    assert decode(data)[0] == whole
+    decoder = Decoder(data[:4096])
+    assert "".join(decoder.chunks(io.BytesIO(data))) == whole
+    out = text_of(data)
+    assert out.text == whole
+    assert out.metadata["charset_source"] in ("detected", "structure")
+
+
+def test_ascii_for_long_and_then_something() -> None:
+    """What is looked at is where there is something to see."""
+    data = b"plain words and nothing else\n" * 20_000 + (2 * RUSSIAN).encode("koi8-r") + b"more plain words\n" * 20_000
+    assert RUSSIAN in decode(data)[0]
+    assert RUSSIAN in text_of(data).text
+    assert len(sample_of(data)) <= SAMPLE
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "label"),
+    [
+        (RUSSIAN, "cp1251", "iso-8859-1"),  # mailers write the label that they know
+        (RUSSIAN, "koi8-r", "windows-1251"),
+        (RUSSIAN, "cp1251", "koi8-r"),
+        (RUSSIAN, "cp1251", "us-ascii"),
+        (RUSSIAN, "cp1251", "utf-8"),
+        (JAPANESE, "shift_jis", "iso-8859-1"),
+        (CHINESE, "gb18030", "us-ascii"),
+        (RUSSIAN, "utf-8", "windows-1251"),
+        (GERMAN, "utf-8", "iso-8859-1"),
+    ],
+)
+def test_the_bytes_contradict_what_is_declared(text: str, codec: str, label: str) -> None:
+    assert decode(text.encode(codec), label)[0] == text
+
+
+@pytest.mark.parametrize(
+    ("data", "label", "text"),
+    [
+        ("ПРОТОКОЛ СОВЕЩАНИЯ".encode("koi8-r"), "koi8-r", "ПРОТОКОЛ СОВЕЩАНИЯ"),  # capitals alone are no reason
+        (b"Gr\xfc\xdfe", "iso-8859-1", "Grüße"),
+        (b"\xe9\xe8\xe0\xe7\xf9\xea\xee", "windows-1252", "éèàçùêî"),
+        ("联通".encode("gb2312"), "gb2312", "联通"),  # which is valid UTF-8 too
+        (b"a \x93quoted\x94 word \x96 and more\x85", "windows-1252", "a “quoted” word – and more…"),
+        (b"\x82\xa0", "x-sjis", "あ"),
+    ],
+)
+def test_what_is_declared_counts(data: bytes, label: str, text: str) -> None:
+    assert decode(data, label)[0] == text
+
+
+@pytest.mark.parametrize("word", ["Grüße", "Ça va", "señor", "smörgåsbord", "Straße 5", "über", "naïve façade"])
+def test_short_western_text_stays_windows_1252(word: str) -> None:
+    """It is most of what there is; where so few bytes leave room for something else, that is said."""
+    for data in (word.encode("cp1252"), f"The {word} of the plan is attached.".encode("cp1252")):
+        text, found = decode(data)
+        assert found.charset == "cp1252"
+        assert word in text
+
+
+def test_a_guess_is_told() -> None:
+    """State, source and confidence; and nothing of the kind where the bytes leave no doubt."""
+    out = text_of("Zażółć".encode("cp1250"))
+    assert (out.state, out.metadata["charset_source"]) == (TextState.GUESSED, "detected")
+    assert out.metadata["charset_confidence"] < 95
+    sure = text_of((4 * RUSSIAN).encode("cp1251"))
+    assert (sure.state, sure.metadata["charset"]) == (None, "cp1251")
+    for plain in (b"plain", "Grüße".encode()):
+        assert text_of(plain).metadata == {"charset": "utf-8", "charset_source": "utf-8"}
+
+
+@pytest.mark.parametrize("far", [0, 10_000])
+def test_html_declares_it_behind_a_long_preamble(far: int) -> None:
+    page = b"<html><!--" + b"x" * far + b'--><head><meta charset="koi8-r"></head><p>' + "Привет".encode("koi8-r")
+    out = text_of(page, b"a.html")
+    assert (out.text, out.metadata["charset_source"]) == ("Привет", "declared")
+
+
+def test_mail_bodies_and_fields_that_declare_nothing() -> None:
+    """The fields of a message are looked at together, and with what its body declares."""
+    head = b"Received: from a\nFrom: \xc8\xe2\xe0\xed <i@a.example>\nTo: b@c.example\nSubject: \xcf\xf0\xee\xf2\xee\xea\xee\xeb\n"
+    out = text_of(head + b"\n" + RUSSIAN.encode("cp1251"), b"a.eml")
+    assert (out.text.strip(), out.metadata["subject"]) == (RUSSIAN.strip(), "Протокол")
+    assert (out.metadata["from"], out.metadata["charset"]) == ("Иван <i@a.example>", "cp1251")
+    told = text_of(head + b"Content-Type: text/plain; charset=windows-1251\n\n\xc4\xe0", b"a.eml")
+    assert (told.text, told.metadata["subject"], "charset" in told.metadata) == ("Да", "Протокол", False)
+
+
+def test_names_of_an_archive_tell_their_charset_together() -> None:
+    names = ("Протокол совещания.txt", "Договор поставки.txt", "Счёт за оборудование.txt")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for number, name in enumerate(names):
+            archive.writestr(f"{number}" * len(name), b"x")
+    data = out.getvalue()
+    for number, name in enumerate(names):
+        raw = name.encode("cp866")
+        data = data.replace(f"{number}".encode() * len(name), raw)
+    source = MemorySource(b"a.zip", data)
+    children = handler_for(identify(source)).children(source, Limits())
+    assert [child.shown for child in children] == list(names)
+
+
+def test_a_code_page_that_is_wrong() -> None:
+    """A document whose language says Western and whose bytes are Cyrillic; and one that is right."""
+    assert code_page(b"\x07\x13" + RUSSIAN.encode("cp1251"), "cp1252") == "cp1251"
+    assert code_page(GERMAN.encode("cp1252"), "cp1252") == "cp1252"
+    assert code_page(RUSSIAN.encode("cp1251"), "cp1251") == "cp1251"
+
+
+def test_what_is_no_text_stays_none() -> None:
+    """Sixteen-bit samples and random bytes are not taken for UTF-16."""
+    import random
+
+    noise = random.Random(5)
+    for width in (1, 40, 256):
+        units = [noise.randrange(0x3000, 0x3000 + 256 * width) & 0xFFFF for _ in range(2000)]
+        data = b"\x02\x81" + b"".join(unit.to_bytes(2, "little") for unit in units)
+        assert identify(MemorySource(b"a.bin", data)) == "application/octet-stream"
+
+
+def test_sources_have_names() -> None:
+    assert decode("\ufeffä".encode("utf-16-le"))[1].source is Told.MARK
+    assert decode(b"\xe4", hint="cp1252")[1].source is Told.HINT
+
+
+def test_real_text_in_the_charsets_of_its_language() -> None:
+    """What docs/charsets.md says, held on a part of the samples."""
+    right = [decode(sample.data)[0] == sample.text for sample in samples(texts(), lengths=(200, 2_000))]
+    assert len(right) > 500
+    assert sum(right) >= 0.97 * len(right)
