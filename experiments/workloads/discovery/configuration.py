@@ -1,0 +1,48 @@
+"""What must be the same for two results of discoveries to be compared."""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib.metadata import version
+from typing import Any
+
+from core.filer import FilerModel
+from core.records import JobOptions
+from core.settings import Settings
+
+
+def configuration(
+    settings: Settings,
+    options: JobOptions,
+    filer: FilerModel | None,
+    *,
+    cluster: str,
+    cold: bool,
+    shard: bool,
+    copies: bool,
+) -> dict[str, Any]:
+    """Storage, host and the points' own numbers are not in it."""
+    return {
+        "edbench": version("edbench"),
+        "cluster": cluster,
+        "index_engine": settings.index_engine,
+        "index_io": "built on scratch, then published through the storage layer",
+        "passes": 1 if options.single_pass else 2,
+        "fsync": options.fsync.value,
+        "layout": options.layout.value,
+        "limits": dataclasses.asdict(options.limits),
+        "passwords": dataclasses.asdict(options.passwords),
+        "lease_seconds": options.lease_seconds,
+        "dispatch_seconds": options.dispatch_seconds,
+        "slot_memory_mb": settings.slot_memory_mb,
+        "plugins": sorted(settings.plugins),
+        "emulated_filer": "none" if filer is None else f"{filer.choice.label} ({filer.digest})",
+        "cold": cold,
+        "several_databases": _several(shard=shard, copies=copies),
+    }
+
+
+def _several(*, shard: bool, copies: bool) -> str:
+    if shard:
+        return "one data set shared out over the databases"
+    return f"one job over the data set on each database, {'each with its own copy' if copies else 'all of one source'}"
