@@ -11,7 +11,7 @@ from core.errors import RunFailed
 from experiments.report import words
 from experiments.report.markup import Html, join, tag
 from experiments.report.parts import Part, Plot, Section, Series, Tabled
-from experiments.report.style import style_sheet
+from experiments.report.style import document
 from experiments.report.svg import figure_svg, write_png
 from experiments.report.views import shouted
 from experiments.result.schema import Result
@@ -61,16 +61,9 @@ def page_html(result: Result, sections: Sequence[Section]) -> str:
     workload = about(result.workload)
     title = workload.titled(result.kind)
     doubt = bool(shouted(result)) or any(point.limited for point in result.points) or workload.doubt(result)
-    head = tag(
-        "head",
-        Html('<meta charset="utf-8"/>'),
-        Html('<meta name="viewport" content="width=device-width, initial-scale=1"/>'),
-        tag("title", f"edbench {title}: {result.verdict}"),
-        tag("style", Html(style_sheet())),
-    )
     links = (tag("a", section.title, href=f"#{section.anchor}") for section in sections)
-    body = tag(
-        "body",
+    return document(
+        f"edbench {title}: {result.verdict}",
         tag("p", result.verdict, class_="verdict doubt" if doubt else "verdict", role="note"),
         tag("h1", f"edbench {title}" if title.startswith(workload.name) else f"edbench experiment {title}"),
         tag("p", _facts(result), class_="facts"),
@@ -78,7 +71,6 @@ def page_html(result: Result, sections: Sequence[Section]) -> str:
         tag("nav", join(Html(f"{link} ") for link in links), aria_label="sections"),
         *(_section(section) for section in sections),
     )
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 
 def _facts(result: Result) -> str:

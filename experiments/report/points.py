@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from controller.timeline.thresholds import CPU_SHARE, RUN_QUEUE_SHARE
 from experiments.report import words
 from experiments.report.markup import Html, table, tag
 from experiments.report.parts import Cell, Section, Series, Tabled, note
@@ -22,7 +23,12 @@ def points(result: Result) -> Section:
     marked = frozenset(number for number, point in enumerate(result.points) if point.limited)
     rows = [_row(point, workload) for point in result.points]
     shown = table(header, rows, text_columns=frozenset({*texts, len(header) - 1}), marked=marked)
-    parts = (Tabled(table=shown, series=_series(result, workload)), note(_intervals(result)), _reasons(result))
+    parts = (
+        Tabled(table=shown, series=_series(result, workload)),
+        note(_intervals(result)),
+        _reasons(result),
+        note(_rule(workload)),
+    )
     return Section(anchor=ANCHOR, title=TITLE, parts=parts)
 
 
@@ -62,6 +68,13 @@ def _intervals(result: Result) -> str:
         f"Medians of the repeats, under them the interval that holds the true median with a probability of "
         f"{words.percent(coverage)} (order statistics of {words.many(least, 'repeat')}; six or more give 95 %). "
         "Overlapping intervals are no difference. 1 GB is 10⁹ bytes."
+    )
+
+
+def _rule(workload: About) -> str:
+    return (
+        f"{workload.rule} So is one whose {workload.makers} take over {words.percent(CPU_SHARE)} of the processors, or wait for"
+        f" one for over {words.percent(RUN_QUEUE_SHARE)} of the time spent in calls: it says nothing about the storage."
     )
 
 

@@ -53,5 +53,6 @@ ABOUT = About(
         Same(name="expansion", path=("expansion",), tolerance=0.001),
     ),
     near_null=near_null,
+    rule=f"GENERATOR-LIMITED is a point whose elapsed time is under {NULL_FACTOR} times that on null storage.",
     upgrade=upgraded,
 )

@@ -7,21 +7,13 @@ from importlib.metadata import version
 from typing import Any
 
 from core.filer import FilerModel
-from core.records import JobOptions
 from core.settings import Settings
+from experiments.workloads.discovery.run_point import Load
 
 
-def configuration(
-    settings: Settings,
-    options: JobOptions,
-    filer: FilerModel | None,
-    *,
-    cluster: str,
-    cold: bool,
-    shard: bool,
-    copies: bool,
-) -> dict[str, Any]:
+def configuration(settings: Settings, load: Load, filer: FilerModel | None, *, cluster: str) -> dict[str, Any]:
     """Storage, host and the points' own numbers are not in it."""
+    options = load.options
     return {
         "edbench": version("edbench"),
         "cluster": cluster,
@@ -37,12 +29,13 @@ def configuration(
         "slot_memory_mb": settings.slot_memory_mb,
         "plugins": sorted(settings.plugins),
         "emulated_filer": "none" if filer is None else f"{filer.choice.label} ({filer.digest})",
-        "cold": cold,
-        "several_databases": _several(shard=shard, copies=copies),
+        "cold": load.cold,
+        "several_databases": _several(load),
     }
 
 
-def _several(*, shard: bool, copies: bool) -> str:
-    if shard:
+def _several(load: Load) -> str:
+    if load.shard:
         return "one data set shared out over the databases"
-    return f"one job over the data set on each database, {'each with its own copy' if copies else 'all of one source'}"
+    each = "each with its own copy" if load.copies else "all of one source"
+    return f"one job over the data set on each database, {each}"

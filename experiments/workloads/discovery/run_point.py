@@ -120,29 +120,12 @@ def _create(
 ) -> tuple[Group | None, Sequence[JobHandle]]:
     filer = Storage(NullRecorder())
     options = dataclasses.replace(load.options, index_engine=settings.index_engine, filer=filer_choice(settings))
+    crew: dict[str, Any] = {"workers": spec.workers, "slots": spec.slots, "passwords": load.passwords}
     if spec.databases > 1:
         plan = GroupPlan(databases=databases, shard=load.shard, source_copies=spec.databases if load.copies else 1)
-        group = create_discovery_group(
-            plan,
-            filer,
-            settings.storage,
-            source,
-            options,
-            workers=spec.workers,
-            slots=spec.slots,
-            passwords=load.passwords,
-        )
+        group = create_discovery_group(plan, filer, settings.storage, source, options, **crew)
         return group, group.jobs
-    job = create_discovery_job(
-        databases[0],
-        filer,
-        settings.storage,
-        source,
-        options,
-        workers=spec.workers,
-        slots=spec.slots,
-        passwords=load.passwords,
-    )
+    job = create_discovery_job(databases[0], filer, settings.storage, source, options, **crew)
     with databases[0].transaction() as conn:
         return None, [JobHandle(databases[0], get_job(conn, job))]
 

@@ -11,6 +11,7 @@ from typing import Any
 from controller.databases import JobHandle
 from core.operations import Op
 from core.records import Phase
+from experiments.result.latency import latency
 from experiments.result.schema import Latency
 from experiments.workloads.discovery.result import CallSecond, DatabaseSecond, FilerSecond, QueueSecond, TaskSpan
 from experiments.workloads.discovery.sampler import Samples
@@ -40,23 +41,6 @@ class Times:
         return round(max(0.0, at - self.start), 3)
 
 
-@dataclass(slots=True)
-class _Merged(CallSum):
-    def latency(self) -> Latency:
-        def micros(percent: float) -> float:
-            return self.histogram.percentile(percent, self.max_ns) / 1000
-
-        return Latency(
-            calls=self.calls,
-            bytes=self.bytes,
-            errors=self.errors,
-            p50_us=micros(50),
-            p95_us=micros(95),
-            p99_us=micros(99),
-            max_us=self.max_ns / 1000,
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Calls:
     """Everything derived from a run's stored calls."""
@@ -75,14 +59,14 @@ def read_times(handles: Sequence[JobHandle]) -> Times:
 
 def read_calls(handles: Sequence[JobHandle], times: Times) -> Calls:
     """Calls by second, and latencies over the whole run and its three thirds; all jobs together."""
-    whole: dict[int, _Merged] = {}
-    stages: list[dict[int, _Merged]] = [{} for _ in range(STAGES)]
+    whole: dict[int, CallSum] = {}
+    stages: list[dict[int, CallSum]] = [{} for _ in range(STAGES)]
     seconds: dict[int, dict[str, int]] = {}
     total_ns = 0
     for row in (row for handle in handles for row in _rows(handle, "call_seconds")):
         stage = int((row.second + 0.5 - times.start) / times.elapsed * STAGES) if times.elapsed > 0 else 0
-        whole.setdefault(row.op, _Merged()).add(row)
-        stages[min(max(stage, 0), STAGES - 1)].setdefault(row.op, _Merged()).add(row)
+        whole.setdefault(row.op, CallSum()).add(row)
+        stages[min(max(stage, 0), STAGES - 1)].setdefault(row.op, CallSum()).add(row)
         by_op = seconds.setdefault(row.second, {})
         by_op[Op(row.op).label] = by_op.get(Op(row.op).label, 0) + row.calls
         total_ns += row.total_ns
@@ -94,8 +78,11 @@ def read_calls(handles: Sequence[JobHandle], times: Times) -> Calls:
     )
 
 
-def _latencies(merged: dict[int, _Merged]) -> dict[str, Latency]:
-    return {Op(op).label: merged[op].latency() for op in sorted(merged)}
+def _latencies(merged: dict[int, CallSum]) -> dict[str, Latency]:
+    return {
+        Op(op).label: latency(one.calls, one.bytes, one.errors, one.histogram, one.max_ns)
+        for op, one in sorted(merged.items())
+    }
 
 
 def read_spans(handles: Sequence[JobHandle], times: Times) -> tuple[TaskSpan, ...]:

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from controller.place_kind import read_mounts, storage_label
 from controller.source import PreparedSource, refuse_own_output
@@ -94,7 +94,7 @@ class Discovery(Workload):
     def started(self, turn: Turn) -> Iterator[Observe]:
         """The job runs before the block begins, and is read inside it, while its databases are there."""
         ground = Ground(settings=self._settings, storage=self.storage, source=self._source)
-        with run_point(self._site, _spec(turn), turn.name, ground, self._load) as done:
+        with run_point(self._site, cast(PointSpec, turn.at), turn.name, ground, self._load) as done:
             yield lambda: self._observed(done, turn)
 
     def _observed(self, done: PointRun, turn: Turn) -> Run | Disturbed:
@@ -119,7 +119,7 @@ class Discovery(Workload):
         settings = dataclasses.replace(self._settings, filer="none")
         ground = Ground(settings=settings, storage=null.storage, source=null.source, binds=(null.directory,))
         warm = dataclasses.replace(self._load, cold=False)
-        with run_point(self._site, _spec(turn), turn.name, ground, warm) as done:
+        with run_point(self._site, cast(PointSpec, turn.at), turn.name, ground, warm) as done:
             return {"null_elapsed_s": float(done.result["elapsed_s"])}
 
     def where(self) -> str:
@@ -141,15 +141,7 @@ class Discovery(Workload):
     def conditions(self, points: Sequence[Point]) -> dict[str, Any]:
         """Design §7."""
         settings, load, notes = self._settings, self._load, self._notes
-        config = configuration(
-            settings,
-            load.options,
-            self._filer,
-            cluster=self._site.cluster,
-            cold=load.cold,
-            shard=load.shard,
-            copies=load.copies,
-        )
+        config = configuration(settings, load, self._filer, cluster=self._site.cluster)
         run = points[0].repeats[0]
         return {
             "configuration": config,
@@ -177,12 +169,6 @@ class Discovery(Workload):
             "fresh": self._site.fresh,
             "latencies": "closed-loop: a slot makes its next call after the last has returned",
         }
-
-
-def _spec(turn: Turn) -> PointSpec:
-    if not isinstance(turn.at, PointSpec):
-        raise TypeError(f"a discovery has no load {turn.at!r}")
-    return turn.at
 
 
 def cached(points: Sequence[Point], caches: int) -> bool:

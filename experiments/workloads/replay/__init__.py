@@ -72,6 +72,10 @@ ABOUT = About(
     notes={
         "job": lambda run: run.job_id[:8],
         "prepared_s": lambda run: run.prepared_s,
+        "client_cpu": lambda run: run.worker_cpu,
+        "run_queue_share": lambda run: run.run_queue_share,
+        "late_s": lambda run: run.late_s,
+        "waited_s": lambda run: run.waited_s,
         "calls": lambda run: run.calls,
         "errors": lambda run: run.errors,
         "bytes": lambda run: run.bytes,
@@ -81,6 +85,10 @@ ABOUT = About(
     aside=("storage",),
     makers="clients",
     near_null=near_null,
+    rule=(
+        f"GENERATOR-LIMITED is a point above {MARK:.0%} of its ceiling: what the same clients make of calls on null storage"
+        " (memory) without think time, measured once for each number of clients."
+    ),
     doubt=lambda result: result.fidelity is not None and result.fidelity.passed is False,
     upgrade=upgraded,
 )

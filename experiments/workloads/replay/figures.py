@@ -8,16 +8,11 @@ from controller.replay.recorded import Recorded
 from core.operations import Op
 from core.records import FilerChoice
 from core.trace.model import Trace
+from experiments.result.latency import latency
 from experiments.result.schema import Latency
 from experiments.workloads.replay.result import ALL, RecordedFigures
 from monitoring.histogram import Histogram, merged
 from worker.replay.result import ClientResult
-
-
-def latency(calls: int, nbytes: int, errors: int, histogram: Histogram, max_ns: int) -> Latency:
-    """One op's, or all calls'."""
-    p50, p95, p99 = (ns / 1000 for ns in histogram.percentiles((50, 95, 99), max_ns))
-    return Latency(calls=calls, bytes=nbytes, errors=errors, p50_us=p50, p95_us=p95, p99_us=p99, max_us=max_ns / 1000)
 
 
 def replayed_latencies(found: ClientResult, *, response: bool) -> dict[str, Latency]:

@@ -7,7 +7,7 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from controller.place_kind import read_mounts, storage_label
 from controller.replay.ceiling import PLACE, ceiling
@@ -77,7 +77,7 @@ class Replays(Workload):
         yield lambda: self._observed(turn)
 
     def _observed(self, turn: Turn) -> ReplayRun:
-        at = _load(turn)
+        at = cast(Load, turn.at)
         settings = dataclasses.replace(self._stage.settings, filer=self._sources[at.storage])
         stage = dataclasses.replace(self._stage, settings=settings)
         done = replay_once(stage, self._trace, self._order, at.clients)
@@ -88,7 +88,7 @@ class Replays(Workload):
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
         """The same clients without think time."""
-        clients = _load(turn).clients
+        clients = cast(Load, turn.at).clients
         if clients not in self._ceilings:
             self._ceilings[clients] = self._ceiling(clients)
         return self._ceilings[clients]
@@ -172,12 +172,6 @@ class Replays(Workload):
             "versions": run.job["versions"],
             "hosts": [host()],
         }
-
-
-def _load(turn: Turn) -> Load:
-    if not isinstance(turn.at, Load):
-        raise TypeError(f"a replay has no load {turn.at!r}")
-    return turn.at
 
 
 def _hash(file: Path) -> str:

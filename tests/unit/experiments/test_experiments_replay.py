@@ -95,7 +95,7 @@ def test_emulated_points_beside_real_ones_are_labelled_wherever_they_stand(tmp_p
     )
     assert f"; on {made.EMULATED}: 1,600 calls/s" in text
     assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"curves", "timeline-1", "timeline-2"}
-    for name in ("curves", "points", "latency", "replayer"):
+    for name in ("curves", "points", "latency"):
         header, *rows = list(csv.reader((tmp_path / "series" / f"{name}.csv").read_text().splitlines()))
         assert header[:2] == ["storage", "clients"]
         named = {tuple(row[:2]) for row in rows if row[1] != "recorded"}
@@ -125,12 +125,12 @@ def test_the_report_is_one_page_with_its_series(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     tree = etree.fromstring(page.read_bytes())
     assert [section.get("id") for section in tree.iter("section")] == [
-        "points", "knee", "curves", "timeline", "beside", "latency", "replayer", "disclosure",
+        "points", "knee", "curves", "timeline", "beside", "latency", "disclosure",
     ]  # fmt: skip
     assert "src=" not in text
     assert "<a & b>" not in text
     assert {path.stem for path in (tmp_path / "series").iterdir()} == {
-        "curves", "points", "knee", "timeline", "beside", "latency", "replayer", "conditions", "runs",
+        "curves", "points", "knee", "timeline", "beside", "latency", "conditions", "runs",
     }  # fmt: skip
     assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"curves", "knee", "timeline"}
     beside = (tmp_path / "series" / "beside.csv").read_text().splitlines()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.report import words
 from experiments.report.parts import Cell, Part, Plot, Section, Series, missing, note
-from experiments.report.plots import draw_line, drawing, from_zero, legend_beside, new_figure, time_unit
+from experiments.report.plots import draw_line, drawing, legend_beside, new_figure, over_time, time_unit
 from experiments.report.views import binned, spread
 from experiments.workloads.discovery.result import Point, Result, Run
 from experiments.workloads.discovery.views import middle_run, point_name
@@ -43,10 +43,7 @@ def _plot(points: list[Point], result: Result) -> Plot:
             line, step = binned(calls_of(middle_run(point)))
             steps.add(step)
             draw_line(axes, line, number, point_name(point, result.points), length)
-        axes.set_xlabel(f"time since the first claim ({unit})")
-        axes.set_ylabel("calls a second")
-        axes.set_xlim(left=0)
-        from_zero(axes)
+        over_time(axes, unit, "calls a second")
         legend_beside(axes)
     return Plot(name="calls", figure=figure, sentence=_sentence(points, result, max(steps)), series=_series(points))
 

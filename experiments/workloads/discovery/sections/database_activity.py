@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.report import words
 from experiments.report.parts import Cell, Plot, Section, Series, missing, note
-from experiments.report.plots import draw_line, drawing, from_zero, legend_beside, new_figure, time_unit
+from experiments.report.plots import draw_line, drawing, legend_beside, new_figure, over_time, time_unit
 from experiments.report.views import rates, spread, summed_rates
 from experiments.workloads.discovery.result import Point, Result, Run
 from experiments.workloads.discovery.sections.calls_over_time import MOST_LINES
@@ -40,10 +40,7 @@ def _plot(points: list[Point], result: Result) -> Plot:
             for number, point in enumerate(points):
                 line = _rates(middle_run(point), field)
                 draw_line(axes, line, number, point_name(point, result.points), length)
-            axes.set_xlabel(f"time since the first claim ({unit})")
-            axes.set_ylabel(f"{field} a second")
-            axes.set_xlim(left=0)
-            from_zero(axes)
+            over_time(axes, unit, f"{field} a second")
         legend_beside(right)
     return Plot(name="databases", figure=figure, sentence=_sentence(points, result), series=_series(points))
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from controller.timeline.thresholds import CPU_SHARE, RUN_QUEUE_SHARE
+from controller.timeline.thresholds import CPU_SHARE
 from experiments.report import words
 from experiments.report.markup import table
 from experiments.report.palette import WARN
 from experiments.report.parts import Cell, Part, Plot, Section, Series, Tabled, note
 from experiments.report.plots import draw_line, drawing, legend_beside, new_figure, time_unit
 from experiments.report.views import held, spread
-from experiments.workloads.discovery.result import NULL_FACTOR, Point, Result
+from experiments.workloads.discovery.result import Point, Result
 from experiments.workloads.discovery.sections.calls_over_time import MOST_LINES
 from experiments.workloads.discovery.views import middle_run, point_name
 
@@ -18,17 +18,12 @@ _HEADER = ("point", "worker CPU", "run-queue delay", "over call time", "elapsed"
 
 
 def generator(result: Result) -> Section:
-    """CPU over time, and the three measures that decide GENERATOR-LIMITED."""
+    """CPU over time, and of every run the three measures that decide GENERATOR-LIMITED."""
     sampled = [point for point in result.points if middle_run(point).series.worker_cpu]
     first: Part = note("Worker CPU over time is not shown: no run has samples of it.")
     if sampled:
         first = _plot(spread(sampled, MOST_LINES), result)
-    rule = (
-        f"A point is GENERATOR-LIMITED when elapsed is under {NULL_FACTOR} times that on null storage, or workers take over "
-        f"{words.percent(CPU_SHARE)} of the processors, or run-queue delay is over {words.percent(RUN_QUEUE_SHARE)} of the "
-        "time spent in calls. Then it says nothing about the storage."
-    )
-    return Section(anchor=ANCHOR, title=TITLE, parts=(first, _table(result), note(rule)))
+    return Section(anchor=ANCHOR, title=TITLE, parts=(first, _table(result)))
 
 
 def _plot(points: list[Point], result: Result) -> Plot:

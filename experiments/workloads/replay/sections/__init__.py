@@ -10,7 +10,6 @@ from experiments.workloads.replay.result import ReplayResult
 from experiments.workloads.replay.sections.curves import curves
 from experiments.workloads.replay.sections.filer_side import filer_side
 from experiments.workloads.replay.sections.latencies import beside_the_trace, latencies
-from experiments.workloads.replay.sections.replayer import replayer
 from experiments.workloads.replay.sections.timeline import timeline
 
 
@@ -24,7 +23,6 @@ def sections(result: ReplayResult) -> list[Section]:
         beside_the_trace(result),
         latencies(result),
         filer_side(result),
-        replayer(result),
         disclosure(result),
     ]
     return [section for section in found if section is not None]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from experiments.report import words
 from experiments.report.palette import FAINT
 from experiments.report.parts import Cell, Plot, Section, Series
-from experiments.report.plots import draw_line, drawing, from_zero, legend_beside, new_figure, time_unit
+from experiments.report.plots import draw_line, drawing, legend_beside, new_figure, over_time, time_unit
 from experiments.report.views import binned, spread
 from experiments.workloads.replay.result import ReplayPoint, ReplayResult, by_storage
 
@@ -44,11 +44,8 @@ def _plot(result: ReplayResult, storage: str, points: Sequence[ReplayPoint], nam
             line, own = binned(_samples(point.run.per_second))
             step = max(step, own)
             draw_line(axes, line, number, words.many(point.clients, "client"), length)
-        axes.set_xlabel(f"time since the start ({unit})")
-        axes.set_ylabel("calls a second")
-        axes.set_xlim(left=0)
+        over_time(axes, unit, "calls a second", start="the start")
         axes.set_title(storage)
-        from_zero(axes)
         legend_beside(axes)
     rows: list[tuple[Cell, ...]] = [
         (trace.emulated, "recorded", at, calls) for at, calls in enumerate(trace.per_second)
