@@ -25,19 +25,19 @@ from core.operations import NullRecorder
 from core.records import JobOptions
 from core.settings import read_settings
 from core.storage.layer import Storage
-from experiments.base import Experiment
 from experiments.capacity.assemble import Question
 from experiments.capacity.calibration import calibrate
 from experiments.capacity.predict import LEVEL, Prediction, Predictor, prediction_json
 from experiments.capacity.reference import write_reference
 from experiments.capacity.rivals import amdahl, straight_line
-from experiments.conduct import conduct
-from experiments.embedded_site import EmbeddedSite
-from experiments.laboratory import Order
-from experiments.points import Workload
-from experiments.result import Result
-from experiments.scale_out import ScaleOut
-from experiments.scale_up import ScaleUp
+from experiments.kinds.grid import Grid
+from experiments.kinds.scale_out import scale_out
+from experiments.kinds.scale_up import scale_up
+from experiments.study import conduct
+from experiments.workloads.discovery.embedded_site import EmbeddedSite
+from experiments.workloads.discovery.result import PointSpec, Result, of_discovery
+from experiments.workloads.discovery.run_point import Load
+from experiments.workloads.discovery.workload import Discovery
 
 BASE, FEW, THIN = "base", "few-metadata", "thin-link"  # the calibrated filer, and two that were never seen
 WITHIN = 10.0  # per cent
@@ -114,11 +114,11 @@ class Bench:
         assert model is not None
         return model
 
-    def run(self, experiment: Experiment, filer: str) -> Result:
+    def run(self, plan: Grid, filer: str) -> Result:
         """Its result; what it says of its progress is left out."""
         env = self._home.environment() | {"EDBENCH_SLOTS": "1"}
         settings = replace(read_settings(env), filer=self.filers[filer].source)
-        load = Workload(
+        load = Load(
             options=JobOptions(),
             shard=False,
             copies=False,
@@ -129,20 +129,17 @@ class Bench:
             say=lambda line: print(f"  {filer}: {line}", flush=True),
         )
         source = prepare_source(Storage(NullRecorder()), self._corpus)
-        order = Order(
-            settings=settings, source=source, load=load, filer_cache=0, order="as the benchmark asks", site=_Unpaired()
-        )
-        return conduct(experiment, order)[0]
+        return of_discovery(conduct(Discovery(settings, source, load, _Unpaired()), plan)[0])
 
     def measure(self, targets: Sequence[Target], repeats: int, seed: int) -> dict[Target, list[float]]:
         """Elapsed seconds of every run."""
         out: dict[Target, list[float]] = {}
         for filer, databases in dict.fromkeys((target.filer, target.databases) for target in targets):
             workers = [t.workers for t in targets if (t.filer, t.databases) == (filer, databases)]
-            plans: list[Experiment] = (
-                [ScaleUp(workers, slots=1, repeats=repeats, seed=seed)]
+            plans: list[Grid] = (
+                [scale_up(PointSpec(1, 1, 1), workers, repeats=repeats, seed=seed)]
                 if databases == 1
-                else [ScaleOut([databases], workers=w, slots=1, repeats=repeats, seed=seed) for w in workers]
+                else [scale_out(PointSpec(1, w, 1), [databases], repeats=repeats, seed=seed) for w in workers]
             )
             for point in (point for plan in plans for point in self.run(plan, filer).points):
                 runs = [run.elapsed_s for run in point.repeats]
@@ -291,7 +288,7 @@ def main() -> None:
         corpus = home.directory / "corpus"
         home.run("generate", str(corpus), "--profile", "reference", "--scale", arguments.corpus_scale, "--seed", "7")
         bench = Bench(home, corpus, arguments.filer_scale)
-        calibration = ScaleUp([1, 2], slots=1, repeats=arguments.repeats, seed=arguments.seed)
+        calibration = scale_up(PointSpec(1, 1, 1), [1, 2], repeats=arguments.repeats, seed=arguments.seed)
         result = bench.run(calibration, BASE)
         if arguments.reference is not None:
             write_reference(result, arguments.reference)

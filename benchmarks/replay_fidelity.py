@@ -24,9 +24,10 @@ def measure(home: BenchHome) -> dict[str, dict[str, Any]]:
     found = json.loads(file.read_text())
     rows = {row["what"]: row for row in found["fidelity"]["rows"]}
     point = found["points"][0]
+    run = point["repeats"][0]
     note = (
-        f"{point['calls']:,} calls of {point['clients']} clients on {FILER}; not as recorded: "
-        f"{sum(point['differences'].values()):,}; {'limited by the replayer' if point['limited'] else 'not limited'}"
+        f"{run['calls']:,} calls of {point['at']['clients']} clients on {FILER}; not as recorded: "
+        f"{sum(run['differences'].values()):,}; {'limited by the replayer' if point['limited'] else 'not limited'}"
     )
     return {
         "replay_calls_per_s": _figure(rows["calls a second"], 5, note),

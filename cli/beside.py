@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from cli.context import CommandContext
 from core.settings import Settings
-from experiments.site import Site
+from experiments.workloads.discovery.site import Site
 
 PORT = 8080
 

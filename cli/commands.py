@@ -135,7 +135,7 @@ COMMANDS: tuple[Entry, ...] = (
     Entry(
         "compare",
         "cli.compare:compare",
-        "Put results of experiments side by side, with their intervals; the first is what the others are held against.",
+        "Put results of experiments, or of replays, side by side, with their intervals.",
         "edbench compare results/a results/b",
     ),
     Entry(

@@ -10,10 +10,9 @@ import typer
 from cli.context import shared
 from cli.options import AsJson
 from cli.output import print_json
-from cli.show_experiment import show_comparison
-from experiments.compare import compare as compare_results
-from experiments.compare import comparison_json
-from experiments.result import read_result
+from cli.show_study import comparison_json, show_comparison
+from experiments.result.codec import read_result
+from experiments.result.compare import compare as compare_results
 
 
 def compare(
@@ -24,9 +23,10 @@ def compare(
     force: Annotated[bool, typer.Option("--force", help="show results that differ all the same, and say so")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put results of experiments side by side, with their intervals; the first is what the others are held against.
+    """Put results of experiments, or of replays, side by side, with their intervals.
 
-    Results whose configuration, corpus or expansion differ are refused with what differs.
+    The first is what the others are held against. Results of another workload, or whose configuration, corpus,
+    expansion or trace differ, are refused with what differs.
     """
     comparison = compare_results([read_result(path) for path in results], force=force)
     if not as_json:

@@ -16,7 +16,7 @@ from cli import options as opt
 from cli.beside import PORT, site_shown
 from cli.context import CommandContext, shared, with_options
 from cli.live import progress_display
-from cli.show_experiment import show_experiment
+from cli.show_study import show_study, show_warnings
 from controller.cluster.base import COMPOSE, chosen_cluster
 from controller.jobs.jobs import prepare_source
 from core.errors import UsageError
@@ -25,16 +25,18 @@ from core.passwords import PasswordBank, read_bank
 from core.records import FsyncPolicy, JobOptions, Layout
 from core.settings import Settings
 from core.storage.layer import Storage
-from experiments.base import Experiment
-from experiments.conduct import conduct
-from experiments.embedded_site import EmbeddedSite
-from experiments.knee import KneeSearch, parse_bounds
-from experiments.laboratory import Order
-from experiments.points import Workload
-from experiments.report import write_report
-from experiments.scale_out import ScaleOut
-from experiments.scale_up import ScaleUp
-from experiments.site import Site
+from experiments.kinds.kind import Kind
+from experiments.kinds.knee import KneeSearch, parse_bounds
+from experiments.kinds.scale_out import scale_out as scale_out_kind
+from experiments.kinds.scale_up import scale_up as scale_up_kind
+from experiments.report.page import write_report
+from experiments.study import conduct
+from experiments.workloads.discovery import ABOUT
+from experiments.workloads.discovery.embedded_site import EmbeddedSite
+from experiments.workloads.discovery.result import PointSpec
+from experiments.workloads.discovery.run_point import Load
+from experiments.workloads.discovery.site import Site
+from experiments.workloads.discovery.workload import Discovery
 
 DEFAULT_REPEATS = 3
 DEFAULT_WORKERS = 2
@@ -81,8 +83,9 @@ def scale_up(
     context = shared(ctx)
     settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=index_engine, filer=filer)
     dice = _seed(seed)
-    plan = ScaleUp(numbers(workers, "--workers"), slots=settings.slots, repeats=repeats, seed=dice)
-    wish = Wish(_options(single_pass, fsync, layout), _bank(passwords), cold, _bytes(filer_cache), _shuffled(dice))
+    base = PointSpec(1, 1, settings.slots)
+    plan = scale_up_kind(base, numbers(workers, "--workers"), repeats=repeats, seed=dice)
+    wish = Wish(_options(single_pass, fsync, layout), _bank(passwords), cold, _bytes(filer_cache))
     _carry_out(context, settings, corpus, plan, wish, cluster, serve_port if serve else None)
 
 
@@ -119,15 +122,13 @@ def scale_out(
     context = shared(ctx)
     settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=index_engine, filer=filer)
     dice = _seed(seed)
-    plan = ScaleOut(
-        numbers(databases, "--databases"), workers=workers, slots=settings.slots, repeats=repeats, seed=dice
-    )
+    base = PointSpec(1, workers, settings.slots)
+    plan = scale_out_kind(base, numbers(databases, "--databases"), repeats=repeats, seed=dice)
     wish = Wish(
         _options(single_pass, fsync, layout),
         _bank(passwords),
         cold,
         _bytes(filer_cache),
-        _shuffled(dice),
         shard,
         source_copies,
     )
@@ -161,9 +162,9 @@ def knee(
     """
     context = shared(ctx)
     settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=index_engine, filer=filer)
-    plan = KneeSearch(parse_bounds(max_p99), max_workers=max_workers, slots=settings.slots, repeats=repeats)
-    order = "that of the search: doubling, then halving the gap at the knee; the repeats of a point follow each other"
-    wish = Wish(_options(single_pass, fsync, layout), _bank(passwords), cold, _bytes(filer_cache), order)
+    bounds, base = parse_bounds(max_p99), PointSpec(1, 1, settings.slots)
+    plan = KneeSearch(base, "workers", bounds, most=max_workers, repeats=repeats, rate=ABOUT.rate)
+    wish = Wish(_options(single_pass, fsync, layout), _bank(passwords), cold, _bytes(filer_cache))
     _carry_out(context, settings, corpus, plan, wish, cluster, serve_port if serve else None)
 
 
@@ -175,7 +176,6 @@ class Wish:
     passwords: PasswordBank | None
     cold: bool
     filer_cache: int  # bytes
-    order: str
     shard: bool = False
     copies: bool = False
 
@@ -192,14 +192,14 @@ def _carry_out(
     context: CommandContext,
     settings: Settings,
     corpus: Path,
-    plan: Experiment,
+    plan: Kind,
     wish: Wish,
     cluster: str | None,
     page: int | None,
 ) -> None:
     source = prepare_source(Storage(NullRecorder()), corpus)
     with progress_display(context.err) as display:
-        load = Workload(
+        load = Load(
             options=wish.options,
             passwords=wish.passwords,
             shard=wish.shard,
@@ -212,11 +212,10 @@ def _carry_out(
         )
         site, settings = _site(context, settings, corpus, load.say, cluster)
         with site_shown(context, site, settings, page) as shown:
-            order = Order(
-                settings=settings, source=source, load=load, filer_cache=wish.filer_cache, order=wish.order, site=shown
-            )
-            result, directory = conduct(plan, order)
-    show_experiment(context.out, result)
+            discovery = Discovery(settings, source, load, shown, filer_cache=wish.filer_cache)
+            result, directory = conduct(discovery, plan)
+    show_study(context.out, result)
+    show_warnings(context.out, result)
     print(write_report(result, directory))
 
 
@@ -226,7 +225,8 @@ def _site(
     """Where the runs take place, and settings without services: a run gets its own."""
     if chosen_cluster(context.env, cluster) != COMPOSE or context.env.get("EDBENCH_DATABASES"):
         return EmbeddedSite(), settings
-    from experiments.compose_site import ComposeSite  # brings the engine's client
+
+    from experiments.workloads.discovery.compose_site import ComposeSite  # brings the engine's client
 
     alone = dataclasses.replace(settings, databases=(), broker=None)
     return ComposeSite(settings, corpus, context.env, say), alone
@@ -249,10 +249,6 @@ def _bytes(text: str) -> int:
 
 def _seed(seed: int | None) -> int:
     return secrets.randbelow(1_000_000) if seed is None else seed
-
-
-def _shuffled(seed: int) -> str:
-    return f"random within each round of repeats, seed {seed}"
 
 
 # Every experiment with an example of its use.

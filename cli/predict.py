@@ -13,7 +13,7 @@ from cli.experiment import numbers
 from cli.output import write_json
 from cli.show_prediction import show_prediction
 from experiments.capacity.forecast import DEFAULT_RAW_GB, Wish, forecast
-from experiments.grid import checked
+from experiments.kinds.grid import checked
 
 DEFAULT_WORKERS = "10,30,100"
 DEFAULT_DATABASES = "1,2,4"

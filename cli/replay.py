@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +14,7 @@ from cli import options as opt
 from cli.context import CommandContext, installation, shared, with_options, writable_file
 from cli.experiment import numbers
 from cli.output import flush, write_json
+from cli.show_study import show_study, show_warnings
 from cli.table import table
 from controller.jobs.progress import Snapshot
 from controller.jobs.rates import duration
@@ -20,11 +23,17 @@ from controller.replay.run import Stage
 from core.errors import UsageError
 from core.filer.load import load_filer, profile_names
 from core.settings import Settings
-from experiments.knee import parse_bounds
-from experiments.replay.conduct import Loads, Replays
-from experiments.replay.report import write_replay_report
-from experiments.replay.result import ALL, ReplayPoint, ReplayResult, by_storage, to_json
+from experiments.kinds.kind import Kind
+from experiments.kinds.knee import KneeSearch, parse_bounds
+from experiments.kinds.sweep import sweep
 from experiments.report import words
+from experiments.report.page import write_report
+from experiments.result.codec import to_json
+from experiments.result.schema import Result
+from experiments.study import conduct
+from experiments.workloads.replay import ABOUT
+from experiments.workloads.replay.result import ReplayResult
+from experiments.workloads.replay.workload import Replays
 from replay.plan import MAX_CLIENTS, plan_replay
 from replay.room import check_paths
 from traces.read import open_trace
@@ -66,7 +75,8 @@ Filers = Annotated[
 MaxClients = Annotated[int, typer.Option(min=1, max=MAX_CLIENTS, help="the highest load that is tried with --max-p99")]
 Workers = Annotated[int, typer.Option(min=1, max=512, help="worker processes the clients are spread over (embedded)")]
 JobName = Annotated[str, typer.Option(help="name of the job  [default: from the trace]")]
-Seed = Annotated[int, typer.Option(min=0, help="of the files' contents")]
+Repeats = Annotated[int, typer.Option(min=1, max=100, help="replays of each point; 5 or more are recommended")]
+Seed = Annotated[int, typer.Option(min=0, help="of the files' contents, and of the random order of the points")]
 
 
 def replay(
@@ -78,6 +88,7 @@ def replay(
     shared_files: Shared = False,
     max_p99: Bounds = None,
     max_clients: MaxClients = 32,
+    repeats: Repeats = 1,
     force: Force = False,
     keep: Keep = False,
     filer: Filers = None,
@@ -91,7 +102,7 @@ def replay(
 
     A tree of files of the same sizes and depths is prepared below each --path and removed afterwards. Intended start
     times are kept, so that response time includes waiting. Several numbers of clients, and several filers, run one
-    after another into one report, whose path is the last line printed.
+    after another in random order into one report, whose path is the last line printed.
     """
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
@@ -107,13 +118,15 @@ def replay(
         keep=keep,
         name=name,
     )
-    loads = _loads(order, clients, max_p99, max_clients, filers)
+    wish = _wish(order, clients, max_p99, max_clients, filers, repeats)
     check_paths(order.paths, force=force)
-    result, directory = _replay(context, settings, order, loads, workers)
-    show_replay(context.out, result)
+    result, directory = _replay(context, settings, order, wish, workers)
+    show_study(context.out, result)
+    show_fidelity(context.out, result)
+    show_warnings(context.out, result)
     if json_file is not None:
         write_json(json_file, to_json(result))
-    page = write_replay_report(result, directory)
+    page = write_report(result, directory)
     flush()
     print(page)
 
@@ -139,8 +152,27 @@ def _filers(text: str | None, settings: Settings) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def _loads(order: ReplayOrder, clients: str | None, bounds: str | None, most: int, filers: tuple[str, ...]) -> Loads:
-    """What is to be replayed; raises UsageError for what cannot be, before anything is started."""
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What was asked for: numbers of clients, or bounds on response time and the most that a search may try."""
+
+    filers: tuple[str, ...]
+    repeats: int
+    clients: Sequence[int]
+    bounds_us: dict[str, float] | None = None
+
+    def kind(self, replays: Replays, seed: int) -> Kind:
+        """Which points."""
+        if self.bounds_us is None:
+            return sweep(replays.loads(), "clients", self.clients, repeats=self.repeats, seed=seed)
+        (base,), most = replays.loads(), max(self.clients)
+        return KneeSearch(base, "clients", self.bounds_us, most=most, repeats=self.repeats, rate=ABOUT.rate)
+
+
+def _wish(
+    order: ReplayOrder, clients: str | None, bounds: str | None, most: int, filers: tuple[str, ...], repeats: int
+) -> Wish:
+    """Raises UsageError for what cannot be, before anything is started."""
     with open_trace(order.trace) as opened:
         header = opened.header
     streams = sum(1 for stream in header.streams if stream.calls)
@@ -149,18 +181,17 @@ def _loads(order: ReplayOrder, clients: str | None, bounds: str | None, most: in
             raise UsageError("--clients and --max-p99 exclude each other: the search finds the number of clients")
         if len(filers) > 1:
             raise UsageError("--max-p99 searches the largest load of one storage: give it one --filer")
-        return Loads(bounds_us=parse_bounds(bounds), most=most, filers=filers)
+        return Wish(filers, repeats, (most,), parse_bounds(bounds))
     many = tuple(numbers(clients, "--clients", digits=9)) if clients is not None else (max(1, streams),)
     for number in many:
         plan_replay(header, clients=number, paths=len(order.paths), speed=order.speed or None)
-    return Loads(clients=many, filers=filers)
+    return Wish(filers, repeats, many)
 
 
 def _replay(
-    context: CommandContext, settings: Settings, order: ReplayOrder, loads: Loads, workers: int
-) -> tuple[ReplayResult, Path]:
-    most = loads.most if loads.bounds_us is not None else max(loads.clients)
-    with installation(settings, slots=most) as installed:
+    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, workers: int
+) -> tuple[Result, Path]:
+    with installation(settings, slots=max(wish.clients)) as installed:
         stage = Stage(
             settings=installed.settings,
             database=installed.first(1)[0],
@@ -171,7 +202,8 @@ def _replay(
             show=_Progress(context.err).show,
             say=context.say,
         )
-        return Replays(stage, order, loads).conduct()
+        replays = Replays(stage, order, wish.filers, wish.bounds_us or ())
+        return conduct(replays, wish.kind(replays, order.seed))
 
 
 class _Progress:
@@ -193,49 +225,24 @@ class _Progress:
         self._console.print(f"{snapshot.phase}: {doing}, {duration(snapshot.elapsed_s)} elapsed", markup=False)
 
 
-def show_replay(console: Console, result: ReplayResult) -> None:
-    """The verdict, one line a point, the trace beside its replay, warnings."""
-    console.print(result.verdict, markup=False, soft_wrap=True)
-    console.print()
-    columns = ("clients", "calls/s", "elapsed", "response p50", "p99", "service p50", "p99", "ceiling", "limit")
-    for storage, points in by_storage(result.points).items():
-        console.print(storage, markup=False)
-        console.print(table(columns, [_row(point) for point in points], right=range(8)))
-        console.print()
-    if result.fidelity is not None:
-        on = f"recorded on {result.recorded.emulated}, " if result.recorded.emulated else ""
-        console.print(f"{on}replayed on {result.fidelity.storage}", markup=False)
-        rows = [
-            (
-                row.what,
-                _figure(row.unit, row.recorded),
-                _figure(row.unit, row.replayed),
-                f"{row.difference * 100:+z.1f} %",
-                "" if row.bound is None else f"{row.bound:.0%} {'kept' if row.kept else 'NOT KEPT'}",
-            )
-            for row in result.fidelity.rows
-        ]
-        console.print(table(("figure", "recorded", "replayed", "difference", "bound"), rows, right=range(1, 4)))
-    for point in result.points:
-        for reason in point.limits:
-            where = f"on {point.storage} with {words.many(point.clients, 'client')}"
-            console.print(f"GENERATOR-LIMITED {where}: {reason}", markup=False, soft_wrap=True)
-    for warning in result.warnings:
-        console.print(f"note: {warning}", markup=False, soft_wrap=True)
+def show_fidelity(console: Console, result: Result) -> None:
+    """The trace beside its replay; nothing where they cannot be held against each other."""
+    if not isinstance(result, ReplayResult) or result.fidelity is None:
+        return
+    on = f"recorded on {result.recorded.emulated}, " if result.recorded.emulated else ""
+    console.print(f"\n{on}replayed on {result.fidelity.storage}", markup=False)
+    rows = [
+        (
+            row.what,
+            _figure(row.unit, row.recorded),
+            _figure(row.unit, row.replayed),
+            f"{row.difference * 100:+z.1f} %",
+            "" if row.bound is None else f"{row.bound:.0%} {'kept' if row.kept else 'NOT KEPT'}",
+        )
+        for row in result.fidelity.rows
+    ]
+    console.print(table(("figure", "recorded", "replayed", "difference", "bound"), rows, right=range(1, 4)))
 
 
 def _figure(unit: str, value: float) -> str:
     return words.microseconds(value) if unit == "us" else words.figure(value)
-
-
-def _row(point: ReplayPoint) -> tuple[object, ...]:
-    response, service = point.response.get(ALL), point.service.get(ALL)
-    times = [words.microseconds(us) for one in (response, service) if one for us in (one.p50_us, one.p99_us)]
-    return (
-        point.clients,
-        words.figure(point.calls_per_second),
-        words.seconds(point.elapsed_s),
-        *(times or ["–"] * 4),
-        "not known" if point.ceiling is None else words.count(point.ceiling.calls_per_second),
-        "GENERATOR-LIMITED" if point.limited else "",
-    )

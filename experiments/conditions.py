@@ -2,65 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
 import platform
 import socket
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from controller.doctor.mounts import mount_of
 from controller.observe.place_kind import read_mounts, storage_label
 from core.filer import FilerModel
-from core.records import JobOptions
-from core.settings import Settings
+from core.memory import client_memory
 from experiments.filer_numbers import numbers_of
-from experiments.memory import client_memory
 from experiments.processes import processors
 
 _CPUINFO = Path("/proc/cpuinfo")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
-
-
-def configuration(
-    settings: Settings,
-    options: JobOptions,
-    filer: FilerModel | None,
-    *,
-    cluster: str,
-    cold: bool,
-    shard: bool,
-    copies: bool,
-) -> dict[str, Any]:
-    """What must be the same for two results to be compared; storage, host and the points' own numbers are not in it."""
-    return {
-        "edbench": version("edbench"),
-        "cluster": cluster,
-        "index_engine": settings.index_engine,
-        "index_io": "built on scratch, then published through the storage layer",
-        "passes": 1 if options.single_pass else 2,
-        "fsync": options.fsync.value,
-        "layout": options.layout.value,
-        "limits": dataclasses.asdict(options.limits),
-        "passwords": dataclasses.asdict(options.passwords),
-        "lease_seconds": options.lease_seconds,
-        "dispatch_seconds": options.dispatch_seconds,
-        "slot_memory_mb": settings.slot_memory_mb,
-        "plugins": sorted(settings.plugins),
-        "emulated_filer": "none" if filer is None else f"{filer.choice.label} ({filer.digest})",
-        "cold": cold,
-        "several_databases": _several(shard=shard, copies=copies),
-    }
-
-
-def _several(*, shard: bool, copies: bool) -> str:
-    if shard:
-        return "one data set shared out over the databases"
-    return f"one job over the data set on each database, {'each with its own copy' if copies else 'all of one source'}"
 
 
 def configuration_hash(config: Mapping[str, Any]) -> str:

@@ -10,8 +10,8 @@ from core.errors import UsageError
 from core.filer import FilerModel
 from core.filer.model import Disk, Processor
 from core.operations import Op
-from experiments.decode import decode
-from experiments.result import Result
+from experiments.result.codec import decode
+from experiments.workloads.discovery.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

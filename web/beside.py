@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from core.settings import Settings
-from experiments.base import PointSpec
-from experiments.site import Ground, Machine, Site, Stand
+from experiments.workloads.discovery.result import PointSpec
+from experiments.workloads.discovery.site import Ground, Machine, Site, Stand
 from web.app import create_app
 from web.context import WebContext
 from web.door import Door

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import functools
-import json
 import mimetypes
 import os
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from core.errors import UsageError
-from experiments.conduct import RESULTS
-from experiments.replay.result import SCHEMA as REPLAY
-from experiments.result import FILE, Result, read_result
+from experiments.result.codec import FILE, read_result
+from experiments.result.schema import Result
+from experiments.study import RESULTS
 from web.errors import NotFound
 
 _CHUNK = 1 << 18
@@ -34,20 +32,6 @@ class ResultFile:
     def media_type(self) -> str:
         """By the name's end."""
         return mimetypes.guess_type(self.name)[0] or "application/octet-stream"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """What is shown of a result, whatever was measured."""
-
-    kind: str
-    created: float  # wall clock, seconds since the epoch
-    verdict: str
-    labels: list[str]
-    warnings: list[str]
-    conditions: dict[str, Any]
-    points: int
-    result: Result | None  # None: of a replay, which has points of another kind
 
 
 def runs(storage: Path) -> dict[str, Path]:
@@ -85,50 +69,6 @@ def result_in(directory: Path) -> Result:
 @functools.lru_cache(maxsize=_READ_BEFORE)
 def _read(directory: Path, _changed: int, _size: int) -> Result:
     return read_result(directory)
-
-
-def summary_in(directory: Path) -> Summary:
-    """What is shown of any kind of result, read again only when its file has changed. Raises UsageError when it
-    cannot be read."""
-    try:
-        found = os.stat(directory / FILE)
-    except OSError as error:
-        raise UsageError(f"{directory / FILE}: {error.strerror}") from error
-    return _replay(directory, found.st_mtime_ns, found.st_size) or _experiment(result_in(directory))
-
-
-def _experiment(result: Result) -> Summary:
-    return Summary(
-        kind=result.kind,
-        created=result.created,
-        verdict=result.verdict,
-        labels=list(result.labels),
-        warnings=list(result.warnings),
-        conditions=result.conditions,
-        points=len(result.points),
-        result=result,
-    )
-
-
-@functools.lru_cache(maxsize=_READ_BEFORE)
-def _replay(directory: Path, _changed: int, _size: int) -> Summary | None:
-    """None where it is not of a replay, or cannot be told."""
-    try:
-        data = json.loads((directory / FILE).read_text(encoding="utf-8"))
-        if not isinstance(data, dict) or data.get("schema") != REPLAY:
-            return None
-        return Summary(
-            kind="replay",
-            created=float(data["created"]),
-            verdict=str(data["verdict"]),
-            labels=[str(label) for label in data["labels"]],
-            warnings=[str(warning) for warning in data["warnings"]],
-            conditions=dict(data["conditions"]),
-            points=len(data["points"]),
-            result=None,
-        )
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def files_in(directory: Path) -> dict[str, ResultFile]:

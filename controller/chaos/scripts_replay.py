@@ -84,7 +84,7 @@ def _play(stage: Stage, trace: Path, target: Path) -> _Played:
     with open_trace(trace) as opened:
         while True:
             try:
-                played = replay_once(around, opened, order, _CLIENTS, checked=lambda: None)
+                played = replay_once(around, opened, order, _CLIENTS)
                 break
             except UsageError:  # too few slots just now
                 if time.monotonic() > stage.deadline:

@@ -61,10 +61,8 @@ class Replayed:
     result: dict[str, object]  # as `edbench job --json` has it
 
 
-def replay_once(
-    stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int, *, checked: Callable[[], None]
-) -> Replayed:
-    """Check, prepare, play, tell. `checked` is called when nothing speaks against it, before anything is made. Raises UsageError before anything is made, StorageFault, DatabaseFault, RunFailed in
+def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int) -> Replayed:
+    """Check, prepare, play, tell. Raises UsageError before anything is made, StorageFault, DatabaseFault, RunFailed in
     one line when a client died or the replay was ended by somebody, Interrupted."""
     job = uuid.uuid4()
     choice = order.choice(clients)
@@ -75,7 +73,6 @@ def replay_once(
     with replay_host(stage.settings.scratch, job) as host:
         program = host.program(order.trace, choice, lambda: None)
         check_room(program, order.paths, force=order.force)
-        checked()
         target = target_of(job, choice)
         planned = ReplayCrew(hosts=hosts, workers=crew.workers, slots=crew.slots)
         storage = Storage(NullRecorder())

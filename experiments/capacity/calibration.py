@@ -21,8 +21,8 @@ from core.records import Phase as PhaseName
 from experiments.capacity import filer_load
 from experiments.capacity.filer_load import Calls
 from experiments.filer_numbers import filer_of
-from experiments.phase_use import SERVERS, WORKERS, PhaseUse
-from experiments.result import Point, Result, Run
+from experiments.workloads.discovery.phase_use import SERVERS, WORKERS, PhaseUse
+from experiments.workloads.discovery.result import Point, Result, Run
 
 # Calls that come with a task rather than with items: publishing a shard, looking at the job's folder and the source.
 _A_TASK: Mapping[str, frozenset[Op]] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from experiments.capacity.assemble import Question
 from experiments.capacity.calibration import calibrate
 from experiments.capacity.predict import Prediction, Predictor
-from experiments.result import Point, Result
+from experiments.workloads.discovery.result import Point, Result
 
 _BEYOND = 4  # times the most workers that were measured
 _SEEDS = 5

@@ -16,7 +16,8 @@ from experiments.capacity.calibration import Calibration, calibrate
 from experiments.capacity.predict import Prediction, Predictor, network_of, prediction_json
 from experiments.capacity.reference import NAME, read_reference
 from experiments.report.words import many
-from experiments.result import read_result
+from experiments.result.codec import read_result
+from experiments.workloads.discovery.result import of_discovery
 
 SCHEMA = "edbench-prediction/1"
 DEFAULT_RAW_GB = 45.0  # report R1's data set
@@ -69,7 +70,8 @@ def forecast(wish: Wish) -> Forecast:
     filer = None if wish.filer is None else load_filer(wish.filer)
     if wish.filer is not None and filer is None:
         raise UsageError("--filer none is no filer to predict for; give a profile or a file, or leave it out")
-    result, name = (read_reference(), NAME) if wish.result is None else (read_result(wish.result), str(wish.result))
+    name = NAME if wish.result is None else str(wish.result)
+    result = read_reference() if wish.result is None else of_discovery(read_result(wish.result))
     calibration = calibrate(result, name, filer_given=filer is not None)
     slots = calibration.slots if wish.slots is None else wish.slots
     if max(wish.workers) * slots > _MOST_SLOTS:

@@ -8,7 +8,8 @@ import json
 from pathlib import Path
 
 from core.errors import UsageError
-from experiments.result import Result, Run, Series, from_json, to_json
+from experiments.result.codec import from_json, to_json
+from experiments.workloads.discovery.result import Result, Run, Series, of_discovery
 
 FILE = Path(__file__).parent / "reference.json.gz"
 NAME = "the reference calibration"
@@ -20,7 +21,7 @@ _EMPTY = Series(calls_per_second=(), database_activity=(), queue_depth=(), worke
 def read_reference() -> Result:
     """Raises UsageError where the installation is not whole."""
     try:
-        return from_json(json.loads(gzip.decompress(FILE.read_bytes())))
+        return of_discovery(from_json(json.loads(gzip.decompress(FILE.read_bytes()))))
     except (OSError, ValueError, UsageError) as error:
         raise UsageError(
             f"{NAME} cannot be read ({error}); install edbench again, or give a result with --from"

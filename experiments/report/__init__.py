@@ -1,5 +1,1 @@
-"""The report of an experiment: one self-contained page, with figures and series beside it."""
-
-from experiments.report.page import write_report
-
-__all__ = ["write_report"]
+"""The report of a study: one self-contained page, with figures and series beside it."""

@@ -129,6 +129,14 @@ def thinned(samples: Sequence[tuple[float, float]], most: int = MOST_DRAWN) -> l
     return [(sum(at for at, _ in group) / len(group), sum(v for _, v in group) / len(group)) for group in groups]
 
 
+def over_time(axes: Axes, unit: str, label: str, *, start: str = "the first claim") -> None:
+    """Axes of lines over time: seconds or more since a start, and what is counted, from zero."""
+    axes.set_xlabel(f"time since {start} ({unit})")
+    axes.set_ylabel(label)
+    axes.set_xlim(left=0)
+    from_zero(axes)
+
+
 def legend_beside(axes: Axes, title: str | None = None) -> None:
     """The legend to the right of the plot, where it hides no data."""
     axes.legend(title=title, loc="upper left", bbox_to_anchor=(1.0, 1.0), alignment="left", borderaxespad=0.2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from experiments.report.markup import Html, tag
 from experiments.report.palette import variables
 
 _RULES = """
@@ -59,3 +60,15 @@ def style_sheet() -> str:
         f":root{{color-scheme:light dark;{variables(dark=False)}}}"
         f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(dark=True)}}}}}{_RULES}"
     )
+
+
+def document(title: str, *body: Html) -> str:
+    """A whole page that needs nothing but itself; well-formed as XML as well as HTML."""
+    head = tag(
+        "head",
+        Html('<meta charset="utf-8"/>'),
+        Html('<meta name="viewport" content="width=device-width, initial-scale=1"/>'),
+        tag("title", title),
+        tag("style", Html(style_sheet())),
+    )
+    return f"<!DOCTYPE html>\n{tag('html', head, tag('body', *body), lang='en')}\n"

@@ -10,7 +10,7 @@ from typing import Any
 from core.errors import RunFailed
 from experiments.report import words
 from experiments.report.markup import Html, table, tag
-from experiments.report.style import style_sheet
+from experiments.report.style import document
 from experiments.report.svg import figure_svg
 from experiments.report.trace_figures import Drawn, trace_figures
 
@@ -26,23 +26,15 @@ def write_trace_page(said: Mapping[str, Any], name: str, totals: str, target: Pa
 
 def trace_page(said: Mapping[str, Any], name: str, totals: str) -> str:
     """The whole page; needs nothing but itself, well-formed as XML as well as HTML."""
-    head = tag(
-        "head",
-        Html('<meta charset="utf-8"/>'),
-        Html('<meta name="viewport" content="width=device-width, initial-scale=1"/>'),
-        tag("title", f"edbench trace: {name}"),
-        tag("style", Html(style_sheet())),
-    )
     made = f"{datetime.fromtimestamp(said['created'], UTC):%Y-%m-%d %H:%M} UTC"
-    body = tag(
-        "body",
+    return document(
+        f"edbench trace: {name}",
         tag("p", totals, class_="verdict", role="note"),
         tag("h1", f"edbench trace {name}"),
         tag("p", f"Recorded {made}.{_lost(said)}", class_="facts"),
         *(_section(drawn) for drawn in trace_figures(said)),
         tag("section", tag("h2", "Latency by op"), _latency(said)),
     )
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 
 def _lost(said: Mapping[str, Any]) -> str:

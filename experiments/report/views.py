@@ -1,28 +1,39 @@
-"""What the sections need to know of a result: names of its points, the run that stands for a point, sums over jobs."""
+"""What sections need to know of any result: names of its points, the run that stands for a point, rates, intervals."""
 
 from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from experiments.report import words
 from experiments.report.markup import Html, escaped, join, tag
-from experiments.result import Estimate, Point, Result, Run
+from experiments.result.schema import Estimate, Point, Result, Run
 
 LIMITED = "GENERATOR-LIMITED"
 _T = TypeVar("_T")
+_R = TypeVar("_R", bound=Run)
 
 
-def point_name(point: Point, points: Sequence[Point]) -> str:
-    """A point by its workers, and by slots and databases where these differ among the points."""
-    name = words.many(point.workers, "worker")
-    if len({other.slots for other in points}) > 1:
-        name += f" × {words.many(point.slots, 'slot')}"
-    if len({other.databases for other in points}) > 1:
-        name += f", {words.many(point.databases, 'database')}"
-    return name
+def middle(repeats: Sequence[_R]) -> _R:
+    """The repeat that stands for the others: the one with the (lower) median elapsed time."""
+    runs = sorted(repeats, key=lambda run: (run.elapsed_s, run.repeat))
+    return runs[(len(runs) - 1) // 2]
+
+
+def named(point: Point, result: Result) -> str:
+    """A point by its load, and by whatever else differs among the points: "4 clients, local storage (ext4)"."""
+    said = [load(point, result.axis)]
+    for name, value in point.at.values().items():
+        if name != result.axis and len({other.at.values()[name] for other in result.points}) > 1:
+            said.append(words.many(value, name.removesuffix("s")) if isinstance(value, int) else str(value))
+    return ", ".join(said)
+
+
+def load(point: Point, axis: str) -> str:
+    """What is on the axis: "4 clients"."""
+    return words.many(point.at.values()[axis], axis.removesuffix("s"))
 
 
 def held(name: str) -> str:
@@ -30,61 +41,11 @@ def held(name: str) -> str:
     return name.replace(" ", "\u00a0")
 
 
-def middle_run(point: Point) -> Run:
-    """The repeat that stands for the point: the one with the (lower) median elapsed time."""
-    runs = sorted(point.repeats, key=lambda run: (run.elapsed_s, run.repeat))
-    return runs[(len(runs) - 1) // 2]
-
-
-def busiest(result: Result) -> Point:
-    """The point with the most slots, of these the one with the most databases."""
-    return max(result.points, key=lambda point: (point.workers * point.slots, point.databases))
-
-
 def spread(points: Sequence[_T], most: int) -> list[_T]:
     """At most so many of the points, evenly spread, the first and the last among them."""
     if len(points) <= most:
         return list(points)
     return [points[round(place * (len(points) - 1) / (most - 1))] for place in range(most)]
-
-
-def which_run(point: Point, points: Sequence[Point]) -> str:
-    """For sentences about one run: "2 workers (repeat 1 of 3, the median one)"."""
-    name = point_name(point, points)
-    if len(point.repeats) == 1:
-        return name
-    return f"{name} (repeat {middle_run(point).repeat + 1} of {len(point.repeats)}, of median elapsed time)"
-
-
-def jobs_of(run: Run) -> list[Mapping[str, Any]]:
-    """The results of the run's jobs: one, or with several databases one for each."""
-    jobs = run.result.get("jobs")
-    return list(jobs) if isinstance(jobs, list) and jobs else [run.result]
-
-
-def total(run: Run, field: str) -> int:
-    """A whole number summed over the run's jobs; what a job does not tell counts as 0."""
-    return sum(int(job.get(field) or 0) for job in jobs_of(run))
-
-
-def totals_by_key(run: Run, field: str, value: Callable[[Any], int] = int) -> dict[str, int]:
-    """A mapping's numbers summed over the run's jobs, for instance exceptions by code."""
-    sums: dict[str, int] = {}
-    for job in jobs_of(run):
-        for key, one in (job.get(field) or {}).items():
-            sums[key] = sums.get(key, 0) + value(one)
-    return sums
-
-
-def calls_by_op(run: Run) -> dict[str, int]:
-    """Storage calls of the run by op label, all jobs together."""
-    return totals_by_key(run, "calls", lambda one: int(one["count"]))
-
-
-def phases_of(run: Run) -> dict[str, float]:
-    """Seconds by phase, of the job that took longest."""
-    longest = max(jobs_of(run), key=lambda job: float(job.get("elapsed_s") or 0.0))
-    return {str(phase): float(seconds) for phase, seconds in (longest.get("phases") or {}).items()}
 
 
 def interval(estimate: Estimate, write: Callable[[float], str]) -> Html:

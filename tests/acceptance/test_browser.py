@@ -16,9 +16,9 @@ from installation import Bench, Hold, until
 from playwright.sync_api import Browser, Page, expect
 from report_results import point, result
 
-from experiments.report import write_report
+from experiments.report.page import write_report
 from experiments.report.palette import PAPER
-from experiments.result import write_result
+from experiments.result.codec import write_result
 
 FIRST, OTHER, ALIEN = "20261121-034500-scale-up", "20261121-051500-scale-up", "20261120-120000-scale-up"
 FIRST_LOAD = 200_000  # bytes

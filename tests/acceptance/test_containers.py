@@ -23,7 +23,7 @@ from installation import COMMAND_SECONDS, EDBENCH, PATIENCE, until
 from prometheus_binary import as_asked, ask, query
 
 from controller.cluster.containers import Project, address_of
-from experiments.result import read_result
+from experiments.result.codec import read_result
 from monitoring.grafana.dashboards import DASHBOARDS
 
 

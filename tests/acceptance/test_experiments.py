@@ -12,7 +12,7 @@ import pytest
 from installation import Bench, until
 
 from cli.main import USAGE, main
-from experiments.result import read_result
+from experiments.result.codec import read_result
 
 
 def _measured(bench: Bench, *arguments: str) -> Path:

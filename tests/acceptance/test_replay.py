@@ -45,27 +45,37 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
     trace = json.loads(recorded.read_text())["trace"]
     found, quick = bench.home / "replay.json", bench.home / "quick.toml"
     quick.write_text('name = "quick"\nmetadata.service_us.default = 1\n')
-    options = ("--clients", "1,2", "--filer", f"none,{quick}", "--speed", "max", "--json", str(found))
+    options = ("--clients", "1,2", "--filer", f"none,{quick}", "--speed", "max", "--repeats", "2", "--json", str(found))
     done = bench.edbench("replay", trace["path"], "--path", str(target), *options)
     result = json.loads(found.read_text())
-    real, emulated = dict.fromkeys(point["storage"] for point in result["points"])
+    points = [(point["at"]["storage"], point["at"]["clients"], point) for point in result["points"]]
+    real, emulated = dict.fromkeys(storage for storage, _, _ in points)
     assert emulated == "EMULATED FILER quick, scale 1/1"
-    assert [(point["storage"], point["clients"], point["emulated"]) for point in result["points"]] == [
-        (real, 1, False), (real, 2, False), (emulated, 1, True), (emulated, 2, True),
-    ]  # fmt: skip
-    assert [point["job"].get("filer") is not None for point in result["points"]] == [False, False, True, True]
+    assert [(storage, clients) for storage, clients, _ in points] == [
+        (real, 1),
+        (real, 2),
+        (emulated, 1),
+        (emulated, 2),
+    ]
     assert result["verdict"].startswith(f"{emulated} at 2 of 4 points; ")
-    for point in result["points"]:
-        assert point["calls"] == trace["calls"] == result["recorded"]["calls"]
-        assert point["differences"] == {}
-        assert sum(point["per_second"]) == point["calls"]
-        assert point["ceiling"]["calls_per_second"] > 0
-        assert point["response"].keys() == point["service"].keys() == result["recorded"]["latency"].keys()
+    runs = [(storage, run) for storage, _, point in points for run in point["repeats"]]
+    assert sorted(run["order"] for _, run in runs) == list(range(8))
+    assert {point["figures"]["calls_per_second"]["n"] for _, _, point in points} == {2}
+    for storage, run in runs:
+        assert run["emulated"] == (storage == emulated) == (run["job"].get("filer") is not None)
+        assert run["calls"] == trace["calls"] == result["recorded"]["calls"]
+        assert run["differences"] == {}
+        assert sum(run["per_second"]) == run["calls"]
+        assert run["null_calls"] > 0
+        assert run["latency"].keys() == run["service"].keys() == result["recorded"]["latency"].keys()
     assert list(target.iterdir()) == []
     page = Path(done.stdout.strip().splitlines()[-1])
     assert "The trace beside its replay" in page.read_text()
     assert result["verdict"] in " ".join(done.stdout.split())
-    assert "replayed at speed max with 2 clients" in bench.edbench("job", "last").stdout
+    compared = bench.edbench("compare", str(page.parent), str(page.parent / "result.json")).stdout
+    assert "response p99" in compared
+    assert "no difference" in compared
+    assert "replayed at speed max with" in bench.edbench("job", "last").stdout
 
 
 def _long(bench: Bench, streams: int) -> Path:

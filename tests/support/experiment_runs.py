@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.base import Findings, PointSpec
-from experiments.conduct import points_of
-from experiments.result import SCHEMA, Latency, Result, Run, Series
+from experiments.result.schema import Latency
+from experiments.result.verdict import points_of
+from experiments.workloads.discovery import ABOUT
+from experiments.workloads.discovery.result import NAME, Point, PointSpec, Result, Run, Series
 
 CONDITIONS: dict[str, Any] = {
     "configuration": {"passes": 2, "fsync": "none", "limits": {"depth": 16}},
@@ -50,15 +51,20 @@ def a_run(elapsed: float = 10.0, *, discovered: int = 10**9, p99_us: float = 5.0
     return Run(**figures | changes)
 
 
+def points(runs: dict[PointSpec, list[Run]]) -> tuple[Point, ...]:
+    return points_of(ABOUT, runs)
+
+
 def a_result(runs: dict[PointSpec, list[Run]], *, kind: str = "scale-up", **conditions: Any) -> Result:
     return Result(
-        schema=SCHEMA,
+        workload=NAME,
         kind=kind,
+        axis="databases" if kind == "scale-out" else "workers",
         run_id="run",
         created=0.0,
         verdict="said",
         labels=(),
         warnings=(),
         conditions=CONDITIONS | conditions,
-        points=points_of(Findings(runs=runs)),
+        points=points(runs),
     )

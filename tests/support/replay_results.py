@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from experiments.replay.fidelity import fidelity
-from experiments.replay.result import ALL, SCHEMA, Ceiling, RecordedFigures, ReplayPoint, ReplayResult
-from experiments.replay.verdict import labels_of, limits_of, verdict_of, warnings_of
-from experiments.result import Latency
+from experiments.result.schema import Latency
+from experiments.result.verdict import labels_of, points_of, sentence
+from experiments.workloads.replay import ABOUT
+from experiments.workloads.replay.fidelity import fidelity
+from experiments.workloads.replay.result import ALL, Load, RecordedFigures, ReplayPoint, ReplayResult, ReplayRun
+from experiments.workloads.replay.workload import as_recorded, warnings_of
 
 LOCAL = "local storage (ext4)"
 EMULATED = "EMULATED FILER nas-1g, scale 1/1"
@@ -41,55 +43,81 @@ def recorded(streams: int = 4, rate: float = 1000.0) -> RecordedFigures:
     )
 
 
-def point(clients: int, rate: float, factor: float = 1.0, top: float | None = 100_000.0, **changes: Any) -> ReplayPoint:
+def run(rate: float, factor: float = 1.0, top: float | None = 100_000.0, **changes: Any) -> ReplayRun:
     """`factor`: times the recorded latencies."""
-    ceiling = None if top is None else Ceiling(calls=10_000, elapsed_s=10_000 / top, calls_per_second=top)
     service = {"open": latency(300 * factor), "read": latency(500 * factor), ALL: latency(400 * factor)}
-    limits = limits_of(rate, ceiling, 0.3, 0.02)
-    made = ReplayPoint(
-        storage=EMULATED,
-        emulated=True,
-        clients=clients,
-        job_id="0b5c1f6e-0000-4000-8000-000000000000",
-        began=1_700_000_000.0,
-        prepared_s=1.5,
+    made = ReplayRun(
+        repeat=0,
+        order=0,
+        started_at=1_700_000_000.0,
         elapsed_s=10.0,
+        worker_cpu=0.3,
+        run_queue_share=0.02,
+        null_elapsed_s=None if top is None else 10_000 / top,
+        latency={op: dataclasses.replace(one, p99_us=one.p99_us * 1.5) for op, one in service.items()},
+        emulated=True,
+        job_id="0b5c1f6e-0000-4000-8000-000000000000",
+        prepared_s=1.5,
         calls=int(rate * 10),
         errors=7,
         bytes=int(rate * 10) * 4096,
         differences={},
         calls_per_second=rate,
-        response={op: dataclasses.replace(one, p99_us=one.p99_us * 1.5) for op, one in service.items()},
         service=service,
         per_second=tuple(int(rate) for _ in range(10)),
         late_s=0.004,
         waited_s=0.2,
-        client_cpu=0.3,
-        run_queue_share=0.02,
-        ceiling=ceiling,
-        limited=bool(limits),
-        limits=limits,
+        null_calls=None if top is None else 10_000,
         job={"workers": 1, "versions": {"edbench": "0"}},
     )
     return dataclasses.replace(made, **changes)
+
+
+def point(
+    clients: int,
+    rate: float,
+    factor: float = 1.0,
+    top: float | None = 100_000.0,
+    storage: str = EMULATED,
+    **changes: Any,
+) -> ReplayPoint:
+    """With one repeat."""
+    return repeated(clients, [run(rate, factor, top, emulated=storage == EMULATED, **changes)], storage)
+
+
+def repeated(clients: int, runs: list[ReplayRun], storage: str = EMULATED) -> ReplayPoint:
+    """With these repeats."""
+    (found,) = points_of(ABOUT, {Load(storage, clients): runs})
+    assert isinstance(found, ReplayPoint)
+    return found
 
 
 def result(*points: ReplayPoint, **changes: Any) -> ReplayResult:
     """Of a trace of four streams, at recorded speed."""
     figures = recorded()
     same = [one for one in points if one.clients == figures.streams]
-    judged = fidelity(figures, same[0]) if same else None
-    labels = labels_of(points, touched=10**9, memory=10**8)
+    emulated = [one.storage if one.run.emulated else None for one in points]
+    labels = labels_of(points, emulated, cached=True)
+    knee = changes.get("knee")
+    kind = "knee" if knee else "sweep"
+    said = sentence(ABOUT, kind, "clients", points, where=LOCAL, pace="at recorded speed", knee=knee)
     made = ReplayResult(
-        schema=SCHEMA,
+        workload="replay",
+        kind="knee" if knee else "sweep",
+        axis="clients",
         run_id="replay-20260101-000000-abcdef",
         created=1_700_000_000.0,
-        verdict=verdict_of(labels, LOCAL, points, "recorded", judged, changes.get("knee")),
+        verdict="",
         labels=labels,
-        warnings=warnings_of(figures, points, no_ceiling=None, adapted=0),
-        conditions={"speed": "recorded", "targets": [{"path": "/mnt/<a & b>"}]},
+        warnings=tuple(warnings_of(figures, points, adapted=0)),
+        conditions={
+            "configuration": {"speed": "recorded"},
+            "trace": {"hash": "t"},
+            "targets": [{"path": "/mnt/<a & b>"}],
+        },
         recorded=figures,
         points=points,
-        fidelity=judged,
+        fidelity=fidelity(figures, same[0]) if same else None,
     )
+    made = dataclasses.replace(made, verdict="; ".join([*labels, said, *as_recorded(made)]))
     return dataclasses.replace(made, **changes)

@@ -7,7 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.result import SCHEMA, Estimate, Latency, Point, Result, Run, Series
+from experiments.result.schema import Estimate, Latency
+from experiments.workloads.discovery.result import ELAPSED, NAME, NULL, RATE, RAW, Point, PointSpec, Result, Run, Series
 
 OPS = ("scan", "stat", "open", "read", "create", "write", "close", "rename")
 
@@ -97,10 +98,12 @@ def point(workers: int, *, repeats: int = 3, slots: int = 4, databases: int = 1,
     """A point with that many repeats, or with the given ones."""
     every = tuple(runs or (run(workers, slots=slots, databases=databases, repeat=r, order=r) for r in range(repeats)))
     return Point(
-        workers=workers, slots=slots, databases=databases, repeats=every,
-        elapsed_s=estimate([r.elapsed_s for r in every]), gb_per_hour_raw=estimate([r.gb_per_hour_raw for r in every]),
-        gb_per_hour_discovered=estimate([r.gb_per_hour_discovered for r in every]),
-        null_elapsed_s=estimate([r.null_elapsed_s for r in every if r.null_elapsed_s is not None]),
+        at=PointSpec(databases, workers, slots), repeats=every,
+        figures={
+            ELAPSED: estimate([r.elapsed_s for r in every]), RAW: estimate([r.gb_per_hour_raw for r in every]),
+            RATE: estimate([r.gb_per_hour_discovered for r in every]),
+            NULL: estimate([r.null_elapsed_s for r in every if r.null_elapsed_s is not None]),
+        },
         limited=limited, limits=("elapsed is 1.10 times that on null storage, under 1.3",) if limited else (),
     )  # fmt: skip
 
@@ -108,7 +111,7 @@ def point(workers: int, *, repeats: int = 3, slots: int = 4, databases: int = 1,
 def result(*points: Point, kind: str = "scale-up", **fields: Any) -> Result:
     """A result of the points; 1 and 2 workers where none are given."""
     base = Result(
-        schema=SCHEMA, kind=kind, run_id="20261121-034500-scale-up", created=1_790_000_000.0,
+        workload=NAME, kind=kind, axis="databases" if kind == "scale-out" else "workers", run_id="20261121-034500-scale-up", created=1_790_000_000.0,
         verdict="EMULATED FILER titan, scale 1/50: 2 workers reach 1.74 times the rate of 1",
         labels=("EMULATED FILER titan, scale 1/50", "latencies are closed-loop"),
         warnings=("a point ran for less than 10 minutes",),
@@ -125,7 +128,7 @@ def without_series(one: Result) -> Result:
         calls_per_second=(), database_activity=(), queue_depth=(), worker_cpu=(), latency_stages=(), tasks=()
     )
     points = tuple(
-        dataclasses.replace(p, null_elapsed_s=None, repeats=tuple(
+        dataclasses.replace(p, figures={k: v for k, v in p.figures.items() if k != NULL}, repeats=tuple(
             dataclasses.replace(r, series=nothing, latency={}, null_elapsed_s=None, run_queue_share=None,
                                 first_done_s=None, last_done_s=None,
                                 result={k: v for k, v in r.result.items() if k not in ("phases", "calls")})

@@ -10,15 +10,27 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import FileResponse, StreamingResponse
 
 from core.errors import UsageError
-from experiments.compare import compare as side_by_side
-from experiments.compare import comparison_json
 from experiments.report.page import FILE as REPORT
-from experiments.result import Point
+from experiments.result.compare import compare as side_by_side
+from experiments.result.schema import Point, Result
+from experiments.workload import About
+from experiments.workloads import about
 from web.api.models.common import TEXT, responses
-from web.api.models.results import Comparison, Estimate, FileRow, PointRow, ResultDetails, ResultList, ResultRow
+from web.api.models.results import (
+    ComparedPoint,
+    ComparedResult,
+    Comparison,
+    Estimate,
+    FigureName,
+    FileRow,
+    PointRow,
+    ResultDetails,
+    ResultList,
+    ResultRow,
+)
 from web.api.needs import Context
 from web.headers import REPORT_POLICY
-from web.results import Summary, file_in, files_in, result_in, run_directory, runs, summary_in, zipped
+from web.results import file_in, files_in, result_in, run_directory, runs, zipped
 
 Run = Annotated[str, Path(max_length=255, pattern=TEXT, description="Name of a result.")]
 _BINARY: dict[int | str, dict[str, Any]] = {
@@ -36,7 +48,7 @@ def list_results(context: Context) -> ResultList:
     unreadable: dict[str, str] = {}
     for name, directory in runs(context.results_root).items():
         try:
-            rows.append(ResultRow(**_row(name, summary_in(directory), (directory / REPORT).is_file())))
+            rows.append(ResultRow(**_row(name, result_in(directory), (directory / REPORT).is_file())))
         except UsageError as error:
             unreadable[name] = str(error)
     rows.sort(key=lambda row: row.created, reverse=True)
@@ -56,13 +68,15 @@ def archive(context: Context, run: Run) -> StreamingResponse:
 def one_result(context: Context, run: Run) -> ResultDetails:
     """One result without its series; `files` says where those are."""
     directory = run_directory(context.results_root, run)
-    found = summary_in(directory)
+    found = result_in(directory)
     files = files_in(directory)
     return ResultDetails(
         **_row(run, found, REPORT in files),
-        warnings=found.warnings,
+        axis=found.axis,
+        warnings=list(found.warnings),
         conditions=found.conditions,
-        points_measured=[] if found.result is None else [_point(point) for point in found.result.points],
+        figures=_figures(about(found.workload)),
+        points_measured=[_point(point) for point in found.points],
         files=[FileRow(name=f.name, bytes=f.bytes, media_type=f.media_type) for f in files.values()],
     )
 
@@ -81,32 +95,38 @@ def compare(
     force: Annotated[bool, Query(description="Show results that differ all the same, and say so.")] = False,
 ) -> Comparison:
     """Results side by side; 409 names what differs between those that may not be compared."""
-    results = [result_in(run_directory(context.results_root, name)) for name in run]
-    return Comparison.model_validate(comparison_json(side_by_side(results, force=force)))
+    found = side_by_side([result_in(run_directory(context.results_root, name)) for name in run], force=force)
+    return Comparison(
+        figures=_figures(found.about),
+        results=[ComparedResult(run_id=result.run_id, verdict=result.verdict) for result in found.results],
+        differences=list(found.differences),
+        disclosed=list(found.disclosed),
+        points=[ComparedPoint.model_validate(dataclasses.asdict(row)) for row in found.rows],
+    )
 
 
-def _row(run: str, found: Summary, report: bool) -> dict[str, Any]:
+def _row(run: str, found: Result, report: bool) -> dict[str, Any]:
     return {
         "run": run,
+        "workload": found.workload,
         "kind": found.kind,
         "created": found.created,
         "verdict": found.verdict,
-        "labels": found.labels,
-        "points": found.points,
+        "labels": list(found.labels),
+        "points": len(found.points),
         "report": report,
     }
 
 
+def _figures(workload: About) -> list[FigureName]:
+    return [FigureName(name=figure.name, title=figure.column, told=figure.told) for figure in workload.figures]
+
+
 def _point(point: Point) -> PointRow:
-    null = point.null_elapsed_s
     return PointRow(
-        databases=point.databases,
-        workers=point.workers,
-        slots=point.slots,
-        elapsed_s=Estimate(**dataclasses.asdict(point.elapsed_s)),
-        gb_per_hour_raw=Estimate(**dataclasses.asdict(point.gb_per_hour_raw)),
-        gb_per_hour_discovered=Estimate(**dataclasses.asdict(point.gb_per_hour_discovered)),
-        null_elapsed_s=None if null is None else Estimate(**dataclasses.asdict(null)),
+        at=point.at.values(),
+        repeats=len(point.repeats),
+        figures={name: Estimate(**dataclasses.asdict(figure)) for name, figure in point.figures.items()},
         limited=point.limited,
         limits=list(point.limits),
     )

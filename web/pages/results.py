@@ -8,14 +8,13 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request, Response
 
 from core.errors import UsageError
-from experiments.statistics import METHOD
+from experiments.result.statistics import METHOD
 from web.api import results as api
 from web.api.needs import Context
 from web.errors import NotFound
 from web.pages.render import page
 
 MOST_COMPARED = 8
-REPLAY = "replay"  # a kind of result that is not put beside others
 
 router = APIRouter()
 
@@ -30,8 +29,8 @@ def results(request: Request, context: Context) -> Response:
 def one_result(request: Request, context: Context, run: api.Run) -> Response:
     """One result with its report."""
     result = api.one_result(context, run)
-    comparable = [] if result.kind == REPLAY else api.list_results(context).results
-    others = [row for row in comparable if row.run != run and row.kind != REPLAY]
+    listed = api.list_results(context).results
+    others = [row for row in listed if row.run != run and row.workload == result.workload]
     return page(request, "result.html", result=result, others=others, method=METHOD)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 
-from experiments.ledger_meter import LedgerMeter
+from experiments.workloads.discovery.ledger_meter import LedgerMeter
 from sql import workers
 from sql.session import Database
 

@@ -14,8 +14,8 @@ from experiments.capacity.calibration import calibrate
 from experiments.capacity.filer_load import DATA, DISK, LINK, METADATA, Calls
 from experiments.capacity.reference import read_reference
 from experiments.filer_numbers import filer_of, numbers_of
-from experiments.phase_use import PhaseUse
-from experiments.result import Point, Result, Run
+from experiments.workloads.discovery.phase_use import PhaseUse
+from experiments.workloads.discovery.result import Point, Result, Run
 
 
 @pytest.fixture(scope="module")

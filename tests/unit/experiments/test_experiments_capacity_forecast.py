@@ -19,8 +19,9 @@ from experiments.capacity.network import SLOTS, TASKS
 from experiments.capacity.predict import Predictor
 from experiments.capacity.reference import read_reference, write_reference
 from experiments.report.parts import Plot, Tabled
-from experiments.report.sections.capacity import capacity
-from experiments.result import FILE, Result, from_json, read_result, write_result
+from experiments.result.codec import FILE, from_json, read_result, write_result
+from experiments.workloads.discovery.result import Result
+from experiments.workloads.discovery.sections.capacity import capacity
 
 SMALL = {"raw_gb": 0.2}
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from installation import until
 
-from experiments.cold import Drop, cache_state, drop
-from experiments.residency import resident_bytes
+from experiments.workloads.discovery.cold import Drop, cache_state, drop
+from experiments.workloads.discovery.residency import resident_bytes
 
 SIZE = 4_000_000
 

@@ -6,12 +6,12 @@ import dataclasses
 from typing import Any
 
 import pytest
+import replay_results
 from experiment_runs import CONDITIONS, a_result, a_run
 
 from core.errors import UsageError
-from experiments.base import PointSpec
-from experiments.compare import compare
-from experiments.result import Result
+from experiments.result.compare import compare
+from experiments.workloads.discovery.result import RATE, PointSpec, Result
 
 ONE, TWO = PointSpec(1, 1, 4), PointSpec(1, 2, 4)
 
@@ -59,7 +59,7 @@ def test_another_storage_is_the_point_of_it() -> None:
     assert any("network storage (nfs4)" in line for line in found.disclosed)
     cell = found.rows[0].cells[1]
     assert cell is not None
-    assert cell.against_first == "-50.0 %"
+    assert cell.against_first[RATE] == "-50.0 %"
 
 
 def test_overlapping_intervals_are_no_difference() -> None:
@@ -67,18 +67,25 @@ def test_overlapping_intervals_are_no_difference() -> None:
     found = compare([_result(10.0, 11.0, 12.0), _result(11.0, 12.0, 13.0)], force=False)
     cell = found.rows[0].cells[1]
     assert cell is not None
-    assert cell.against_first == "no difference"
+    assert cell.against_first[RATE] == "no difference"
     single = compare([_result(10.0), _result(20.0)], force=False).rows[0].cells[1]
     assert single is not None
-    assert single.against_first == "single run: no statement"
+    assert single.against_first[RATE] == "single run: no statement"
 
 
 def test_a_point_that_one_has_not_is_left_empty() -> None:
     """Rows are all points of all results."""
     both = a_result({ONE: [a_run()], TWO: [a_run()]})
     found = compare([both, _result(10.0)], force=False)
-    assert [(row.workers, [cell is not None for cell in row.cells]) for row in found.rows] == [
+    assert [(row.at["workers"], [cell is not None for cell in row.cells]) for row in found.rows] == [
         (1, [True, True]),
         (2, [True, False]),
     ]
     assert CONDITIONS["expansion"] == 1.67
+
+
+def test_another_workload_is_always_refused() -> None:
+    """They have no figure in common."""
+    replayed = replay_results.result(replay_results.point(4, 990.0))
+    with pytest.raises(UsageError, match="result 2 is of a replay, the first of a discovery"):
+        compare([_result(10.0), replayed], force=True)

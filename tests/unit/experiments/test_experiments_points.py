@@ -8,14 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import UsageError
-from experiments.base import Measure, PointSpec
-from experiments.grid import checked, shuffled
-from experiments.knee import KneeSearch, parse_bounds
-from experiments.result import Run
-from experiments.sampler import Samples
-from experiments.scale_out import ScaleOut
-from experiments.scale_up import ScaleUp
-from experiments.series import Times, activity, first_and_last_done, merge_spans, used_between
+from experiments.kinds.grid import checked, shuffled
+from experiments.kinds.kind import Measure
+from experiments.kinds.knee import KneeSearch, parse_bounds
+from experiments.kinds.scale_out import scale_out
+from experiments.kinds.scale_up import scale_up
+from experiments.kinds.sweep import sweep
+from experiments.result.schema import At
+from experiments.workloads.discovery import ABOUT
+from experiments.workloads.discovery.result import PointSpec, Run
+from experiments.workloads.discovery.sampler import Samples
+from experiments.workloads.discovery.series import Times, activity, first_and_last_done, merge_spans, used_between
+from experiments.workloads.replay.result import Load
 
 
 def test_every_repeat_is_a_round_of_all_points_in_its_own_order() -> None:
@@ -31,8 +35,12 @@ def test_every_repeat_is_a_round_of_all_points_in_its_own_order() -> None:
 
 def test_the_points_are_what_was_asked_for() -> None:
     """Sorted, each once; nonsense is refused with the option's name."""
-    assert ScaleUp([4, 1, 4], slots=2, repeats=1, seed=1).prepare() == [PointSpec(1, 1, 2), PointSpec(1, 4, 2)]
-    assert ScaleOut([2, 1], workers=3, slots=4, repeats=1, seed=1).prepare() == [PointSpec(1, 3, 4), PointSpec(2, 3, 4)]
+    up = scale_up(PointSpec(1, 1, 2), [4, 1, 4], repeats=1, seed=1)
+    assert up.points() == (PointSpec(1, 1, 2), PointSpec(1, 4, 2))
+    out = scale_out(PointSpec(1, 3, 4), [2, 1], repeats=1, seed=1)
+    assert out.points() == (PointSpec(1, 3, 4), PointSpec(2, 3, 4))
+    clients = sweep([Load("b", 1), Load("a", 1)], "clients", [4, 1], repeats=1, seed=1)
+    assert clients.points() == (Load("b", 1), Load("b", 4), Load("a", 1), Load("a", 4))
     with pytest.raises(UsageError, match="--databases"):
         checked([0, 1], "--databases")
 
@@ -48,7 +56,8 @@ def test_bounds_are_read_in_their_units() -> None:
 def _storage(breaks_at: int) -> Measure:
     """A storage whose reads take 1 ms up to some load and 50 ms beyond."""
 
-    def measure(spec: PointSpec, repeat: int) -> Run:
+    def measure(spec: At, repeat: int) -> Run:
+        assert isinstance(spec, PointSpec)
         slow = spec.workers >= breaks_at
         return a_run(10.0 / min(spec.workers, breaks_at), latency={"read": latency(50_000.0 if slow else 1_000.0)})
 
@@ -59,10 +68,10 @@ def _storage(breaks_at: int) -> Measure:
 @settings(max_examples=80, deadline=None)
 def test_the_search_finds_the_knee_wherever_it_is(breaks_at: int, most: int) -> None:
     """The last load that keeps the bound is found exactly, in few runs; none is invented beyond the highest load."""
-    search = KneeSearch({"read": 20_000.0}, max_workers=most, slots=1, repeats=1)
-    search.prepare()
+    search = KneeSearch(PointSpec(1, 1, 1), "workers", {"read": 20_000.0}, most=most, repeats=1, rate=ABOUT.rate)
     found = search.run(_storage(breaks_at))
-    order = sorted(found.runs)
+    order = [spec for spec in found.runs if isinstance(spec, PointSpec)]
+    assert order == sorted(order)
     assert found.knee is not None
     if breaks_at == 1:
         assert found.knee.knee is None

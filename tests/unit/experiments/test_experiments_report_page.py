@@ -11,10 +11,10 @@ import report_results as made
 from lxml import etree, html
 
 from core.errors import RunFailed
-from experiments.report import write_report
-from experiments.report.page import build_sections, page_html
+from experiments.report.page import build_sections, page_html, write_report
 from experiments.report.parts import Plot, Tabled
-from experiments.result import Knee, Result
+from experiments.result.schema import Knee
+from experiments.workloads.discovery.result import Result
 
 HOSTILE = "<script>alert('x')</script>\"&$x_1$\x01 http://example.org/"
 

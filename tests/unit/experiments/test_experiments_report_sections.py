@@ -10,26 +10,27 @@ import pytest
 import report_results as made
 from lxml import etree
 
-from experiments.report.page import ALWAYS
+from experiments.report.disclosure import disclosure, flattened
+from experiments.report.knee import knee
 from experiments.report.parts import Plot, Section, Tabled
-from experiments.report.sections.beside_r1 import beside_r1
-from experiments.report.sections.calls_an_item import calls_an_item
-from experiments.report.sections.calls_over_time import calls_over_time
-from experiments.report.sections.database_activity import database_activity
-from experiments.report.sections.disclosure import disclosure, flattened
-from experiments.report.sections.exceptions import exceptions
-from experiments.report.sections.generator import generator
-from experiments.report.sections.knee import knee
-from experiments.report.sections.latency import latency
-from experiments.report.sections.occupancy import by_slot, merged, occupancy
-from experiments.report.sections.one_or_two import one_or_two
-from experiments.report.sections.phases import phases
-from experiments.report.sections.points import points
-from experiments.report.sections.queue_depth import queue_depth
-from experiments.report.sections.scaling import scaling
-from experiments.report.sections.sizes import sizes
-from experiments.report.sections.stages import stages
-from experiments.result import Knee, Result
+from experiments.report.points import points
+from experiments.result.schema import Knee
+from experiments.workloads.discovery.result import Result
+from experiments.workloads.discovery.sections import ALWAYS
+from experiments.workloads.discovery.sections.beside_r1 import beside_r1
+from experiments.workloads.discovery.sections.calls_an_item import calls_an_item
+from experiments.workloads.discovery.sections.calls_over_time import calls_over_time
+from experiments.workloads.discovery.sections.database_activity import database_activity
+from experiments.workloads.discovery.sections.exceptions import exceptions
+from experiments.workloads.discovery.sections.generator import generator
+from experiments.workloads.discovery.sections.latency import latency
+from experiments.workloads.discovery.sections.occupancy import by_slot, merged, occupancy
+from experiments.workloads.discovery.sections.one_or_two import one_or_two
+from experiments.workloads.discovery.sections.phases import phases
+from experiments.workloads.discovery.sections.queue_depth import queue_depth
+from experiments.workloads.discovery.sections.scaling import scaling
+from experiments.workloads.discovery.sections.sizes import sizes
+from experiments.workloads.discovery.sections.stages import stages
 
 
 def said(section: Section) -> str:
@@ -71,7 +72,7 @@ def test_points_tell_limited_ones_and_why() -> None:
     section = points(made.result(made.point(1), made.point(2, limited=True)))
     (rows,) = tables(section)
     assert [row[-1] for row in rows] == ["", "GENERATOR-LIMITED"]
-    assert "2 workers, 1 database: elapsed is 1.10 times that on null storage" in said(section)
+    assert "2 workers: elapsed is 1.10 times that on null storage" in said(section)
     assert "probability of 75 %" in said(section)
 
 
@@ -203,7 +204,7 @@ def test_knee_names_peak_knee_and_what_broke() -> None:
     """The three things that the experiment is for."""
     found = Knee(bounds_us={"read": 20_000.0}, peak=1, knee=0, broken="read p99 21.0 ms over 20.0 ms at 2 workers")
     text = said(knee(made.result(kind="knee", knee=found)))
-    assert "The peak is 70.3 discovered GB/hour with 2 workers" in text
+    assert "The peak is 70.3 GB/hour discovered with 2 workers" in text
     assert "the last point within every bound is 1 worker with 40.4 (read p99 21.0 ms over" in text
 
 

@@ -10,8 +10,12 @@ import pytest
 from experiment_runs import a_result, a_run
 
 from core.errors import UsageError
-from experiments.base import PointSpec
-from experiments.result import FILE, from_json, read_result, to_json, write_result
+from experiments.report.page import write_report
+from experiments.result.codec import FILE, from_json, read_result, to_json, write_result
+from experiments.result.compare import compare
+from experiments.result.schema import SCHEMA
+from experiments.workloads.discovery.result import PointSpec
+from experiments.workloads.replay.result import ReplayResult
 
 RESULT = a_result(
     {PointSpec(1, 1, 4): [a_run(10.0), a_run(11.0)], PointSpec(1, 2, 4): [a_run(6.0, null_elapsed_s=None)]}
@@ -42,16 +46,17 @@ def _with(path: list[str | int], value: Any) -> Any:
     ("path", "value", "said"),
     [
         (["schema"], "edbench-result/9", "schema is 'edbench-result/9'"),
-        (["kind"], "guess", "'guess' is not one of"),
+        (["workload"], "guess", "'guess' is not one of discovery, replay"),
+        (["kind"], "guess", r"'guess' - at `result.kind`"),
         (["points"], [], "every result has points"),
         (["points", 0, "repeats"], [], "every point has repeats"),
-        (["points", 0, "workers"], "two", r"points\[0\].workers: a whole number"),
-        (["points", 0, "workers"], True, r"points\[0\].workers: a whole number"),
-        (["points", 0, "workers"], KeyError, r"points\[0\]: field 'workers' is missing"),
-        (["points", 0, "surplus"], 1, r"points\[0\]: unknown field 'surplus'"),
-        (["points", 0, "elapsed_s", "median"], None, "null is not allowed|a number is expected"),
-        (["points", 0, "repeats", 0, "series", "queue_depth"], [[1.0, 2]], "4 values are expected, there are 2"),
-        (["conditions"], [], "conditions: an object|conditions: dict"),
+        (["points", 0, "at", "workers"], "two", r"Expected `int`, got `str` - at `result.points\[0\].at.workers`"),
+        (["points", 0, "at", "workers"], True, r"Expected `int`, got `bool` - at `result.points\[0\].at.workers`"),
+        (["points", 0, "at", "workers"], KeyError, r"missing required field `workers` - at `result.points\[0\].at`"),
+        (["points", 0, "surplus"], 1, r"unknown field result.points\[0\].surplus"),
+        (["points", 0, "figures", "elapsed_s", "median"], None, "Expected `float`, got `null`"),
+        (["points", 0, "repeats", 0, "series", "queue_depth"], [[1.0, 2]], "of length 4, got 2"),
+        (["conditions"], [], "Expected `object`, got `array` - at `result.conditions`"),
     ],
 )
 def test_a_wrong_field_is_named(path: list[str | int], value: Any, said: str) -> None:
@@ -70,3 +75,31 @@ def test_a_file_that_is_no_result_is_named(tmp_path: Path, content: str | None, 
     with pytest.raises(UsageError, match=said) as caught:
         read_result(file)
     assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize("workload", ["discovery", "replay"])
+def test_results_of_version_1_are_read(tmp_path: Path, workload: str) -> None:
+    """As they were written then: every figure is where version 2 has it, and they are reported and compared."""
+    old = json.loads((Path(__file__).parent / "version1" / f"{workload}.json").read_text())
+    found = from_json(old)
+    assert (found.schema, found.workload) == (SCHEMA, workload)
+    assert read_result(write_result(found, tmp_path)) == found
+    assert compare([found, found], force=True).rows
+    assert write_report(found, tmp_path).exists()
+    for point, was in zip(found.points, old["points"], strict=True):
+        assert point.at.values().items() <= was.items()
+        assert point.limited == was["limited"]
+    if isinstance(found, ReplayResult):
+        assert [point.run.calls for point in found.points] == [was["calls"] for was in old["points"]]
+        assert [point.run.ceiling for point in found.points] == [None, 100_000.0, 100_000.0]
+        assert found.knee is not None
+        assert found.points[found.knee.knee or 0].clients == old["knee"]["clients"]
+    else:
+        assert [point.figures["elapsed_s"].median for point in found.points] == [10.5, 6.0]
+        assert [point.figures.get("null_elapsed_s") is None for point in found.points] == [False, True]
+
+
+@pytest.mark.parametrize("schema", ["edbench-result/1", "edbench-replay/1"])
+def test_half_a_result_of_version_1_is_refused(schema: str) -> None:
+    with pytest.raises(UsageError, match=f"no whole {schema}"):
+        from_json({"schema": schema, "points": [{}], "kind": "knee", "knee": None})

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from experiments.phase_use import SERVERS, WORKERS, thinned
-from experiments.sampler import Samples
-from experiments.serving import COMMAND, QUEUE_MANAGER, ServingMeter, processors_between
+from experiments.workloads.discovery.phase_use import SERVERS, WORKERS, thinned
+from experiments.workloads.discovery.sampler import Samples
+from experiments.workloads.discovery.serving import COMMAND, QUEUE_MANAGER, ServingMeter, processors_between
 
 
 def test_this_command_is_counted() -> None:

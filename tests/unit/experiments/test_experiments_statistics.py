@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.result import Estimate
-from experiments.statistics import LEVEL, difference, estimate, interval_text, overlap
+from experiments.result.schema import Estimate
+from experiments.result.statistics import LEVEL, difference, estimate, interval_text, overlap
 
 VALUES = st.lists(st.floats(min_value=0.001, max_value=1e6), min_size=1, max_size=40)
 

@@ -13,13 +13,13 @@ import pytest
 
 from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import UsageError
+from core.memory import client_memory, free_memory
 from core.operations import NullRecorder
 from core.storage.layer import Storage
 from experiments.conditions import configuration_hash, database_places, place
-from experiments.corpus import look_at
-from experiments.memory import client_memory, free_memory
-from experiments.null_storage import no_room, null_storage
 from experiments.processes import WorkerMeter, host_seconds
+from experiments.workloads.discovery.corpus import look_at
+from experiments.workloads.discovery.null_storage import no_room, null_storage
 
 
 def _source(directory: Path) -> PreparedSource:

@@ -6,16 +6,28 @@ from typing import Any
 
 import pytest
 from experiment_runs import a_run
+from experiment_runs import points as points_of
 
 from controller.timeline.thresholds import CACHED
-from experiments.base import Findings, PointSpec
-from experiments.conduct import points_of
-from experiments.result import Knee, Point, Run
-from experiments.verdict import Caches, labels_of, limits_of, verdict_of, warnings_of
+from experiments.result.schema import Knee
+from experiments.result.verdict import labels_of, sentence
+from experiments.result.verdict import limits_of as limits_of_any
+from experiments.result.verdict import warnings_of as warnings_of_any
+from experiments.workloads.discovery import ABOUT
+from experiments.workloads.discovery.result import Point, PointSpec, Run
+from experiments.workloads.discovery.workload import cached, warnings_of
 
 
 def _points(*runs: Run) -> tuple[Point, ...]:
-    return points_of(Findings(runs={PointSpec(1, n, 4): [run] for n, run in enumerate(runs, 1)}))
+    return points_of({PointSpec(1, n, 4): [run] for n, run in enumerate(runs, 1)})
+
+
+def limits_of(runs: list[Run]) -> tuple[str, ...]:
+    return limits_of_any(ABOUT, runs)
+
+
+def _line(kind: str, points: tuple[Point, ...], labels: tuple[str, ...], where: str, knee: Knee | None) -> str:
+    return "; ".join([*labels, sentence(ABOUT, kind, "workers", points, where=where, pace="", knee=knee)])
 
 
 @pytest.mark.parametrize(
@@ -45,15 +57,15 @@ def test_one_odd_repeat_does_not_limit_a_point() -> None:
 def test_cached_is_three_times_all_caches() -> None:
     """Discovered bytes under 3 x (client memory + declared filer cache), at the smallest run."""
     points = _points(a_run(discovered=3_000), a_run(discovered=9_000))
-    assert not Caches(client_bytes=600, filer_bytes=400).hold(points)
-    assert Caches(client_bytes=600, filer_bytes=401).hold(points)
+    assert not cached(points, 1_000)
+    assert cached(points, 1_001)
 
 
 def test_labels_come_before_any_figure() -> None:
     """The first line begins with emulated, cached and limited, in this order; figures follow."""
     points = _points(a_run(worker_cpu=0.9), a_run(6.0))
-    labels = labels_of(points, emulated="EMULATED FILER titan, scale 1/8", cached=True)
-    line = verdict_of("scale-up", points, labels, "local storage (ext4)", None)
+    labels = labels_of(points, ["EMULATED FILER titan, scale 1/8"] * 2, cached=True)
+    line = _line("scale-up", points, labels, "local storage (ext4)", None)
     assert line.startswith(
         f"EMULATED FILER titan, scale 1/8; {CACHED}; GENERATOR-LIMITED at 1 of 2 points; scale-up on"
     )
@@ -63,29 +75,30 @@ def test_labels_come_before_any_figure() -> None:
 def test_a_clean_result_has_no_label() -> None:
     """Nothing stands before the sentence, and cached is its own label's first word otherwise."""
     points = _points(a_run(), a_run(5.0))
-    assert labels_of(points, emulated=None, cached=False) == ()
-    assert labels_of(points, emulated=None, cached=True) == (CACHED,)
-    assert verdict_of("scale-up", points, (), "network storage (nfs4)", None).startswith("scale-up on network storage")
+    assert labels_of(points, [None, None], cached=False) == ()
+    assert labels_of(points, [None, None], cached=True) == (CACHED,)
+    assert _line("scale-up", points, (), "network storage (nfs4)", None).startswith("scale-up on network storage")
 
 
 def test_the_knee_says_what_broke() -> None:
     """Peak, knee and the bound that was broken stand in the sentence; no knee is said plainly."""
     points = _points(a_run(), a_run(5.0))
     knee = Knee(bounds_us={"read": 1.0}, peak=1, knee=0, broken="read p99 5.00 ms over 1.00 ms at 2 workers")
-    line = verdict_of("knee", points, (), "x", knee)
+    line = _line("knee", points, (), "x", knee)
     assert "peak 720.0 GB/hour discovered at 2 workers" in line
     assert "at 1 worker keeps all bounds" in line
     assert line.endswith("read p99 5.00 ms over 1.00 ms at 2 workers")
     none = Knee(bounds_us={}, peak=0, knee=None, broken="broke")
-    assert "no load keeps the bounds: broke" in verdict_of("knee", points, (), "x", none)
+    assert "no load keeps the bounds: broke" in _line("knee", points, (), "x", none)
 
 
 def test_warnings_say_what_is_missing() -> None:
     """Few repeats, short runs, no pair, lost records and runs that found different items are told; else nothing."""
     long = [a_run(700.0) for _ in range(5)]
-    good = points_of(Findings(runs={PointSpec(1, 1, 4): long}))
-    assert warnings_of(good, no_pair=None) == ()
+    good = points_of({PointSpec(1, 1, 4): long})
+    assert [*warnings_of_any(good, no_pair=None), *warnings_of(good)] == []
     odd = a_run(5.0, result={"discovered_bytes": 1, "items": 99, "calls_complete": False})
-    said = "\n".join(warnings_of(_points(a_run(10.0), odd), no_pair="no memory"))
+    points = _points(a_run(10.0), odd)
+    said = "\n".join([*warnings_of_any(points, no_pair="no memory"), *warnings_of(points)])
     for part in ("1 repeat a point", "10 minutes", "no memory", "lower bound", "not find the same items"):
         assert part in said

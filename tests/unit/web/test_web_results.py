@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 from report_results import result
 
 from core.settings import Settings
-from experiments.replay.result import write_result as write_replay_result
-from experiments.result import Result, write_result
+from experiments.result.codec import write_result
+from experiments.workloads.discovery.result import Result
 from web.app import create_app
 from web.context import WebContext
 from web.door import Door
@@ -149,13 +149,13 @@ def test_without_a_database_there_is_no_job(client: TestClient) -> None:
     assert client.get("/results").status_code == 200
 
 
-def test_a_replay_is_listed_and_shown_but_not_compared(tmp_path: Path) -> None:
-    """Beside an experiment: its verdict and report, no points of that kind, and no way to put it beside others."""
+def test_a_replay_has_its_points_and_is_compared_with_replays_only(tmp_path: Path) -> None:
+    """Beside an experiment: its verdict, report and points on the page, and replays to put it beside."""
     write_result(result(), tmp_path / "results" / "run-a")
-    replayed = tmp_path / "results" / "replay-b"
     made = replay_results.result(replay_results.point(4, 990.0))
-    write_replay_result(made, replayed)
-    (replayed / "report.html").write_text("<!doctype html><title>report</title>")
+    for name in ("replay-b", "replay-c"):
+        write_result(made, tmp_path / "results" / name)
+    (tmp_path / "results" / "replay-b" / "report.html").write_text("<!doctype html><title>report</title>")
     context = WebContext(
         settings=Settings(storage=tmp_path), databases=(), embedded=True, runner=BesideCommand(), door=Door(TOKEN)
     )
@@ -163,12 +163,22 @@ def test_a_replay_is_listed_and_shown_but_not_compared(tmp_path: Path) -> None:
         create_app(context), base_url="http://localhost", raise_server_exceptions=False, headers=HEADERS
     )
     listed = client.get(f"{API}/results").json()
-    assert {row["run"]: row["kind"] for row in listed["results"]} == {"run-a": result().kind, "replay-b": "replay"}
+    assert {row["run"]: (row["workload"], row["kind"]) for row in listed["results"]} == {
+        "run-a": ("discovery", "scale-up"), "replay-b": ("replay", "sweep"), "replay-c": ("replay", "sweep"),
+    }  # fmt: skip
     assert listed["unreadable"] == {}
     shown = client.get(f"{API}/results/replay-b").json()
-    assert (shown["verdict"], shown["points"], shown["points_measured"]) == (made.verdict, 1, [])
+    (point,) = shown["points_measured"]
+    assert (shown["verdict"], shown["points"], point["at"]["clients"]) == (made.verdict, 1, 4)
+    assert point["figures"]["calls_per_second"]["median"] == 990.0
     page = client.get("/results/replay-b").text
     assert "files/report.html" in page
-    assert "Compare with" not in page
-    assert 'value="replay-b"' not in client.get("/results").text
-    assert 'value="replay-b"' not in client.get("/results/run-a").text
+    assert 'value="replay-c"' in page
+    assert 'value="run-a"' not in page
+    assert "response p99, µs" in page
+    compared = client.get("/compare", params={"run": ["replay-b", "replay-c"]})
+    assert compared.status_code == 200
+    assert "single run: no statement" in compared.text
+    refused = client.get("/compare", params={"run": ["replay-b", "run-a"], "force": "1"})
+    assert refused.status_code == 409
+    assert "of a discovery" in refused.text

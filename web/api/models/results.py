@@ -13,7 +13,8 @@ class ResultRow(Model):
     """One result in the list."""
 
     run: str
-    kind: str
+    workload: str = Field(description="What was run: discovery, replay and others.")
+    kind: str = Field(description="What was varied: scale-up, scale-out, knee, sweep.")
     created: float = Field(description="Wall clock, seconds since the epoch.")
     verdict: str
     labels: list[str]
@@ -38,16 +39,20 @@ class Estimate(Model):
     n: int
 
 
-class PointRow(Model):
-    """One point of an experiment."""
+class FigureName(Model):
+    """A figure that points of a workload have."""
 
-    databases: int
-    workers: int
-    slots: int
-    elapsed_s: Estimate
-    gb_per_hour_raw: Estimate
-    gb_per_hour_discovered: Estimate
-    null_elapsed_s: Estimate | None
+    name: str = Field(description="In `figures`; its unit is part of it.")
+    title: str
+    told: bool = Field(description="In the verdict and in comparisons.")
+
+
+class PointRow(Model):
+    """One point of a study."""
+
+    at: dict[str, int | str] = Field(description="Its load, by what can be varied.")
+    repeats: int
+    figures: dict[str, Estimate]
     limited: bool = Field(description="GENERATOR-LIMITED: no verdict on the storage.")
     limits: list[str]
 
@@ -63,9 +68,11 @@ class FileRow(Model):
 class ResultDetails(ResultRow):
     """One result without its series; those are in its files."""
 
+    axis: str = Field(description="The field of `at` that was varied.")
     warnings: list[str]
     conditions: dict[str, Any]
-    points_measured: list[PointRow] = Field(description="Of an experiment; a replay's are in its files.")
+    figures: list[FigureName] = Field(description="In the order in which they are shown.")
+    points_measured: list[PointRow]
     files: list[FileRow]
 
 
@@ -79,24 +86,22 @@ class ComparedResult(Model):
 class ComparedCell(Model):
     """One result at one point."""
 
-    gb_per_hour_discovered: Estimate
-    elapsed_s: Estimate
+    figures: dict[str, Estimate]
     limited: bool
-    against_first: str
+    against_first: dict[str, str] = Field(description="Of each figure that is told; empty of the first result.")
 
 
 class ComparedPoint(Model):
     """One point, a cell for each result; null where a result has it not."""
 
-    databases: int
-    workers: int
-    slots: int
+    at: dict[str, int | str]
     cells: list[ComparedCell | None]
 
 
 class Comparison(Model):
     """Results side by side; the first is what the others are held against."""
 
+    figures: list[FigureName]
     results: list[ComparedResult]
     differences: list[str] = Field(description="Why they should not be compared; only with `force`.")
     disclosed: list[str]

@@ -1,0 +1,1 @@
+"""Kinds of study: which points are measured, and in what order."""

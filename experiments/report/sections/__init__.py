@@ -1,1 +1,0 @@
-"""The report's sections, one file each; `experiments.report.page` puts them in order."""

@@ -1,0 +1,102 @@
+"""Results as JSON, and back with every type checked and the place of a mistake named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from core.errors import RunFailed, UsageError
+from experiments.result.schema import SCHEMA, Result
+from experiments.workloads import about
+
+FILE = "result.json"
+_WORKLOAD_OF = {"edbench-result/1": "discovery", "edbench-replay/1": "replay"}  # schemas of version 1
+
+T = TypeVar("T")
+
+
+def decode(kind: type[T], data: object, what: str = "result") -> T:
+    """Plain data as a dataclass; raises UsageError naming the field that is missing, unknown or of a wrong type."""
+    try:
+        found = msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(str(error).replace("`$", f"`{what}", 1)) from error
+    unknown = _surplus(data, msgspec.to_builtins(found), what)
+    if unknown:
+        raise UsageError(f"unknown field {unknown}")
+    return found
+
+
+def _surplus(given: Any, kept: Any, at: str) -> str | None:
+    """Where the first field stands that was not taken."""
+    if isinstance(given, dict):
+        lost = [key for key in given if key not in kept]
+        if lost:
+            return f"{at}.{lost[0]}"
+        pairs = [(f"{at}.{key}", value, kept[key]) for key, value in given.items()]
+    elif isinstance(given, list | tuple):
+        pairs = [(f"{at}[{n}]", *pair) for n, pair in enumerate(zip(given, kept, strict=True))]
+    else:
+        return None
+    return next((found for where, one, other in pairs if (found := _surplus(one, other, where))), None)
+
+
+def to_json(result: Result) -> dict[str, Any]:
+    """Plain data."""
+    found: dict[str, Any] = msgspec.to_builtins(result)
+    return found
+
+
+def from_json(data: object) -> Result:
+    """The inverse, of version 1 too; raises UsageError saying which field is wrong."""
+    if not isinstance(data, dict):
+        raise UsageError(f"an object is expected, not {type(data).__name__}")
+    schema = data.get("schema")
+    if schema in _WORKLOAD_OF:
+        workload = about(_WORKLOAD_OF[schema])
+        data = _upgraded(workload.upgrade, data)
+    elif schema == SCHEMA:
+        workload = about(str(data.get("workload")))
+    else:
+        raise UsageError(f"schema is {schema!r}; this version reads {', '.join((SCHEMA, *_WORKLOAD_OF))}")
+    result = decode(workload.result, data)
+    if not result.points or not all(point.repeats for point in result.points):
+        raise UsageError("points: every result has points, and every point has repeats")
+    return result
+
+
+def _upgraded(upgrade: Any, data: dict[str, Any]) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = upgrade(data)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UsageError(f"this is no whole {data['schema']}: {type(error).__name__} {error}") from error
+    return found | {"schema": SCHEMA}
+
+
+def write_result(result: Result, directory: Path) -> Path:
+    """`result.json` in `directory`; raises RunFailed when it cannot be written."""
+    path = directory / FILE
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(to_json(result), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise RunFailed(f"the result cannot be written to {path}: {error.strerror}") from error
+    return path
+
+
+def read_result(path: Path) -> Result:
+    """A result by its file, or by the directory it lies in; raises UsageError when it is none."""
+    file = path / FILE if path.is_dir() else path
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror}; give a result.json or its directory") from error
+    except ValueError as error:
+        raise UsageError(f"{file} is not JSON: {error}") from error
+    try:
+        return from_json(data)
+    except UsageError as error:
+        raise UsageError(f"{file}: {error}") from error

@@ -1,0 +1,176 @@
+"""Results side by side: only those that may stand side by side, with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import UsageError
+from experiments.result.schema import Estimate, Point, Result
+from experiments.result.statistics import difference
+from experiments.workload import About, Same
+from experiments.workloads import about as about_of
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One result's figures at one point."""
+
+    figures: dict[str, Estimate]
+    limited: bool
+    against_first: dict[str, str]  # of each figure that is told, in words; empty for the first result
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One point; None where a result has it not."""
+
+    at: dict[str, Any]
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The first result is what the others are held against."""
+
+    about: About
+    results: tuple[Result, ...]
+    differences: tuple[str, ...]  # why they should not be compared; empty when they may
+    disclosed: tuple[str, ...]  # what differs besides and is perhaps the point of it: storage, host, versions
+    rows: tuple[Row, ...]
+
+
+def compare(results: Sequence[Result], *, force: bool) -> Comparison:
+    """Raises UsageError naming what differs, unless `force`; then `differences` has it. Results of different workloads
+    have no figure in common and are always refused."""
+    if len(results) < 2:
+        raise UsageError("there must be at least two results to compare")
+    first, about = results[0], about_of(results[0].workload)
+    for number, other in enumerate(results[1:], 2):
+        if other.workload != first.workload:
+            raise UsageError(f"result {number} is of a {other.workload}, the first of a {first.workload}")
+    keys = _keys(about, results)
+    found = tuple(line for n, other in enumerate(results[1:], 2) for line in _differences(about, first, other, n))
+    found += tuple(
+        f"result {number}: it has no point ({', '.join(_names(keys[0]))}) in common with the first"
+        for number, own in enumerate(keys[1:], 2)
+        if not own.keys() & keys[0].keys()
+    )
+    if found and not force:
+        raise UsageError(f"these results may not be compared: {'; '.join(found)}; --force shows them all the same")
+    return Comparison(
+        about=about,
+        results=tuple(results),
+        differences=found,
+        disclosed=tuple(line for n, other in enumerate(results[1:], 2) for line in _disclosed(first, other, n)),
+        rows=_rows(about, keys),
+    )
+
+
+_Key = tuple[tuple[str, Any], ...]  # what a point is found by in every result
+
+
+def _names(points: dict[_Key, Point]) -> list[str]:
+    """The fields that points are found by."""
+    return [name for name, _ in next(iter(points))]
+
+
+def _keys(about: About, results: Sequence[Result]) -> list[dict[_Key, Point]]:
+    """Each result's points by what they are found by: fields that may differ are left out where each has but one value."""
+    aside = {
+        name
+        for name in about.aside
+        if all(len({point.at.values()[name] for point in result.points}) == 1 for result in results)
+    }
+    return [
+        {tuple((n, v) for n, v in point.at.values().items() if n not in aside): point for point in result.points}
+        for result in results
+    ]
+
+
+def _differences(about: About, first: Result, other: Result, number: int) -> list[str]:
+    """What forbids comparing result `number` with the first: kind, configuration, what the workload names."""
+    out = []
+    if first.kind != other.kind:
+        out.append(f"result {number}: it is a {other.kind}, the first is a {first.kind}")
+    out += _unequal(first.conditions.get("configuration"), other.conditions.get("configuration"), number, "")
+    for same in about.same:
+        ours, theirs = (_get(result, *same.path) for result in (first, other))
+        if not _close(ours, theirs, same):
+            out.append(f"result {number}: {same.name} {theirs}, the first has {ours}")
+    return out
+
+
+def _disclosed(first: Result, other: Result, number: int) -> list[str]:
+    """What else differs and the reader must see beside the figures."""
+    out = []
+    for name, path in (
+        ("storage", ("storage", "label")),
+        ("storage path", ("storage", "path")),
+        ("mount", ("storage", "mount")),
+        ("emulated filer", ("emulated_filer", "label")),
+        ("cache state", ("cache", "state")),
+        ("versions", ("versions",)),
+        ("database files on the storage under test", ("databases",)),
+        ("host", ("hosts",)),
+    ):
+        ours, theirs = (_plain(_get(result, *path)) for result in (first, other))
+        if ours != theirs:
+            out.append(f"result {number}: {name}: {theirs}; the first: {ours}")
+    return out
+
+
+def _plain(value: Any) -> Any:
+    """Of lists of hosts and databases what identifies them."""
+    if isinstance(value, list):
+        return [
+            (v.get("name"), v.get("on_storage_under_test"), v.get("processors"), v.get("memory_bytes")) for v in value
+        ]
+    if isinstance(value, dict) and "point" in value:
+        return {key: value[key] for key in ("type", "source", "options") if key in value}
+    return value
+
+
+def _unequal(ours: Any, theirs: Any, number: int, at: str) -> list[str]:
+    """Each key of a configuration in which two differ, with both values."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        keys = sorted({*ours, *theirs})
+        return [
+            line
+            for key in keys
+            for line in _unequal(ours.get(key), theirs.get(key), number, f"{at}{'.' * bool(at)}{key}")
+        ]
+    return [] if ours == theirs else [f"result {number}: {at or 'configuration'} {theirs}, the first has {ours}"]
+
+
+def _get(result: Result, *path: str) -> Any:
+    value: Any = result.conditions
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _close(ours: Any, theirs: Any, same: Same) -> bool:
+    if not isinstance(ours, int | float) or not isinstance(theirs, int | float):
+        return bool(ours == theirs)
+    return abs(ours - theirs) <= same.tolerance * max(abs(ours), abs(theirs))
+
+
+def _rows(about: About, keys: Sequence[dict[_Key, Point]]) -> tuple[Row, ...]:
+    return tuple(
+        Row(dict(key), tuple(_cell(about, own.get(key), keys[0].get(key), n) for n, own in enumerate(keys)))
+        for key in sorted({key for own in keys for key in own})
+    )
+
+
+def _cell(about: About, point: Point | None, first: Point | None, number: int) -> Cell | None:
+    if point is None:
+        return None
+    told = [figure.name for figure in about.told if figure.name in point.figures]
+    against = {
+        name: difference(first.figures[name], point.figures[name])
+        for name in told
+        if number and first is not None and name in first.figures
+    }
+    return Cell(point.figures, point.limited, against)

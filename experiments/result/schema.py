@@ -1,0 +1,103 @@
+"""The result of a study: `result.json`, schema `edbench-result/2`. Reports, `compare` and the page read only this.
+
+Every workload has a `Run` of its own with what it measures beside, a `Point` and a `Result` over it, and an `At` that
+names the loads that it can be put under; these here are what all have in common.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+SCHEMA: Final = "edbench-result/2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """The median of repeats with a distribution-free interval from order statistics (`experiments.result.statistics`)."""
+
+    median: float
+    low: float | None  # None with one value: there is no interval then
+    high: float | None
+    coverage: float | None  # probability that the interval holds the true median: 0.75 with 3 values, ≥ 0.95 from 6
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """Latency of one op over some time, microseconds; percentiles at most 3.2 % off, max exact."""
+
+    calls: int
+    bytes: int
+    errors: int
+    p50_us: float
+    p95_us: float
+    p99_us: float
+    max_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """The load of a point. A workload's own has a field for each thing that it can vary."""
+
+    def values(self) -> dict[str, Any]:
+        """By name, in the order in which they are shown."""
+        return dataclasses.asdict(self)
+
+    def __str__(self) -> str:
+        said = ((name.removesuffix("s") if value == 1 else name, value) for name, value in self.values().items())
+        return ", ".join(f"{value} {name}" if isinstance(value, int) else str(value) for name, value in said)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of a point on the storage under test."""
+
+    repeat: int  # 0, 1, …
+    order: int  # position in the order in which the whole study was run, 0, 1, …
+    started_at: float  # wall clock, seconds since the epoch
+    elapsed_s: float
+    worker_cpu: float  # CPU seconds of those who make the load ÷ (elapsed × processors of the host), 0…1
+    run_queue_share: float | None  # seconds they waited for a processor ÷ seconds inside calls; None without call time
+    null_elapsed_s: float | None  # the paired run on null storage; None where there is no pair
+    latency: dict[str, Latency]  # over the whole run, by op label: what bounds on p99 are held against
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """All repeats under one load."""
+
+    at: At
+    figures: dict[str, Estimate]  # over the repeats, by the names that the workload gives them
+    limited: bool  # GENERATOR-LIMITED: no verdict on the storage
+    limits: tuple[str, ...]  # the reasons, one line each
+    repeats: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knee:
+    """Of kind `knee`: indexes into `Result.points`, which are then in order of load."""
+
+    bounds_us: dict[str, float]  # op label → bound on its p99
+    peak: int  # the point of the highest rate; the load goes on past a broken bound until no more is gained
+    knee: int | None  # the last point that keeps every bound; None when not even the first does
+    broken: str | None  # what broke first: "write p99 41.20 ms over 40.00 ms at 4 workers"; None: nothing did
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A whole study. `conditions` is design §7's disclosure."""
+
+    schema: Literal["edbench-result/2"] = SCHEMA
+    workload: str
+    kind: Literal["scale-up", "scale-out", "knee", "sweep"]
+    axis: str  # what was varied: a field of the points' `at`
+    run_id: str
+    created: float  # wall clock, seconds since the epoch
+    verdict: str  # the first line, labels before everything else: CACHED, EMULATED FILER …, GENERATOR-LIMITED
+    labels: tuple[str, ...]  # the labels of the verdict one by one
+    warnings: tuple[str, ...]
+    conditions: dict[str, Any]
+    points: tuple[Point, ...]
+    knee: Knee | None = None

@@ -1,0 +1,134 @@
+"""What a result may claim: the labels of its first line, and whether a point was limited by the generator (design §4)."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from controller.jobs.rates import duration
+from controller.timeline.thresholds import CACHED, CPU_SHARE, LIMITED, RUN_QUEUE_SHARE
+from experiments.result.schema import At, Estimate, Knee, Point, Run
+from experiments.result.statistics import estimate, interval_text
+from experiments.workload import About, Figure
+
+RECOMMENDED_REPEATS = 5
+RECOMMENDED_SECONDS = 600.0
+
+
+def points_of(about: About, runs: Mapping[At, Sequence[Run]]) -> tuple[Point, ...]:
+    """The points with medians, intervals and whether the generator was the limit."""
+    out = []
+    for at, repeats in runs.items():
+        limits = limits_of(about, repeats)
+        figures = {figure.name: _estimate(figure, repeats) for figure in about.figures}
+        out.append(
+            about.point(
+                at=at,
+                figures={name: found for name, found in figures.items() if found is not None},
+                limited=bool(limits),
+                limits=limits,
+                repeats=tuple(repeats),
+            )
+        )
+    return tuple(out)
+
+
+def _estimate(figure: Figure, runs: Sequence[Run]) -> Estimate | None:
+    values = [value for run in runs if (value := figure.of(run)) is not None]
+    return estimate(values[:1] if figure.once else values) if values else None
+
+
+def limits_of(about: About, runs: Sequence[Run]) -> tuple[str, ...]:
+    """Why a point says nothing about the storage; empty when it may. Medians over its repeats."""
+    near = about.near_null(runs)
+    out = [] if near is None else [near]
+    cpu = statistics.median(run.worker_cpu for run in runs)
+    if cpu > CPU_SHARE:
+        out.append(f"the {about.makers} used {cpu:.0%} of the processors (over {CPU_SHARE:.0%})")
+    waits = [run.run_queue_share for run in runs if run.run_queue_share is not None]
+    if waits and (wait := statistics.median(waits)) > RUN_QUEUE_SHARE:
+        out.append(
+            f"the {about.makers} waited {wait:.2f} s for a processor for each second of storage calls (over"
+            f" {RUN_QUEUE_SHARE})"
+        )
+    return tuple(out)
+
+
+def labels_of(points: Sequence[Point], emulated: Sequence[str | None], *, cached: bool) -> tuple[str, ...]:
+    """Labels that must stand before any figure. `emulated`: of each point the emulated filer's own label."""
+    out = [_at(label, emulated.count(label), len(points)) for label in dict.fromkeys(emulated) if label is not None]
+    if cached:
+        out.append(CACHED)
+    limited = sum(point.limited for point in points)
+    if limited:
+        out.append(f"{LIMITED} at {'every point' if limited == len(points) else f'{limited} of {len(points)} points'}")
+    return tuple(out)
+
+
+def _at(label: str, some: int, every: int) -> str:
+    return label if some == every else f"{label} at {some} of {every} points"
+
+
+def sentence(
+    about: About, kind: str, axis: str, points: Sequence[Point], *, where: str, pace: str, knee: Knee | None
+) -> str:
+    """What was found. Points that differ in more than the axis are told group by group."""
+    what = f"{about.titled(kind)}{pace and ' '}{pace}"
+    if knee is not None:
+        return f"{what} on {where}: {_knee(about, axis, points, knee)}"
+    groups: dict[tuple[Any, ...], list[Point]] = {}
+    for point in points:
+        groups.setdefault(tuple(value for name, value in point.at.values().items() if name != axis), []).append(point)
+    said = [_extremes(about, axis, group) for group in groups.values()]
+    if len(groups) == 1:
+        return f"{what} on {where}: {said[0]}"
+    named = (f"on {', '.join(map(str, key))}: {told}" for key, told in zip(groups, said, strict=True))
+    return f"{what} {'; '.join(named)}"
+
+
+def _extremes(about: About, axis: str, points: Sequence[Point]) -> str:
+    """With the highest load, against the lowest."""
+    first, last = points[0], points[-1]
+    said = f"{_told(about, last)} at {_load(last, axis)}"
+    base = first.figures[about.told[0].name].median
+    if len(points) == 1 or not base:
+        return said
+    return f"{said}, {last.figures[about.told[0].name].median / base:.2f} x that of {first.at.values()[axis]}"
+
+
+def _told(about: About, point: Point) -> str:
+    there = [(figure, point.figures[figure.name]) for figure in about.told if figure.name in point.figures]
+    return ", ".join(f"{interval_text(found, figure.write)} {figure.title}" for figure, found in there)
+
+
+def _load(point: Point, axis: str) -> str:
+    load = point.at.values()[axis]
+    return f"{load} {axis if load != 1 else axis.removesuffix('s')}"
+
+
+def _knee(about: About, axis: str, points: Sequence[Point], knee: Knee) -> str:
+    peak = points[knee.peak]
+    said = f"peak {_told(about, peak)} at {_load(peak, axis)}"
+    if knee.knee is None:
+        return f"{said}; no load keeps the bounds: {knee.broken}"
+    at = points[knee.knee]
+    kept = f"{_told(about, at)} at {_load(at, axis)} keeps all bounds"
+    return f"{said}; {kept}; {knee.broken or 'no bound was broken up to the highest load'}"
+
+
+def warnings_of(points: Sequence[Point], *, no_pair: str | None) -> list[str]:
+    """What a reader must know of any study before using the figures."""
+    out = []
+    fewest = min(len(point.repeats) for point in points)
+    if fewest < RECOMMENDED_REPEATS:
+        out.append(
+            f"{fewest} repeat{'s' if fewest > 1 else ''} a point: {RECOMMENDED_REPEATS} or more are recommended"
+            " (the interval reaches 95 % with 6)"
+        )
+    shortest = min(run.elapsed_s for point in points for run in point.repeats)
+    if shortest < RECOMMENDED_SECONDS:
+        out.append(f"the shortest run took {duration(shortest)}: 10 minutes a point or more are recommended")
+    if no_pair is not None:
+        out.append(f"no run has a pair on null storage: {no_pair}; so nothing is said about who was the limit")
+    return out

@@ -1,0 +1,166 @@
+"""What a workload is: something that can be run under a load, and measured. The study knows no more of it.
+
+`About` is what is known of it without running it: reports, `compare` and the page need only that. `Workload` runs it:
+`prepared` is prepare and clean up around a whole study, `started` is start and stop around one run, and what `started`
+gives is called to observe the run to its end.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from core.clock import Clock
+from experiments.result.schema import At, Point, Result, Run
+
+if TYPE_CHECKING:
+    from experiments.report.parts import Section
+
+
+def one_decimal(value: float) -> str:
+    """1,234.5."""
+    return f"{value:,.1f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A number that every run has; a point has the median of its repeats, with an interval."""
+
+    name: str  # in `Point.figures`, with its unit
+    title: str  # for people, after the number or over a column
+    of: Callable[[Any], float | None]  # of one run; None: it has none
+    told: bool = False  # in the first line and by `compare`; the first that is told is the rate that a knee looks for
+    write: Callable[[float], str] = one_decimal
+    unit: str = ""  # of the bare number, where the title does not tell it
+    once: bool = False  # measured once for all repeats: they have the same, and no interval
+    missing: str = "–"  # in place of a point's, where its runs have none
+
+    @property
+    def column(self) -> str:
+        """Over bare numbers."""
+        return f"{self.title}, {self.unit}" if self.unit else self.title
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Same:
+    """A condition that two results must share to be compared."""
+
+    name: str
+    path: tuple[str, ...]  # into `Result.conditions`
+    tolerance: float = 0.0  # relative
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """A workload without running it."""
+
+    name: str
+    title: str  # what a study of it is called, for instance "{kind}" or "replay {kind}"
+    result: type[Result]
+    point: type[Point]
+    figures: tuple[Figure, ...]
+    sections: Callable[[Any], list[Section]]  # of the report, in reading order
+    notes: Mapping[str, Callable[[Any], str | int | float | None]]  # of each run, in the disclosure, by column
+    same: tuple[Same, ...] = ()
+    aside: tuple[str, ...] = ()  # fields of `at` that may differ between two results while each has but one value
+    makers: str = "workers"  # who makes the load
+    near_null: Callable[[Sequence[Any]], str | None] = lambda _runs: None  # why the storage hardly mattered
+    rule: str = ""  # when that is so, for the report
+    doubt: Callable[[Any], bool] = lambda _result: False  # whether the first line is marked besides its labels
+    upgrade: Callable[[dict[str, Any]], dict[str, Any]] = lambda data: data  # its results of version 1
+
+    def titled(self, kind: str) -> str:
+        """What a study of this kind is called."""
+        return self.title.format(kind=kind)
+
+    @property
+    def told(self) -> tuple[Figure, ...]:
+        """The figures of the first line."""
+        return tuple(figure for figure in self.figures if figure.told)
+
+    def rate(self, run: Run) -> float:
+        """What a knee looks for the highest of."""
+        return self.told[0].of(run) or 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One run that is due."""
+
+    at: At
+    repeat: int  # 0, 1, …
+    order: int
+    name: str  # unique to it, may be a relative path
+
+    def __str__(self) -> str:
+        return f"{self.at}, repeat {self.repeat + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbed:
+    """In place of a run: what came between, so that it is not counted and made again."""
+
+    why: Sequence[str]
+
+
+Observe = Callable[[], "Run | Disturbed"]  # raises SystemFault, RunFailed, Interrupted
+
+
+class Workload(ABC):
+    """One that is set up to be studied."""
+
+    about: ClassVar[About]
+    storage: Path  # the storage root; results go below it
+    clock: Clock
+    say: Callable[[str], None]
+    no_pair: str | None = None  # why no run has a pair on null storage, once that is known
+
+    @contextmanager
+    def prepared(self, points: Sequence[At]) -> Iterator[None]:
+        """Everything that all runs need, given back at the end. `points` are those known beforehand, the largest at
+        least. Raises UsageError when it cannot be done as asked, before anything is made, SystemFault."""
+        yield
+
+    @abstractmethod
+    def started(self, turn: Turn) -> AbstractContextManager[Observe]:
+        """Start one run, stop it at the end; what it gives observes it. Raises UsageError, SystemFault."""
+
+    def on_null(self, turn: Turn) -> Mapping[str, Any]:
+        """The same load on null storage: fields of the run that tell of it; nothing where there is no pair."""
+        return {}
+
+    @abstractmethod
+    def conditions(self, points: Sequence[Any]) -> dict[str, Any]:
+        """The disclosure. What must not differ between results that are compared is in "configuration"."""
+
+    @abstractmethod
+    def where(self) -> str:
+        """What it ran on, in words."""
+
+    def emulated(self, point: Any) -> str | None:
+        """The label of the emulated filer that a point ran on; None without one."""
+        return None
+
+    def cached(self, points: Sequence[Any]) -> bool:
+        """Whether caches may have held the data."""
+        return False
+
+    def pace(self) -> str:
+        """What the first line says of how it was run; empty where there is nothing to say."""
+        return ""
+
+    def beside(self, points: Sequence[Any]) -> Mapping[str, Any]:
+        """Fields of the result beside those that every result has."""
+        return {}
+
+    def remarks(self, result: Any) -> Sequence[str]:
+        """What the first line ends with."""
+        return ()
+
+    def warnings(self, points: Sequence[Any]) -> Sequence[str]:
+        """What a reader must know before using the figures, beside what is said of every study."""
+        return ()

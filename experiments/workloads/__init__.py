@@ -1,0 +1,24 @@
+"""The workloads: each module or package here has an `ABOUT`. Nothing else needs to know that it is there."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+
+from core.errors import UsageError
+from experiments.workload import About
+
+
+def names() -> tuple[str, ...]:
+    """All of them."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+
+
+@cache
+def about(name: str) -> About:
+    """The workload of this name; raises UsageError when there is none."""
+    if name not in names():
+        raise UsageError(f"workload {name!r} is not one of {', '.join(names())}")
+    found: About = importlib.import_module(f"{__name__}.{name}").ABOUT
+    return found

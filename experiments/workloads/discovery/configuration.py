@@ -1,0 +1,41 @@
+"""What must be the same for two results of discoveries to be compared."""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib.metadata import version
+from typing import Any
+
+from core.filer import FilerModel
+from core.settings import Settings
+from experiments.workloads.discovery.run_point import Load
+
+
+def configuration(settings: Settings, load: Load, filer: FilerModel | None, *, cluster: str) -> dict[str, Any]:
+    """Storage, host and the points' own numbers are not in it."""
+    options = load.options
+    return {
+        "edbench": version("edbench"),
+        "cluster": cluster,
+        "index_engine": settings.index_engine,
+        "index_io": "built on scratch, then published through the storage layer",
+        "passes": 1 if options.single_pass else 2,
+        "fsync": options.fsync.value,
+        "layout": options.layout.value,
+        "limits": dataclasses.asdict(options.limits),
+        "passwords": dataclasses.asdict(options.passwords),
+        "lease_seconds": options.lease_seconds,
+        "dispatch_seconds": options.dispatch_seconds,
+        "slot_memory_mb": settings.slot_memory_mb,
+        "plugins": sorted(settings.plugins),
+        "emulated_filer": "none" if filer is None else f"{filer.choice.label} ({filer.digest})",
+        "cold": load.cold,
+        "several_databases": _several(load),
+    }
+
+
+def _several(load: Load) -> str:
+    if load.shard:
+        return "one data set shared out over the databases"
+    each = "each with its own copy" if load.copies else "all of one source"
+    return f"one job over the data set on each database, {each}"

@@ -1,0 +1,145 @@
+"""What a discovery adds to the result of a study: jobs, phases, series, what containers used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import UsageError
+from experiments.result import schema
+from experiments.result.schema import Estimate, Latency
+from experiments.workloads.discovery.phase_use import PhaseUse
+
+NAME = "discovery"
+RATE, RAW, ELAPSED, NULL = "gb_per_hour_discovered", "gb_per_hour_raw", "elapsed_s", "null_elapsed_s"
+NULL_FACTOR = 1.3  # elapsed under so many times null storage's: the storage hardly mattered
+
+# One second of a series: seconds since the run's first claim, then figures by op or by database.
+CallSecond = tuple[float, dict[str, int]]
+DatabaseSecond = tuple[float, dict[str, dict[str, int]]]
+# Seconds since the first claim, then tasks pending, dispatched, running at that moment.
+QueueSecond = tuple[float, int, int, int]
+# Emulated filer, by station: {"utilisation": of all its servers, "wait_us": mean wait in its queue} since the sample
+# before; booked service counts when it is booked, so a utilisation may pass 1 for a moment.
+FilerSecond = tuple[float, dict[str, dict[str, float]]]
+# Worker, slot, phase, start and end in seconds since the first claim.
+TaskSpan = tuple[str, int, str, float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """What happened over a run's time."""
+
+    calls_per_second: tuple[CallSecond, ...]  # op label → calls in that second, all workers together
+    database_activity: tuple[DatabaseSecond, ...]  # database → {"commits": n, "rows": n} since the sample before
+    queue_depth: tuple[QueueSecond, ...]
+    worker_cpu: tuple[tuple[float, float], ...]  # seconds, share 0…1 of all the host's processors
+    latency_stages: tuple[dict[str, Latency], ...]  # three thirds of the run's elapsed time, by op label
+    tasks: tuple[TaskSpan, ...]
+    filer: tuple[FilerSecond, ...] = ()  # empty without an emulated filer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerUse:
+    """What one container used from the start of the queue manager to the end of the work."""
+
+    name: str
+    service: str
+    cpu_s: float
+    memory_peak_bytes: int  # of samples, without page cache
+    block_read_bytes: int | None  # None where nobody tells; I/O on a network filer is in it from "processes" only
+    block_write_bytes: int | None
+    network_received_bytes: int
+    network_sent_bytes: int
+    block_source: str | None = None  # who tells: the engine, the control group, or the processes' own accounts
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PointSpec(schema.At):
+    """So many databases, workers and slots of each."""
+
+    databases: int
+    workers: int
+    slots: int  # of each worker
+
+    def __str__(self) -> str:
+        databases = f" on {self.databases} databases" if self.databases > 1 else ""
+        workers, slots = ("" if n == 1 else "s" for n in (self.workers, self.slots))
+        return f"{self.workers} worker{workers} x {self.slots} slot{slots}{databases}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run(schema.Run):
+    """One run of a point. `elapsed_s`: first claim to the commit of finalise, the longest job's; latencies are
+    closed-loop."""
+
+    result: dict[
+        str, Any
+    ]  # as `discover --json` writes it (controller.jobs.results; with several databases the group's)
+    gb_per_hour_raw: float
+    gb_per_hour_discovered: float
+    run_queue_s: float  # seconds that worker threads waited for a processor (schedstat), summed
+    call_time_s: float  # seconds spent inside storage calls, summed over slots
+    first_done_s: float | None  # when the first slot had ended its last task (finalise aside), since the first claim
+    last_done_s: float | None  # when the last slot had
+    series: Series
+    host_cpu: float | None = None  # share of all the host's processors that were busy, with whatever, 0…1; None: remote
+    containers: tuple[ContainerUse, ...] = ()  # of the run; empty where the workers ran as processes
+    phases: tuple[PhaseUse, ...] = ()  # of every job in order; empty in results of older versions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point(schema.Point):
+    """All repeats of one (workers, slots, databases)."""
+
+    at: PointSpec
+    repeats: tuple[Run, ...]
+
+    @property
+    def databases(self) -> int:
+        """How many there are."""
+        return self.at.databases
+
+    @property
+    def workers(self) -> int:
+        """On all databases together."""
+        return self.at.workers
+
+    @property
+    def slots(self) -> int:
+        """Of each worker."""
+        return self.at.slots
+
+    @property
+    def elapsed_s(self) -> Estimate:
+        """Of the storage under test."""
+        return self.figures[ELAPSED]
+
+    @property
+    def gb_per_hour_raw(self) -> Estimate:
+        """Of loose files."""
+        return self.figures[RAW]
+
+    @property
+    def gb_per_hour_discovered(self) -> Estimate:
+        """Raw and every extracted child written."""
+        return self.figures[RATE]
+
+    @property
+    def null_elapsed_s(self) -> Estimate | None:
+        """None where no run has a pair."""
+        return self.figures.get(NULL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result(schema.Result):
+    """A study of discoveries."""
+
+    points: tuple[Point, ...]  # by databases, then workers, then slots
+
+
+def of_discovery(result: schema.Result) -> Result:
+    """A result whose workload this is; raises UsageError for another's."""
+    if not isinstance(result, Result):
+        raise UsageError(f"{result.run_id} is the result of a {result.workload}; one of a {NAME} is needed")
+    return result

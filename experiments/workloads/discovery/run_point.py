@@ -1,0 +1,151 @@
+"""Runs one point once: fresh databases, an emptied storage root, the job or group of jobs, and everything measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from controller.databases import JobHandle
+from controller.filer.emulated import filer_choice
+from controller.jobs.groups.create import Group, GroupPlan, create_discovery_group
+from controller.jobs.groups.results import group_result
+from controller.jobs.jobs import create_discovery_job
+from controller.jobs.progress import Snapshot
+from controller.jobs.results import job_result
+from controller.jobs.run import Outcome, judge, run_all_to_rest
+from controller.jobs.source import PreparedSource
+from core.clock import Clock
+from core.errors import Interrupted, RunFailed
+from core.operations import NullRecorder
+from core.passwords import PasswordBank
+from core.records import JobOptions, Phase
+from core.settings import Settings
+from core.storage.layer import Storage
+from experiments.workloads.discovery.cold import Drop, drop
+from experiments.workloads.discovery.offset import clock_offset
+from experiments.workloads.discovery.result import PointSpec
+from experiments.workloads.discovery.sampler import Sampler, Samples
+from experiments.workloads.discovery.site import Ground, Site, Stand
+from sql.jobs import get_job
+from sql.session import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What every run of a study does alike."""
+
+    options: JobOptions
+    passwords: PasswordBank | None = None  # tried on encrypted items
+    shard: bool  # with several databases: one data set spread over them
+    copies: bool  # with several databases: each job reads a copy of its own
+    cold: bool
+    env: Mapping[str, str]  # for the workers
+    clock: Clock
+    show: Callable[[Snapshot, float], None]
+    say: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointRun:
+    """A run and all it left, read while its databases were still there by `harvest`."""
+
+    spec: PointSpec
+    started_at: float
+    result: dict[str, Any]
+    handles: Sequence[JobHandle]
+    samples: Samples
+    containers: Sequence[Mapping[str, Any]]  # what each used; empty where there are none
+    filer: Sequence[tuple[float, dict[str, dict[str, float]]]]  # the emulated filer's stations, by this host's clock
+    offsets: tuple[dict[str, float], dict[str, float]]  # database → its clock less this host's, start and end
+    drops: tuple[Drop, ...]
+    database_files: Mapping[str, Path]  # where each server keeps its files
+
+
+@contextmanager
+def run_point(site: Site, spec: PointSpec, name: str, ground: Ground, load: Load) -> Iterator[PointRun]:
+    """Runs the point; inside the block its databases are still up. `name` is unique to the run.
+
+    Raises UsageError, SystemFault, RunFailed when it does not complete, Interrupted.
+    """
+    with site.stand(spec, name, ground, load.env) as stand:
+        yield _run(spec, stand, ground.source, load)
+
+
+def _run(spec: PointSpec, stand: Stand, source: PreparedSource, load: Load) -> PointRun:
+    settings, databases = stand.settings, stand.databases
+    started_at = load.clock.now()
+    before = {database.name: clock_offset(database) for database in databases}
+    group, handles = _create(spec, settings, databases, source, load)
+    drops: list[Drop] = []
+
+    def drop_now(when: str) -> None:
+        if load.cold:
+            drops.append(drop([Path(os.fsdecode(source.path)), settings.storage], when))
+
+    drop_now("before")  # copies of the source, if any, are there by now, and no worker yet
+    at_index = partial(drop_now, "index") if load.cold else None
+    with stand.watch() as filer, Sampler(handles, stand.meter, at_index=at_index) as seen:
+        outcomes = run_all_to_rest(handles, stand.crew, load.clock, load.show, load.say)
+        beside = filer.figures()
+    complete = all(outcome.calls_complete for outcome in outcomes)
+    _refuse(outcomes, handles)
+    if group is not None:
+        result = group_result(group, settings, calls_complete=complete)
+    else:
+        result = job_result(handles[0], settings, calls_complete=complete)
+    _judge(spec, result)
+    readings = [(filer.began + at, stations) for at, stations in beside.get("filer", {}).pop("series", [])]
+    return PointRun(
+        spec=spec,
+        started_at=started_at,
+        result=result | beside,
+        handles=handles,
+        samples=seen.samples,
+        containers=stand.containers(),
+        filer=readings,
+        offsets=(before, {database.name: clock_offset(database) for database in databases}),
+        drops=tuple(drops),
+        database_files=stand.database_files,
+    )
+
+
+def _create(
+    spec: PointSpec, settings: Settings, databases: Sequence[Database], source: PreparedSource, load: Load
+) -> tuple[Group | None, Sequence[JobHandle]]:
+    filer = Storage(NullRecorder())
+    options = dataclasses.replace(
+        load.options,
+        index_engine=settings.index_engine,
+        filer=filer_choice(settings),
+        hold_before=Phase.INDEX if load.cold else None,
+    )
+    crew: dict[str, Any] = {"workers": spec.workers, "slots": spec.slots, "passwords": load.passwords}
+    if spec.databases > 1:
+        plan = GroupPlan(databases=databases, shard=load.shard, source_copies=spec.databases if load.copies else 1)
+        group = create_discovery_group(plan, filer, settings.storage, source, options, **crew)
+        return group, group.jobs
+    job = create_discovery_job(databases[0], filer, settings.storage, source, options, **crew)
+    with databases[0].transaction() as conn:
+        return None, [JobHandle(databases[0], get_job(conn, job))]
+
+
+def _refuse(outcomes: Sequence[Outcome], handles: Sequence[JobHandle]) -> None:
+    if any(outcome.interrupted for outcome in outcomes):
+        raise Interrupted("the experiment was stopped; its runs are removed and there is no result")
+    for outcome, handle in zip(outcomes, handles, strict=True):
+        remark = judge(outcome, str(handle.id), 0)
+        if remark is not None:
+            raise RunFailed(f"the experiment ends without a result: {remark}")
+
+
+def _judge(spec: PointSpec, result: Mapping[str, Any]) -> None:
+    """Counts that do not add up make a run worthless."""
+    violations = len(result["violations"])
+    if violations:
+        raise RunFailed(f"{spec}: the counts of {violations} containers do not add up; the experiment has no result")

@@ -1,0 +1,157 @@
+"""Report R1's two tables with ours beside, where it is the same quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experiments.report import words
+from experiments.report.markup import table
+from experiments.report.parts import Cell, Part, Section, Series, Tabled, note, paragraph
+from experiments.report.views import interval, shouted
+from experiments.result.statistics import overlap
+from experiments.workloads.discovery.result import Point, Result
+from experiments.workloads.discovery.sections.reference import SCALE_OUT, SCALE_UP, ReferenceRun
+from experiments.workloads.discovery.views import middle_run, total
+
+ANCHOR, TITLE = "r1", "Report R1's tables, and ours beside"
+_HEADER = (
+    "whose",
+    "databases",
+    "workers",
+    "elapsed",
+    "GB before",
+    "GB after",
+    "discovered GB/hour",
+    "over the first row",
+)
+
+
+def beside_r1(result: Result) -> Section:
+    """Scale-up: points with the fewest databases. Scale-out: points with the worker count that has most databases."""
+    least = min(point.databases for point in result.points)
+    up = [point for point in result.points if point.databases == least]
+    parts: list[Part] = [paragraph(_quantity(result))]
+    parts += _table("Scale-up", "r1-scale-up", SCALE_UP, up, result)
+    out = same_workers(result.points)
+    if out:
+        parts += _table("Scale-out", "r1-scale-out", SCALE_OUT, out, result)
+        parts += _copies(result)
+    else:
+        parts.append(
+            note("Scale-out is not shown: this result has one number of databases only for each worker count.")
+        )
+    parts.append(
+        note(
+            "R1's rates are as printed; its first row would be 11.69 from its own sizes and time. "
+            "Gains are computed from elapsed times. R1 does not say whether its sizes include index bytes, or whether "
+            "GB or GiB is meant; ours leave index bytes out, and 1 GB is 10⁹ bytes."
+        )
+    )
+    return Section(anchor=ANCHOR, title=TITLE, parts=tuple(parts))
+
+
+def same_workers(points: Sequence[Point]) -> list[Point]:
+    """The points of that (workers, slots) which was run with the most different numbers of databases; else none."""
+    groups: dict[tuple[int, int], list[Point]] = {}
+    for point in points:
+        groups.setdefault((point.workers, point.slots), []).append(point)
+    best = max(groups.values(), key=lambda group: (len(group), group[0].workers))
+    return sorted(best, key=lambda point: point.databases) if len(best) > 1 else []
+
+
+def _copies(result: Result) -> list[Part]:
+    """How several databases shared the work; nothing where the conditions do not tell."""
+    configuration = result.conditions.get("configuration")
+    how = configuration.get("several_databases") if isinstance(configuration, dict) else None
+    if not how:
+        return []
+    return [note(f"R1 does not say whether its two jobs read one copy of the source or two. Ours: {how}.")]
+
+
+def _quantity(result: Result) -> str:
+    sizes = [total(middle_run(point), "raw_bytes") for point in result.points]
+    smallest, largest = min(sizes), max(sizes)
+    said = words.size(smallest) if smallest == largest else f"{words.size(smallest)} to {words.size(largest)}"
+    scale = 45e9 / smallest if smallest else 0.0
+    labels = shouted(result)
+    return (
+        "The same quantity in both: GB after discovery over the elapsed time of the longest job. "
+        f"Not the same scale: ours is {said} before discovery, R1's smallest is 45 GB"
+        + (f" ({words.figure(scale, 2)} times as much)" if scale >= 1.5 else "")
+        + ", on other hardware with other data. Compare gains, not rates."
+        + (f" Ours is labelled: {words.listed(labels)}." if labels else "")
+    )
+
+
+def _table(
+    title: str, name: str, reference: Sequence[ReferenceRun], ours: Sequence[Point], result: Result
+) -> list[Part]:
+    rows: list[tuple[object, ...]] = []
+    numbers: list[tuple[Cell, ...]] = []
+    base = reference[0]
+    for run in reference:
+        gain = (run.after_gb / run.elapsed_s) / (base.after_gb / base.elapsed_s)
+        rows.append(
+            ("R1", run.databases, run.workers, run.elapsed, run.before_gb, run.after_gb, run.gb_per_hour, _gain(gain))
+        )
+        numbers.append(
+            ("R1", run.databases, run.workers, run.elapsed_s, run.before_gb, run.after_gb, run.gb_per_hour, gain)
+        )
+    first = ours[0].gb_per_hour_discovered.median
+    labels = shouted(result)
+    for point in ours:
+        run_ = middle_run(point)
+        before, after = (total(run_, field) / words.GB for field in ("raw_bytes", "discovered_bytes"))
+        rate = point.gb_per_hour_discovered
+        gain = rate.median / first if first else 0.0
+        marks = [*labels, *(["GENERATOR-LIMITED"] if point.limited else [])]
+        whose = "; ".join(["ours", *dict.fromkeys(marks)])
+        rows.append(
+            (
+                whose,
+                point.databases,
+                point.workers,
+                interval(point.elapsed_s, words.seconds),
+                words.figure(before),
+                words.figure(after),
+                interval(rate, words.figure),
+                _gain(gain),
+            )
+        )
+        numbers.append(
+            (whose, point.databases, point.workers, point.elapsed_s.median, before, after, rate.median, gain)
+        )
+    header = ("whose", "databases", "workers", "elapsed_s", "gb_before", "gb_after", "gb_per_hour_discovered", "gain")
+    series = Series(name=name, header=header, rows=tuple(numbers))
+    shown = table(_HEADER, rows, caption=title, marked=frozenset(range(len(reference))))
+    return [Tabled(table=shown, series=series), paragraph(_sentence(reference, ours))]
+
+
+def _gain(gain: float) -> str:
+    return f"{words.figure(gain)}×"
+
+
+def _sentence(reference: Sequence[ReferenceRun], ours: Sequence[Point]) -> str:
+    first, last = reference[0], reference[-1]
+    gain = (last.after_gb / last.elapsed_s) / (first.after_gb / first.elapsed_s)
+    r1 = f"R1 gains {_gain(gain)} from {_step(first, last)}"
+    a, b = ours[0], ours[-1]
+    if a is b or not a.gb_per_hour_discovered.median:
+        return f"{r1}; ours has one point only, so no gain."
+    ours_gain = b.gb_per_hour_discovered.median / a.gb_per_hour_discovered.median
+    clause = f"{r1}; ours gains {_gain(ours_gain)} from {_step(a, b)}"
+    return f"{clause}{caveat(a, b)}."
+
+
+def caveat(a: Point, b: Point) -> str:
+    """What the intervals of two points' discovered GB/hour say against a difference between them; mostly nothing."""
+    shared = overlap(a.gb_per_hour_discovered, b.gb_per_hour_discovered)
+    if shared is None:
+        return "; single runs, which prove no difference"
+    return "; the intervals overlap: no difference" if shared else ""
+
+
+def _step(first: ReferenceRun | Point, last: ReferenceRun | Point) -> str:
+    if first.databases != last.databases:
+        return f"{first.databases} to {words.many(last.databases, 'database')} at {words.many(last.workers, 'worker')}"
+    return f"{first.workers} to {words.many(last.workers, 'worker')}"

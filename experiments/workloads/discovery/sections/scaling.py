@@ -1,0 +1,185 @@
+"""Speed-up and efficiency against workers, with a Universal Scalability Law where there are points enough for it."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from experiments.report import words
+from experiments.report.markup import table
+from experiments.report.palette import FAINT, line_style, marker, series_colour
+from experiments.report.parts import Cell, Part, Plot, Section, Series, Tabled, missing, note
+from experiments.report.plots import counts_on_x, drawing, from_zero, new_figure
+from experiments.workloads.discovery.result import Point, Result
+from experiments.workloads.discovery.sections.usl import LEAST_POINTS, Estimate, UslFit, fit_usl
+
+ANCHOR, TITLE = "scaling", "Speed-up and efficiency against workers"
+
+
+def scaling(result: Result) -> Section:
+    """One curve for each number of databases (and slots) that was run with two worker counts or more."""
+    groups = _groups(result)
+    if not groups:
+        return missing(
+            ANCHOR, TITLE, "every point has the same number of workers, so there is nothing to scale against."
+        )
+    fits = {key: fit_usl(_observations(points)) for key, points in groups.items()}
+    plot = _plot(groups, fits, result)
+    parts: list[Part] = [plot]
+    for key, points in groups.items():
+        fit = fits[key]
+        if fit is not None:
+            parts += _fit_table(fit, _name(key, result) or "all points")
+        else:
+            parts.append(note(_why_no_fit(points)))
+    return Section(anchor=ANCHOR, title=TITLE, parts=tuple(parts))
+
+
+_Key = tuple[int, int]
+
+
+def _groups(result: Result) -> dict[_Key, list[Point]]:
+    groups: dict[_Key, list[Point]] = {}
+    for point in result.points:
+        groups.setdefault((point.databases, point.slots), []).append(point)
+    return {
+        key: sorted(points, key=lambda point: point.workers)
+        for key, points in groups.items()
+        if len({point.workers for point in points}) > 1
+    }
+
+
+def _observations(points: list[Point]) -> list[tuple[float, float]]:
+    return [(float(point.workers), run.gb_per_hour_discovered) for point in points for run in point.repeats]
+
+
+def _name(key: _Key, result: Result) -> str:
+    databases, slots = key
+    name = words.many(databases, "database") if len({p.databases for p in result.points}) > 1 else ""
+    if len({p.slots for p in result.points}) > 1:
+        name = f"{name}, {words.many(slots, 'slot')}".lstrip(", ")
+    return name
+
+
+def _speed_ups(points: list[Point]) -> list[tuple[int, float, float | None, float | None]]:
+    """(workers, speed-up, low, high): rates over the median rate of the fewest workers."""
+    base = points[0].gb_per_hour_discovered.median or 1.0
+    out = []
+    for point in points:
+        rate = point.gb_per_hour_discovered
+        low = None if rate.low is None else rate.low / base
+        high = None if rate.high is None else rate.high / base
+        out.append((point.workers, rate.median / base, low, high))
+    return out
+
+
+def _plot(groups: dict[_Key, list[Point]], fits: dict[_Key, UslFit | None], result: Result) -> Plot:
+    rows: list[tuple[Cell, ...]] = []
+    with drawing():
+        figure, (left, right) = new_figure(2)
+        every = [point.workers for points in groups.values() for point in points]
+        for number, (key, points) in enumerate(groups.items()):
+            first = points[0].workers
+            values = _speed_ups(points)
+            workers = [value[0] for value in values]
+            _curve(left, number, workers, values, 1.0, _name(key, result) or "measured")
+            _curve(right, number, workers, [(n, s * first / n * 100, *_scaled(lo, hi, first / n * 100))
+                                            for n, s, lo, hi in values], 1.0, None)  # fmt: skip
+            rows += [(*key, n, s, lo, hi, s * first / n) for n, s, lo, hi in values]
+            fit = fits[key]
+            if fit is not None:
+                _law(left, fit, workers, points[0].gb_per_hour_discovered.median, number)
+            left.plot(workers, [n / first for n in workers], color=FAINT.light, linewidth=1, linestyle=(0, (1, 2)),
+                      label="linear" if number == 0 else None)  # fmt: skip
+        smallest = min(every)
+        counts_on_x(left, every, "workers")
+        counts_on_x(right, every, "workers")
+        left.set_ylabel(f"speed-up over {words.many(smallest, 'worker')} (×)")
+        right.set_ylabel("efficiency (% of linear)")
+        from_zero(left)
+        from_zero(right)
+        left.legend(loc="upper left")
+    header = ("databases", "slots", "workers", "speed_up", "speed_up_low", "speed_up_high", "efficiency")
+    series = Series(name="scaling", header=header, rows=tuple(rows))
+    return Plot(name="scaling", figure=figure, sentence=_sentence(groups, result), series=series)
+
+
+def _scaled(low: float | None, high: float | None, factor: float) -> tuple[float | None, float | None]:
+    return (None if low is None else low * factor, None if high is None else high * factor)
+
+
+def _curve(
+    axes: Axes,
+    number: int,
+    workers: list[int],
+    values: list[tuple[int, float, float | None, float | None]],
+    factor: float,
+    label: str | None,
+) -> None:
+    middle = [value[1] * factor for value in values]
+    below = [max(0.0, value[1] - value[2]) if value[2] is not None else 0.0 for value in values]
+    above = [max(0.0, value[3] - value[1]) if value[3] is not None else 0.0 for value in values]
+    axes.errorbar(workers, middle, yerr=[below, above], color=series_colour(number), marker=marker(number),
+                  markersize=5, linestyle=line_style(number), capsize=3, elinewidth=1, label=label)  # fmt: skip
+
+
+def _law(axes: Axes, fit: UslFit, workers: list[int], base: float, number: int) -> None:
+    if not base:
+        return
+    at = np.linspace(workers[0], workers[-1], 120)
+    axes.plot(at, [fit.throughput(float(n)) / base for n in at], color=series_colour(number), linewidth=1, alpha=0.7,
+              label="Universal Scalability Law")  # fmt: skip
+
+
+def _sentence(groups: dict[_Key, list[Point]], result: Result) -> str:
+    said = []
+    for key, points in groups.items():
+        first, last = points[0], points[-1]
+        _, speed_up, low, high = _speed_ups(points)[-1]
+        name = _name(key, result)
+        span = (
+            f" (interval {words.figure(low)} to {words.figure(high)})" if low is not None and high is not None else ""
+        )
+        said.append(
+            f"{words.many(last.workers, 'worker')}{' on ' + name if name else ''} reach {words.figure(speed_up)}× the "
+            f"rate of {first.workers}{span}, an efficiency of {words.percent(speed_up * first.workers / last.workers)}"
+        )
+    whiskers = " Whiskers are the repeats' intervals;" if any(len(p.repeats) > 1 for p in result.points) else ""
+    return f"{words.listed(said)}.{whiskers} {'the' if whiskers else 'The'} dotted line is linear."
+
+
+def _why_no_fit(points: list[Point]) -> str:
+    have = len({point.workers for point in points})
+    if have < LEAST_POINTS:
+        return (
+            f"No Universal Scalability Law is fitted: it has three parameters and wants at least {LEAST_POINTS} worker "
+            f"counts; this result has {have}."
+        )
+    return "No Universal Scalability Law is fitted: the measurements do not determine its three parameters."
+
+
+def _fit_table(fit: UslFit, name: str) -> list[Part]:
+    def line(what: str, estimate: Estimate) -> tuple[str, str, str]:
+        span = f"{words.figure(estimate.low)} to {words.figure(estimate.high)}"
+        return what, words.figure(estimate.value), span
+
+    rows = [
+        line("λ, discovered GB/hour of one worker", fit.rate),
+        line("σ, contention", fit.contention),
+        line("κ, coherency", fit.coherency),
+    ]
+    numbers = [(key, e.value, e.low, e.high) for key, e in
+               (("lambda_gb_per_hour", fit.rate), ("sigma", fit.contention), ("kappa", fit.coherency))]  # fmt: skip
+    slug = "".join(c if c.isalnum() else "-" for c in name)
+    series = Series(name=f"usl-{slug}", header=("parameter", "value", "low", "high"), rows=tuple(numbers))
+    shown = table(("parameter", "value", "95 % interval"), rows, caption=f"Universal Scalability Law, {name}")
+    if fit.coherency.high < 0 or fit.contention.high < 0:
+        end = (
+            "A parameter is below zero with its whole interval: these points do not follow the law, and the fit is a "
+            "description of them, not a forecast."
+        )
+    elif fit.peak is not None and fit.coherency.low > 0:
+        end = f"By the law throughput peaks at {words.count(fit.peak)} workers."
+    else:
+        end = "κ is not distinguishable from zero, so the law names no number of workers beyond which it falls."
+    return [Tabled(table=shown, series=series), note(end + " Least squares on relative errors, every repeat counted.")]

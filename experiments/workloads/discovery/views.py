@@ -1,0 +1,69 @@
+"""What the sections need to know of discoveries: names of points, the run that stands for one, sums over jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from experiments.report import words
+from experiments.report.views import middle
+from experiments.workloads.discovery.result import Point, Result, Run
+
+
+def point_name(point: Point, points: Sequence[Point]) -> str:
+    """A point by its workers, and by slots and databases where these differ among the points."""
+    name = words.many(point.workers, "worker")
+    if len({other.slots for other in points}) > 1:
+        name += f" × {words.many(point.slots, 'slot')}"
+    if len({other.databases for other in points}) > 1:
+        name += f", {words.many(point.databases, 'database')}"
+    return name
+
+
+def middle_run(point: Point) -> Run:
+    """The repeat that stands for the point."""
+    return middle(point.repeats)
+
+
+def busiest(result: Result) -> Point:
+    """The point with the most slots, of these the one with the most databases."""
+    return max(result.points, key=lambda point: (point.workers * point.slots, point.databases))
+
+
+def which_run(point: Point, points: Sequence[Point]) -> str:
+    """For sentences about one run: "2 workers (repeat 1 of 3, the median one)"."""
+    name = point_name(point, points)
+    if len(point.repeats) == 1:
+        return name
+    return f"{name} (repeat {middle_run(point).repeat + 1} of {len(point.repeats)}, of median elapsed time)"
+
+
+def jobs_of(run: Run) -> list[Mapping[str, Any]]:
+    """The results of the run's jobs: one, or with several databases one for each."""
+    jobs = run.result.get("jobs")
+    return list(jobs) if isinstance(jobs, list) and jobs else [run.result]
+
+
+def total(run: Run, field: str) -> int:
+    """A whole number summed over the run's jobs; what a job does not tell counts as 0."""
+    return sum(int(job.get(field) or 0) for job in jobs_of(run))
+
+
+def totals_by_key(run: Run, field: str, value: Callable[[Any], int] = int) -> dict[str, int]:
+    """A mapping's numbers summed over the run's jobs, for instance exceptions by code."""
+    sums: dict[str, int] = {}
+    for job in jobs_of(run):
+        for key, one in (job.get(field) or {}).items():
+            sums[key] = sums.get(key, 0) + value(one)
+    return sums
+
+
+def calls_by_op(run: Run) -> dict[str, int]:
+    """Storage calls of the run by op label, all jobs together."""
+    return totals_by_key(run, "calls", lambda one: int(one["count"]))
+
+
+def phases_of(run: Run) -> dict[str, float]:
+    """Seconds by phase, of the job that took longest."""
+    longest = max(jobs_of(run), key=lambda job: float(job.get("elapsed_s") or 0.0))
+    return {str(phase): float(seconds) for phase, seconds in (longest.get("phases") or {}).items()}

@@ -1,0 +1,94 @@
+"""Replay: the storage calls of one trace, made again by so many clients on one storage after another (docs/replay.md)."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from controller.replay.ceiling import MARK
+from experiments.report import words
+from experiments.result.schema import Latency
+from experiments.workload import About, Figure, Same
+from experiments.workloads.replay.result import ALL, NAME, RATE, ReplayPoint, ReplayResult, ReplayRun
+from experiments.workloads.replay.version1 import upgraded
+
+if TYPE_CHECKING:
+    from experiments.report.parts import Section
+
+
+def near_null(runs: Sequence[ReplayRun]) -> str | None:
+    """Why the storage hardly mattered; None when it did, and where the ceiling is not known."""
+    tops = [run.ceiling for run in runs if run.ceiling]
+    if not tops:
+        return None
+    rate, top = statistics.median(run.calls_per_second for run in runs), statistics.median(tops)
+    if (share := rate / top) <= MARK:
+        return None
+    return (
+        f"{rate:,.0f} calls/s are {share:.0%} of the {top:,.0f} that the same clients make on null storage"
+        f" (over {MARK:.0%})"
+    )
+
+
+def _sections(result: ReplayResult) -> list[Section]:
+    from experiments.workloads.replay.sections import sections  # draws: matplotlib is slow to come
+
+    return sections(result)
+
+
+def _time(name: str, of: Callable[[ReplayRun], dict[str, Latency]], percent: int, *, told: bool = False) -> Figure:
+    def value(run: ReplayRun) -> float | None:
+        whole = of(run).get(ALL)
+        return None if whole is None else (whole.p50_us if percent == 50 else whole.p99_us)
+
+    title = f"{name} p{percent}"
+    return Figure(name=f"{name}_p{percent}_us", title=title, of=value, told=told, write=words.microseconds, unit="µs")
+
+
+ABOUT = About(
+    name=NAME,
+    title="replay",
+    result=ReplayResult,
+    point=ReplayPoint,
+    figures=(
+        Figure(name=RATE, title="calls/s", of=lambda run: run.calls_per_second, told=True, write=words.figure),
+        Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
+        _time("response", lambda run: run.latency, 50),
+        _time("response", lambda run: run.latency, 99, told=True),
+        _time("service", lambda run: run.service, 50),
+        _time("service", lambda run: run.service, 99),
+        Figure(
+            name="ceiling",
+            title="ceiling",
+            of=lambda run: run.ceiling,
+            write=words.count,
+            unit="calls/s",
+            once=True,
+            missing="not known",
+        ),
+    ),
+    sections=_sections,
+    notes={
+        "job": lambda run: run.job_id[:8],
+        "prepared_s": lambda run: run.prepared_s,
+        "client_cpu": lambda run: run.worker_cpu,
+        "run_queue_share": lambda run: run.run_queue_share,
+        "late_s": lambda run: run.late_s,
+        "waited_s": lambda run: run.waited_s,
+        "calls": lambda run: run.calls,
+        "errors": lambda run: run.errors,
+        "bytes": lambda run: run.bytes,
+        "not_as_recorded": lambda run: sum(run.differences.values()),
+    },
+    same=(Same(name="trace hash", path=("trace", "hash")),),
+    aside=("storage",),
+    makers="clients",
+    near_null=near_null,
+    rule=(
+        f"GENERATOR-LIMITED is a point above {MARK:.0%} of its ceiling: what the same clients make of calls on null storage"
+        " (memory) without think time, measured once for each number of clients."
+    ),
+    doubt=lambda result: result.fidelity is not None and result.fidelity.passed is False,
+    upgrade=upgraded,
+)

@@ -1,0 +1,28 @@
+"""The sections that replays contribute to a report."""
+
+from __future__ import annotations
+
+from experiments.report.disclosure import disclosure
+from experiments.report.knee import knee
+from experiments.report.parts import Section
+from experiments.report.points import points
+from experiments.workloads.replay.result import ReplayResult
+from experiments.workloads.replay.sections.curves import curves
+from experiments.workloads.replay.sections.filer_side import filer_side
+from experiments.workloads.replay.sections.latencies import beside_the_trace, latencies
+from experiments.workloads.replay.sections.timeline import timeline
+
+
+def sections(result: ReplayResult) -> list[Section]:
+    """In reading order; the knee's only where bounds were set, the filer's where it told something."""
+    found: list[Section | None] = [
+        points(result),
+        knee(result) if result.knee is not None else None,
+        curves(result),
+        timeline(result),
+        beside_the_trace(result),
+        latencies(result),
+        filer_side(result),
+        disclosure(result),
+    ]
+    return [section for section in found if section is not None]

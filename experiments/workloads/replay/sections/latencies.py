@@ -1,0 +1,120 @@
+"""Sections: latency by op at each load, and the trace beside its replay."""
+
+from __future__ import annotations
+
+from experiments.report import words
+from experiments.report.markup import join, table
+from experiments.report.parts import Cell, Part, Section, Series, Tabled, note, paragraph
+from experiments.result.schema import Latency
+from experiments.workloads.replay.fidelity import LATENCY_BOUND, RATE_BOUND
+from experiments.workloads.replay.result import Compared, Fidelity, ReplayPoint, ReplayResult, by_storage
+
+_HEADER = ("op", "calls", "errors", "response p50", "p95", "p99", "max", "service p50", "p95", "p99", "max")
+_COLUMNS = ("storage", "clients", "op", "calls", "errors", "response_p50_us", "response_p95_us", "response_p99_us",
+            "response_max_us", "service_p50_us", "service_p95_us", "service_p99_us", "service_max_us")  # fmt: skip
+
+
+def latencies(result: ReplayResult) -> Section:
+    """Response and service time of every op: a table of the recorded ones, and one of every load for each storage."""
+    trace = result.recorded
+    recorded = [(op, one.calls, one.errors, *_times(one)) for op, one in trace.latency.items()]
+    tables = [
+        table(
+            ("op", "calls", "errors", "service p50", "p95", "p99", "max"),
+            [(op, words.count(calls), words.count(errors), *map(words.microseconds, times))
+             for op, calls, errors, *times in recorded],
+            caption=f"Recorded{f' on {trace.emulated}' if trace.emulated else ''}",
+        )
+    ]  # fmt: skip
+    numbers: list[tuple[Cell, ...]] = [
+        (trace.emulated, "recorded", op, calls, errors, None, None, None, None, *times)
+        for op, calls, errors, *times in recorded
+    ]
+    for storage, points in by_storage(result.points).items():
+        rows = [(point.clients, *row) for point in points for row in _rows(point)]
+        shown = [(clients, op, words.count(calls), words.count(errors), *map(words.microseconds, times))
+                 for clients, op, calls, errors, *times in rows]  # fmt: skip
+        tables.append(table(("clients", *_HEADER), shown, text_columns=frozenset({1}), caption=storage))
+        numbers += [(storage, *row) for row in rows]
+    found = Tabled(table=join(tables), series=Series(name="latency", header=_COLUMNS, rows=tuple(numbers)))
+    return Section(anchor="latency", title="Response and service time, by op", parts=(found,))
+
+
+def _rows(point: ReplayPoint) -> list[tuple[str, int, int, float, float, float, float, float, float, float, float]]:
+    """Of each op: its label, calls, errors, response times and service times."""
+    return [
+        (op, response.calls, response.errors, *_times(response), *_times(point.run.service[op]))
+        for op, response in point.run.latency.items()
+    ]
+
+
+def _times(one: Latency) -> tuple[float, float, float, float]:
+    return one.p50_us, one.p95_us, one.p99_us, one.max_us
+
+
+def beside_the_trace(result: ReplayResult) -> Section:
+    """What was recorded, what its replay gave, and whether the bounds are kept."""
+    parts: tuple[Part, ...]
+    if result.fidelity is None:
+        parts = (
+            paragraph(
+                "Not judged: no point was replayed at recorded speed with as many clients as the trace has streams"
+                f" (--speed recorded --clients {result.recorded.streams} does that)."
+            ),
+        )
+    else:
+        parts = (
+            paragraph(_verdict(result.fidelity, result.recorded.emulated)),
+            _compared(result.fidelity, result.recorded.emulated),
+            _remark(result),
+        )
+    return Section(anchor="beside", title="The trace beside its replay", parts=parts)
+
+
+def _verdict(found: Fidelity, recorded_on: str) -> str:
+    if found.passed is None:
+        there = f" ({recorded_on})" if recorded_on else ""
+        return (
+            f"{found.storage}: not judged, for the trace was recorded on another filer{there}. The differences tell how"
+            " the two differ."
+        )
+    said = "kept" if found.passed else "NOT kept"
+    return (
+        f"{found.storage}: bounds {said}: calls a second within {words.percent(RATE_BOUND)} of the recorded, p50 and p99 of all calls"
+        f" within {words.percent(LATENCY_BOUND)}."
+    )
+
+
+def _compared(found: Fidelity, recorded_on: str) -> Tabled:
+    rows = [
+        (
+            row.what,
+            _figure(row, row.recorded),
+            _figure(row, row.replayed),
+            f"{row.difference * 100:+z.1f} %".replace("-", "\u2212"),
+            "–" if row.bound is None else f"{words.percent(row.bound)}: {'kept' if row.kept else 'NOT kept'}",
+        )
+        for row in found.rows
+    ]
+    numbers: list[tuple[Cell, ...]] = [
+        (row.what, row.unit, row.recorded, row.replayed, row.difference, row.bound) for row in found.rows
+    ]
+    broken = frozenset(number for number, row in enumerate(found.rows) if row.kept is False)
+    on = f"recorded on {recorded_on}, " if recorded_on else ""
+    shown = table(("figure", "recorded", "replayed", "difference", "bound"), rows, text_columns=frozenset({0, 4}),
+                  marked=broken, caption=f"{on}replayed on {found.storage}")  # fmt: skip
+    header = ("figure", "unit", "recorded", "replayed", "difference", "bound")
+    return Tabled(table=shown, series=Series(name="beside", header=header, rows=tuple(numbers)))
+
+
+def _figure(row: Compared, value: float) -> str:
+    return words.microseconds(value) if row.unit == "us" else words.figure(value)
+
+
+def _remark(result: ReplayResult) -> Part:
+    labels = result.recorded.origin.get("labels")
+    recorded_on = f" Labels of the recording: {'; '.join(map(str, labels))}." if isinstance(labels, list) else ""
+    return note(
+        "Compared is the service time, from the actual start of a call to its end, as it was recorded. The bounds can be"
+        f" kept only on the storage of the recording.{recorded_on}"
+    )

@@ -1,0 +1,91 @@
+"""A workload is one file: that of CONTRIBUTING.md, as it stands there."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import experiments.workloads
+from core.clock import SystemClock
+from core.errors import RunFailed, UsageError
+from experiments.kinds.sweep import sweep
+from experiments.report.page import write_report
+from experiments.result.codec import read_result
+from experiments.result.compare import compare
+from experiments.result.json_schema import json_schema
+from experiments.study import ATTEMPTS, conduct
+from experiments.workload import Disturbed, Turn
+from experiments.workloads import about, names
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The example, put beside the others."""
+    code = re.search(r"```python\n(\"\"\".*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    assert code is not None
+    assert len(code[1].splitlines()) < 100
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "listing.py").write_text(code[1])
+    monkeypatch.setattr(experiments.workloads, "__path__", [*experiments.workloads.__path__, str(tmp_path / "more")])
+    about("listing")
+    yield sys.modules["experiments.workloads.listing"]
+    del sys.modules["experiments.workloads.listing"]
+    about.cache_clear()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Three directories with nine entries."""
+    for name in ("a", "b"):
+        (tmp_path / "tree" / name).mkdir(parents=True)
+        for number in range(3):
+            (tmp_path / "tree" / name / f"{number}.txt").touch()
+    (tmp_path / "tree" / "c.txt").touch()
+    return tmp_path / "tree"
+
+
+def test_the_example_is_studied_reported_and_compared(listing: ModuleType, tree: Path, tmp_path: Path) -> None:
+    """Repeats, intervals, a verdict, a report, a schema; nothing but its file knows of it."""
+    made = []
+    for seed in (1, 2):
+        plan = sweep([listing.Load(1)], "threads", [2, 1], repeats=3, seed=seed)
+        result, directory = conduct(listing.Listing(tree, tmp_path, SystemClock()), plan)
+        assert read_result(directory) == result
+        assert write_report(result, directory).exists()
+        made.append(result)
+    first = made[0]
+    assert [point.at for point in first.points] == [listing.Load(1), listing.Load(2)]
+    assert {run.entries for point in first.points for run in point.repeats} == {9}
+    assert sorted(run.order for point in first.points for run in point.repeats) == list(range(6))
+    assert {point.figures["entries_per_s"].n for point in first.points} == {3}
+    assert "entries/s at 2 threads" in first.verdict
+    assert [row.at for row in compare(made, force=False).rows] == [{"threads": 1}, {"threads": 2}]
+    assert "listing" in names()
+    assert len(json_schema()["oneOf"]) == len(names())
+
+
+def test_nothing_is_written_of_a_study_that_ends_early(
+    listing: ModuleType, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Refused, or disturbed time and again: a disturbed run is made again under another name, not for ever."""
+    plan = sweep([listing.Load(1)], "threads", [1], repeats=1, seed=1)
+    with pytest.raises(UsageError, match="is no directory"):
+        conduct(listing.Listing(tree / "none", tmp_path, SystemClock()), plan)
+    seen: list[str] = []
+
+    def disturbed(_self: object, _pool: object, turn: Turn) -> Disturbed:
+        seen.append(turn.name.partition("/")[2])
+        return Disturbed(["it was paused"])
+
+    monkeypatch.setattr(listing.Listing, "_observed", disturbed)
+    with pytest.raises(RunFailed, match="1 thread was disturbed 3 times in a row, last: it was paused"):
+        conduct(listing.Listing(tree, tmp_path, SystemClock()), plan)
+    assert seen == ["000", "000-1", "000-2"][:ATTEMPTS]
+    assert not (tmp_path / "results").exists()
