@@ -39,6 +39,7 @@ UNDECLARED = [
     *((HEBREW, "cp1255"), (ARABIC, "cp1256"), (POLISH, "cp1250"), (POLISH, "iso8859-2")),
     *((GERMAN, codec) for codec in ("cp1252", "cp850", "mac-roman", "cp273")),
     *((text, f"utf-{n}-{e}e") for text in (RUSSIAN, JAPANESE, CHINESE, GERMAN) for n in (16, 32) for e in "lb"),
+    ("😀 " + RUSSIAN, "utf-16-be"),
 ]
 
 
