@@ -18,8 +18,7 @@ from worker.box.fate import EXIT_BROKEN, EXIT_MEMORY
 from worker.box.lockdown import lock_down
 from worker.box.nursery import Nursery
 from worker.box.pipe import Ended, Pipe
-from worker.formats import libarchive
-from worker.formats.charset_guess import guess
+from worker.formats import charset_guess, libarchive
 from worker.formats.registry import all_handlers
 from worker.libmagic import preload
 from worker.plugins import load_plugins
@@ -53,7 +52,7 @@ def load_everything(plugins: tuple[str, ...]) -> None:
         if module.name not in ("mbcs", "oem", "cp65001"):  # of another system
             importlib.import_module(f"encodings.{module.name}")
             "".encode("ascii")
-    guess(b"\xcf\xf0\xe8\xe2\xe5\xf2")  # the detector's tables
+    charset_guess.preload()
     load_plugins(plugins)
 
 

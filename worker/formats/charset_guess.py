@@ -81,6 +81,18 @@ def guess(data: bytes) -> Guess:
     return Guess(_usual(codec, sample), right, score >= (_LATIN_LEAST if western else SURE))
 
 
+def preload() -> None:
+    """Load the detector with every table that it would read from disk later, when a box cannot."""
+    from chardet import models
+    from chardet.pipeline import confusion
+
+    guess(b"\xcf\xf0\xe8\xe2\xe5\xf2")
+    for load in (models.get_enc_index, models.get_rowmax, models.get_language_norms, models.get_language_scale):
+        load()
+    models.get_idf_weights()
+    confusion.load_confusion_data()
+
+
 def _chosen(ranked: list[tuple[str, float]], sample: bytes) -> tuple[str, float]:
     """The best; of several that are none of them sure, windows-1252 where that is nearly the best, or all are bad, and
     the letters are where it has them."""
