@@ -81,6 +81,18 @@ def guess(data: bytes) -> Guess:
     return Guess(_usual(codec, sample), right, score >= (_LATIN_LEAST if western else SURE))
 
 
+def preload() -> None:
+    """Load the detector with every table that it would read from disk later, when a box cannot."""
+    from chardet import models
+    from chardet.pipeline import confusion
+
+    guess(b"\xcf\xf0\xe8\xe2\xe5\xf2")
+    for load in (models.get_enc_index, models.get_rowmax, models.get_language_norms, models.get_language_scale):
+        load()
+    models.get_idf_weights()
+    confusion.load_confusion_data()
+
+
 def _chosen(ranked: list[tuple[str, float]], sample: bytes) -> tuple[str, float]:
     """The best; of several that are none of them sure, windows-1252 where that is nearly the best, or all are bad, and
     the letters are where it has them."""
@@ -158,7 +170,16 @@ _NO_LETTERS = bytes(c for c in range(128) if not chr(c).isalpha())
 _SCRIPTS = (
     *((0x20, 0x7E), (0xA0, 0x0FFF), (0x10A0, 0x11FF), (0x1E00, 0x206F), (0x20A0, 0x20BF), (0x2100, 0x214F)),
     *((0x2460, 0x2473), (0x3000, 0x30FF), (0x3131, 0x318E), (0x4E00, 0x9FFF), (0xAC00, 0xD7A3), (0xF900, 0xFAFF)),
-    *((0xFB1D, 0xFDFF), (0xFE30, 0xFE4F), (0xFE70, 0xFEFC), (0xFF01, 0xFFEF), (0x09, 0x0A), (0x0D, 0x0D)),
+    *(
+        (0xFB1D, 0xFDFF),
+        (0xFE30, 0xFE4F),
+        (0xFE70, 0xFEFC),
+        (0xFF01, 0xFFEF),
+        (0x09, 0x0A),
+        (0x0D, 0x0D),
+        (0x1F300, 0x1FAFF),
+        (0x20000, 0x3134F),
+    ),
 )
 _OTHER = re.compile("[^" + "".join(f"{chr(low)}-{chr(high)}" for low, high in _SCRIPTS).replace("]", r"\]") + "]")
 _LEAST = 8  # characters, below which two bytes each may be anything
@@ -186,8 +207,11 @@ def readable(head: bytes, codec: str) -> bool:
 
 
 def _as_script(sample: bytes, codec: str) -> str:
-    text = sample.decode(codec, "ignore")
-    if _OTHER.search(text) or len(text) < len(sample) // 2 - 1 or not _BREATH.search(text):
+    try:
+        text = codecs.getincrementaldecoder(codec)().decode(sample)
+    except UnicodeError:
+        return ""
+    if _OTHER.search(text) or not _BREATH.search(text):
         return ""
     if len(text) > 200 and not all(_BREATH.search(text, at, at + 200) for at in range(0, len(text) - 199, 200)):
         return ""

@@ -71,7 +71,8 @@ def samples(
     """Pieces of each length from places drawn by the seed; those that are ASCII in their charset are left out."""
     for language, text in found.items():
         for charset in (*CHARSETS.get(language, ()), *_UNICODE):
-            fit = "".join(c for c in _written(text, charset) if c.encode(charset, "ignore"))
+            written = _written(text, charset)
+            fit = written.translate({ord(c): None for c in set(written) if not c.encode(charset, "ignore")})
             if len(fit) < (1 - _MOST_LEFT_OUT) * len(text):
                 continue
             draw = random.Random(f"{seed} {language} {charset}")

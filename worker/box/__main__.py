@@ -14,8 +14,8 @@ import socket
 import sys
 from dataclasses import asdict
 
+from formats import charset_guess
 from formats.archives.libarchive import library as libarchive
-from formats.charset_guess import guess
 from formats.identification.libmagic import preload
 from formats.registry import all_handlers
 from worker.box.fate import EXIT_BROKEN, EXIT_MEMORY
@@ -56,7 +56,7 @@ def load_everything(plugins: tuple[str, ...]) -> None:
         if module.name not in ("mbcs", "oem", "cp65001"):  # of another system
             importlib.import_module(f"encodings.{module.name}")
             "".encode("ascii")
-    guess(b"\xcf\xf0\xe8\xe2\xe5\xf2")  # the detector's tables
+    charset_guess.preload()
     load_plugins(plugins)
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +18,7 @@ from formats.charset_guess import SAMPLE, sample_of
 from formats.identification.identify import identify
 from formats.registry import handler_for
 
+REPOSITORY = Path(__file__).parents[3]
 RUSSIAN = (
     "Уважаемые коллеги, направляю вам протокол вчерашнего совещания и прошу до пятницы прислать замечания. "
     "Договор поставки подписан, счёт оплачен, оборудование прибудет на склад в начале следующего месяца.\n"
@@ -39,6 +43,7 @@ UNDECLARED = [
     *((HEBREW, "cp1255"), (ARABIC, "cp1256"), (POLISH, "cp1250"), (POLISH, "iso8859-2")),
     *((GERMAN, codec) for codec in ("cp1252", "cp850", "mac-roman", "cp273")),
     *((text, f"utf-{n}-{e}e") for text in (RUSSIAN, JAPANESE, CHINESE, GERMAN) for n in (16, 32) for e in "lb"),
+    ("😀 " + RUSSIAN, "utf-16-be"),
 ]
 
 
@@ -181,3 +186,26 @@ def test_real_text_in_the_charsets_of_its_language() -> None:
     right = [decode(sample.data)[0] == sample.text for sample in samples(texts(), lengths=(200, 2_000))]
     assert len(right) > 500
     assert sum(right) >= 0.97 * len(right)
+
+
+def test_everything_is_loaded_before_a_box_is_locked() -> None:
+    """Nothing is opened or imported any more once the tables are loaded: a box could not."""
+    done = subprocess.run(
+        [sys.executable, "-c", _AFTER_PRELOAD], cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
+
+
+_AFTER_PRELOAD = """
+import sys
+from benchmarks.charsets.samples import samples, texts
+from worker.box.__main__ import load_everything
+from formats.charset import decode
+load_everything(())
+found = [sample.data for sample in samples(texts(), lengths=(50,))]
+seen = []
+sys.addaudithook(lambda event, given: seen.append(str(given[0])) if event in ("open", "import") else None)
+for data in found:
+    decode(data)
+print(seen)
+"""
