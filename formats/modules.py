@@ -101,6 +101,8 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "image/heic",
         "image/heif",
         "image/avif",
+        "image/jp2",
+        "image/jpx",
     ),
     "documents.rtf.handler": ("application/rtf", "text/rtf"),
     "office.odf.handler": (
