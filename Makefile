@@ -30,8 +30,8 @@ demo: setup ## generate a corpus, run a discovery job, verify it, then a scale-u
 	$(EDBENCH) verify last
 	@job="$$($(DEMO_JOB))"; printf '\nThe job is there to be looked at, for instance:\n'; \
 		printf '  $(EDBENCH) job %s\n  $(EDBENCH) search %s "type:message/rfc822"\n\n' "$$job" "$$job"
-	$(EDBENCH) experiment scale-up --corpus .demo/small --workers 1,2
-	$(EDBENCH) experiment scale-out --corpus .demo/small --databases 1,2 --workers 2
+	$(EDBENCH) experiment scale-up --corpus .demo/small --workers 1,2 --repeats 5
+	$(EDBENCH) experiment scale-out --corpus .demo/small --databases 1,2 --workers 2 --repeats 3
 
 # Three processes on two cores: jobs under test wait for storage and for each other. In the order of the directories, so
 # that the long ones come first.

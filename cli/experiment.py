@@ -38,7 +38,7 @@ from experiments.workloads.discovery.run_point import Load
 from experiments.workloads.discovery.site import Site
 from experiments.workloads.discovery.workload import Discovery
 
-DEFAULT_REPEATS = 3
+DEFAULT_REPEATS = 5
 DEFAULT_WORKERS = 2
 DEFAULT_MOST = 32
 _BYTES = re.compile(r"([0-9]+(?:\.[0-9]+)?)(B|kB|MB|GB|TB)")

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from cli.table import table
+from experiments.result import significance
 from experiments.result.compare import Cell, Comparison
 from experiments.result.schema import Point, Result
 from experiments.result.statistics import METHOD, interval_text
@@ -90,7 +91,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
                 values += [_cell(cell, figure), *([_against(cell, figure, comparison)] if number > 1 else [])]
         rows.append(tuple(values))
     console.print(table(columns, rows, right=range(len(comparison.rows[0].at))))
-    console.print(f"\nfigures: {METHOD}; intervals that overlap are no difference", markup=False, soft_wrap=True)
+    console.print(f"\nfigures: {METHOD}\n{significance.METHOD}", markup=False, soft_wrap=True)
 
 
 def _cell(cell: Cell | None, figure: Figure) -> str:
@@ -126,6 +127,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def _cell_json(cell: Cell, main: str) -> dict[str, Any]:
-    against = {"against_first": cell.against_first.get(main, ""), "against": cell.against_first}
+    against: dict[str, Any] = {"against_first": cell.against_first.get(main, ""), "against": cell.against_first}
+    against["ratios"] = {name: ratio and dataclasses.asdict(ratio) for name, ratio in cell.ratios.items()}
     figures = {name: dataclasses.asdict(found) for name, found in cell.figures.items()}
     return figures | {"limited": cell.limited} | against

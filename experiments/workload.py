@@ -39,6 +39,10 @@ class Figure:
     once: bool = False  # measured once for all repeats: they have the same, and no interval
     missing: str = "–"  # in place of a point's, where its runs have none
 
+    def values(self, runs: Sequence[Run]) -> list[float]:
+        """Of those runs that have it."""
+        return [value for run in runs if (value := self.of(run)) is not None]
+
     @property
     def column(self) -> str:
         """Over bare numbers."""

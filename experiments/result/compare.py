@@ -8,8 +8,8 @@ from typing import Any
 
 from core.errors import UsageError
 from experiments.result.schema import Estimate, Point, Result
-from experiments.result.statistics import difference
-from experiments.workload import About, Same
+from experiments.result.significance import Ratio, corrected, difference, ratio_of
+from experiments.workload import About, Figure, Same
 from experiments.workloads import about as about_of
 
 
@@ -20,6 +20,7 @@ class Cell:
     figures: dict[str, Estimate]
     limited: bool
     against_first: dict[str, str]  # of each figure that is told, in words; empty for the first result
+    ratios: dict[str, Ratio | None]  # of the same; None: too few repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,20 +158,44 @@ def _close(ours: Any, theirs: Any, same: Same) -> bool:
     return abs(ours - theirs) <= same.tolerance * max(abs(ours), abs(theirs))
 
 
+_Place = tuple[_Key, int, str]  # a point, the number of a result, a figure
+
+
 def _rows(about: About, keys: Sequence[dict[_Key, Point]]) -> tuple[Row, ...]:
+    ratios = _ratios(about, keys)
+    words = dict(zip(ratios, map(difference, ratios.values(), corrected(list(ratios.values()))), strict=True))
     return tuple(
-        Row(dict(key), tuple(_cell(about, own.get(key), keys[0].get(key), n) for n, own in enumerate(keys)))
+        Row(dict(key), tuple(_cell(own.get(key), key, n, ratios, words) for n, own in enumerate(keys)))
         for key in sorted({key for own in keys for key in own})
     )
 
 
-def _cell(about: About, point: Point | None, first: Point | None, number: int) -> Cell | None:
+def _ratios(about: About, keys: Sequence[dict[_Key, Point]]) -> dict[_Place, Ratio | None]:
+    """Every comparison with the first result that is made: all of them are judged together."""
+    return {
+        (key, number, figure.name): _ratio(figure, point, keys[0][key])
+        for number, own in enumerate(keys)
+        if number
+        for key, point in own.items()
+        if key in keys[0]
+        for figure in about.told
+        if figure.name in point.figures and figure.name in keys[0][key].figures
+    }
+
+
+def _ratio(figure: Figure, point: Point, first: Point) -> Ratio | None:
+    return None if figure.once else ratio_of(figure.values(point.repeats), figure.values(first.repeats))
+
+
+def _cell(
+    point: Point | None, key: _Key, number: int, ratios: dict[_Place, Ratio | None], words: dict[_Place, str]
+) -> Cell | None:
     if point is None:
         return None
-    told = [figure.name for figure in about.told if figure.name in point.figures]
-    against = {
-        name: difference(first.figures[name], point.figures[name])
-        for name in told
-        if number and first is not None and name in first.figures
-    }
-    return Cell(point.figures, point.limited, against)
+    names = [place[2] for place in ratios if place[:2] == (key, number)]
+    return Cell(
+        point.figures,
+        point.limited,
+        {name: words[key, number, name] for name in names},
+        {name: ratios[key, number, name] for name in names},
+    )

@@ -1,4 +1,4 @@
-"""Medians with distribution-free intervals, and what two of them say about each other.
+"""Medians with distribution-free intervals.
 
 The interval is that of order statistics (W. J. Conover, Practical Nonparametric Statistics, 3rd ed., §3.2): of n
 sorted values the k-th smallest and the k-th largest hold the true median with probability 1 − 2·P(B ≤ k − 1),
@@ -39,25 +39,6 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 def _coverage(n: int, k: int) -> float:
     return float(1 - sum(math.comb(n, i) for i in range(k)) / 2 ** (n - 1))
-
-
-def overlap(a: Estimate, b: Estimate) -> bool | None:
-    """Whether the intervals have a value in common; None when one of them is a single value, without an interval."""
-    if a.low is None or a.high is None or b.low is None or b.high is None:
-        return None
-    return a.low <= b.high and b.low <= a.high
-
-
-def difference(a: Estimate, b: Estimate) -> str:
-    """What b is against a, in words: `no difference`, `+12.3 %`, or that single runs allow no statement."""
-    shared = overlap(a, b)
-    if shared is None:
-        return "single run: no statement"
-    if shared:
-        return "no difference"
-    if not a.median:
-        return "differs"
-    return f"{(b.median / a.median - 1) * 100:+.1f} %"
 
 
 def interval_text(value: Estimate, write: Callable[[float], str] = "{:,.1f}".format) -> str:

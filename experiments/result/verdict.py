@@ -9,10 +9,10 @@ from typing import Any
 from controller.jobs.rates import duration
 from controller.timeline.thresholds import CACHED, CPU_SHARE, LIMITED, RUN_QUEUE_SHARE
 from experiments.result.schema import At, Estimate, Knee, Point, Run
+from experiments.result.significance import LEAST_REPEATS, LEVEL, Ratio, corrected, ratio_of
 from experiments.result.statistics import estimate, interval_text
 from experiments.workload import About, Figure
 
-RECOMMENDED_REPEATS = 5
 RECOMMENDED_SECONDS = 600.0
 
 
@@ -35,7 +35,7 @@ def points_of(about: About, runs: Mapping[At, Sequence[Run]]) -> tuple[Point, ..
 
 
 def _estimate(figure: Figure, runs: Sequence[Run]) -> Estimate | None:
-    values = [value for run in runs if (value := figure.of(run)) is not None]
+    values = figure.values(runs)
     return estimate(values[:1] if figure.once else values) if values else None
 
 
@@ -80,21 +80,29 @@ def sentence(
     groups: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
         groups.setdefault(tuple(value for name, value in point.at.values().items() if name != axis), []).append(point)
-    said = [_extremes(about, axis, group) for group in groups.values()]
+    ratios = [_ratio(about, group) for group in groups.values()]
+    said = [_extremes(about, axis, *all_of) for all_of in zip(groups.values(), ratios, corrected(ratios), strict=True)]
     if len(groups) == 1:
         return f"{what} on {where}: {said[0]}"
     named = (f"on {', '.join(map(str, key))}: {told}" for key, told in zip(groups, said, strict=True))
     return f"{what} {'; '.join(named)}"
 
 
-def _extremes(about: About, axis: str, points: Sequence[Point]) -> str:
-    """With the highest load, against the lowest."""
+def _ratio(about: About, points: Sequence[Point]) -> Ratio | None:
+    """The rate under the highest load to that under the lowest; None for one point, and where repeats are too few."""
+    figure, first, last = about.told[0], points[0], points[-1]
+    return None if first is last else ratio_of(figure.values(last.repeats), figure.values(first.repeats))
+
+
+def _extremes(about: About, axis: str, points: Sequence[Point], ratio: Ratio | None, p: float) -> str:
+    """With the highest load, and against the lowest where the repeats allow a statement."""
     first, last = points[0], points[-1]
     said = f"{_told(about, last)} at {_load(last, axis)}"
-    base = first.figures[about.told[0].name].median
-    if len(points) == 1 or not base:
-        return said
-    return f"{said}, {last.figures[about.told[0].name].median / base:.2f} x that of {first.at.values()[axis]}"
+    if ratio is None:
+        return said if first is last else f"{said}; {_told(about, first)} at {_load(first, axis)}"
+    if p > 1 - LEVEL:
+        return f"{said}, no difference from {_load(first, axis)}"
+    return f"{said}, {ratio.ratio:.2f} x [{ratio.low:.2f} – {ratio.high:.2f}] that of {first.at.values()[axis]}"
 
 
 def _told(about: About, point: Point) -> str:
@@ -121,10 +129,10 @@ def warnings_of(points: Sequence[Point], *, no_pair: str | None) -> list[str]:
     """What a reader must know of any study before using the figures."""
     out = []
     fewest = min(len(point.repeats) for point in points)
-    if fewest < RECOMMENDED_REPEATS:
+    if fewest < LEAST_REPEATS:
         out.append(
-            f"{fewest} repeat{'s' if fewest > 1 else ''} a point: {RECOMMENDED_REPEATS} or more are recommended"
-            " (the interval reaches 95 % with 6)"
+            f"{fewest} repeat{'s' if fewest > 1 else ''} a point: nothing is compared under {LEAST_REPEATS}"
+            " (an interval reaches 95 % with 6)"
         )
     shortest = min(run.elapsed_s for point in points for run in point.repeats)
     if shortest < RECOMMENDED_SECONDS:

@@ -40,8 +40,6 @@ from worker.items.sources import CHUNK, FilerSource
 from worker.items.texts import take_text
 from worker.items.unpack import Convicted, Unpacker
 from worker.ocr.candidates import is_candidate
-from worker.ocr.engine import find_engine
-from worker.ocr.reading import Reader
 
 if TYPE_CHECKING:
     from worker.ocr.reading import Reader
@@ -228,6 +226,7 @@ class _Inspection:
         self.texts.append((text, row))
 
     def _reader(self) -> Reader:
+        from worker.ocr.engine import find_engine  # it brings tesseract's services along
         from worker.ocr.reading import Reader
 
         return Reader(

@@ -15,7 +15,6 @@ from core.records import Phase
 from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.metrics.tally import Tally, own_tally
-from sql.session import Database
 from worker.slots.activity import Activity
 from worker.slots.banks import Banks
 from worker.slots.tracing import NoTracer, Tracer

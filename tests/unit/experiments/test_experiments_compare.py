@@ -53,24 +53,42 @@ def test_another_kind_or_no_common_point_is_refused() -> None:
 
 def test_another_storage_is_the_point_of_it() -> None:
     """Storage may differ: that is compared, and told beside the figures."""
-    other = _result(20.0, 21.0, 22.0, storage={"label": "network storage (nfs4)"})
-    found = compare([_result(10.0, 10.5, 11.0), other], force=False)
+    other = _result(20.0, 20.5, 21.0, 21.5, 22.0, storage={"label": "network storage (nfs4)"})
+    found = compare([_result(10.0, 10.25, 10.5, 10.75, 11.0), other], force=False)
     assert found.differences == ()
     assert any("network storage (nfs4)" in line for line in found.disclosed)
     cell = found.rows[0].cells[1]
     assert cell is not None
-    assert cell.against_first[RATE] == "-50.0 %"
+    assert cell.against_first[RATE].startswith("-50.0 % [-5")
 
 
-def test_overlapping_intervals_are_no_difference() -> None:
-    """The medians differ by 9 %, the intervals share values: nothing is claimed. Nor of single runs."""
-    found = compare([_result(10.0, 11.0, 12.0), _result(11.0, 12.0, 13.0)], force=False)
-    cell = found.rows[0].cells[1]
+def test_repeats_that_mix_or_are_too_few_make_no_difference() -> None:
+    """The medians differ by 9 % within the noise: nothing is claimed. Nor of four repeats, however far apart."""
+    mixed = [_result(10.0, 11.0, 12.0, 13.0, 14.0), _result(11.0, 12.0, 13.0, 14.0, 15.0)]
+    cell = compare(mixed, force=False).rows[0].cells[1]
     assert cell is not None
     assert cell.against_first[RATE] == "no difference"
-    single = compare([_result(10.0), _result(20.0)], force=False).rows[0].cells[1]
-    assert single is not None
-    assert single.against_first[RATE] == "single run: no statement"
+    few = [_result(10.0, 10.1, 10.2, 10.3), _result(20.0, 20.1, 20.2, 20.3)]
+    cell = compare(few, force=False).rows[0].cells[1]
+    assert cell is not None
+    assert cell.against_first[RATE] == "fewer than 5 repeats: no statement"
+
+
+def test_more_comparisons_want_more_evidence() -> None:
+    """What one comparison alone would show is no difference among seven: they are judged together."""
+
+    def one(seconds: float) -> list[Any]:
+        return [a_run(seconds + n / 10) for n in range(5)]
+
+    specs = [PointSpec(1, workers, 4) for workers in range(1, 8)]
+    first = a_result({spec: one(10.0) for spec in specs})
+    other = a_result({spec: one(10.0) for spec in specs[1:]} | {specs[0]: one(20.0)})
+    alone = compare([first, a_result({specs[0]: one(20.0)})], force=False).rows[0].cells[1]
+    among = compare([first, other], force=False).rows[0].cells[1]
+    assert alone is not None
+    assert among is not None
+    assert alone.against_first[RATE].startswith("-")
+    assert among.against_first[RATE] == "no difference"
 
 
 def test_a_point_that_one_has_not_is_left_empty() -> None:

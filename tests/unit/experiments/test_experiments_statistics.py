@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.result.schema import Estimate
-from experiments.result.statistics import LEVEL, difference, estimate, interval_text, overlap
+from experiments.result.statistics import LEVEL, estimate, interval_text
 
 VALUES = st.lists(st.floats(min_value=0.001, max_value=1e6), min_size=1, max_size=40)
 
@@ -56,28 +55,6 @@ def test_the_interval_holds_the_true_median_as_often_as_it_says() -> None:
         held += found.low <= true <= found.high
         coverage = found.coverage
     assert held / 2000 == pytest.approx(coverage, abs=0.02)
-
-
-@given(VALUES, VALUES)
-@settings(max_examples=200, deadline=None)
-def test_a_difference_is_claimed_only_without_overlap(a: list[float], b: list[float]) -> None:
-    """`no difference` exactly where intervals share a value; the same from either side; single runs claim nothing."""
-    first, second = estimate(a), estimate(b)
-    said = difference(first, second)
-    assert overlap(first, second) == overlap(second, first)
-    if len(a) == 1 or len(b) == 1:
-        assert said == "single run: no statement"
-    elif max(first.low or 0, second.low or 0) <= min(first.high or 0, second.high or 0):
-        assert said == "no difference"
-    else:
-        assert said.startswith("+" if second.median > first.median else "-")
-
-
-def test_intervals_that_touch_overlap() -> None:
-    """A shared end is a shared value."""
-    a = Estimate(median=1.0, low=0.5, high=2.0, coverage=0.75, n=3)
-    b = Estimate(median=3.0, low=2.0, high=4.0, coverage=0.75, n=3)
-    assert difference(a, b) == "no difference"
 
 
 def test_text_shows_the_interval_only_where_there_is_one() -> None:

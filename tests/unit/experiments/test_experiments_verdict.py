@@ -69,7 +69,18 @@ def test_labels_come_before_any_figure() -> None:
     assert line.startswith(
         f"EMULATED FILER titan, scale 1/8; {CACHED}; GENERATOR-LIMITED at 1 of 2 points; scale-up on"
     )
-    assert "600.0 GB/hour discovered at 2 workers, 1.67 x that of 1" in line
+    assert "600.0 GB/hour discovered at 2 workers; 360.0 GB/hour discovered at 1 worker" in line
+
+
+def test_a_factor_wants_five_repeats_and_a_difference() -> None:
+    """With them the first line has it, with its interval; where the repeats mix, it says that there is none."""
+
+    def points(*means: float) -> tuple[Point, ...]:
+        return points_of({PointSpec(1, n, 4): [a_run(s + k / 10) for k in range(5)] for n, s in enumerate(means, 1)})
+
+    line = _line("scale-up", points(10.0, 6.0), (), "local storage (ext4)", None)
+    assert "2 workers, 1.65 x [1.56 – 1.73] that of 1" in line
+    assert "2 workers, no difference from 1 worker" in _line("scale-up", points(10.0, 10.0), (), "here", None)
 
 
 def test_a_clean_result_has_no_label() -> None:

@@ -83,12 +83,23 @@ class ComparedResult(Model):
     verdict: str
 
 
+class Ratio(Model):
+    """What one result's repeats are to another's."""
+
+    ratio: float
+    low: float
+    high: float
+    coverage: float = Field(description="Probability that the true ratio lies from low to high.")
+    p: float = Field(description="Of this comparison alone; what is told is corrected for all of them.")
+
+
 class ComparedCell(Model):
     """One result at one point."""
 
     figures: dict[str, Estimate]
     limited: bool
     against_first: dict[str, str] = Field(description="Of each figure that is told; empty of the first result.")
+    ratios: dict[str, Ratio | None] = Field(description="Of the same, to the first result's; null: too few repeats.")
 
 
 class ComparedPoint(Model):

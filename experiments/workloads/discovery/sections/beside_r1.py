@@ -8,7 +8,7 @@ from experiments.report import words
 from experiments.report.markup import table
 from experiments.report.parts import Cell, Part, Section, Series, Tabled, note, paragraph
 from experiments.report.views import interval, shouted
-from experiments.result.statistics import overlap
+from experiments.result.significance import LEAST_REPEATS, LEVEL, ratio_of
 from experiments.workloads.discovery.result import Point, Result
 from experiments.workloads.discovery.sections.reference import SCALE_OUT, SCALE_UP, ReferenceRun
 from experiments.workloads.discovery.views import middle_run, total
@@ -144,11 +144,12 @@ def _sentence(reference: Sequence[ReferenceRun], ours: Sequence[Point]) -> str:
 
 
 def caveat(a: Point, b: Point) -> str:
-    """What the intervals of two points' discovered GB/hour say against a difference between them; mostly nothing."""
-    shared = overlap(a.gb_per_hour_discovered, b.gb_per_hour_discovered)
-    if shared is None:
-        return "; single runs, which prove no difference"
-    return "; the intervals overlap: no difference" if shared else ""
+    """What the repeats of two points' discovered GB/hour say against a difference between them; nothing where they are
+    enough and show it."""
+    ratio = ratio_of(*([run.gb_per_hour_discovered for run in point.repeats] for point in (b, a)))
+    if ratio is None:
+        return f"; fewer than {LEAST_REPEATS} repeats, which prove no difference"
+    return "" if ratio.p <= 1 - LEVEL else "; the repeats show no difference"
 
 
 def _step(first: ReferenceRun | Point, last: ReferenceRun | Point) -> str:
