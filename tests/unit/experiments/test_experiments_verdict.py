@@ -79,7 +79,7 @@ def test_a_factor_wants_five_repeats_and_a_difference() -> None:
         return points_of({PointSpec(1, n, 4): [a_run(s + k / 10) for k in range(5)] for n, s in enumerate(means, 1)})
 
     line = _line("scale-up", points(10.0, 6.0), (), "local storage (ext4)", None)
-    assert "2 workers, 1.65 x [1.56 – 1.73] that of 1" in line
+    assert "2 workers, 1.65 x [1.59 – 1.70] that of 1" in line
     assert "2 workers, no difference from 1 worker" in _line("scale-up", points(10.0, 10.0), (), "here", None)
 
 
