@@ -132,7 +132,7 @@ def open_files(limit: int | None = None) -> Finding:
 
 
 def shared_memory(directory: Path = _SHM) -> Finding:
-    """/dev/shm, where the workers' live recorders count."""
+    """/dev/shm: the emulated filer, replays and null storage lie in it."""
     mend = "mount a tmpfs of 256 MB or more there (docker run --shm-size=256m)"
     if not directory.is_dir() or not os.access(directory, os.W_OK):
         return bad(f"{directory} is not there or not writable", mend)
