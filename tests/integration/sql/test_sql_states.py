@@ -206,7 +206,7 @@ def test_cancel_from_any_state_that_is_not_over(hands: Any) -> None:
 def test_requests_that_make_no_sense_are_refused(hands: Any) -> None:
     """Promise: one clear line instead of a state nobody defined."""
     job = hands.create(1)
-    with pytest.raises(UsageError, match="is running; only a paused or suspended"):
+    with pytest.raises(UsageError, match="is running; only a paused, held or suspended"):
         _do(hands, states.request_resume, job)
     _do(hands, states.request_cancel, job)
     with pytest.raises(UsageError, match="is cancelled; only a running job"):
