@@ -204,6 +204,11 @@ class CodePage:
         self._codec = codec
         self._checks = _CHECKS
 
+    @property
+    def codec(self) -> str:
+        """What the next string is read in."""
+        return self._codec
+
     def text(self, raw: bytes) -> str:
         """A string; what fits no charset becomes U+FFFD."""
         if self._checks and not raw.isascii():

@@ -36,6 +36,7 @@ KEYS: dict[str, Key] = {
     "in_reply_to": Key(TEXT, "Message-ID of the message that this one answers"),
     "references": Key(NUMBER, "messages of the thread before this one"),
     "attachments": Key(LIST, "names of the attachments in order"),
+    "folder": Key(TEXT, "folders of the mail store that the message lies in, as A/B"),
     "signed": Key(YES, "true where there is a signature"),
     # Documents
     "title": Key(TEXT, "title"),

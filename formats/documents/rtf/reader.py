@@ -179,7 +179,12 @@ class RtfReader:
             self._bytes.clear()
             codec = self._now.codec
             page = self._pages.get(codec) or self._pages.setdefault(codec, CodePage(codec))
-            self._put(page.text(raw))
+            text = page.text(raw)
+            self._put(text)
+            unknown = codec == words.UNKNOWN and page.codec == codec and not (self._now.key or text.isascii())
+            if unknown and self.error is None:
+                why = "a code page of the document is not known: some of it was read as windows-1252"
+                self.error = DocumentError(ExceptionCode.UNSUPPORTED, why)
 
     def _word(self, word: bytes, number: bytes | None, token: re.Match[bytes]) -> int | None:
         """A control word; where to go on if not behind it."""

@@ -13,6 +13,7 @@ from formats.office.ole.property_set import codec_of
 WORD_97 = 0xA5EC
 WORD_6 = (0xA5DC, 0xA5DB, 0xA59B, 0xA59C)
 _CCP = 0x4C  # FibRgLw97: characters of main text, footnotes, headers, macros, comments, endnotes, two kinds of box
+_MACROS = 3  # which of them means nothing any more
 _CLX_97, _CLX_6 = 0x1A2, 0x160
 _COMPRESSED = 0x40000000
 _PIECES = 1_000_000
@@ -66,24 +67,30 @@ class Fib:
         self.clx = struct.unpack_from("<II", stream, place) if len(stream) >= place + 8 else (0, 0)
         counts = struct.unpack_from("<8I", stream, 0x34 if self.old else _CCP) if len(stream) >= 0x6C else ()
         self.counts = [n for n in counts if n < 0x7FFFFFFF]
+        self.told = sum(n for i, n in enumerate(counts) if i != _MACROS and n < 0x7FFFFFFF)
 
 
 def pieces(stream: bytes, table: bytes, fib: Fib) -> Iterator[str]:
     """The document's characters in order, piece by piece (2.4.1). DocumentError, after what could be had, when the
-    piece table or a piece lies outside the file."""
+    piece table or a piece lies outside the file, or the pieces do not add up to what the document counts."""
     if fib.old:
         fib.codec = code_page(stream[fib.first : max(fib.first, fib.last)], fib.codec)
     if fib.old and not (fib.complex and fib.clx[1]):
         yield stream[fib.first : max(fib.first, fib.last)].decode(fib.codec, "replace")
+        if fib.last > len(stream):
+            raise DocumentError(ExceptionCode.TRUNCATED, "the text goes on behind the end of the file")
         return
     plc = _piece_table(table[fib.clx[0] : fib.clx[0] + fib.clx[1]])
     count = min((len(plc) - 4) // 12, _PIECES)
+    units, backwards = 0, False
     left = len(stream)  # a document's pieces lie side by side: all together they are no longer than the stream
     for i in range(count):
         start, end = struct.unpack_from("<II", plc, 4 * i)
         place = struct.unpack_from("<I", plc, 4 * (count + 1) + 8 * i + 2)[0]
         if end <= start:
+            backwards = backwards or end < start
             continue
+        units += end - start
         if fib.old or place & _COMPRESSED:
             at, size, codec = (place if fib.old else (place & ~_COMPRESSED) // 2), end - start, fib.codec
         else:
@@ -93,6 +100,9 @@ def pieces(stream: bytes, table: bytes, fib: Fib) -> Iterator[str]:
         yield data.decode(codec, "replace")
         if len(data) < size:
             raise DocumentError(ExceptionCode.TRUNCATED, "a piece of the text lies outside the file")
+    if backwards or (not fib.old and units < fib.told):
+        told = f"its pieces have {units:,} characters, the document {fib.told:,}"
+        raise DocumentError(ExceptionCode.CORRUPT, "the pieces of the text are out of order" if backwards else told)
 
 
 def _piece_table(clx: bytes) -> bytes:

@@ -13,6 +13,7 @@ from formats.office.ooxml.xml import Element, elements, local
 # Built-in number formats that show dates or times (ECMA-376 part 1, 18.8.30, East Asian ones included).
 _DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
 _PERCENT = frozenset((9, 10))
+_SHEETS = ("worksheet", "chartsheet", "dialogsheet", "macrosheet", "intlmacrosheet")
 _ROW_CHARACTERS = 1_000_000
 _CODE_CHARACTERS = 255  # of a format code: as many as Excel takes
 _LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.')  # parts of a format code that are not placeholders
@@ -30,7 +31,7 @@ class Workbook:
         self.strings: list[str] = []
         self.styles: list[str] = []  # for each cell format: "date", "percent" or ""
         self.start = datetime(1899, 12, 30)
-        self.sheets: list[tuple[str, str]] = [("", name) for name in package.having("worksheet")]
+        self.sheets: list[tuple[str, str]] = [("", name) for name in package.having(*_SHEETS)]
 
     def load(self) -> None:
         """Sheets with their names, cell formats, shared strings."""

@@ -117,7 +117,7 @@ class BinaryWorkbook(Workbook):
 
 def _is_sheet(name: str) -> bool:
     return (
-        name.startswith(("xl/worksheets/", "xl/chartsheets/", "xl/dialogsheets/"))
+        name.startswith(("xl/worksheets/", "xl/chartsheets/", "xl/dialogsheets/", "xl/macrosheets/"))
         and name.endswith(".bin")
         and ("/binaryindex" not in name)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -10,16 +9,16 @@ from datetime import datetime
 from core.errors import DocumentError, ExceptionCode
 from formats.charset import CodePage
 from formats.office.ole.property_set import codec_of
-from formats.office.ooxml.sheet import date_text, style_of
+from formats.office.ooxml.sheet import date_text, printed, style_of
 from formats.office.xls.biff import BOF, CONTINUED, EOF, Strings, cut_short, record, rk
 
 _FILEPASS, _CODEPAGE, _DATEMODE = 0x2F, 0x42, 0x22
 _BOUNDSHEET, _SST, _XF, _FORMAT, _FORMAT_5 = 0x85, 0xFC, 0xE0, 0x41E, 0x1E
 _LABEL, _RSTRING, _LABELSST, _NUMBER, _RK, _MULRK = 0x204, 0xD6, 0xFD, 0x203, 0x27E, 0xBD
 _FORMULA, _FORMULA_OLD, _STRING, _BOOLERR = 0x06, 0x406, 0x207, 0x205
-_NOTE, _TXO, _HEADER, _FOOTER, _CHART_TEXT = 0x1C, 0x1B6, 0x14, 0x15, 0x100D
+_NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT = 0x1C, 0x1B6, 0x14, 0x15, 0x89C, 0x100D
+_ASIDE = frozenset((_NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT))
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
-_CODES = re.compile(r'&(?:"[^"]*"|\d+|[A-Za-z+-])')  # of headers and footers: fonts, sizes, page numbers, places
 _LONGEST_ROW = 1_000_000  # characters; a longer one is given in parts (cells may all share one long string)
 _CELL = struct.Struct("<HHH2xH")  # type, length, row, cell format of a record of one or more cells
 _ReadCell = Callable[["Sheets", list[bytes], int], str]  # what the cells of one record show, with tabs between
@@ -118,7 +117,7 @@ class Sheets:
         if kind == _STRING and self._waiting:
             self._waiting = False
             self._add(self._text(pieces, 0))
-        elif kind in (_NOTE, _TXO, _HEADER, _FOOTER, _CHART_TEXT) and (text := self._aside(kind, pieces)):
+        elif kind in _ASIDE and (text := self._aside(kind, pieces)):
             yield from self._flush()
             yield text
 
@@ -152,8 +151,11 @@ class Sheets:
             if self._version8:  # 2.4.179: who wrote it; what he wrote is in the box
                 return self._text(pieces, 8)
             return self._page.text(pieces[0][6:])
-        text = self._text(pieces, 0, 2 if self._version8 else 1) if pieces[0] else ""
-        return _CODES.sub(" ", text).strip()
+        if kind == _HEADERS:  # 2.4.137: those of even and of first pages, if these have their own
+            counts = struct.unpack_from("<4H", pieces[0], 30) if len(pieces[0]) >= 38 else ()
+            strings = Strings(pieces, 38)
+            return "\n".join(filter(None, [printed(strings.string()) for count in counts if count]))
+        return printed(self._text(pieces, 0, 2 if self._version8 else 1)) if pieces[0] else ""
 
     # Globals -----------------------------------------------------------------------------------------------------
 
@@ -251,4 +253,4 @@ _CELLS: dict[int, _ReadCell] = {
     _FORMULA_OLD: Sheets._formula,
     _BOOLERR: Sheets._truth,
 }
-_OTHERS = frozenset((*_GLOBALS, BOF, EOF, _STRING, _NOTE, _TXO, _HEADER, _FOOTER, _CHART_TEXT))
+_OTHERS = frozenset((*_GLOBALS, BOF, EOF, _STRING, *_ASIDE))

@@ -14,6 +14,7 @@ from typing import Protocol
 from core.errors import DocumentError, ExceptionCode
 from core.mail_form import store_name, write_message
 from core.records import Kind, Limits, TextState
+from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.outlook.mapi.form import FormReader
@@ -55,8 +56,8 @@ class PstHandler(LeafHandler):
             title="Outlook mail stores",
             extensions=("pst", "ost"),
             metadata=("password",),
-            children="messages folder by folder, named by folders and subject; then those in no folder, in a folder "
-            "`recovered`",
+            children="messages folder by folder, named by folders and subject, `folder` in their metadata; then those in "
+            "no folder, in a folder `recovered`",
             announces="the folders' tables and the index of the store",
             leaves_out=(
                 "search folders and what Outlook hides in folders (views, forms, rules)",
@@ -170,6 +171,7 @@ class _Open:
             data=write_message(form),
             error=reader.error or damage,
             media_type="message/rfc822",
+            notes={"folder": folder} if (folder := clean.value("/".join(path))) else {},
         )
 
     @property

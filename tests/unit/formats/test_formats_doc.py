@@ -84,6 +84,29 @@ def test_a_piece_beyond_the_file_leaves_what_is_there() -> None:
     assert out.error.code is ExceptionCode.TRUNCATED
 
 
+@pytest.mark.parametrize(
+    ("data", "code", "said"),
+    [
+        (word(["part of it\r"], counts=[11, 30]), ExceptionCode.CORRUPT, "have 11 characters, the document 41"),
+        (word(["part of it\r", "x\r"]).replace(struct.pack("<3I", 0, 11, 13), struct.pack("<3I", 0, 11, 5)), ExceptionCode.CORRUPT, "out of order"),
+        (word_6(b"part of it\r").replace(struct.pack("<II", 0x300, 0x30B), struct.pack("<II", 0x300, 0x90000)), ExceptionCode.TRUNCATED, "behind the end"),
+    ],
+    ids=["fewer than counted", "backwards", "old"],
+)  # fmt: skip
+def test_pieces_that_do_not_add_up_are_told(data: bytes, code: ExceptionCode, said: str) -> None:
+    """What there is of the text stays, and an exception says that it is not all."""
+    out = read(data)
+    assert out.error is not None
+    assert out.error.code is code
+    assert said in out.error.detail
+    assert "part of it" in out.text
+
+
+def test_a_count_that_means_nothing() -> None:
+    """That of macros, which nobody writes any more."""
+    assert read(word(["all of it\r"], counts=[10, 0, 0, 99])).error is None
+
+
 def test_the_limit_of_characters() -> None:
     """Text is cut at the limit and says so."""
     out = read(word(["x" * 500 + "\r"]), Limits(text_characters=100))

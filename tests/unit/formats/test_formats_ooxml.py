@@ -160,6 +160,18 @@ def test_xlsx_shows_cells_as_people_see_them() -> None:
     assert out.text.splitlines() == ["Secret", shown, "remark"]
 
 
+@pytest.mark.parametrize("kind", ["chartsheet", "dialogsheet", "macrosheet"])
+def test_xlsx_sheets_without_cells_have_headers(kind: str) -> None:
+    """What a chart by itself prints above and below it, under the sheet's name."""
+    target = f"xl/{kind}s/sheet1.xml"
+    sheet = f'<{kind} xmlns="{S}"><headerFooter><oddHeader>&amp;LR&amp;&amp;D</oddHeader></headerFooter></{kind}>'
+    rels = f'<Relationships><Relationship Id="r1" Target="{kind}s/sheet1.xml"/></Relationships>'
+    book = f'<workbook xmlns="{S}" xmlns:r="{R}"><sheets><sheet name="Sales" r:id="r1"/></sheets></workbook>'
+    parts = {"xl/workbook.xml": book, "xl/_rels/workbook.xml.rels": rels, target: sheet}
+    types = {"xl/workbook.xml": "spreadsheetml.sheet.main", target: f"spreadsheetml.{kind}"}
+    assert read(package(parts, types)).text.splitlines() == ["Sales", "R&D"]
+
+
 def test_xlsx_large_sheet_is_streamed() -> None:
     """A sheet too large for a tree gives every row, in order."""
     rows = "".join(f'<row><c t="inlineStr"><is><t>row number {i}</t></is></c></row>' for i in range(50_000))

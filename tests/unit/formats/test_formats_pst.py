@@ -83,6 +83,7 @@ def test_messages_in_order_and_in_canonical_form() -> None:
     assert [child.name.decode() for child in found] == NAMES
     assert [child.ordinal for child in found] == [0, 1, 2, 3, 4]
     assert {child.kind for child in found} == {Kind.MESSAGE}
+    assert [child.notes.get("folder") for child in found] == [None, "Inbox", "Inbox", "Inbox/Project X", "Archive"]
     assert [child.error for child in found] == [None] * 5
     assert found[1].data == write_message(SAMPLE)
     assert found[3].data == write_message(NOTE)

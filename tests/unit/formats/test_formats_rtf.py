@@ -73,6 +73,24 @@ def test_fonts_have_code_pages() -> None:
     assert read(r"\'8e", r"\mac") == "é"
 
 
+def test_code_pages_that_are_not_known() -> None:
+    """Bytes in one are read as windows-1252, and an exception says so: not where they say themselves what they are in,
+    and not where all of the text is ASCII."""
+
+    def error(text: str) -> ExceptionCode | None:
+        source = MemorySource(b"x.rtf", f"{{\\rtf1\\ansi{text}}}".encode("latin-1"))
+        found = RTF.text(source, Limits()).error
+        return found.code if found else None
+
+    russian = "".join(f"\\'{byte:02x}" for byte in "Протокол вчерашнего совещания и договор поставки".encode("cp1251"))
+    assert error(r"{\fonttbl{\f0\fcharset83 A;}}\f0 a\'e0\'e1") is ExceptionCode.UNSUPPORTED
+    assert error(r"\ansicpg10005 a\'e0\'e1") is ExceptionCode.UNSUPPORTED
+    assert error(r"\ansicpg10005 plain words") is None
+    assert error(r"\ansicpg10005 " + russian) is None
+    assert error(r"\ansicpg0 Gr\'f6\'dfe") is None
+    assert read(r"{\fonttbl{\f0\fcharset85 A;}{\f1\fcharset89 B;}}\f0\'e1\f1\'8f") == "αП"
+
+
 def test_font_tables_may_hold_anything() -> None:
     """Other names of a font, its file, braces in its name; and the table's words mean nothing outside of it."""
     fonts = r"{\fonttbl{\f1\fbidi \froman\fcharset204{\*\panose 0202}Times {\*\falt \'7b x};}{\f2 \}\fcharset161 B;}}"

@@ -84,6 +84,17 @@ def test_beside_the_cells() -> None:
     assert out.text.splitlines() == ["Draft Page", "Sales", "remark", "Ann"]
 
 
+def test_headers_and_footers() -> None:
+    """Codes are left out whole, what stands behind a doubled sign is text; even and first pages have their own."""
+    header = (0x14, wide("&LR&&D&KFF0000 secret &CPage&R&"))
+    texts = ["&Ceven", "", "&Lfirst", "end &D"]
+    counts = struct.pack("<4H", *map(len, texts))
+    others = (0x89C, bytes(28) + bytes(2) + counts + b"".join(wide(text) for text in texts if text))
+    out = read(biff(begin(5), END, begin(), header, others, (0x89C, bytes(33)), END))
+    assert out.text.splitlines() == ["R&D secret Page &", "even", "first", "end"]
+    assert out.error is None
+
+
 @settings(max_examples=80, deadline=None)
 @given(
     st.lists(st.tuples(st.text("aé中 ", max_size=30), st.integers(0, 2), st.booleans()), max_size=12),
