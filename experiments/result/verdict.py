@@ -40,9 +40,15 @@ def _estimate(figure: Figure, runs: Sequence[Run]) -> Estimate | None:
 
 
 def limits_of(about: About, runs: Sequence[Run]) -> tuple[str, ...]:
-    """Why a point says nothing about the storage; empty when it may. Medians over its repeats."""
+    """Why a point says nothing about the storage; empty when it may. Medians over its repeats.
+
+    Processors and waits for them tell of the generator alone. A pair tells what the storage took of the time beside it:
+    slots that wait for a processor now and then may still wait for the storage most of the time.
+    """
     near = about.near_null(runs)
     out = [] if near is None else [near]
+    if about.pair_decides and any(run.null_elapsed_s is not None for run in runs):
+        return tuple(out)
     cpu = statistics.median(run.worker_cpu for run in runs)
     if cpu > CPU_SHARE:
         out.append(f"the {about.makers} used {cpu:.0%} of the processors (over {CPU_SHARE:.0%})")

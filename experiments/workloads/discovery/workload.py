@@ -17,13 +17,13 @@ from core.settings import Settings
 from experiments import conditions as said
 from experiments.result.schema import At
 from experiments.workload import Disturbed, Observe, Turn, Workload
-from experiments.workloads.discovery import ABOUT
+from experiments.workloads.discovery import ABOUT, shares_told
 from experiments.workloads.discovery.cold import NOT_DROPPED, ONE_KERNEL, Drop, cache_state
 from experiments.workloads.discovery.configuration import configuration
 from experiments.workloads.discovery.corpus import Corpus, look_at
 from experiments.workloads.discovery.harvest import harvest
 from experiments.workloads.discovery.null_storage import PLACE, NullStorage, no_room, null_storage
-from experiments.workloads.discovery.result import Point, PointSpec, Run
+from experiments.workloads.discovery.result import Point, PointSpec, Result, Run
 from experiments.workloads.discovery.run_point import Load, PointRun, run_point
 from experiments.workloads.discovery.site import Ground, Machine, Site
 
@@ -133,6 +133,10 @@ class Discovery(Workload):
     def cached(self, points: Sequence[Point]) -> bool:
         """Whether some point discovered too little for what can cache it."""
         return cached(points, self._machine.memory_bytes + self._filer_cache)
+
+    def remarks(self, result: Result) -> Sequence[str]:
+        """What of its time the storage took."""
+        return shares_told(result.points)
 
     def warnings(self, points: Sequence[Point]) -> Sequence[str]:
         """Of gaps, and of runs that did not find the same."""
