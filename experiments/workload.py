@@ -154,6 +154,10 @@ class Workload(ABC):
         """Whether caches may have held the data."""
         return False
 
+    def undeclared(self) -> bool:
+        """Whether the storage may have a cache of a size that nobody told, so that `cached` does not know of it."""
+        return False
+
     def pace(self) -> str:
         """What the first line says of how it was run; empty where there is nothing to say."""
         return ""

@@ -8,7 +8,9 @@ import pytest
 from experiment_runs import a_run
 from experiment_runs import points as points_of
 
+from controller.observe.place_kind import caches_itself
 from controller.timeline.thresholds import CACHED
+from experiments.result.advice import advice_on
 from experiments.result.schema import Knee
 from experiments.result.verdict import labels_of, sentence
 from experiments.result.verdict import limits_of as limits_of_any
@@ -75,6 +77,50 @@ def test_cached_is_three_times_all_caches() -> None:
     points = _points(a_run(discovered=3_000), a_run(discovered=9_000))
     assert not cached(points, 1_000)
     assert cached(points, 1_001)
+
+
+def test_cached_counts_each_byte_once() -> None:
+    """Jobs over one source read the same bytes; copies are read by one job each, shards are parts of one data set."""
+
+    def group(kind: str, copies: int) -> tuple[Point, ...]:
+        told = {"discovered_bytes": 3_000, "kind": kind, "databases": 2, "source_copies": copies}
+        return _points(a_run(result=told))
+
+    assert cached(group("simultaneous", 1), 501)
+    assert not cached(group("simultaneous", 1), 500)
+    assert not cached(group("simultaneous", 2), 1_000)
+    assert not cached(group("sharded", 1), 1_000)
+
+
+def test_what_is_not_known_is_a_label_with_what_to_do() -> None:
+    """No pair, and a filer that may cache anything: both stand before the figures, and say how to get rid of them."""
+    points = _points(a_run(null_elapsed_s=None), a_run(6.0))
+    labels = labels_of(points, [None, None], cached=False, undeclared=True)
+    assert labels == ("FILER CACHE UNDECLARED", "UNPAIRED at 1 of 2 points")
+    undeclared, unpaired = advice_on(labels)
+    assert undeclared.startswith("FILER CACHE UNDECLARED: ")
+    assert "--filer-cache" in undeclared
+    assert unpaired.startswith("UNPAIRED: ")
+    assert labels_of(points[:1], [None], cached=False) == ("UNPAIRED",)
+
+
+def test_every_label_says_what_to_do() -> None:
+    """One line for each, and none for what is no label."""
+    points = _points(a_run(null_elapsed_s=9.5), a_run(null_elapsed_s=None))
+    labels = labels_of(points, ["EMULATED FILER titan, scale 1/8"] * 2, cached=True, undeclared=True)
+    assert len(advice_on(labels)) == len(labels) == 5
+    assert advice_on(["latencies are closed-loop"]) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "may"),
+    [("ext4", "/dev/vda1", False), ("tmpfs", "tmpfs", False), ("nfs4", "filer:/v", True), ("fuse", "something", True)],
+)
+def test_a_filer_may_cache_where_storage_is_not_local(kind: str, source: str, may: bool) -> None:
+    """Local storage has no cache but this host's; a type that nobody knows may be anything."""
+    mounts = f"20 1 0:5 / / rw - {kind} {source} rw\n".encode()
+    assert caches_itself("/somewhere", mounts) is may
+    assert caches_itself("/somewhere", b"")
 
 
 def test_labels_come_before_any_figure() -> None:
