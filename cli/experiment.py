@@ -48,7 +48,9 @@ Corpus = Annotated[Path, typer.Option("--corpus", metavar="DIR", help="a corpus,
 Numbers = Annotated[str, typer.Option(metavar="N,N,…", help="the points")]
 Repeats = Annotated[int, typer.Option(min=1, max=100, help="runs of each point; 5 or more are recommended")]
 Cold = Annotated[bool, typer.Option("--cold", help="drop what caches this process may drop, and say what stayed")]
-FilerCache = Annotated[str, typer.Option(metavar="SIZE", help="what the filer itself can cache, such as 16GB")]
+FilerCache = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="what the filer itself can cache, such as 16GB; 0B: nothing")
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="of the random order of the points  [default: a new one]")]
 Copies = Annotated[bool, typer.Option("--source-copies", help="each job reads a copy of the source of its own")]
 Bounds = Annotated[str, typer.Option("--max-p99", metavar="OP=TIME,…", help="bounds, such as read=20ms,write=40ms")]
@@ -63,7 +65,7 @@ def scale_up(
     cluster: opt.Cluster = None,
     repeats: Repeats = DEFAULT_REPEATS,
     filer: opt.Filer = None,
-    filer_cache: FilerCache = "0B",
+    filer_cache: FilerCache = None,
     cold: Cold = False,
     seed: Seed = None,
     single_pass: opt.SinglePass = False,
@@ -100,7 +102,7 @@ def scale_out(
     source_copies: Copies = False,
     repeats: Repeats = DEFAULT_REPEATS,
     filer: opt.Filer = None,
-    filer_cache: FilerCache = "0B",
+    filer_cache: FilerCache = None,
     cold: Cold = False,
     seed: Seed = None,
     single_pass: opt.SinglePass = False,
@@ -144,7 +146,7 @@ def knee(
     cluster: opt.Cluster = None,
     repeats: Repeats = DEFAULT_REPEATS,
     filer: opt.Filer = None,
-    filer_cache: FilerCache = "0B",
+    filer_cache: FilerCache = None,
     cold: Cold = False,
     single_pass: opt.SinglePass = False,
     passwords: opt.Passwords = None,
@@ -175,7 +177,7 @@ class Wish:
     options: JobOptions
     passwords: PasswordBank | None
     cold: bool
-    filer_cache: int  # bytes
+    filer_cache: int | None  # bytes; None: not declared
     shard: bool = False
     copies: bool = False
 
@@ -240,7 +242,9 @@ def numbers(text: str, option: str, *, digits: int = 3) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _bytes(text: str) -> int:
+def _bytes(text: str | None) -> int | None:
+    if text is None:
+        return None
     found = _BYTES.fullmatch(text.strip())
     if found is None:
         raise UsageError(f"--filer-cache is {text!r}; write a number with B, kB, MB, GB or TB, such as 16GB")

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from cli.table import table
 from experiments.result import significance
+from experiments.result.advice import advice_on
 from experiments.result.compare import Cell, Comparison
 from experiments.result.schema import Point, Result
 from experiments.result.statistics import METHOD, interval_text
@@ -18,9 +19,11 @@ from experiments.workloads import about
 
 
 def show_study(console: Console, result: Result) -> None:
-    """Verdict, one line a point, why points are limited."""
+    """Verdict, what to do about its labels, one line a point, why points are limited."""
     workload = about(result.workload)
     console.print(result.verdict, markup=False, soft_wrap=True)
+    for line in advice_on(result.labels):
+        console.print(f"  {line}", markup=False, soft_wrap=True)
     console.print()
     columns = ("runs", *(figure.title for figure in workload.figures), "limit")
     for names, points in _grouped(result.points).items():

@@ -75,7 +75,7 @@ def _result(workload: Workload, kind: Kind, run_id: str, findings: Findings) -> 
     about = workload.about
     points = points_of(about, findings.runs)
     emulated = [workload.emulated(point) for point in points]
-    labels = labels_of(points, emulated, cached=workload.cached(points))
+    labels = labels_of(points, emulated, cached=workload.cached(points), undeclared=workload.undeclared())
     said = sentence(about, kind.name, kind.axis, points, where=workload.where(), pace=workload.pace(), knee=findings.knee)  # fmt: skip
     fields: dict[str, Any] = {
         "workload": about.name,

@@ -73,6 +73,7 @@ class About:
     aside: tuple[str, ...] = ()  # fields of `at` that may differ between two results while each has but one value
     makers: str = "workers"  # who makes the load
     near_null: Callable[[Sequence[Any]], str | None] = lambda _runs: None  # why the storage hardly mattered
+    pair_decides: bool = False  # where runs have pairs `near_null` alone says who was the limit
     rule: str = ""  # when that is so, for the report
     doubt: Callable[[Any], bool] = lambda _result: False  # whether the first line is marked besides its labels
     upgrade: Callable[[dict[str, Any]], dict[str, Any]] = lambda data: data  # its results of version 1
@@ -151,6 +152,10 @@ class Workload(ABC):
 
     def cached(self, points: Sequence[Any]) -> bool:
         """Whether caches may have held the data."""
+        return False
+
+    def undeclared(self) -> bool:
+        """Whether the storage may have a cache of a size that nobody told, so that `cached` does not know of it."""
         return False
 
     def pace(self) -> str:

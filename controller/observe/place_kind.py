@@ -22,6 +22,12 @@ def in_memory(path: str | os.PathLike[str], mounts: bytes) -> bool:
     return mount is not None and reach_of(mount.kind, mount.source)[0] is Reach.MEMORY
 
 
+def caches_itself(path: str | os.PathLike[str], mounts: bytes) -> bool:
+    """Whether `path` may lie on storage with a cache beyond this host's memory: network storage, or it cannot be told."""
+    mount = _mount_of(path, mounts)
+    return mount is None or reach_of(mount.kind, mount.source)[0] in (Reach.NETWORK, Reach.UNKNOWN)
+
+
 def storage_label(path: str | os.PathLike[str], mounts: bytes) -> str:
     """How a result names its storage: `local storage (ext4)`, `network storage (nfs4)`, `memory (tmpfs)`.
 

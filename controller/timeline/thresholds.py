@@ -5,6 +5,7 @@ from __future__ import annotations
 # Labels of results and of what runs.
 CPU_SHARE = 0.80  # of all processors, by the workers
 RUN_QUEUE_SHARE = 0.10  # of the time inside storage calls
+STORAGE_SHARE = 0.23  # of elapsed, 1 − null ÷ elapsed: under it (elapsed under 1.3 x null) the storage hardly mattered
 CACHE_FACTOR = 3  # discovered bytes under so many times what caches can hold
 CACHED = "CACHED: not a storage result"
 LIMITED = "GENERATOR-LIMITED"

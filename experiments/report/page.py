@@ -14,6 +14,7 @@ from experiments.report.parts import Part, Plot, Section, Series, Tabled
 from experiments.report.style import document
 from experiments.report.svg import figure_svg, write_png
 from experiments.report.views import shouted
+from experiments.result.advice import advice_on
 from experiments.result.schema import Result
 from experiments.workloads import about
 
@@ -67,7 +68,8 @@ def page_html(result: Result, sections: Sequence[Section]) -> str:
         tag("p", result.verdict, class_="verdict doubt" if doubt else "verdict", role="note"),
         tag("h1", f"edbench {title}" if title.startswith(workload.name) else f"edbench experiment {title}"),
         tag("p", _facts(result), class_="facts"),
-        _warnings(result.warnings),
+        _noted("What to do about the labels", advice_on(result.labels)),
+        _noted("Warnings", result.warnings),
         tag("nav", join(Html(f"{link} ") for link in links), aria_label="sections"),
         *(_section(section) for section in sections),
     )
@@ -80,11 +82,10 @@ def _facts(result: Result) -> str:
     return facts + (f" Labels: {'; '.join(result.labels)}." if result.labels else "")
 
 
-def _warnings(warnings: Sequence[str]) -> Html:
-    if not warnings:
+def _noted(title: str, lines: Sequence[str]) -> Html:
+    if not lines:
         return Html("")
-    lines = (tag("li", warning) for warning in warnings)
-    return tag("div", tag("h2", "Warnings"), tag("ul", *lines), class_="warnings")
+    return tag("div", tag("h2", title), tag("ul", *(tag("li", line) for line in lines)), class_="warnings")
 
 
 def _section(section: Section) -> Html:

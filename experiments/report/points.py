@@ -72,8 +72,9 @@ def _intervals(result: Result) -> str:
 
 
 def _rule(workload: About) -> str:
+    so = "Without a pair it is one" if workload.pair_decides else "So is one"
     return (
-        f"{workload.rule} So is one whose {workload.makers} take over {words.percent(CPU_SHARE)} of the processors, or wait for"
+        f"{workload.rule} {so} whose {workload.makers} take over {words.percent(CPU_SHARE)} of the processors, or wait for"
         f" one for over {words.percent(RUN_QUEUE_SHARE)} of the time spent in calls: it says nothing about the storage."
     )
 

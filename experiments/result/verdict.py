@@ -8,6 +8,7 @@ from typing import Any
 
 from controller.jobs.rates import duration
 from controller.timeline.thresholds import CACHED, CPU_SHARE, LIMITED, RUN_QUEUE_SHARE
+from experiments.result.advice import UNDECLARED, UNPAIRED
 from experiments.result.schema import At, Estimate, Knee, Point, Run
 from experiments.result.significance import LEAST_REPEATS, LEVEL, Ratio, corrected, ratio_of
 from experiments.result.statistics import estimate, interval_text
@@ -40,9 +41,15 @@ def _estimate(figure: Figure, runs: Sequence[Run]) -> Estimate | None:
 
 
 def limits_of(about: About, runs: Sequence[Run]) -> tuple[str, ...]:
-    """Why a point says nothing about the storage; empty when it may. Medians over its repeats."""
+    """Why a point says nothing about the storage; empty when it may. Medians over its repeats.
+
+    Processors and waits for them tell of the generator alone. A pair tells what the storage took of the time beside it:
+    slots that wait for a processor now and then may still wait for the storage most of the time.
+    """
     near = about.near_null(runs)
     out = [] if near is None else [near]
+    if about.pair_decides and any(run.null_elapsed_s is not None for run in runs):
+        return tuple(out)
     cpu = statistics.median(run.worker_cpu for run in runs)
     if cpu > CPU_SHARE:
         out.append(f"the {about.makers} used {cpu:.0%} of the processors (over {CPU_SHARE:.0%})")
@@ -55,11 +62,18 @@ def limits_of(about: About, runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def labels_of(points: Sequence[Point], emulated: Sequence[str | None], *, cached: bool) -> tuple[str, ...]:
+def labels_of(
+    points: Sequence[Point], emulated: Sequence[str | None], *, cached: bool, undeclared: bool = False
+) -> tuple[str, ...]:
     """Labels that must stand before any figure. `emulated`: of each point the emulated filer's own label."""
     out = [_at(label, emulated.count(label), len(points)) for label in dict.fromkeys(emulated) if label is not None]
     if cached:
         out.append(CACHED)
+    if undeclared:
+        out.append(UNDECLARED)
+    unpaired = sum(all(run.null_elapsed_s is None for run in point.repeats) for point in points)
+    if unpaired:
+        out.append(_at(UNPAIRED, unpaired, len(points)))
     limited = sum(point.limited for point in points)
     if limited:
         out.append(f"{LIMITED} at {'every point' if limited == len(points) else f'{limited} of {len(points)} points'}")

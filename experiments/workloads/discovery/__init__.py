@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from controller.timeline.thresholds import STORAGE_SHARE
+from experiments.report import words
+from experiments.result.statistics import estimate, interval_text
 from experiments.workload import About, Figure, Same
-from experiments.workloads.discovery.result import ELAPSED, NAME, NULL, NULL_FACTOR, RATE, RAW, Point, Result, Run
+from experiments.workloads.discovery.result import ELAPSED, NAME, NULL, RATE, RAW, SHARE, Point, Result, Run
 from experiments.workloads.discovery.version1 import upgraded
 
 if TYPE_CHECKING:
@@ -16,10 +18,18 @@ if TYPE_CHECKING:
 
 def near_null(runs: Sequence[Run]) -> str | None:
     """Why the storage hardly mattered; None when it did, and without pairs."""
-    ratios = [run.elapsed_s / run.null_elapsed_s for run in runs if run.null_elapsed_s]
-    if not ratios or (ratio := statistics.median(ratios)) >= NULL_FACTOR:
+    shares = [run.storage_share for run in runs if run.storage_share is not None]
+    if not shares or (share := estimate(shares)).median >= STORAGE_SHARE:
         return None
-    return f"it took {ratio:.2f} x as long as on null storage (under {NULL_FACTOR})"
+    return f"the storage share is {interval_text(share, words.percent)} (under {words.percent(STORAGE_SHARE)})"
+
+
+def shares_told(points: Sequence[Point]) -> list[str]:
+    """The storage shares of the lowest and the highest load, for the first line; nothing without pairs."""
+    ends = dict.fromkeys((points[0].at, points[-1].at))
+    found = [(point.at, point.storage_share) for point in points if point.at in ends]
+    said = [f"{interval_text(share, words.percent)} at {at}" for at, share in found if share is not None]
+    return [f"storage share {', '.join(said)}"] if said else []
 
 
 def _sections(result: Result) -> list[Section]:
@@ -42,6 +52,7 @@ ABOUT = About(
     figures=(
         Figure(name=ELAPSED, title="elapsed s", of=lambda run: run.elapsed_s),
         Figure(name=NULL, title="null s", of=lambda run: run.null_elapsed_s, missing="no pair"),
+        Figure(name=SHARE, title="storage share", of=lambda run: run.storage_share, write=words.percent),
         Figure(name=RATE, title="GB/hour discovered", of=lambda run: run.gb_per_hour_discovered, told=True),
         Figure(name=RAW, title="raw", of=lambda run: run.gb_per_hour_raw),
     ),
@@ -53,6 +64,10 @@ ABOUT = About(
         Same(name="expansion", path=("expansion",), tolerance=0.001),
     ),
     near_null=near_null,
-    rule=f"GENERATOR-LIMITED is a point whose elapsed time is under {NULL_FACTOR} times that on null storage.",
+    pair_decides=True,
+    rule=(
+        "The storage share is 1 − elapsed on null storage ÷ elapsed. GENERATOR-LIMITED is a point whose median share is"
+        f" under {words.percent(STORAGE_SHARE)}."
+    ),
     upgrade=upgraded,
 )

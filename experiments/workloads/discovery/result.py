@@ -12,7 +12,7 @@ from experiments.workloads.discovery.phase_use import PhaseUse
 
 NAME = "discovery"
 RATE, RAW, ELAPSED, NULL = "gb_per_hour_discovered", "gb_per_hour_raw", "elapsed_s", "null_elapsed_s"
-NULL_FACTOR = 1.3  # elapsed under so many times null storage's: the storage hardly mattered
+SHARE = "storage_share"
 
 # One second of a series: seconds since the run's first claim, then figures by op or by database.
 CallSecond = tuple[float, dict[str, int]]
@@ -87,6 +87,13 @@ class Run(schema.Run):
     containers: tuple[ContainerUse, ...] = ()  # of the run; empty where the workers ran as processes
     phases: tuple[PhaseUse, ...] = ()  # of every job in order; empty in results of older versions
 
+    @property
+    def storage_share(self) -> float | None:
+        """1 − null ÷ elapsed: what of its time the storage took; under 0 where null storage was slower. None: no pair."""
+        if self.null_elapsed_s is None or not self.elapsed_s:
+            return None
+        return 1 - self.null_elapsed_s / self.elapsed_s
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point(schema.Point):
@@ -129,6 +136,11 @@ class Point(schema.Point):
     def null_elapsed_s(self) -> Estimate | None:
         """None where no run has a pair."""
         return self.figures.get(NULL)
+
+    @property
+    def storage_share(self) -> Estimate | None:
+        """None where no run has a pair, and in results of older versions."""
+        return self.figures.get(SHARE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,21 +9,22 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from controller.jobs.source import PreparedSource, refuse_own_output
-from controller.observe.place_kind import read_mounts, storage_label
+from controller.observe.place_kind import caches_itself, read_mounts, storage_label
 from controller.timeline.thresholds import CACHE_FACTOR
 from core.errors import StorageFault, UsageError
 from core.filer import load_filer
+from core.records import GroupKind
 from core.settings import Settings
 from experiments import conditions as said
 from experiments.result.schema import At
 from experiments.workload import Disturbed, Observe, Turn, Workload
-from experiments.workloads.discovery import ABOUT
+from experiments.workloads.discovery import ABOUT, shares_told
 from experiments.workloads.discovery.cold import NOT_DROPPED, ONE_KERNEL, Drop, cache_state
 from experiments.workloads.discovery.configuration import configuration
 from experiments.workloads.discovery.corpus import Corpus, look_at
 from experiments.workloads.discovery.harvest import harvest
 from experiments.workloads.discovery.null_storage import PLACE, NullStorage, no_room, null_storage
-from experiments.workloads.discovery.result import Point, PointSpec, Run
+from experiments.workloads.discovery.result import Point, PointSpec, Result, Run
 from experiments.workloads.discovery.run_point import Load, PointRun, run_point
 from experiments.workloads.discovery.site import Ground, Machine, Site
 
@@ -40,12 +41,12 @@ class Notes:
 
 
 class Discovery(Workload):
-    """`filer_cache`: bytes that the filer itself can cache, as declared."""
+    """`filer_cache`: bytes that the filer itself can cache, as declared; None: nobody said."""
 
     about = ABOUT
 
     def __init__(
-        self, settings: Settings, source: PreparedSource, load: Load, site: Site, *, filer_cache: int = 0
+        self, settings: Settings, source: PreparedSource, load: Load, site: Site, *, filer_cache: int | None = None
     ) -> None:
         self.storage, self.clock, self.say = settings.storage, load.clock, load.say
         self._settings, self._source, self._load, self._site = settings, source, load, site
@@ -132,7 +133,15 @@ class Discovery(Workload):
 
     def cached(self, points: Sequence[Point]) -> bool:
         """Whether some point discovered too little for what can cache it."""
-        return cached(points, self._machine.memory_bytes + self._filer_cache)
+        return cached(points, self._machine.memory_bytes + (self._filer_cache or 0))
+
+    def undeclared(self) -> bool:
+        """Whether there may be a filer whose cache nobody told of."""
+        return self._filer_cache is None and caches_itself(self.storage, read_mounts())
+
+    def remarks(self, result: Result) -> Sequence[str]:
+        """What of its time the storage took."""
+        return shares_told(result.points)
 
     def warnings(self, points: Sequence[Point]) -> Sequence[str]:
         """Of gaps, and of runs that did not find the same."""
@@ -172,9 +181,15 @@ class Discovery(Workload):
 
 
 def cached(points: Sequence[Point], caches: int) -> bool:
-    """Whether some point discovered less than three times the bytes that caches hold."""
-    least = min(run.result["discovered_bytes"] for point in points for run in point.repeats)
-    return bool(least < CACHE_FACTOR * caches)
+    """Whether some point discovered less than three times the bytes that caches hold, each byte counted once."""
+    return min(_unique(run.result) for point in points for run in point.repeats) < CACHE_FACTOR * caches
+
+
+def _unique(result: Mapping[str, Any]) -> float:
+    """Discovered bytes, once for all jobs that read the same source: what one of them read the others find cached."""
+    if result.get("kind") != GroupKind.SIMULTANEOUS.value:
+        return float(result["discovered_bytes"])
+    return float(result["discovered_bytes"]) * result["source_copies"] / result["databases"]
 
 
 def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:

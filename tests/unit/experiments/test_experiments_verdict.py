@@ -8,7 +8,9 @@ import pytest
 from experiment_runs import a_run
 from experiment_runs import points as points_of
 
+from controller.observe.place_kind import caches_itself
 from controller.timeline.thresholds import CACHED
+from experiments.result.advice import advice_on
 from experiments.result.schema import Knee
 from experiments.result.verdict import labels_of, sentence
 from experiments.result.verdict import limits_of as limits_of_any
@@ -36,12 +38,13 @@ def _line(kind: str, points: tuple[Point, ...], labels: tuple[str, ...], where: 
         ({}, 0),
         ({"null_elapsed_s": 10.0 / 1.31}, 0),
         ({"null_elapsed_s": 10.0 / 1.29}, 1),
-        ({"worker_cpu": 0.80}, 0),
-        ({"worker_cpu": 0.81}, 1),
-        ({"run_queue_share": 0.10}, 0),
-        ({"run_queue_share": 0.11}, 1),
-        ({"run_queue_share": None, "null_elapsed_s": None}, 0),
-        ({"null_elapsed_s": 9.0, "worker_cpu": 0.9, "run_queue_share": 0.5}, 3),
+        ({"null_elapsed_s": None, "worker_cpu": 0.80}, 0),
+        ({"null_elapsed_s": None, "worker_cpu": 0.81}, 1),
+        ({"null_elapsed_s": None, "run_queue_share": 0.10}, 0),
+        ({"null_elapsed_s": None, "run_queue_share": 0.11}, 1),
+        ({"null_elapsed_s": None, "run_queue_share": None}, 0),
+        ({"null_elapsed_s": None, "worker_cpu": 0.9, "run_queue_share": 0.5}, 2),
+        ({"null_elapsed_s": 12.0}, 1),
     ],
 )
 def test_each_bound_limits_on_its_own(changes: dict[str, Any], reasons: int) -> None:
@@ -49,9 +52,24 @@ def test_each_bound_limits_on_its_own(changes: dict[str, Any], reasons: int) -> 
     assert len(limits_of([a_run(10.0, **changes)])) == reasons
 
 
+def test_with_a_pair_the_storage_share_decides_alone() -> None:
+    """8.6 s against 3.1 s: two thirds are the storage's, though slots waited for a processor meanwhile."""
+    slow = {"null_elapsed_s": 3.1, "worker_cpu": 0.9, "run_queue_share": 0.2}
+    assert limits_of([a_run(8.6, **slow)]) == ()
+    (point,) = points_of({PointSpec(1, 1, 4): [a_run(8.6, **slow), a_run(9.0, **slow), a_run(8.0, **slow)]})
+    share = point.storage_share
+    assert share is not None
+    assert None not in (share.low, share.high)
+    assert [round(value or 0, 3) for value in (share.low, share.median, share.high)] == [0.613, 0.64, 0.656]
+    (said,) = limits_of([a_run(10.0, null_elapsed_s=8.0, worker_cpu=0.1)])
+    assert said == "the storage share is 20 % (under 23 %)"
+
+
 def test_one_odd_repeat_does_not_limit_a_point() -> None:
     """The medians over repeats decide."""
-    assert limits_of([a_run(worker_cpu=0.9), a_run(worker_cpu=0.5), a_run(worker_cpu=0.5)]) == ()
+    unpaired = [a_run(worker_cpu=cpu, null_elapsed_s=None) for cpu in (0.9, 0.5, 0.5)]
+    assert limits_of(unpaired) == ()
+    assert limits_of([a_run(10.0, null_elapsed_s=null) for null in (9.0, 3.0, 3.0)]) == ()
 
 
 def test_cached_is_three_times_all_caches() -> None:
@@ -61,9 +79,53 @@ def test_cached_is_three_times_all_caches() -> None:
     assert cached(points, 1_001)
 
 
+def test_cached_counts_each_byte_once() -> None:
+    """Jobs over one source read the same bytes; copies are read by one job each, shards are parts of one data set."""
+
+    def group(kind: str, copies: int) -> tuple[Point, ...]:
+        told = {"discovered_bytes": 3_000, "kind": kind, "databases": 2, "source_copies": copies}
+        return _points(a_run(result=told))
+
+    assert cached(group("simultaneous", 1), 501)
+    assert not cached(group("simultaneous", 1), 500)
+    assert not cached(group("simultaneous", 2), 1_000)
+    assert not cached(group("sharded", 1), 1_000)
+
+
+def test_what_is_not_known_is_a_label_with_what_to_do() -> None:
+    """No pair, and a filer that may cache anything: both stand before the figures, and say how to get rid of them."""
+    points = _points(a_run(null_elapsed_s=None), a_run(6.0))
+    labels = labels_of(points, [None, None], cached=False, undeclared=True)
+    assert labels == ("FILER CACHE UNDECLARED", "UNPAIRED at 1 of 2 points")
+    undeclared, unpaired = advice_on(labels)
+    assert undeclared.startswith("FILER CACHE UNDECLARED: ")
+    assert "--filer-cache" in undeclared
+    assert unpaired.startswith("UNPAIRED: ")
+    assert labels_of(points[:1], [None], cached=False) == ("UNPAIRED",)
+
+
+def test_every_label_says_what_to_do() -> None:
+    """One line for each, and none for what is no label."""
+    points = _points(a_run(null_elapsed_s=9.5), a_run(null_elapsed_s=None))
+    labels = labels_of(points, ["EMULATED FILER titan, scale 1/8"] * 2, cached=True, undeclared=True)
+    assert len(advice_on(labels)) == len(labels) == 5
+    assert advice_on(["latencies are closed-loop"]) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "may"),
+    [("ext4", "/dev/vda1", False), ("tmpfs", "tmpfs", False), ("nfs4", "filer:/v", True), ("fuse", "something", True)],
+)
+def test_a_filer_may_cache_where_storage_is_not_local(kind: str, source: str, may: bool) -> None:
+    """Local storage has no cache but this host's; a type that nobody knows may be anything."""
+    mounts = f"20 1 0:5 / / rw - {kind} {source} rw\n".encode()
+    assert caches_itself("/somewhere", mounts) is may
+    assert caches_itself("/somewhere", b"")
+
+
 def test_labels_come_before_any_figure() -> None:
     """The first line begins with emulated, cached and limited, in this order; figures follow."""
-    points = _points(a_run(worker_cpu=0.9), a_run(6.0))
+    points = _points(a_run(null_elapsed_s=9.5), a_run(6.0))
     labels = labels_of(points, ["EMULATED FILER titan, scale 1/8"] * 2, cached=True)
     line = _line("scale-up", points, labels, "local storage (ext4)", None)
     assert line.startswith(

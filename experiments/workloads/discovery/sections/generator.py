@@ -14,11 +14,11 @@ from experiments.workloads.discovery.sections.calls_over_time import MOST_LINES
 from experiments.workloads.discovery.views import middle_run, point_name
 
 ANCHOR, TITLE = "generator", "Worker CPU and run-queue delay"
-_HEADER = ("point", "worker CPU", "run-queue delay", "over call time", "elapsed", "null storage", "ratio")
+_HEADER = ("point", "worker CPU", "run-queue delay", "over call time", "elapsed", "null storage", "storage share")
 
 
 def generator(result: Result) -> Section:
-    """CPU over time, and of every run the three measures that decide GENERATOR-LIMITED."""
+    """CPU over time, and of every run what decides GENERATOR-LIMITED: the storage share, or without a pair the rest."""
     sampled = [point for point in result.points if middle_run(point).series.worker_cpu]
     first: Part = note("Worker CPU over time is not shown: no run has samples of it.")
     if sampled:
@@ -72,7 +72,6 @@ def _table(result: Result) -> Tabled:
     for point in result.points:
         for run in point.repeats:
             null = run.null_elapsed_s
-            ratio = run.elapsed_s / null if null else None
             rows.append(
                 (
                     held(f"{point_name(point, result.points)}, repeat {run.repeat + 1}"),
@@ -81,12 +80,12 @@ def _table(result: Result) -> Tabled:
                     _share(run.run_queue_share),
                     words.seconds(run.elapsed_s),
                     "no pair" if null is None else words.seconds(null),
-                    "–" if ratio is None else f"{words.figure(ratio)}×",
+                    "–" if run.storage_share is None else words.percent(run.storage_share),
                 )
             )
             key = (point.workers, point.slots, point.databases, run.repeat)
             numbers.append((*key, run.worker_cpu, run.run_queue_s, run.call_time_s, run.run_queue_share,
-                            run.elapsed_s, null))  # fmt: skip
+                            run.elapsed_s, null, run.storage_share))  # fmt: skip
     header = ("workers", "slots", "databases", "repeat", "worker_cpu", "run_queue_s", "call_time_s", "run_queue_share",
-              "elapsed_s", "null_elapsed_s")  # fmt: skip
+              "elapsed_s", "null_elapsed_s", "storage_share")  # fmt: skip
     return Tabled(table=table(_HEADER, rows), series=Series(name="generator", header=header, rows=tuple(numbers)))

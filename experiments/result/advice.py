@@ -1,0 +1,24 @@
+"""What to do about each label of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from controller.timeline.thresholds import CACHE_FACTOR, LIMITED
+
+UNPAIRED = "UNPAIRED"  # no run of a point has a pair on null storage
+UNDECLARED = "FILER CACHE UNDECLARED"
+
+_ADVICE = {
+    "EMULATED FILER": "its delays are computed; measure the filer itself, without --filer",
+    "CACHED": f"take data of at least {CACHE_FACTOR} x what this client's memory and the filer's cache hold",
+    UNDECLARED: "say what the filer can cache, such as --filer-cache 16GB (0B: nothing); CACHED is not told without it",
+    UNPAIRED: "who was the limit is not known; free memory for null storage, or measure smaller data on the same clients",
+    LIMITED: "says nothing about the storage; add processors or hosts for the load, or use the other points only",
+}
+
+
+def advice_on(labels: Iterable[str]) -> list[str]:
+    """`LABEL: what to do`, of those labels that have it, each once."""
+    given = [label for label in labels if label]
+    return [f"{name}: {what}" for name, what in _ADVICE.items() if any(label.startswith(name) for label in given)]
