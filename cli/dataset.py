@@ -14,8 +14,8 @@ from cli.options import AsJson
 from cli.output import bytes_text, flush, print_json
 from cli.table import table
 from core.errors import RunFailed, UsageError
-from dataset_gen.check import Checked, check_corpus
 from dataset_gen.corpus import DESCRIPTION, read_json
+from dataset_gen.truth.check import Checked, check_corpus
 
 _SHOWN = 20
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="a corpus that `edbench generate` made")]
@@ -71,7 +71,7 @@ def describe(
     said = read_json(directory / DESCRIPTION)
     console = shared(ctx).out
     if figures is not None:
-        from dataset_gen.figures import draw  # imports matplotlib
+        from dataset_gen.truth.figures import draw  # imports matplotlib
 
         for file in draw(said, directory, figures):
             console.print(str(file), markup=False)
