@@ -2,10 +2,10 @@
 
 Two sets: real files (a directory, left out where it is absent) and the reference corpus at a small scale. Both sides
 read a set once to warm up and some rounds under the clock, two at a time: we with the engine of `edbench inspect` in
-two processes, Tika with two consumers in one Java process (`benchmarks.formats_tika`). The ratio is that of files a
+two processes, Tika with two consumers in one Java process (`benchmarks.formats.tika`). The ratio is that of files a
 second, so that it does not depend on what either side calls an item. Figures by format are of one file at a time: ours
 of one process, Tika's as it states them (whole milliseconds, mean over the rounds). What counts as found:
-`benchmarks.formats_score`. All of it is CPU throughput, local storage, cached.
+`benchmarks.formats.score`. All of it is CPU throughput, local storage, cached.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import formats_ours, formats_tika
 from benchmarks.bench_home import bench_home
 from benchmarks.figures import Figure, Figures
-from benchmarks.formats_ours import shown
-from benchmarks.formats_score import Extract, our_extracts, peer_extract, scores
-from benchmarks.formats_table import show_formats, show_shortfalls
+from benchmarks.formats import ours as formats_ours
+from benchmarks.formats import tika as formats_tika
+from benchmarks.formats.ours import shown
+from benchmarks.formats.score import Extract, our_extracts, peer_extract, scores
+from benchmarks.formats.table import show_formats, show_shortfalls
 
-REAL_FILES = Path(__file__).resolve().parents[2] / "shared" / "data" / "real-files"
+REAL_FILES = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-files"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.formats_score import Extract, Score, Shortfall, scores
+from benchmarks.formats.score import Extract, Score, Shortfall, scores
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """What a page costs phase ocr: processor seconds of one process, and how many of the words it finds.
 
-`python -m benchmarks.ocr [PAGES]`. The pages are made here: A4 at 300 dpi, 43 lines of English words in a common typeface,
+`python -m benchmarks.costs.ocr [PAGES]`. The pages are made here: A4 at 300 dpi, 43 lines of English words in a common typeface,
 once as a PDF of pictures, once as a TIFF; and photographs without any word, from the generator.
 """
 

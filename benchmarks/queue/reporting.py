@@ -58,7 +58,7 @@ def measure(directory: Path) -> Reporting:
         manager = subprocess.Popen(
             [sys.executable, "-m", "queue_manager"],
             env={**os.environ, **running.for_role(QUEUE_MANAGER).environment()},
-            cwd=Path(__file__).parents[1],
+            cwd=Path(__file__).parents[2],
         )
         try:
             return _while_reporting(running, job, incarnations, psutil.Process(manager.pid))

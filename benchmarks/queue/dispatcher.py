@@ -76,7 +76,7 @@ def _measure(
     manager = subprocess.Popen(
         [sys.executable, "-m", "queue_manager"],
         env={**os.environ, **settings.for_role(QUEUE_MANAGER).environment()},
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
     )
     process = psutil.Process(manager.pid)
     most, sent, start = 0, 0, 0.0

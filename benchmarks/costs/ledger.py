@@ -12,8 +12,8 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks import noop
 from benchmarks.bench_home import BenchHome
+from benchmarks.queue import noop
 from controller.cluster.embedded import EmbeddedCluster
 from core.services import embedded_services
 from core.services.embedded import running_services
