@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cli.cluster import compose_cluster
 from cli.context import CommandContext, Installation, installation, jobs_of, shared, with_options, writable_file
-from cli.discover import DEFAULT_WORKERS
+from cli.jobs.cluster import compose_cluster
+from cli.jobs.discover import DEFAULT_WORKERS
+from cli.jobs.running import follow
 from cli.options import Cluster as ClusterOption
 from cli.options import JobArgument, JsonFile, PlannedSlots, PlannedWorkers, StorageRoot
-from cli.running import follow
 from controller.databases import JobHandle
 from controller.jobs.groups.create import Group, clean_group, delete_group, refuse_member, resume_all
 from controller.jobs.groups.progress import group_state

@@ -9,9 +9,9 @@ import typer
 
 from cli import options as opt
 from cli.context import shared, writable_file
-from cli.experiment import numbers
+from cli.experiments.studies import numbers
 from cli.output import write_json
-from cli.show_prediction import show_prediction
+from cli.show.prediction import show_prediction
 from experiments.capacity.forecast import DEFAULT_RAW_GB, Wish, forecast
 from experiments.kinds.grid import checked
 

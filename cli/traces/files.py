@@ -11,8 +11,8 @@ import typer
 from cli.context import CommandContext, shared, writable_file
 from cli.options import AsJson
 from cli.output import bytes_text, flush, print_json
-from cli.trace_collect import collect
-from cli.trace_tables import show_trace, totals
+from cli.traces.collect import collect
+from cli.traces.tables import show_trace, totals
 from core.errors import UsageError
 from traces.as_data import told
 from traces.converters.export import ExportFormat, export_trace

@@ -15,8 +15,8 @@ import typer
 from cli import options as opt
 from cli.beside import PORT, site_shown
 from cli.context import CommandContext, shared, with_options
-from cli.live import progress_display
-from cli.show_study import show_study, show_warnings
+from cli.jobs.live import progress_display
+from cli.show.study import show_study, show_warnings
 from controller.cluster.base import COMPOSE, chosen_cluster
 from controller.jobs.jobs import prepare_source
 from core.errors import UsageError

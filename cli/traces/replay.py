@@ -12,10 +12,10 @@ from rich.console import Console
 
 from cli import options as opt
 from cli.context import CommandContext, installation, shared, with_options, writable_file
-from cli.experiment import numbers
+from cli.experiments.studies import numbers
 from cli.output import flush, write_json
-from cli.show_study import show_study, show_warnings
-from cli.table import table
+from cli.show.study import show_study, show_warnings
+from cli.show.table import table
 from controller.jobs.progress import Snapshot
 from controller.jobs.rates import duration
 from controller.replay.order import ReplayOrder, parse_speed

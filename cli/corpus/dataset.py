@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 
 from cli.context import shared
-from cli.generate import reporter, usable_processors
+from cli.corpus.generate import reporter, usable_processors
 from cli.options import AsJson
 from cli.output import bytes_text, flush, print_json
-from cli.table import table
+from cli.show.table import table
 from core.errors import RunFailed, UsageError
 from dataset_gen.corpus import DESCRIPTION, read_json
 from dataset_gen.truth.check import Checked, check_corpus

@@ -9,9 +9,9 @@ import typer
 from cli.context import CommandContext, installation, jobs_of, shared
 from cli.options import AsJson, JobArgument
 from cli.output import print_json
-from cli.show import group_line, jobs_table, show_counts
-from cli.show_played import show_played
-from cli.show_wire import show_wire
+from cli.show.jobs import group_line, jobs_table, show_counts
+from cli.show.played import show_played
+from cli.show.wire import show_wire
 from controller.browse.counts import JobCounts, count_job, counts_json, summary_json
 from controller.databases import newest_jobs
 from controller.jobs.groups.create import Group, group_json, list_groups

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from cli.table import table
+from cli.show.table import table
 from experiments.capacity.answers import words_of
 from experiments.capacity.forecast import Forecast
 from experiments.capacity.predict import LEVEL, Prediction

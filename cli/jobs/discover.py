@@ -9,9 +9,9 @@ import typer
 
 from cli import options as opt
 from cli.beside import PORT, page_beside
-from cli.cluster import compose_cluster, given, refuse_out_of_sight
 from cli.context import CommandContext, installation, shared, with_options, writable_file
-from cli.running import follow
+from cli.jobs.cluster import compose_cluster, given, refuse_out_of_sight
+from cli.jobs.running import follow
 from controller.filer.emulated import filer_choice, refuse_no_common_arbiter
 from controller.jobs.jobs import prepare_source, refuse_own_output
 from controller.jobs.ocr import ocr_choice, refuse_no_ocr

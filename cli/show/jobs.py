@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cli.output import bytes_text, micros_text
-from cli.table import table
+from cli.show.table import table
 from controller.browse.counts import JobCounts
 from controller.jobs.groups.progress import group_state
 from controller.jobs.rates import duration

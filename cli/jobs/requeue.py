@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cli.context import installation, shared, with_options
-from cli.lifecycle import resume
+from cli.jobs.lifecycle import resume
 from cli.options import JobArgument, JsonFile, Passwords, PlannedSlots, PlannedWorkers, StorageRoot
 from controller.jobs.requeue import requeue_exceptions
 from core.errors import ExceptionCode

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from cli.output import bytes_text, micros_text
-from cli.table import table
+from cli.show.table import table
 from controller.jobs.rates import duration
 from controller.replay.order import speed_text
 

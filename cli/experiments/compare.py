@@ -10,7 +10,7 @@ import typer
 from cli.context import shared
 from cli.options import AsJson
 from cli.output import print_json
-from cli.show_study import comparison_json, show_comparison
+from cli.show.study import comparison_json, show_comparison
 from experiments.result.codec import read_result
 from experiments.result.compare import compare as compare_results
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from cli.context import installation, shared, with_options, writable_file
 from cli.options import JobArgument, JsonFile, StorageRoot
 from cli.output import flush, write_json
-from cli.table import table
+from cli.show.table import table
 from controller.jobs.groups.create import Group
 from controller.verify.group import GroupVerification, verify_group
 from controller.verify.job import Count, Example, Verification, choose_manifest, verify_job

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from cli.context import shared
-from cli.table import table
+from cli.show.table import table
 from core.errors import UsageError
 from core.settings import read_settings
 from formats.listing import Listed, details, listed, markdown

@@ -10,7 +10,7 @@ import typer
 from cli.context import CommandContext, shared, with_options, writable_file
 from cli.options import JsonFile, StorageRoot
 from cli.output import flush, write_json
-from cli.table import table
+from cli.show.table import table
 from controller.chaos import kinds
 from controller.chaos.campaign import Campaign, Order
 from controller.chaos.faults import chosen

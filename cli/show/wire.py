@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from cli.output import bytes_text
-from cli.table import table
+from cli.show.table import table
 from controller.observe.wire import WireShare, WireShares
 
 

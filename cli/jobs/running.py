@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.context import CommandContext, Installation, jobs_of
-from cli.live import progress_display
+from cli.jobs.live import progress_display
 from cli.output import flush, write_json
-from cli.show import show_result
+from cli.show.jobs import show_result
 from controller.databases import JobHandle
 from controller.filer.emulated import watched_filer
 from controller.jobs.groups.create import Group, clean_group, refresh

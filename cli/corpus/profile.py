@@ -9,7 +9,7 @@ import typer
 from cli.context import shared
 from cli.options import AsJson
 from cli.output import bytes_text, flush, print_json
-from cli.table import table
+from cli.show.table import table
 from dataset_gen.describe import outline
 from dataset_gen.profile import load_profile, profile_names
 

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from cli.output import bytes_text
-from cli.table import table
+from cli.show.table import table
 from experiments.report import words
 
 STREAMS_SHOWN = 16

@@ -15,7 +15,7 @@ import typer
 from cli.context import CommandContext, installation, jobs_of, shared
 from cli.options import JobArgument
 from cli.output import bytes_text
-from cli.table import table
+from cli.show.table import table
 from controller.browse.item_filter import ANY_EXCEPTION, ItemFilter, parse_conditions
 from controller.browse.items import csv_row, fields_of, stream_all
 from controller.databases import JobHandle

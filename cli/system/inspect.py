@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from cli.options import Ocr, OcrLanguages, Passwords
-from cli.table import table
+from cli.show.table import table
 from controller.jobs.ocr import ocr_choice, refuse_no_ocr
 from core.passwords import read_bank
 from core.records import JobOptions

@@ -10,7 +10,7 @@ from rich.text import Text
 from cli.context import CommandContext, installation, jobs_of, shared
 from cli.options import AsJson, JobArgument
 from cli.output import print_json
-from cli.table import table
+from cli.show.table import table
 from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, Found, search_all
 
 

@@ -9,7 +9,7 @@ import typer
 from cli.context import installation, jobs_of, shared, with_options
 from cli.options import AsJson, JobArgument, StorageRoot
 from cli.output import flush, print_json
-from cli.show import trace_text
+from cli.show.jobs import trace_text
 from controller.jobs.results import job_result
 from controller.observe.trace_collection import collect_trace, trace_json
 from core.errors import UsageError

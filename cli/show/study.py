@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from cli.table import table
+from cli.show.table import table
 from experiments.result import significance
 from experiments.result.compare import Cell, Comparison
 from experiments.result.schema import Point, Result
