@@ -8,28 +8,30 @@ import statistics
 import time
 from pathlib import Path
 
-from benchmarks import (
-    box_cost,
-    dispatcher,
-    filer,
-    floor,
-    generator,
-    index_engines,
-    ledger_share,
-    live_cost,
-    mbox,
-    noop,
-    record_cost,
-    replay_fidelity,
-    replay_speed,
-    reporting,
-    simulation_speed,
-    stragglers,
-    timeline,
-    trace_cost,
-)
+from benchmarks import filer, floor, generator, mbox, simulation_speed, timeline
 from benchmarks.bench_home import BenchHome, bench_home
+from benchmarks.costs import (
+    box as box_cost,
+)
+from benchmarks.costs import (
+    index_engines,
+)
+from benchmarks.costs import (
+    ledger as ledger_share,
+)
+from benchmarks.costs import (
+    live as live_cost,
+)
+from benchmarks.costs import (
+    record as record_cost,
+)
+from benchmarks.costs import (
+    trace as trace_cost,
+)
 from benchmarks.figures import Figure, Figures
+from benchmarks.queue import dispatcher, noop, reporting, stragglers
+from benchmarks.replay import fidelity as replay_fidelity
+from benchmarks.replay import speed as replay_speed
 
 LABEL = "CPU throughput, local storage, cached"
 _GB = 1e9

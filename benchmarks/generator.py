@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from dataset_gen.corpus import generate_corpus
-from dataset_gen.formats.eml import Letter
-from dataset_gen.formats.mbox import write_store
-from dataset_gen.mail import letters, thread
+from dataset_gen.formats.mail.eml import Letter
+from dataset_gen.formats.mail.mbox import write_store
+from dataset_gen.material.mail import letters, thread
+from dataset_gen.material.text import LANGUAGES, foreign, prose
 from dataset_gen.profile import load_profile
 from dataset_gen.rng import Even, size_at
-from dataset_gen.text import LANGUAGES, foreign, prose
 from dataset_gen.workshop import Workshop
 from dataset_gen.writer import SINGLES, STORES
 

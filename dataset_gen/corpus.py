@@ -19,15 +19,15 @@ from typing import Any
 from pebble import ProcessExpired, ProcessPool
 
 from core.errors import RunFailed, UsageError
-from dataset_gen import manifest as m
-from dataset_gen.blocks import Blocks
-from dataset_gen.facts import Facts
+from dataset_gen.material.blocks import Blocks
+from dataset_gen.material.system_files import FILE_NAME as SYSTEM_LIST
+from dataset_gen.material.system_files import system_list
 from dataset_gen.mix import Profile
-from dataset_gen.plan import Planner
+from dataset_gen.planning.files import Planner
+from dataset_gen.planning.tally import Tally
 from dataset_gen.profile import load_profile
-from dataset_gen.system_files import FILE_NAME as SYSTEM_LIST
-from dataset_gen.system_files import system_list
-from dataset_gen.tally import Tally
+from dataset_gen.truth import manifest as m
+from dataset_gen.truth.facts import Facts
 from dataset_gen.workshop import Workshop
 from dataset_gen.writer import Unit, tally_of_part, units_of, write_unit
 

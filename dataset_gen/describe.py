@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataset_gen.level import goal_of
+from dataset_gen.material.people import custodian_names
 from dataset_gen.mix import LOOSE, Profile
-from dataset_gen.people import custodian_names
-from dataset_gen.shelf import ITEM_BYTES
+from dataset_gen.planning.level import goal_of
+from dataset_gen.planning.shelf import ITEM_BYTES
 
 
 def outline(profile: Profile, scale: float) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import signal
 
 from dataset_gen import faults
+from dataset_gen.material.text import LANGUAGES, foreign, prose
 from dataset_gen.mix import FormatMix, Profile
-from dataset_gen.text import LANGUAGES, foreign, prose
 from dataset_gen.workshop import BUILDERS, CONTAINERS, Workshop
 
 _BYTES = 3_000  # enough for a document that takes from its format's pool

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from core.errors import UsageError
 from dataset_gen import faults
+from dataset_gen.material.series import KINDS
+from dataset_gen.material.text import LANGUAGES
 from dataset_gen.mix import (
     MAIL_STYLES,
     CustodianMix,
@@ -22,8 +24,6 @@ from dataset_gen.mix import (
     Tree,
 )
 from dataset_gen.profile_reader import Table
-from dataset_gen.series import KINDS
-from dataset_gen.text import LANGUAGES
 from dataset_gen.workshop import BUILDERS, CONTAINERS
 
 

@@ -6,42 +6,21 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dataset_gen import faults
-from dataset_gen.formats import (
-    archives,
-    bmp,
-    contacts,
-    doc,
-    docx,
-    eml,
-    gif,
-    jpeg,
-    mail_archives,
-    mbox,
-    media,
-    msg_letter,
-    odf,
-    pdf,
-    plain,
-    png,
-    ppt,
-    pptx,
-    pst_store,
-    records,
-    rtf,
-    sevenz,
-    source,
-    svg,
-    tiff,
-    tnef_letter,
-    webp,
-    xls,
-    xlsx,
-)
+from dataset_gen.formats import media
+from dataset_gen.formats.archives import of_mail as mail_archives
+from dataset_gen.formats.archives import sevenz
+from dataset_gen.formats.archives import zip_tar as archives
+from dataset_gen.formats.documents import pdf, rtf
+from dataset_gen.formats.images import bmp, gif, jpeg, png, svg, tiff, webp
+from dataset_gen.formats.mail import contacts, eml, mbox
+from dataset_gen.formats.office import doc, docx, odf, ppt, pptx, xls, xlsx
 from dataset_gen.formats.order import Order
+from dataset_gen.formats.outlook import msg_letter, pst_store, tnef_letter
+from dataset_gen.formats.text import plain, records, source
 from dataset_gen.made import Made
+from dataset_gen.material.text import PHRASES, planted_token
 from dataset_gen.mix import Profile
 from dataset_gen.rng import Dice, derive, running_totals
-from dataset_gen.text import PHRASES, planted_token
 
 BUILDERS: dict[str, Callable[[Order], Made]] = {
     "docx": docx.build,

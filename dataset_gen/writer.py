@@ -10,17 +10,17 @@ from typing import IO
 
 import pyarrow as pa
 
-from dataset_gen.blocks import Blocks
-from dataset_gen.formats import msg_letter, pst_store
-from dataset_gen.formats.eml import Letter, write
-from dataset_gen.formats.mbox import write_store
+from dataset_gen.formats.mail.eml import Letter, write
+from dataset_gen.formats.mail.mbox import write_store
+from dataset_gen.formats.outlook import msg_letter, pst_store
 from dataset_gen.made import Made, Truth
-from dataset_gen.mail import letters, thread
-from dataset_gen.manifest import SCHEMA, Row, batch_of, each_row
-from dataset_gen.series import plan_series, write_series
-from dataset_gen.shelf import LETTER, MAILDIR, NOTE, PST, SERIES, STORE, SYSTEM_FILE, FileSpec
-from dataset_gen.system_files import SYSTEM_FILES
-from dataset_gen.tally import Tally, tally_of
+from dataset_gen.material.blocks import Blocks
+from dataset_gen.material.mail import letters, thread
+from dataset_gen.material.series import plan_series, write_series
+from dataset_gen.material.system_files import SYSTEM_FILES
+from dataset_gen.planning.shelf import LETTER, MAILDIR, NOTE, PST, SERIES, STORE, SYSTEM_FILE, FileSpec
+from dataset_gen.planning.tally import Tally, tally_of
+from dataset_gen.truth.manifest import SCHEMA, Row, batch_of, each_row
 from dataset_gen.workshop import Workshop
 
 UNIT_BYTES = 12_000_000

@@ -21,7 +21,7 @@ from core.operations import NullRecorder
 from core.records import Phase
 from core.settings import Settings
 from core.storage.layer import Storage
-from dataset_gen.manifest import read_manifest
+from dataset_gen.truth.manifest import read_manifest
 from sql.jobs import get_job
 from sql.queries import QUERIES
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from controller.chaos.plan import Course
 from core.errors import UsageError
 from core.records import JobOptions, OcrChoice
-from dataset_gen.formats.encrypted_office import PASSWORD
+from dataset_gen.formats.office.encrypted import PASSWORD
 
 LEASE_SECONDS = 2.0
 DISPATCH_SECONDS = 3.0

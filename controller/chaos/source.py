@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from controller.jobs.source import MANIFEST
-from dataset_gen import manifest as m
-from dataset_gen.manifest import read_manifest
+from dataset_gen.truth import manifest as m
+from dataset_gen.truth.manifest import read_manifest
 
 DATA = "data"
 _PLAIN = (".txt", ".rtf", ".docx", ".xlsx", ".pptx", ".eml", ".msg", ".html", ".pdf", ".zip")

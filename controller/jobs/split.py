@@ -48,7 +48,7 @@ def lpt(sizes: Mapping[bytes, int], names: Sequence[bytes], parts: int) -> list[
 
 
 def _manifest_sizes(source: PreparedSource) -> dict[bytes, int]:
-    from dataset_gen import manifest as m  # brings pyarrow, which most commands do without
+    from dataset_gen.truth import manifest as m  # brings pyarrow, which most commands do without
 
     assert source.manifest is not None
     table = m.read_manifest(source.manifest).select([m.CUSTODIAN, m.BYTES])

@@ -17,7 +17,7 @@ from core.names import display_name
 from core.records import GroupKind
 from core.settings import Settings
 from core.storage.layer import Storage
-from dataset_gen import manifest as m
+from dataset_gen.truth import manifest as m
 from sql import jobs as ledger_jobs
 
 

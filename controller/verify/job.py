@@ -21,7 +21,7 @@ from core.names import display_name
 from core.records import JobState
 from core.settings import Settings
 from core.storage.layer import Storage
-from dataset_gen.manifest import read_manifest
+from dataset_gen.truth.manifest import read_manifest
 from sql.queries import QUERIES
 
 Progress = Callable[[str], None]

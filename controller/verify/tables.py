@@ -12,7 +12,7 @@ from pyarrow import Table
 from sqlalchemy import Connection
 
 from core.ids import item_id
-from dataset_gen import manifest as m
+from dataset_gen.truth import manifest as m
 from sql.queries import QUERIES
 
 _ROWS_AT_ONCE = 10_000

@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from dataset_gen.faults import archives, bombs, documents, killers, mail
 from dataset_gen.faults.archives import HOSTILE_NAMES
-from dataset_gen.formats import encrypted_office, pdf
+from dataset_gen.formats.documents import pdf
+from dataset_gen.formats.office import encrypted as encrypted_office
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, leaf
 

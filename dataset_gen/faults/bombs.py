@@ -6,12 +6,12 @@ import functools
 import struct
 
 from core.errors import ExceptionCode
-from dataset_gen.compress import crc32, deflated, deflated_zeros
 from dataset_gen.faults.common import ZIP, container_fault, member, text
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, branch
-from dataset_gen.text import planted_token
-from dataset_gen.zipwriter import ZipWriter
+from dataset_gen.material.text import planted_token
+from dataset_gen.packing.compress import crc32, deflated, deflated_zeros
+from dataset_gen.packing.zip import ZipWriter
 
 GZIP = "application/gzip"
 BOMB_BYTES = 200_000_000

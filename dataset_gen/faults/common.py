@@ -8,7 +8,7 @@ from core.errors import ExceptionCode
 from core.records import Kind
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, Placed, leaf
-from dataset_gen.text import prose
+from dataset_gen.material.text import prose
 
 ZIP = "application/zip"
 

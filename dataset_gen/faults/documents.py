@@ -8,10 +8,12 @@ from dataclasses import replace
 
 from core.errors import ExceptionCode
 from dataset_gen.faults.common import text
-from dataset_gen.formats import docx, jpeg, pdf, xlsx
+from dataset_gen.formats.documents import pdf
+from dataset_gen.formats.images import jpeg
+from dataset_gen.formats.office import docx, xlsx
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made, branch, leaf
-from dataset_gen.zipwriter import ZipWriter
+from dataset_gen.packing.zip import ZipWriter
 
 PROGRAM = "application/x-dosexec"
 

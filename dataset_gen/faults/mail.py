@@ -8,10 +8,12 @@ from core.errors import ExceptionCode
 from core.mail_form import base64_lines
 from core.records import Kind
 from dataset_gen.faults.common import text
-from dataset_gen.formats import eml, jpeg, pst_store
+from dataset_gen.formats.images import jpeg
+from dataset_gen.formats.mail import eml
 from dataset_gen.formats.order import Order
+from dataset_gen.formats.outlook import pst_store
 from dataset_gen.made import Made, Placed, branch, leaf
-from dataset_gen.text import planted_token
+from dataset_gen.material.text import planted_token
 
 MEDIA_TYPE = "message/rfc822"
 _LINE, _WIDTH = 57, 77  # bytes in a line of base64, and characters with its newline

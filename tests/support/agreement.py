@@ -10,8 +10,8 @@ from unpacking import JOB, MemoryStore, loose_item
 
 from core.ids import item_id
 from core.records import Item, ItemText, JobOptions
-from dataset_gen import manifest as m
 from dataset_gen.made import Truth
+from dataset_gen.truth import manifest as m
 from formats.base import Handler, Source
 from worker.costs.budget import Budget
 from worker.items.findings import Findings

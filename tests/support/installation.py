@@ -89,7 +89,7 @@ class Bench:
         for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
             self.python = python
             # A shell in between: setpriv itself may still pass through directories that the user may not.
-            line = ["sh", "-c", 'exec "$0" -c "import cli.discover, worker.app"', python]
+            line = ["sh", "-c", 'exec "$0" -c "import cli.jobs.discover, worker.app"', python]
             if subprocess.run(self._as_user(line), env=environment, cwd="/", capture_output=True).returncode == 0:
                 return
         pytest.skip(f"user {user} cannot run any interpreter with our packages")

@@ -33,7 +33,7 @@ from core.records import JobOptions, JobState
 from core.services import embedded_services
 from core.settings import Settings
 from core.storage.layer import Storage
-from dataset_gen import manifest as m
+from dataset_gen.truth import manifest as m
 from sql.jobs import custodians
 from sql.session import Database
 

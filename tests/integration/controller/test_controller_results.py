@@ -15,7 +15,7 @@ from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
 from controller.jobs.results import job_result
 from core.errors import UsageError
-from dataset_gen import manifest as m
+from dataset_gen.truth import manifest as m
 from worker.indexes.base import IndexDocument
 from worker.indexes.registry import new_writer, open_reader
 

@@ -18,7 +18,7 @@ from controller.verify.job import Verification, choose_manifest, verify_job
 from controller.verify.tables import copy_rows
 from core.errors import RunFailed, UsageError
 from core.places import items_location
-from dataset_gen import manifest as m
+from dataset_gen.truth import manifest as m
 from sql.session import Database
 
 pytestmark = pytest.mark.services

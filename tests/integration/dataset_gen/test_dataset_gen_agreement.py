@@ -10,12 +10,12 @@ from agreement import EXPECTED, differences
 from core.errors import ExceptionCode
 from core.records import Kind
 from dataset_gen import faults
-from dataset_gen.formats import eml
+from dataset_gen.formats.mail import eml
 from dataset_gen.made import Made, Placed, Truth, branch
-from dataset_gen.manifest import EXCEPTIONS, rows_of
+from dataset_gen.packing.zip import ZipWriter
 from dataset_gen.profile import load_profile
+from dataset_gen.truth.manifest import EXCEPTIONS, rows_of
 from dataset_gen.workshop import BUILDERS, Workshop, extension
-from dataset_gen.zipwriter import ZipWriter
 
 SOUND = sorted(set(BUILDERS) - set(faults.FILES))
 

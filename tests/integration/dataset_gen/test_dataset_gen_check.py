@@ -11,9 +11,9 @@ import pytest
 
 from cli.main import main
 from core.errors import UsageError
-from dataset_gen import published
-from dataset_gen.check import check_corpus
 from dataset_gen.corpus import generate_corpus
+from dataset_gen.truth import published
+from dataset_gen.truth.check import check_corpus
 
 PROFILE = """
 name = "tiny"

@@ -20,7 +20,7 @@ from installation import until
 from core.errors import RunFailed, UsageError
 from dataset_gen import corpus as corpus_module
 from dataset_gen.corpus import generate_corpus
-from dataset_gen.manifest import read_manifest
+from dataset_gen.truth.manifest import read_manifest
 
 SCALE = 0.0002
 CORPUS_FILES = ["data", "dataset.json", "manifest.parquet", "system-files.csv"]

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from core.records import Limits
-from dataset_gen.formats import mail_form, msg_letter
-from dataset_gen.formats.eml import Letter
+from dataset_gen.formats.mail import form as mail_form
+from dataset_gen.formats.mail.eml import Letter
+from dataset_gen.formats.outlook import msg_letter
 from dataset_gen.made import Made, Truth
-from dataset_gen.mail import letters, thread
+from dataset_gen.material.mail import letters, thread
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop
 from formats.base import MemorySource

@@ -12,12 +12,12 @@ from unpacking import unpack
 
 from core.mail_form import store_name
 from core.records import Kind
-from dataset_gen import manifest as m
-from dataset_gen.formats.eml import EPOCH, Letter
-from dataset_gen.formats.pst_store import folder_of, write_store
+from dataset_gen.formats.mail.eml import EPOCH, Letter
+from dataset_gen.formats.outlook.pst_store import folder_of, write_store
 from dataset_gen.made import Made, leaf
-from dataset_gen.people import everyone
+from dataset_gen.material.people import everyone
 from dataset_gen.profile import load_profile
+from dataset_gen.truth import manifest as m
 from dataset_gen.workshop import Workshop
 
 

@@ -20,10 +20,10 @@ from agreement import EXPECTED
 from item_readers import OOXML, children_of, text_of
 from PIL import Image
 
-from dataset_gen import manifest as m
 from dataset_gen.corpus import generate_corpus
 from dataset_gen.faults import FILES, HOSTILE_NAMES
 from dataset_gen.profile import load_profile
+from dataset_gen.truth import manifest as m
 
 # Where a fault, by design, keeps children from being read; the reader below does not know about limits.
 READABLE = {

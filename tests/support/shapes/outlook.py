@@ -7,8 +7,8 @@ import io
 import struct
 
 from core.mail_form import MailAttachment, MailForm
-from dataset_gen.formats import msg, tnef
-from dataset_gen.formats.mapi_mail import message_of
+from dataset_gen.formats.outlook import msg, tnef
+from dataset_gen.formats.outlook.mapi_mail import message_of
 from dataset_gen.formats.pst.writer import PstWriter
 from shapes.shape import shapes
 

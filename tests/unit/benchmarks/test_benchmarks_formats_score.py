@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.formats_score import our_extracts, peer_extract, scores, terms_of
+from benchmarks.formats.score import our_extracts, peer_extract, scores, terms_of
 
 
 def _line(path: list[str], text: str, media_type: str = "text/plain", **metadata: object) -> dict[str, object]:

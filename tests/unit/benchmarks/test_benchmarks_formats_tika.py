@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import formats_tika
-from benchmarks.formats_tika import TikaAbsent, files_per_second, find_tika
+from benchmarks.formats import tika as formats_tika
+from benchmarks.formats.tika import TikaAbsent, files_per_second, find_tika
 
 
 def test_the_rate_is_that_after_the_warm_up() -> None:

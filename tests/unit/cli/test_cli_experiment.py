@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from cli.experiment import EXPERIMENTS, numbers
+from cli.experiments.studies import EXPERIMENTS, numbers
 from cli.main import OK, USAGE, main
 from core.errors import UsageError
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from cli.jobs.search import highlighted
 from cli.output import bytes_text, write_json
-from cli.search import highlighted
-from cli.show import show_result
-from cli.table import table
+from cli.show.jobs import show_result
+from cli.show.table import table
 from core.errors import RunFailed
 
 

@@ -8,10 +8,10 @@ import hashlib
 from email.message import EmailMessage
 
 from core.mail_form import write_message
-from dataset_gen.formats.eml import Letter
-from dataset_gen.formats.mail_form import form_of, formed
+from dataset_gen.formats.mail.eml import Letter
+from dataset_gen.formats.mail.form import form_of, formed
 from dataset_gen.made import Placed, leaf
-from dataset_gen.people import Someone
+from dataset_gen.material.people import Someone
 
 _INNER = Letter(
     key="inner",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 
 from dataset_gen import pools
-from dataset_gen.formats import jpeg, odf, source, svg, tiff
-from dataset_gen.text import LANGUAGES, foreign, prose
+from dataset_gen.formats.images import jpeg, svg, tiff
+from dataset_gen.formats.office import odf
+from dataset_gen.formats.text import source
+from dataset_gen.material.text import LANGUAGES, foreign, prose
 
 
 def test_all_pools_are_there_once_it_is_imported() -> None:

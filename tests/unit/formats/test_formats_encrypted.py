@@ -16,7 +16,7 @@ from encrypted import OFFICE_PASSWORD, agile, archive, odt, old_office, pdf
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from dataset_gen.formats import encrypted_office
+from dataset_gen.formats.office import encrypted as encrypted_office
 from dataset_gen.formats.order import Order
 from dataset_gen.made import Made
 from dataset_gen.profile import load_profile

@@ -15,9 +15,9 @@ from core import cfb
 from core.errors import DocumentError, ExceptionCode
 from core.mail_form import MailAttachment, MailForm, write_message
 from core.records import Limits
-from dataset_gen.formats.mapi_mail import RTF_COMPRESSED, Details, message_of
-from dataset_gen.formats.msg import write
-from dataset_gen.formats.rtf_compressed import compress
+from dataset_gen.formats.outlook.mapi_mail import RTF_COMPRESSED, Details, message_of
+from dataset_gen.formats.outlook.msg import write
+from dataset_gen.formats.outlook.rtf_compressed import compress
 from formats.base import Child, MemorySource
 from formats.identification.identify import identify
 from formats.mail.eml import EmlHandler

@@ -11,7 +11,7 @@ from unpacking import PNG, make_zip
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
-from dataset_gen.formats import ole_package
+from dataset_gen.formats.office import ole_package
 from formats.base import MemorySource, Text
 from formats.clean import Collector
 from formats.identification.identify import identify

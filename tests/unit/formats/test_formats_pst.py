@@ -17,8 +17,8 @@ from outlook_forms import SAMPLE, forms
 from core.errors import DocumentError, ExceptionCode
 from core.mail_form import MailAttachment, MailForm, write_message
 from core.records import Kind, Limits
-from dataset_gen.formats.mapi_mail import message_of
-from dataset_gen.formats.msg import write
+from dataset_gen.formats.outlook.mapi_mail import message_of
+from dataset_gen.formats.outlook.msg import write
 from dataset_gen.formats.pst.blocks import Crypt
 from dataset_gen.formats.pst.writer import PstWriter
 from dataset_gen.workshop import WITH_TEXT, extension

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.errors import ExceptionCode
 from core.records import Kind, Limits
-from dataset_gen.formats import ole_package
+from dataset_gen.formats.office import ole_package
 from formats.base import Child, MemorySource
 from formats.documents.rtf.handler import RtfHandler, rtf_text
 from formats.documents.rtf.reader import group_end

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import DocumentError
-from dataset_gen.formats.rtf_compressed import compress
+from dataset_gen.formats.outlook.rtf_compressed import compress
 from formats.documents.rtf.compressed import decompress
 
 

@@ -12,8 +12,8 @@ from outlook_forms import SAMPLE
 from core.errors import DocumentError, ExceptionCode
 from core.mail_form import MailForm, write_message
 from core.records import Limits
-from dataset_gen.formats.mapi_mail import message_of
-from dataset_gen.formats.tnef import write
+from dataset_gen.formats.outlook.mapi_mail import message_of
+from dataset_gen.formats.outlook.tnef import write
 from formats.base import Child, MemorySource
 from formats.identification.identify import identify
 from formats.outlook.tnef.handler import TnefHandler

@@ -23,8 +23,8 @@ from core import cfb
 from core.errors import DocumentError, ExceptionCode
 from core.mail_form import MailAttachment
 from core.records import JobOptions, Kind, Limits
-from dataset_gen.formats.mapi_mail import message_of
-from dataset_gen.formats.msg import write as write_msg
+from dataset_gen.formats.outlook.mapi_mail import message_of
+from dataset_gen.formats.outlook.msg import write as write_msg
 from dataset_gen.profile import load_profile
 from dataset_gen.workshop import Workshop
 from formats import registry

@@ -1,0 +1,1 @@
+"""Queue manager, ledger and broker under many tasks and many workers."""

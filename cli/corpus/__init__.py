@@ -1,0 +1,1 @@
+"""Commands on corpora: made, described, checked."""

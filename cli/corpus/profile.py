@@ -1,0 +1,89 @@
+"""`edbench profile`: what corpora can be made of."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from cli.context import shared
+from cli.options import AsJson
+from cli.output import bytes_text, flush, print_json
+from cli.show.table import table
+from dataset_gen.describe import outline
+from dataset_gen.profile import load_profile, profile_names
+
+
+def describe(
+    ctx: typer.Context,
+    profile: Annotated[str, typer.Argument(metavar="NAME|FILE", help="a shipped profile, or a TOML file of your own")],
+    scale: Annotated[float, typer.Option(min=0.0, help="1.0 is the whole of it")] = 1.0,
+    as_json: AsJson = False,
+) -> None:
+    """Print what a profile would make at a scale, or what is wrong in it."""
+    console = shared(ctx).out
+    said = outline(load_profile(profile), scale)
+    if as_json:
+        print_json(said)
+        return
+    console.print(f"{said['name']}, version {said['version']}: {said['about']}", markup=False)
+    console.print(f"at scale {scale:g}: {totals_text(said)}", markup=False)
+    for title, columns, rows in (
+        ("custodians", ("custodian", "raw", "mail", "mail kept as"), _custodians(said)),
+        ("shares of the raw bytes", ("part", "share", "raw"), _bytes(said["shares"])),
+        ("shares of all items", ("media type", "share", "items"), _items(said["types"])),
+        ("loose documents", ("format", "share", "median"), _formats(said["loose"])),
+        ("faults, at least", ("fault", "files"), list(said["faults"].items())),
+    ):
+        if rows:
+            console.print()
+            console.print(title, markup=False)
+            console.print(table(columns, rows, right=tuple(range(1, len(columns)))))
+    flush()
+
+
+def totals_text(said: dict[str, Any]) -> str:
+    """One line of totals; what the profile leaves to chance is left out."""
+    parts = [f"{bytes_text(said['raw_bytes'])} raw"]
+    if said["items"]:
+        parts.append(f"{said['items']:,} items")
+    if said["pages"]:
+        parts.append(f"{said['pages']:,} pages")
+    if said["discovered_bytes"]:
+        parts.append(f"{bytes_text(said['discovered_bytes'])} discovered")
+    return ", ".join(parts)
+
+
+def _custodians(said: dict[str, Any]) -> list[tuple[object, ...]]:
+    return [(c["name"], bytes_text(c["raw_bytes"]), bytes_text(c["mail_bytes"]), c["mail"]) for c in said["custodians"]]
+
+
+def _bytes(shares: dict[str, Any]) -> list[tuple[object, ...]]:
+    return [(name, f"{s['share']:.2%}", bytes_text(s["raw_bytes"])) for name, s in shares.items()]
+
+
+def _items(types: dict[str, Any]) -> list[tuple[object, ...]]:
+    return [(name, f"{t['share']:.2%}", t["items"]) for name, t in types.items()]
+
+
+def _formats(formats: dict[str, Any]) -> list[tuple[object, ...]]:
+    return [(name, f"{f['share']:.2%}", bytes_text(f["median"])) for name, f in formats.items()]
+
+
+def listed(ctx: typer.Context) -> None:
+    """List the profiles that come with edbench."""
+    console = shared(ctx).out
+    rows = []
+    for name in profile_names():
+        profile = load_profile(name)
+        rows.append((name, bytes_text(profile.raw_bytes), profile.about))
+    console.print(table(("profile", "raw at scale 1", "what it is"), rows, right=(1,), whole=(0,)))
+    flush()
+
+
+def profile_app() -> typer.Typer:
+    """The group of commands."""
+    app = typer.Typer(rich_markup_mode=None, help="Show what corpora can be made of.")
+    app.command("list", epilog="Example: edbench profile list")(listed)
+    app.command("describe", epilog="Example: edbench profile describe reference --scale 0.01")(describe)
+    return app

@@ -1,0 +1,1 @@
+"""Commands that measure at several points, compare, predict, or break things."""

@@ -1,0 +1,35 @@
+"""`edbench compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.context import shared
+from cli.options import AsJson
+from cli.output import print_json
+from cli.show.study import comparison_json, show_comparison
+from experiments.result.codec import read_result
+from experiments.result.compare import compare as compare_results
+
+
+def compare(
+    ctx: typer.Context,
+    results: Annotated[
+        list[Path], typer.Argument(metavar="RESULT RESULT…", help="result.json files, or the directories they lie in")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="show results that differ all the same, and say so")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Put results of experiments, or of replays, side by side, with their intervals.
+
+    The first is what the others are held against. Results of another workload, or whose configuration, corpus,
+    expansion or trace differ, are refused with what differs.
+    """
+    comparison = compare_results([read_result(path) for path in results], force=force)
+    if not as_json:
+        show_comparison(shared(ctx).out, comparison)
+        return
+    print_json(comparison_json(comparison))

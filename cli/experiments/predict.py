@@ -1,0 +1,83 @@
+"""`edbench predict`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli import options as opt
+from cli.context import shared, writable_file
+from cli.experiments.studies import numbers
+from cli.output import write_json
+from cli.show.prediction import show_prediction
+from experiments.capacity.forecast import DEFAULT_RAW_GB, Wish, forecast
+from experiments.kinds.grid import checked
+
+DEFAULT_WORKERS = "10,30,100"
+DEFAULT_DATABASES = "1,2,4"
+
+From = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="RESULT",
+        help="result of a scale-up with two numbers of workers to calibrate on  [default: the reference calibration]",
+    ),
+]
+Filer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="the filer asked about: a profile, or a file in TOML  [default: the calibration's]"
+    ),
+]
+RawGb = Annotated[
+    float | None,
+    typer.Option(
+        "--raw-gb", min=0.0001, help=f"size of the data set, of the calibration's kind  [default: {DEFAULT_RAW_GB:g}]"
+    ),
+]
+OneHost = Annotated[
+    bool,
+    typer.Option(
+        "--one-host", help="everything shares the calibration's processors; else each worker and server has its own"
+    ),
+]
+Slots = Annotated[int | None, typer.Option(min=1, max=64, help="slots of each worker  [default: the calibration's]")]
+
+
+def predict(
+    ctx: typer.Context,
+    workers: Annotated[str, typer.Option(metavar="N,N,…", help="numbers of workers")] = DEFAULT_WORKERS,
+    databases: Annotated[str, typer.Option(metavar="N,N,…", help="numbers of database servers")] = DEFAULT_DATABASES,
+    filer: Filer = None,
+    from_: From = None,
+    slots: Slots = None,
+    raw_gb: RawGb = None,
+    shard: opt.Shard = False,
+    one_host: OneHost = False,
+    json_file: opt.JsonFile = None,
+) -> None:
+    """Predict elapsed time and GB/hour for more workers, more databases or another filer, and what limits each.
+
+    A simulation of the job, calibrated on a result with 1 and 2 workers; each figure has a 90 % interval
+    (docs/capacity-model.md). Then in words: from how many workers on the filer is the limit, and what helps most.
+    """
+    context = shared(ctx)
+    writable_file(json_file, "--json")
+    found = forecast(
+        Wish(
+            workers=checked(numbers(workers, "--workers"), "--workers"),
+            databases=checked(numbers(databases, "--databases"), "--databases"),
+            filer=filer,
+            result=from_,
+            slots=slots,
+            raw_gb=raw_gb,
+            shard=shard,
+            one_host=one_host,
+        )
+    )
+    if json_file is not None:
+        write_json(json_file, found.to_json())
+    show_prediction(context.out, found)

@@ -1,0 +1,1 @@
+"""Commands on jobs: run, steered, listed, looked through, verified."""

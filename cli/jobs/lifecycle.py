@@ -1,0 +1,168 @@
+"""`edbench pause`, `resume`, `cancel` and `delete`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from cli.context import CommandContext, Installation, installation, jobs_of, shared, with_options, writable_file
+from cli.jobs.cluster import compose_cluster
+from cli.jobs.discover import DEFAULT_WORKERS
+from cli.jobs.running import follow
+from cli.options import Cluster as ClusterOption
+from cli.options import JobArgument, JsonFile, PlannedSlots, PlannedWorkers, StorageRoot
+from controller.databases import JobHandle
+from controller.jobs.groups.create import Group, clean_group, delete_group, refuse_member, resume_all
+from controller.jobs.groups.progress import group_state
+from controller.jobs.jobs import cancel_job, delete_job, pause_job, settle_job, wait_for_orphan
+from controller.jobs.lifecycle import ask_all
+from core.errors import RunFailed
+from core.operations import NullRecorder
+from core.records import JobState
+from core.settings import filer_source
+from core.storage.layer import Storage
+from sql.jobs import summary
+
+if TYPE_CHECKING:
+    from controller.cluster.compose import ComposeCluster
+
+
+def pause(ctx: typer.Context, job: JobArgument) -> None:
+    """Pause a running job: what runs is finished, nothing is begun, and `resume` goes on."""
+    context = shared(ctx)
+    with installation(context.settings()) as installed:
+        _end(context, installed.find(job), pause_job, JobState.PAUSED)
+
+
+def cancel(ctx: typer.Context, job: JobArgument, storage: StorageRoot = None) -> None:
+    """End a job for good; what it found so far stays until `delete`."""
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    with installation(settings) as installed:
+        found = installed.find(job)
+        _end(context, found, cancel_job, JobState.CANCELLED)
+        if isinstance(found, Group):
+            clean_group(found, Storage(NullRecorder()), settings.storage)
+
+
+def _end(
+    context: CommandContext, found: JobHandle | Group, ask: Callable[[JobHandle], JobState], wanted: JobState
+) -> None:
+    """Ask the jobs to end, wait until they have, and print the state. Of a group, jobs that cannot be asked any more
+    keep their state; UsageError when none can."""
+    ask_all(found, ask)
+    states = [settle_job(handle, context.clock) for handle in jobs_of(found)]
+    state = group_state(states)
+    if state in (JobState.PAUSING, JobState.CANCELLING):
+        raise RunFailed(f"job {found.id} is {state} still: a task is long at work; see `edbench job {found.id}`")
+    if state is not wanted:
+        context.say(f"job {found.id} came to its end before: it is {state}")
+    print(f"{found.id} {state}")
+
+
+def resume(
+    ctx: typer.Context,
+    job: JobArgument,
+    workers: PlannedWorkers = None,
+    slots: PlannedSlots = None,
+    json_file: JsonFile = None,
+    storage: StorageRoot = None,
+    cluster: ClusterOption = None,
+) -> None:
+    """Go on with a job that is paused or suspended, or whose command was killed, and wait for it.
+
+    With EDBENCH_DATABASES set, the workers are others' to run: the job is set running and the command ends. With
+    --cluster compose they are containers: a job that runs there already is waited for, one that is over is shown.
+    """
+    context = shared(ctx)
+    writable_file(json_file, "--json")
+    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=None)
+    with installation(settings) as installed:
+        found = installed.find(job)
+        if not installed.embedded:
+            with _containers(context, installed, found, cluster, workers, slots) as containers:
+                if containers is None:
+                    print(f"{found.id} {resume_all(found, attach=False)}")
+                else:
+                    _resume_in(containers, context, installed, found, json_file)
+            return
+        first = jobs_of(found)[0]
+        with first.database.transaction() as conn:
+            planned = summary(conn, first.id)
+    settings = dataclasses.replace(settings, filer=filer_source(first.job.options.filer.source))
+    workers = workers or planned.workers_planned or DEFAULT_WORKERS
+    slots = slots or planned.slots_planned or settings.slots
+    # Attached anew, because how many connections the database takes follows from the slots.
+    with installation(settings, slots=workers * slots) as installed:
+        found = installed.find(str(found.id))
+        for handle in jobs_of(found):
+            wait_for_orphan(handle, context.clock)
+        resume_all(found, attach=True)
+        follow(context, installed, found, workers=workers, slots=slots, json_file=json_file)
+
+
+def _containers(
+    context: CommandContext,
+    installed: Installation,
+    found: JobHandle | Group,
+    cluster: str | None,
+    workers: int | None,
+    slots: int | None,
+) -> AbstractContextManager[ComposeCluster | None]:
+    """The Compose system's workers, as the job wants them; None where others run them."""
+    filer = filer_source(jobs_of(found)[0].job.options.filer.source)
+    attached = dataclasses.replace(installed, settings=dataclasses.replace(installed.settings, filer=filer))
+    return compose_cluster(context, attached, cluster, workers=workers, slots=slots)
+
+
+def _resume_in(
+    containers: ComposeCluster,
+    context: CommandContext,
+    installed: Installation,
+    found: JobHandle | Group,
+    json_file: Path | None,
+) -> None:
+    """What runs there already, because only its command was killed, is followed as it is; it may be over meanwhile."""
+    states = {handle.id: handle.job.state for handle in jobs_of(found)}
+    if all(state.over for state in states.values()):
+        context.say(f"job {found.id} came to its end before: it is {group_state(list(states.values()))}")
+    elif JobState.RUNNING not in states.values():
+        resume_all(found, attach=False)
+    else:
+        context.say(f"job {found.id} is running: waiting for it")
+        for handle in jobs_of(found):
+            if not (states[handle.id].over or states[handle.id] is JobState.RUNNING):
+                resume_all(handle, attach=False)
+    follow(
+        context,
+        installed,
+        found,
+        workers=containers.workers,
+        slots=containers.slots,
+        json_file=json_file,
+        cluster=containers,
+    )
+
+
+def delete(
+    ctx: typer.Context,
+    job: JobArgument,
+    storage: StorageRoot = None,
+) -> None:
+    """Remove a job that does not run: its rows, and its files on the filer. The source is not touched."""
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    with installation(settings) as installed:
+        found = installed.find(job)
+        filer = Storage(NullRecorder())
+        if isinstance(found, Group):
+            delete_group(found, filer, settings.storage)
+        else:
+            refuse_member(installed.databases, found)
+            delete_job(found, filer, settings.storage)
+        print(f"{found.id} deleted")

@@ -1,0 +1,85 @@
+"""`edbench jobs` and `edbench job`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from cli.context import CommandContext, installation, jobs_of, shared
+from cli.options import AsJson, JobArgument
+from cli.output import print_json
+from cli.show.jobs import group_line, jobs_table, show_counts
+from cli.show.played import show_played
+from cli.show.wire import show_wire
+from controller.browse.counts import JobCounts, count_job, counts_json, summary_json
+from controller.databases import newest_jobs
+from controller.jobs.groups.create import Group, group_json, list_groups
+from controller.observe.wire import WireShares, wire_shares
+from controller.replay.found import played_json
+
+
+def jobs(
+    ctx: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, help="at most so many")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List the jobs, newest first."""
+    context = shared(ctx)
+    with installation(context.settings()) as installed:
+        found = newest_jobs(installed.databases, limit)
+        groups = {row.id: row for row in list_groups(installed.databases)}
+    if as_json:
+        print_json([summary_json(summary) | {"database": database.name} for database, summary in found])
+    elif found:
+        context.out.print(jobs_table(found, groups))
+    else:
+        context.say("no job yet; `edbench discover DIR` makes one")
+
+
+def job(
+    ctx: typer.Context,
+    job: JobArgument,
+    as_json: AsJson = False,
+) -> None:
+    """Show one job: counts by phase, kind, media type and text state, exceptions by code, and children.
+
+    Of a group each job is shown.
+    """
+    context = shared(ctx)
+    with installation(context.settings()) as installed:
+        found = installed.find(job)
+        counts = [(handle.database.name, count_job(handle)) for handle in jobs_of(found)]
+        wire = wire_shares(jobs_of(found))
+        played = None if isinstance(found, Group) else played_json(found)
+    if isinstance(found, Group):
+        _show_group(context, found, counts, wire, as_json)
+    elif as_json:
+        print_json(counts_json(counts[0][1]) | _wire_json(wire) | ({"replay": played} if played else {}))
+    else:
+        show_counts(context.out, counts[0][1])
+        if played is not None:
+            show_played(context.out, played)
+        show_wire(context.out, wire)
+
+
+def _wire_json(wire: WireShares | None) -> dict[str, Any]:
+    return {"wire": None if wire is None else wire.to_json()}
+
+
+def _show_group(
+    context: CommandContext,
+    group: Group,
+    counts: list[tuple[str, JobCounts]],
+    wire: WireShares | None,
+    as_json: bool,
+) -> None:
+    if as_json:
+        jobs = [counts_json(count) | {"database": database} for database, count in counts]
+        print_json(group_json(group.row) | _wire_json(wire) | {"jobs": jobs})
+        return
+    context.out.print(group_line(group.row), markup=False)
+    for _, count in counts:
+        context.out.print()
+        show_counts(context.out, count)
+    show_wire(context.out, wire)

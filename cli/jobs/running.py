@@ -1,0 +1,107 @@
+"""What `discover` and `resume` share: follow the job, then tell how it ended."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cli.context import CommandContext, Installation, jobs_of
+from cli.jobs.live import progress_display
+from cli.output import flush, write_json
+from cli.show.jobs import show_result
+from controller.databases import JobHandle
+from controller.filer.emulated import watched_filer
+from controller.jobs.groups.create import Group, clean_group, refresh
+from controller.jobs.groups.progress import group_state
+from controller.jobs.groups.results import group_result
+from controller.jobs.results import job_result
+from controller.jobs.run import Crew, judge, run_all_to_rest
+from controller.observe.trace_collection import collect_trace, trace_json
+from core.errors import Interrupted, RunFailed, SystemFault, UsageError
+from core.operations import NullRecorder
+from core.storage.layer import Storage
+
+if TYPE_CHECKING:
+    from controller.cluster.compose import ComposeCluster
+
+
+def follow(
+    context: CommandContext,
+    installed: Installation,
+    found: JobHandle | Group,
+    *,
+    workers: int,
+    slots: int,
+    json_file: Path | None,
+    cluster: ComposeCluster | None = None,
+) -> None:
+    """Wait for a job or group, print its summary and, as the last line of standard output, its id.
+
+    Raises RunFailed when a job is suspended, failed or does not add up; Interrupted after Ctrl-C or SIGTERM.
+    """
+    called = str(found.id)
+    crew = Crew(
+        settings=installed.settings,
+        ours=installed.embedded,
+        workers=workers,
+        slots=slots,
+        env=context.env,
+        cluster=cluster,
+    )
+    try:
+        watching = watched_filer(installed.settings) if cluster is None else cluster.watched_filer()
+        with watching as filer, progress_display(context.err) as display:
+            outcomes = run_all_to_rest(jobs_of(found), crew, context.clock, display.show, context.say)
+            beside = filer.figures()
+            if cluster is not None:
+                beside["containers_stats"] = cluster.containers_stats()
+        state = group_state([outcome.state for outcome in outcomes])
+        interrupted = any(outcome.interrupted for outcome in outcomes)
+        if interrupted and not state.over:
+            raise Interrupted(f"job {called} is {state}; go on with `edbench resume {called}`")
+        result = _result(found, installed, all(outcome.calls_complete for outcome in outcomes)) | beside
+        untraced = _add_traces(context, installed, found, result) if state.over else []
+        if json_file is not None:
+            write_json(json_file, result)
+        show_result(context.out, result)
+        flush()
+        if isinstance(found, Group):
+            clean_group(found, Storage(NullRecorder()), installed.settings.storage)
+        for outcome, each in zip(outcomes, result.get("jobs", [result]), strict=True):
+            remark = judge(outcome, called, len(each["violations"]))
+            if remark is not None:
+                context.say(remark)
+        if interrupted:
+            raise Interrupted(f"job {called} is {state}")
+        if untraced:
+            raise RunFailed(f"the job is done, its trace is not: {untraced[0]}")
+    except SystemFault:
+        context.say(f"once that is mended, `edbench resume {called}` goes on")
+        raise
+    finally:
+        print(called, file=sys.stdout, flush=True)
+
+
+def _add_traces(
+    context: CommandContext, installed: Installation, found: JobHandle | Group, result: dict[str, Any]
+) -> list[str]:
+    """Give the result of each job that asked for a trace its `trace`; why there is none, where it failed."""
+    failures = []
+    for handle, each in zip(jobs_of(found), result.get("jobs", [result]), strict=True):
+        if not handle.job.options.trace:
+            continue
+        try:
+            gathered = collect_trace(
+                handle, installed.settings, context.clock, labels=each["labels"], ours=installed.embedded
+            )
+            each["trace"] = trace_json(gathered)
+        except UsageError as error:
+            failures.append(str(error))
+    return failures
+
+
+def _result(found: JobHandle | Group, installed: Installation, calls_complete: bool) -> dict[str, Any]:
+    if isinstance(found, Group):
+        return group_result(refresh(found), installed.settings, calls_complete=calls_complete)
+    return job_result(found, installed.settings, calls_complete=calls_complete)

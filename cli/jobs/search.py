@@ -1,0 +1,68 @@
+"""`edbench search`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from cli.context import CommandContext, installation, jobs_of, shared
+from cli.options import AsJson, JobArgument
+from cli.output import print_json
+from cli.show.table import table
+from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, Found, search_all
+
+
+def search(
+    ctx: typer.Context,
+    job: JobArgument,
+    query: Annotated[
+        str,
+        typer.Argument(metavar="QUERY", help='words, "a phrase", wor*, AND OR NOT, field:word (custodian, type, …)'),
+    ],
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="at most so many items")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Search the text and fields of a job's items, best match first.
+
+    Fields: body custodian type kind name path subject sender recipients title author.
+    """
+    context = shared(ctx)
+    with installation(context.settings()) as installed:
+        found = search_all(jobs_of(installed.find(job)), installed.settings, query, limit)
+    if as_json:
+        print_json([hit.to_json() for hit in found])
+        return
+    _show(context, found)
+
+
+def _show(context: CommandContext, found: list[Found]) -> None:
+    of_several = any(hit.database for hit in found)
+    origin = ("database",) if of_several else ()
+    out = table((*origin, "item", "family", "custodian", "container path", "type", "snippet"), [])
+    for hit in found:
+        out.add_row(
+            *((Text(hit.database or ""),) if of_several else ()),
+            Text(str(hit.item)[:8]),
+            Text(str(hit.family)[:8] if hit.family else ""),
+            Text(hit.custodian),
+            Text(" / ".join(hit.container_path)),
+            Text(hit.media_type),
+            highlighted(hit.snippet),
+        )
+    context.out.print(out)
+    context.say(f"{len(found)} items" if found else "nothing found")
+
+
+def highlighted(snippet: str) -> Text:
+    """The snippet on one line with its matches in bold."""
+    text = Text()
+    for number, piece in enumerate(" ".join(snippet.split()).split(HIGHLIGHT_START)):
+        marked, stop, rest = piece.partition(HIGHLIGHT_STOP)
+        if number and stop:
+            text.append(marked, style="bold")
+            text.append(rest)
+        else:
+            text.append(piece)
+    return text

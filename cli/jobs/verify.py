@@ -1,0 +1,106 @@
+"""`edbench verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from cli.context import installation, shared, with_options, writable_file
+from cli.options import JobArgument, JsonFile, StorageRoot
+from cli.output import flush, write_json
+from cli.show.table import table
+from controller.jobs.groups.create import Group
+from controller.verify.group import GroupVerification, verify_group
+from controller.verify.job import Count, Example, Verification, choose_manifest, verify_job
+from core.errors import RunFailed
+from core.operations import NullRecorder
+from core.records import GroupKind
+from core.storage.layer import Storage
+
+
+def verify(
+    ctx: typer.Context,
+    job: JobArgument,
+    manifest: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="manifest of the corpus  [default: beside the source]")
+    ] = None,
+    json_file: JsonFile = None,
+    internal: Annotated[
+        bool, typer.Option("--internal", help="without a manifest: check only the job's own promises")
+    ] = False,
+    examples: Annotated[int, typer.Option(min=0, max=10_000, help="differences of each sort to show")] = 10,
+    storage: StorageRoot = None,
+) -> None:
+    """Compare a completed job with its manifest: database, index and filer.
+
+    Simultaneous jobs of a group are each compared with all of it, the jobs of a shard together. Exit status 0 only if nothing is missing, extra or wrong, 1 if anything is.
+    """
+    context = shared(ctx)
+    writable_file(json_file, "--json")
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    with installation(settings) as installed:
+        target = installed.find(job)
+        source = target.row.source if isinstance(target, Group) else target.job.source
+        chosen = choose_manifest(source, manifest, internal=internal)
+        progress = context.say if context.err.is_terminal else _quiet
+        filer = Storage(NullRecorder())
+        found: Verification | GroupVerification
+        if isinstance(target, Group):
+            found = verify_group(target, installed.settings, filer, chosen, examples=examples, progress=progress)
+        else:
+            found = verify_job(target, installed.settings, filer, chosen, examples=examples, progress=progress)
+    if json_file is not None:
+        write_json(json_file, found.to_json())
+    if isinstance(found, GroupVerification):
+        show_group(context.out, found)
+    else:
+        show(context.out, found)
+    flush()
+    if found.differences:
+        raise RunFailed(f"job {target.id} differs from what it should be in {found.differences:,} places")
+
+
+def _quiet(_line: str) -> None:
+    return None
+
+
+def show_group(console: Console, found: GroupVerification) -> None:
+    """The report on each job, and on what the jobs of a shard have together."""
+    for database, one in found.jobs:
+        console.print(f"{database}, job {one.job_id}", markup=False)
+        show(console, one)
+    if found.kind is GroupKind.SHARDED and any(one.manifest for _, one in found.jobs):
+        whole = {count.what: count.items for count in found.counts}
+        _show_differences(console, found.counts, found.examples)
+        console.print(
+            f"together: {sum(one.items for _, one in found.jobs):,} items, {whole.get('missing', 0):,} in no job,"
+            f" {whole.get('doubled', 0):,} in several",
+            markup=False,
+        )
+
+
+def _show_differences(console: Console, counts: Sequence[Count], found: Sequence[Example]) -> None:
+    if not counts:
+        return
+    rows = [(count.what, count.kind, count.items) for count in counts]
+    console.print(table(("difference", "kind", "number"), rows, right=(2,)))
+    console.print()
+    examples = [(e.what, " / ".join(e.container_path), e.expected, e.found) for e in found]
+    console.print(table(("difference", "container path", "expected", "found"), examples))
+    console.print()
+
+
+def show(console: Console, found: Verification) -> None:
+    """The report for people."""
+    _show_differences(console, found.counts, found.examples)
+    against = f"against {found.truth:,} in {found.manifest}" if found.manifest else "(there was no manifest)"
+    console.print(
+        f"{found.items:,} items {against}: {found.of('missing'):,} missing, {found.of('extra'):,} extra,"
+        f" {found.differences - found.of('missing') - found.of('extra'):,} wrong; {found.documents:,} index documents"
+        f" ({found.ghosts:,} ghosts), {found.terms:,} planted terms, {found.files:,} files on the filer",
+        markup=False,
+    )

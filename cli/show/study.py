@@ -1,0 +1,136 @@
+"""Results of studies for people: the verdict first, then a table."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+
+from cli.show.table import table
+from experiments.result import significance
+from experiments.result.advice import advice_on
+from experiments.result.compare import Cell, Comparison
+from experiments.result.schema import Point, Result
+from experiments.result.statistics import METHOD, interval_text
+from experiments.workload import About, Figure
+from experiments.workloads import about
+
+
+def show_study(console: Console, result: Result) -> None:
+    """Verdict, what to do about its labels, one line a point, why points are limited."""
+    workload = about(result.workload)
+    console.print(result.verdict, markup=False, soft_wrap=True)
+    for line in advice_on(result.labels):
+        console.print(f"  {line}", markup=False, soft_wrap=True)
+    console.print()
+    columns = ("runs", *(figure.title for figure in workload.figures), "limit")
+    for names, points in _grouped(result.points).items():
+        if names:
+            console.print(", ".join(names), markup=False)
+        load = [name for name, value in points[0].at.values().items() if not isinstance(value, str)]
+        rows = [_point_row(point, workload) for point in points]
+        plain = [number for number, figure in enumerate(workload.figures, len(load) + 1) if not figure.unit]
+        console.print(table((*load, *columns), rows, right=[*range(len(load) + 1), *plain]))
+    console.print(f"\nfigures: {METHOD}", markup=False, soft_wrap=True)
+    for point in result.points:
+        for reason in point.limits:
+            console.print(f"GENERATOR-LIMITED at {point.at}: {reason}", markup=False, soft_wrap=True)
+
+
+def show_warnings(console: Console, result: Result) -> None:
+    """What a reader must know before using the figures."""
+    for warning in result.warnings:
+        console.print(f"note: {warning}", markup=False, soft_wrap=True)
+
+
+def _grouped(points: Sequence[Point]) -> dict[tuple[str, ...], list[Point]]:
+    """By what of their load are names, such as a storage's."""
+    out: dict[tuple[str, ...], list[Point]] = {}
+    for point in points:
+        out.setdefault(tuple(value for value in point.at.values().values() if isinstance(value, str)), []).append(point)
+    return out
+
+
+def _point_row(point: Point, workload: About) -> tuple[object, ...]:
+    return (
+        *(value for value in point.at.values().values() if not isinstance(value, str)),
+        len(point.repeats),
+        *(_figure(point, figure) for figure in workload.figures),
+        "GENERATOR-LIMITED" if point.limited else "",
+    )
+
+
+def _figure(point: Point, figure: Figure) -> str:
+    """The interval has a line of its own where each number has its unit beside it."""
+    found = point.figures.get(figure.name)
+    if found is None:
+        return figure.missing
+    said = interval_text(found, figure.write)
+    return said.replace(" [", "\n[", 1) if figure.unit else said
+
+
+def show_comparison(console: Console, comparison: Comparison) -> None:
+    """Each result's verdict under its number, then the points side by side."""
+    for number, result in enumerate(comparison.results, 1):
+        console.print(f"{number}  {result.run_id}: {result.verdict}", markup=False, soft_wrap=True)
+    for line in comparison.differences:
+        console.print(f"NOT COMPARABLE  {line}", markup=False, soft_wrap=True)
+    for line in comparison.disclosed:
+        console.print(f"note: {line}", markup=False, soft_wrap=True)
+    console.print()
+    columns = list(comparison.rows[0].at)
+    for figure in comparison.about.told:
+        for number, result in enumerate(comparison.results, 1):
+            columns.append(f"{number}: {figure.title}{' (emulated)' if _emulated(result) else ''}")
+            if number > 1:
+                columns.append(f"{number} against 1")
+    rows = []
+    for row in comparison.rows:
+        values: list[object] = list(row.at.values())
+        for figure in comparison.about.told:
+            for number, cell in enumerate(row.cells, 1):
+                values += [_cell(cell, figure), *([_against(cell, figure, comparison)] if number > 1 else [])]
+        rows.append(tuple(values))
+    console.print(table(columns, rows, right=range(len(comparison.rows[0].at))))
+    console.print(f"\nfigures: {METHOD}\n{significance.METHOD}", markup=False, soft_wrap=True)
+
+
+def _cell(cell: Cell | None, figure: Figure) -> str:
+    found = cell.figures.get(figure.name) if cell is not None else None
+    if cell is None or found is None:
+        return "-"
+    return interval_text(found, figure.write) + (" GENERATOR-LIMITED" if cell.limited else "")
+
+
+def _against(cell: Cell | None, figure: Figure, comparison: Comparison) -> str:
+    said = cell.against_first.get(figure.name) if cell is not None else None
+    if not said:
+        return "-"
+    return f"{said}{' (not comparable)' if comparison.differences else ''}"
+
+
+def _emulated(result: Result) -> bool:
+    return bool(result.conditions.get("emulated_filer"))
+
+
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """Plain data, as `edbench compare --json` prints it: of each point its load, then each result's figures there."""
+    main = comparison.about.told[0].name
+    return {
+        "results": [{"run_id": r.run_id, "verdict": r.verdict} for r in comparison.results],
+        "differences": list(comparison.differences),
+        "disclosed": list(comparison.disclosed),
+        "points": [
+            row.at | {"cells": [None if cell is None else _cell_json(cell, main) for cell in row.cells]}
+            for row in comparison.rows
+        ],
+    }
+
+
+def _cell_json(cell: Cell, main: str) -> dict[str, Any]:
+    against: dict[str, Any] = {"against_first": cell.against_first.get(main, ""), "against": cell.against_first}
+    against["ratios"] = {name: ratio and dataclasses.asdict(ratio) for name, ratio in cell.ratios.items()}
+    figures = {name: dataclasses.asdict(found) for name, found in cell.figures.items()}
+    return figures | {"limited": cell.limited} | against

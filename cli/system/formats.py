@@ -1,0 +1,54 @@
+"""`edbench formats`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from cli.context import shared
+from cli.show.table import table
+from core.errors import UsageError
+from core.settings import read_settings
+from formats.listing import Listed, details, listed, markdown
+from formats.registry import all_handlers
+from worker.plugins import load_plugins
+
+
+def formats(
+    ctx: typer.Context,
+    word: Annotated[str | None, typer.Argument(metavar="WORD", help="an extension, media type or name")] = None,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="the whole page, as docs/formats.md has it")] = False,
+) -> None:
+    """List the formats that are read; with WORD, what is taken out of them and what is not.
+
+    Formats of plugins that say what they read are listed too.
+    """
+    if as_markdown:
+        sys.stdout.write(markdown(all_handlers()))
+        return
+    context = shared(ctx)
+    load_plugins(read_settings(os.environ).plugins)
+    found = [one for one in listed(all_handlers()) if word is None or one.named(word)]
+    if word is None:
+        rows = [_row(one) for one in found]
+        context.out.print(table(("format", "extensions", "text", "children", "announced by"), rows))
+        context.say("`edbench formats pdf` says what is taken out of a format and what is not")
+    elif not found:
+        raise UsageError(f"no format is known by {word!r}; `edbench formats` lists them")
+    for one in found if word is not None else ():
+        context.out.print(f"[bold]{escape(one.declared.title)}[/]")
+        grid = Table.grid(padding=(0, 2))
+        for name, said in details(one):
+            grid.add_row(name, escape(said.replace("`", "")))
+        context.out.print(grid)
+
+
+def _row(one: Listed) -> tuple[str, ...]:
+    told = one.declared
+    marks = ("yes" if said else "no" for said in (told.text, told.children))
+    return (told.title, " ".join(told.extensions), *marks, told.announces)

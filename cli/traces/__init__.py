@@ -1,0 +1,1 @@
+"""Commands on traces: looked at, collected, converted, replayed."""

@@ -1,0 +1,248 @@
+"""`edbench replay`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from cli import options as opt
+from cli.context import CommandContext, installation, shared, with_options, writable_file
+from cli.experiments.studies import numbers
+from cli.output import flush, write_json
+from cli.show.study import show_study, show_warnings
+from cli.show.table import table
+from controller.jobs.progress import Snapshot
+from controller.jobs.rates import duration
+from controller.replay.order import ReplayOrder, parse_speed
+from controller.replay.run import Stage
+from core.errors import UsageError
+from core.filer.load import load_filer, profile_names
+from core.settings import Settings
+from experiments.kinds.kind import Kind
+from experiments.kinds.knee import KneeSearch, parse_bounds
+from experiments.kinds.sweep import sweep
+from experiments.report import words
+from experiments.report.page import write_report
+from experiments.result.codec import to_json
+from experiments.result.schema import Result
+from experiments.study import conduct
+from experiments.workloads.replay import ABOUT
+from experiments.workloads.replay.result import ReplayResult
+from experiments.workloads.replay.workload import Replays
+from replay.plan import MAX_CLIENTS, plan_replay
+from replay.room import check_paths
+from traces.read import open_trace
+
+_SHOWN_SECONDS = 5.0
+_LEAST_SECONDS = 1.0  # before this, another replay begins
+
+Trace = Annotated[Path, typer.Argument(metavar="TRACE", readable=False, help="what `discover --trace` wrote")]
+Paths = Annotated[
+    list[Path], typer.Option("--path", metavar="DIR", help="an empty directory on the storage under test; repeatable")
+]
+Clients = Annotated[
+    str | None,
+    typer.Option(
+        "--clients", metavar="N,N,…", help="client processes, one number after another  [default: as recorded]"
+    ),
+]
+Speed = Annotated[str, typer.Option(metavar="SPEED", help="recorded, max (no think time), or a factor such as x2")]
+Shared = Annotated[
+    bool, typer.Option("--shared/--private", help="whether clones of the trace read the same files or each its own")
+]
+Force = Annotated[bool, typer.Option("--force", help="also where a directory is not empty; what is there stays")]
+Keep = Annotated[bool, typer.Option("--keep", help="leave the files that were made")]
+Bounds = Annotated[
+    str | None,
+    typer.Option(
+        "--max-p99", metavar="OP=TIME,…", help="search the largest load with response p99 within, as read=20ms"
+    ),
+]
+Filers = Annotated[
+    str | None,
+    typer.Option(
+        "--filer",
+        metavar="NAME,NAME,…",
+        help=f"emulated filer: {', '.join(profile_names())}, or a file in TOML; several are replayed on one after"
+        " another  [default: EDBENCH_FILER or none]",
+    ),
+]
+MaxClients = Annotated[int, typer.Option(min=1, max=MAX_CLIENTS, help="the highest load that is tried with --max-p99")]
+Workers = Annotated[int, typer.Option(min=1, max=512, help="worker processes the clients are spread over (embedded)")]
+JobName = Annotated[str, typer.Option(help="name of the job  [default: from the trace]")]
+Repeats = Annotated[int, typer.Option(min=1, max=100, help="replays of each point; 5 or more are recommended")]
+Seed = Annotated[int, typer.Option(min=0, help="of the files' contents, and of the random order of the points")]
+
+
+def replay(
+    ctx: typer.Context,
+    trace: Trace,
+    path: Paths,
+    clients: Clients = None,
+    speed: Speed = "recorded",
+    shared_files: Shared = False,
+    max_p99: Bounds = None,
+    max_clients: MaxClients = 32,
+    repeats: Repeats = 1,
+    force: Force = False,
+    keep: Keep = False,
+    filer: Filers = None,
+    workers: Workers = 1,
+    seed: Seed = 0,
+    storage: opt.StorageRoot = None,
+    json_file: opt.JsonFile = None,
+    name: JobName = "",
+) -> None:
+    """Make the storage calls of a trace again, from client processes, without the work between them.
+
+    A tree of files of the same sizes and depths is prepared below each --path and removed afterwards. Intended start
+    times are kept, so that response time includes waiting. Several numbers of clients, and several filers, run one
+    after another in random order into one report, whose path is the last line printed.
+    """
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    filers = _filers(filer, settings)
+    writable_file(json_file, "--json")
+    order = ReplayOrder(
+        trace=trace.absolute(),
+        paths=tuple(one.absolute() for one in path),
+        speed=parse_speed(speed),
+        shared=shared_files,
+        seed=seed,
+        force=force,
+        keep=keep,
+        name=name,
+    )
+    wish = _wish(order, clients, max_p99, max_clients, filers, repeats)
+    check_paths(order.paths, force=force)
+    result, directory = _replay(context, settings, order, wish, workers)
+    show_study(context.out, result)
+    show_fidelity(context.out, result)
+    show_warnings(context.out, result)
+    if json_file is not None:
+        write_json(json_file, to_json(result))
+    page = write_report(result, directory)
+    flush()
+    print(page)
+
+
+def _filers(text: str | None, settings: Settings) -> tuple[str, ...]:
+    """Each filer once, in the order asked for; raises UsageError."""
+    if text is None:
+        return (settings.filer,)
+    names = [text] if Path(text).is_file() else [part.strip() for part in text.split(",")]
+    if not all(names):
+        raise UsageError(f"--filer is {text!r}; it must be names such as none,titan")
+    found: dict[str, str] = {}
+    for name in names:
+        model = load_filer(name)
+        label, source = ("", "none") if model is None else (model.choice.label, model.source)
+        if found.setdefault(label, source) != source:
+            raise UsageError(f"--filer: two of the filers are called {label}; give one of them another name")
+    if len(found) > 1 and settings.databases:
+        raise UsageError(
+            f"--filer {text}: with the workers of another system (EDBENCH_DATABASES) a replay is on their one filer;"
+            " name only that"
+        )
+    return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What was asked for: numbers of clients, or bounds on response time and the most that a search may try."""
+
+    filers: tuple[str, ...]
+    repeats: int
+    clients: Sequence[int]
+    bounds_us: dict[str, float] | None = None
+
+    def kind(self, replays: Replays, seed: int) -> Kind:
+        """Which points."""
+        if self.bounds_us is None:
+            return sweep(replays.loads(), "clients", self.clients, repeats=self.repeats, seed=seed)
+        (base,), most = replays.loads(), max(self.clients)
+        return KneeSearch(base, "clients", self.bounds_us, most=most, repeats=self.repeats, rate=ABOUT.rate)
+
+
+def _wish(
+    order: ReplayOrder, clients: str | None, bounds: str | None, most: int, filers: tuple[str, ...], repeats: int
+) -> Wish:
+    """Raises UsageError for what cannot be, before anything is started."""
+    with open_trace(order.trace) as opened:
+        header = opened.header
+    streams = sum(1 for stream in header.streams if stream.calls)
+    if bounds is not None:
+        if clients is not None:
+            raise UsageError("--clients and --max-p99 exclude each other: the search finds the number of clients")
+        if len(filers) > 1:
+            raise UsageError("--max-p99 searches the largest load of one storage: give it one --filer")
+        return Wish(filers, repeats, (most,), parse_bounds(bounds))
+    many = tuple(numbers(clients, "--clients", digits=9)) if clients is not None else (max(1, streams),)
+    for number in many:
+        plan_replay(header, clients=number, paths=len(order.paths), speed=order.speed or None)
+    return Wish(filers, repeats, many)
+
+
+def _replay(
+    context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, workers: int
+) -> tuple[Result, Path]:
+    with installation(settings, slots=max(wish.clients)) as installed:
+        stage = Stage(
+            settings=installed.settings,
+            database=installed.first(1)[0],
+            ours=installed.embedded,
+            workers=workers,
+            env=context.env,
+            clock=context.clock,
+            show=_Progress(context.err).show,
+            say=context.say,
+        )
+        replays = Replays(stage, order, wish.filers, wish.bounds_us or ())
+        return conduct(replays, wish.kind(replays, order.seed))
+
+
+class _Progress:
+    """A plain line every five seconds."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._next: float | None = None
+
+    def show(self, snapshot: Snapshot, at: float) -> None:
+        """`at`: second of a monotonic clock."""
+        if self._next is None or snapshot.elapsed_s < _LEAST_SECONDS:
+            self._next = at + _SHOWN_SECONDS
+        if at < self._next:
+            return
+        self._next = at + _SHOWN_SECONDS
+        rate = snapshot.calls_per_second
+        doing = f"{rate:,.0f} calls/s" if rate else "files are being prepared"
+        self._console.print(f"{snapshot.phase}: {doing}, {duration(snapshot.elapsed_s)} elapsed", markup=False)
+
+
+def show_fidelity(console: Console, result: Result) -> None:
+    """The trace beside its replay; nothing where they cannot be held against each other."""
+    if not isinstance(result, ReplayResult) or result.fidelity is None:
+        return
+    on = f"recorded on {result.recorded.emulated}, " if result.recorded.emulated else ""
+    console.print(f"\n{on}replayed on {result.fidelity.storage}", markup=False)
+    rows = [
+        (
+            row.what,
+            _figure(row.unit, row.recorded),
+            _figure(row.unit, row.replayed),
+            f"{row.difference * 100:+z.1f} %",
+            "" if row.bound is None else f"{row.bound:.0%} {'kept' if row.kept else 'NOT KEPT'}",
+        )
+        for row in result.fidelity.rows
+    ]
+    console.print(table(("figure", "recorded", "replayed", "difference", "bound"), rows, right=range(1, 4)))
+
+
+def _figure(unit: str, value: float) -> str:
+    return words.microseconds(value) if unit == "us" else words.figure(value)

@@ -1,0 +1,1 @@
+"""Documents made to be read or printed: PDF and RTF."""

@@ -1,0 +1,1 @@
+"""Internet mail, its stores, and contacts."""

@@ -1,0 +1,233 @@
+"""Mail messages (RFC 5322, MIME RFC 2045–2047, 2183, 2231)."""
+
+from __future__ import annotations
+
+import base64
+import quopri
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from core.mail_form import base64_lines
+from core.records import Kind
+from dataset_gen.formats.order import Order
+from dataset_gen.made import Made, Placed, branch, leaf
+from dataset_gen.material.people import Someone, everyone, file_stem
+from dataset_gen.material.text import prose
+
+EPOCH = 1_420_070_400  # 2015-01-01; mail is from the nine years after it
+YEARS = 9 * 365 * 86_400
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+@dataclass(slots=True, kw_only=True)
+class Letter:
+    """One message before it is written down."""
+
+    key: str
+    sender: Someone
+    to: tuple[Someone, ...]
+    cc: tuple[Someone, ...]
+    when: int  # seconds since the epoch
+    subject: str
+    message_id: str
+    references: tuple[str, ...]
+    body: str  # lines ended by "\n"
+    terms: tuple[str, ...]  # planted in the body, quotations included
+    html: bool
+    encoding: str  # 7bit, quoted-printable, base64 or 8bit
+    charset: str = "utf-8"
+    receipt: bool = False  # a disposition notification (RFC 8098) goes with it
+    attachments: tuple[tuple[str, Made], ...] = ()
+    picture: Made | None = None  # inline, shown by the HTML body
+    forwarded: Letter | None = None  # a whole message
+
+
+def mail_date(when: int) -> str:
+    """RFC 5322 date in UTC; not by locale."""
+    t = datetime.fromtimestamp(when, UTC)
+    return f"{_DAYS[t.weekday()]}, {t.day:02d} {_MONTHS[t.month - 1]} {t.year} {t:%H:%M:%S} +0000"
+
+
+def from_line(letter: Letter) -> bytes:
+    """The mbox separator line (RFC 4155), asctime in UTC."""
+    t = datetime.fromtimestamp(letter.when, UTC)
+    text = (
+        f"From {letter.sender.address} {_DAYS[t.weekday()]} {_MONTHS[t.month - 1]} {t.day:2d} {t:%H:%M:%S} {t.year}\n"
+    )
+    return text.encode()
+
+
+def _word(text: str) -> str:
+    """A header text as RFC 2047 wants it."""
+    if text.isascii():
+        return text
+    return f"=?utf-8?b?{base64.b64encode(text.encode()).decode()}?="
+
+
+def _address(person: Someone) -> str:
+    name = f'"{person.name}"' if person.name.isascii() else _word(person.name)
+    return f"{name} <{person.address}>"
+
+
+def _addresses(people: tuple[Someone, ...]) -> str:
+    return ",\n ".join(map(_address, people))
+
+
+def _headers(letter: Letter) -> list[str]:
+    out = [
+        f"Message-ID: <{letter.message_id}>",
+        f"Date: {mail_date(letter.when)}",
+        f"From: {_address(letter.sender)}",
+        f"To: {_addresses(letter.to)}",
+    ]
+    if letter.cc:
+        out.append(f"Cc: {_addresses(letter.cc)}")
+    out.append(f"Subject: {_word(letter.subject)}")
+    if letter.references:
+        out.append(f"In-Reply-To: <{letter.references[-1]}>")
+        out.append("References: " + "\n ".join(f"<{r}>" for r in letter.references[-8:]))
+    out += ["MIME-Version: 1.0", "X-Mailer: Example Mail 9.2"]
+    return out
+
+
+def _text_part(letter: Letter, text: str, subtype: str) -> bytes:
+    """Content headers, an empty line and the encoded text, ended by a newline."""
+    encoding, charset = letter.encoding, letter.charset
+    try:
+        raw = text.encode(charset)
+    except UnicodeEncodeError:  # a name in another script
+        charset, raw = "utf-8", text.encode()
+    if encoding == "7bit" and not raw.isascii():
+        encoding = "quoted-printable"
+    elif encoding == "7bit" and text.isascii():
+        charset = "us-ascii"
+    if encoding == "quoted-printable":
+        raw = quopri.encodestring(raw)
+    elif encoding == "base64":
+        raw = base64_lines(raw)
+    head = f"Content-Type: text/{subtype}; charset={charset}\nContent-Transfer-Encoding: {encoding}\n\n"
+    return head.encode() + raw
+
+
+def _file_part(name: str, made: Made, disposition: str, identifier: str = "") -> bytes:
+    """A base64 part with a file name (RFC 2231 where it is not ASCII)."""
+    if name.isascii():
+        shown, typed = f'filename="{name}"', f'; name="{name}"'
+    else:
+        quoted = "".join(chr(b) if chr(b).isalnum() and b < 128 else f"%{b:02X}" for b in name.encode())
+        shown, typed = f"filename*=utf-8''{quoted}", ""
+    declared = made.truth.media_type if made.data else "application/octet-stream"
+    head = f"Content-Type: {declared}{typed}\n"
+    if identifier:
+        head += f"Content-ID: <{identifier}>\n"
+    head += f"Content-Disposition: {disposition};\n {shown}\nContent-Transfer-Encoding: base64\n\n"
+    return head.encode() + base64_lines(made.data)
+
+
+def _multipart(kind: str, boundary: str, parts: list[bytes]) -> bytes:
+    """Content-Type header, empty line and the parts; a part's last newline belongs to the boundary line."""
+    head = f'Content-Type: multipart/{kind}; boundary="{boundary}"\n\n'.encode()
+    line = f"--{boundary}".encode()
+    return head + b"".join(line + b"\n" + part + b"\n" for part in parts) + line + b"--\n"
+
+
+def html_of(letter: Letter) -> str:
+    """The text as HTML, with the inline picture."""
+    paragraphs = "".join(f"<p>{part.replace('>', '&gt;')}</p>\n" for part in letter.body.split("\n\n"))
+    picture = f'<img src="cid:picture@{letter.message_id}" alt="">\n' if letter.picture else ""
+    return f"<html><head><title>{letter.subject}</title></head><body>\n{paragraphs}{picture}</body></html>\n"
+
+
+def _body(letter: Letter, tag: str) -> bytes:
+    """The text, with HTML beside it, with its picture."""
+    plain = _text_part(letter, letter.body, "plain")
+    if not letter.html:
+        return plain
+    both = _multipart("alternative", f"=_a{tag}", [plain, _text_part(letter, html_of(letter), "html")])
+    if letter.picture is None:
+        return both
+    inline = _file_part("image001.jpg", letter.picture, "inline", f"picture@{letter.message_id}")
+    return _multipart("related", f"=_r{tag}", [both, inline])
+
+
+def _notification(letter: Letter, *, crlf: bool) -> Made:
+    """The part of a read receipt that programs read (RFC 8098, 3.1)."""
+    text = (
+        f"Reporting-UA: mail.example; Example Mail 9.2\nFinal-Recipient: rfc822;{letter.sender.address}\n"
+        f"Original-Message-ID: <{letter.references[-1]}>\n"
+        "Disposition: manual-action/MDN-sent-manually; displayed\n"
+    )
+    data = text.replace("\n", "\r\n" if crlf else "\n").encode()
+    return leaf(data, "text/plain", characters=len(text))
+
+
+def write(letter: Letter, *, crlf: bool = False) -> Made:
+    """The message; `crlf` for files as mail programs save them, LF as it lies in mail stores."""
+    tag = letter.message_id.partition("@")[0]
+    placed: list[tuple[str, Made]] = []
+    parts: list[bytes] = []
+    if letter.picture is not None:
+        placed.append(("image001.jpg", letter.picture))
+    for name, made in letter.attachments:
+        parts.append(_file_part(name, made, "attachment"))
+        placed.append((name, made))
+    if letter.forwarded is not None:
+        name = "Forwarded message.eml"
+        head = f'Content-Type: message/rfc822; name="{name}"\nContent-Disposition: attachment; filename="{name}"\n\n'
+        inner = write(letter.forwarded, crlf=crlf)
+        parts.append(head.encode() + inner.data)
+        placed.append((name, inner))
+    body = _body(letter, tag)
+    if letter.receipt and letter.references:
+        read = _notification(letter, crlf=crlf)
+        notice = b'Content-Type: message/disposition-notification; name="notification.txt"\n\n' + read.data
+        body = _multipart('report; report-type="disposition-notification"', f"=_d{tag}", [body, notice])
+        placed.append(("notification.txt", read))
+    own = ["\n".join(_headers(letter)).encode(), body if letter.picture is None else letter.body.encode()]
+    if parts:
+        body = _multipart("mixed", f"=_m{tag}", [body, *parts])
+    data = own[0] + b"\n" + body
+    if crlf:
+        if b"\r" in data:  # of a message inside
+            data = data.replace(b"\r\n", b"\n")
+        data = data.replace(b"\n", b"\r\n")
+    children = tuple(
+        Placed(name=name.encode(), ordinal=i, kind=Kind.ATTACHMENT, truth=made.truth)
+        for i, (name, made) in enumerate(placed)
+    )
+    return branch(data, "message/rfc822", own=own, children=children, characters=len(letter.body), terms=letter.terms)
+
+
+def build(order: Order) -> Made:
+    """A message on its own, outside any thread."""
+    return write(single(order))
+
+
+def single(order: Order) -> Letter:
+    """The letter of `build`: a note, with an attachment for what is left of the size."""
+    dice = order.dice
+    characters = min(order.size, dice.between(300, 3000))
+    rest = int((order.size - characters * 1.1 - 800) / 1.37)
+    attachments: tuple[tuple[str, Made], ...] = ()
+    if rest > 2500:
+        fmt = dice.pick(("docx", "pdf", "xlsx", "jpg"))
+        attachments = ((f"{file_stem(dice)[:80]}.{fmt}", order.child(fmt, 0, rest)),)
+    people = everyone()
+    lines = [f"{term}." for term in order.terms]
+    lines += prose().lines(dice, characters, accented=True)
+    return Letter(
+        key=order.key,
+        sender=dice.pick(people),
+        to=(dice.pick(people),),
+        cc=(),
+        when=EPOCH + dice.below(YEARS),
+        subject=prose().title(dice),
+        message_id=f"{dice.below(1 << 48):012x}.{dice.below(1 << 30)}@mail.example",
+        references=(),
+        body="\n".join(lines) + "\n",
+        terms=order.terms,
+        html=dice.chance(0.4),
+        encoding=dice.pick(("7bit", "8bit", "quoted-printable", "base64")),
+        attachments=attachments,
+    )

@@ -1,0 +1,1 @@
+"""Documents, sheets and presentations of office programs, old and new."""

@@ -1,0 +1,157 @@
+"""Word documents of Word 97 to 2003 ([MS-DOC]): text in 8-bit and UTF-16 pieces, properties, pictures, packages."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+
+from core import cfb
+from core.records import Kind
+from dataset_gen.formats.office import art as office_art
+from dataset_gen.formats.office import doc_tables, ole_package, property_set
+from dataset_gen.formats.order import Order
+from dataset_gen.made import Made, Placed, branch
+from dataset_gen.material.text import LATIN, prose
+
+MEDIA_TYPE = "application/msword"
+CLASS = bytes.fromhex("0609020000000000c000000000000046")  # {00020906-0000-0000-C000-000000000046}
+_FIXED = 11_000  # bytes of a document of one line
+_TEXT_MOST = 60_000  # a bigger document is one with pictures
+_PICTURE = 150_000  # bytes of one, about
+_MOST_PICTURES = 20  # what one page of formatting has room for
+_PACKAGE_SHARE = 0.1  # of the documents that are big enough
+_PACKAGE = 40_000
+_PACKED = ("pdf", "txt", "jpg", "csv")
+_TEXT_AT = 0x600
+_SHORTEST = 4096  # a stream that is shorter lies among the mini sectors, where old readers do not look for a document
+_OBJECT = "\x13 EMBED Package \x14\x01\x15\r"
+
+
+@dataclass(slots=True)
+class Text:
+    """The characters of a document as pieces; `ends` are the file offsets at which its paragraphs end, `pictures` those
+    of characters that stand for pictures, with the place of each in the stream Data."""
+
+    raw: bytearray = field(default_factory=bytearray)
+    pictures: list[tuple[int, int]] = field(default_factory=list)
+    pieces: list[tuple[int, int]] = field(default_factory=list)  # characters, FcCompressed
+    ends: list[int] = field(default_factory=list)
+
+    @property
+    def end(self) -> int:
+        return _TEXT_AT + len(self.raw)
+
+    @property
+    def characters(self) -> int:
+        return sum(count for count, _ in self.pieces)
+
+    def add(self, paragraphs: list[str], *, wide: bool) -> None:
+        """One piece: 8-bit characters (2.9.73) or UTF-16. It begins on a page of 512 bytes: two of different width
+        right after one another are one to some readers."""
+        self.raw.extend(bytes(-self.end % 512))
+        start, width = self.end, 2 if wide else 1
+        text = "".join([f"{paragraph}\r" for paragraph in paragraphs])
+        self.raw += text.encode("utf-16-le" if wide else "latin-1")
+        self.pieces.append((len(self.raw) - (start - _TEXT_AT) >> wide, start if wide else 0x40000000 | start * 2))
+        for paragraph in paragraphs:
+            start += (len(paragraph) + 1) * width
+            self.ends.append(start)
+        if wide and start != self.end:  # characters outside the basic plane take two units
+            raise ValueError("a paragraph holds characters of more than one UTF-16 unit")
+
+
+def streams(text: Text, *, header: bytes = b"", flags: int = 0) -> tuple[bytes, bytes]:
+    """The streams WordDocument and 1Table; `header` goes in front of the tables (encryption, 2.2.6)."""
+    table = doc_tables.Table(bytearray(header))
+    pages = doc_tables.pages(_TEXT_AT, text.ends, text.pictures)
+    first_page = -(-text.end // 512)
+    document = b"".join((bytes(_TEXT_AT), text.raw, bytes(first_page * 512 - text.end), *pages.raw))
+    table.put(doc_tables.STSHF, doc_tables.stylesheet())
+    table.put(doc_tables.PLCF_SED, struct.pack("<IIHIHI", 0, text.characters, 0, 0xFFFFFFFF, 0, 0))
+    table.put(doc_tables.PLCF_BTE_CHPX, struct.pack("<III", _TEXT_AT, text.end, first_page))
+    numbers = range(first_page + 1, first_page + len(pages.raw))
+    table.put(doc_tables.PLCF_BTE_PAPX, struct.pack(f"<{len(pages.bounds) + len(numbers)}I", *pages.bounds, *numbers))
+    table.put(doc_tables.STTBF_FFN, doc_tables.fonts())
+    table.put(doc_tables.DOP, doc_tables.document_properties())
+    table.put(doc_tables.CLX, doc_tables.piece_table(text.pieces))
+    bounds = (_TEXT_AT, text.end)
+    size, count = max(len(document), _SHORTEST), text.characters
+    fib = doc_tables.fib(table.places, text=bounds, size=size, characters=count, flags=flags, key=len(header))
+    return (fib + document[len(fib) :]).ljust(_SHORTEST, b"\0"), bytes(table.raw).ljust(_SHORTEST, b"\0")
+
+
+def build(order: Order) -> Made:
+    """A title and paragraphs, some in 8-bit, some in UTF-16 pieces; big documents have pictures, a few a package."""
+    dice = order.dice
+    room = max(400, order.size - _FIXED)
+    carried: list[cfb.Storage] = []
+    children: list[Placed] = []
+    if room > 12_000 and dice.chance(_PACKAGE_SHARE):
+        room -= _package(order, min(room // 3, _PACKAGE), carried, children)
+    wide = dice.chance(0.25)
+    characters = min(room, int(_TEXT_MOST * (0.3 + dice.random())))
+    if wide or dice.language not in LATIN:
+        characters = characters * 3 // 5  # most of them take two bytes
+    title = prose().title(dice)
+    first = [title, *(f"{term}." for term in order.terms)]
+    rest = prose().paragraphs(dice, characters, accented=True, any_script=True)
+    text = _text(first, rest, len(children), wide=wide)
+    data = _pictures(order, room - len(text.raw), text, children)
+    main, table = streams(text)
+    own = {"WordDocument": main, "1Table": table, **property_set.summary(dice, title, "Microsoft Office Word")}
+    own["\x01CompObj"] = ole_package.comp_obj(CLASS, "Microsoft Word-Document", "Word.Document.8")
+    whole = own | ({"Data": data} if data else {})
+    pool = [cfb.Storage("ObjectPool", storages=carried)] if carried else []
+    file = cfb.write(cfb.Storage(clsid=CLASS, streams=whole, storages=pool))
+    return branch(file, MEDIA_TYPE, own=own.values(), children=tuple(children), terms=order.terms)
+
+
+def _text(first: list[str], rest: list[str], packages: int, *, wide: bool) -> Text:
+    """Pieces of one width each: 8-bit as far as the characters allow and unless UTF-16 is asked for."""
+    text = Text()
+    text.add(first, wide=False)
+    wide = wide or not _narrow("".join(rest))
+    half = len(rest) // 2
+    if wide and half and _narrow("".join(rest[:half])):
+        text.add(rest[:half], wide=False)
+        rest = rest[half:]
+    text.add(rest, wide=wide)
+    if packages:
+        text.add([_OBJECT[:-1]] * packages, wide=False)
+    return text
+
+
+def _narrow(text: str) -> bool:
+    """Whether every character is one byte in a piece of 8-bit text."""
+    try:
+        text.encode("latin-1")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _package(order: Order, size: int, storages: list[cfb.Storage], children: list[Placed]) -> int:
+    """Add an embedded file of about so many bytes; returns how many they are."""
+    fmt = order.dice.pick(_PACKED)
+    made = order.child(fmt, 900, size)
+    name = f"{prose().title(order.dice, 2)}.{fmt}"
+    storages.append(ole_package.storage(name, made.data, f"_{1_100_000_000 + len(storages)}"))
+    children.append(Placed(name=name.encode(), ordinal=len(children), kind=Kind.EMBEDDED_OBJECT, truth=made.truth))
+    return len(made.data)
+
+
+def _pictures(order: Order, size: int, text: Text, children: list[Placed]) -> bytes:
+    """The stream Data: pictures of about so many bytes in all, each a paragraph at the end of the text."""
+    count = min(_MOST_PICTURES, 1 + size // _PICTURE) if size > 3_000 else 0
+    pieces, place = [], 0
+    if count:
+        text.add(["\x01"] * count, wide=False)
+    for number in range(count):
+        fmt = "png" if order.dice.chance(0.2) else "jpg"
+        made = order.child(fmt, number, size // count)
+        name = b"picture%d.%b" % (number + 1, fmt.encode())
+        text.pictures.append((text.end - 2 * (count - number), place))
+        pieces.append(office_art.inline_picture(office_art.TYPES[fmt], made.data, number))
+        place += len(pieces[-1])
+        children.append(Placed(name=name, ordinal=len(children), kind=Kind.EMBEDDED_OBJECT, truth=made.truth))
+    return b"".join(pieces)

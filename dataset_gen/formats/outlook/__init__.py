@@ -1,0 +1,1 @@
+"""What Outlook stores and sends."""

@@ -1,0 +1,215 @@
+"""The properties of a mail ([MS-OXCMSG], [MS-OXOMSG], [MS-OXPROPS]): from a `MailForm` to a `Message`.
+
+Texts get the line ends that MAPI wants, CRLF. Identifiers that a mail system would draw at random (search keys, the
+conversation's index) follow from the Message-ID.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from core.mail_form import Address, MailAttachment, MailForm, write_message
+from dataset_gen.formats.outlook.mapi import (
+    PS_INTERNET_HEADERS,
+    STRING,
+    Attachment,
+    Message,
+    Named,
+    Properties,
+    Value,
+    filetime,
+    one_off,
+)
+
+MESSAGE_CLASS = 0x001A001F
+SUBJECT = 0x0037001F
+SUBMITTED = 0x00390040
+HEADERS = 0x007D001F
+BODY = 0x1000001F
+HTML = 0x10130102
+RTF_COMPRESSED = 0x10090102
+RTF_IN_SYNC = 0x0E1F000B
+NATIVE_BODY = 0x10160003
+MESSAGE_ID = 0x1035001F
+REFERENCES = 0x1039001F
+IN_REPLY_TO = 0x1042001F
+ATTACH_DATA = 0x37010102
+ATTACH_LONG_NAME = 0x3707001F
+ATTACH_NAME = 0x3704001F
+RECIPIENT_TYPE = 0x0C150003
+DISPLAY_NAME = 0x3001001F
+
+_CODE_PAGE = 65001  # UTF-8
+_UNICODE_STORE = 0x00040E79  # STORE_UNICODE_OK and what stores can do as a rule
+_BY_VALUE, _EMBEDDED = 1, 5  # PidTagAttachMethod
+_READ, _UNMODIFIED, _HAS_ATTACHMENTS = 1, 2, 0x10  # PidTagMessageFlags
+_PLAIN, _HTML = 1, 3  # PidTagNativeBody
+_FIRST_OF_2015 = 1_420_070_400
+_NINE_YEARS = 9 * 365 * 86_400
+_MAILER = Named(PS_INTERNET_HEADERS, "x-mailer", STRING)
+
+NamedProperties: TypeAlias = Mapping[Named, Value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What an item has beside the fields of its mail."""
+
+    message_class: str = "IPM.Note"
+    properties: Mapping[int, Value] = field(default_factory=dict)  # these go over those of the mail
+    named: NamedProperties = field(default_factory=dict)
+
+
+NOTE = Details()
+
+
+def message_of(form: MailForm, details: Details = NOTE) -> Message:
+    """The mail as an item; messages in it are notes."""
+    return Message(
+        properties={**_mail(form, details.message_class), **details.properties},
+        named={_MAILER: "Example Mail 9.2", **details.named},
+        recipients=list(_recipients(form)),
+        attachments=[attachment_of(a, number) for number, a in enumerate(form.attachments)],
+    )
+
+
+def crlf(text: str) -> str:
+    """A text with the line ends of MAPI."""
+    return text.replace("\n", "\r\n")
+
+
+def _mail(form: MailForm, message_class: str) -> Properties:
+    out: Properties = {
+        MESSAGE_CLASS: message_class,
+        0x0FFE0003: 5,  # ObjectType: message
+        0x340D0003: _UNICODE_STORE,  # StoreSupportMask
+        0x00170003: 1,  # Importance: normal
+        0x00260003: 0,  # Priority
+        0x00360003: 0,  # Sensitivity
+        0x0E070003: _READ | _UNMODIFIED | (_HAS_ATTACHMENTS if form.attachments else 0),  # MessageFlags
+        0x0E1B000B: bool(form.attachments),  # HasAttachments
+        0x3FDE0003: _CODE_PAGE,  # InternetCodepage
+        0x3FFD0003: 1252,  # MessageCodepage
+        **_subject(form.subject),
+        0x0E04001F: _names(form.to),  # DisplayTo, Cc, Bcc
+        0x0E03001F: _names(form.cc),
+        0x0E02001F: _names(form.bcc),
+        **_threading(form),
+        0x300B0102: hashlib.sha256(form.message_id.encode("utf-8", "replace")).digest()[:16],  # SearchKey
+    }
+    if form.sent is not None:
+        sent = filetime(form.sent)
+        # ClientSubmitTime, MessageDeliveryTime (two seconds later), CreationTime, LastModificationTime
+        out |= {SUBMITTED: sent, 0x0E060040: sent + 20_000_000, 0x30070040: sent, 0x30080040: sent + 20_000_000}
+    if form.sender is not None:
+        out |= _person(form.sender, 0x0C1A, 0x0C1E, 0x0C1F, 0x5D01, 0x0C19)  # Sender…
+        out |= _person(form.sender, 0x0042, 0x0064, 0x0065, 0x5D02, 0x0041)  # SentRepresenting…
+    if form.plain is not None:
+        out[BODY] = crlf(form.plain)
+    if form.html is not None:
+        out[HTML] = crlf(form.html).encode("utf-8", "replace")
+    out[NATIVE_BODY] = _PLAIN if form.html is None else _HTML
+    return out
+
+
+def _subject(subject: str) -> Properties:
+    """Subject, its prefix and the rest: a prefix is up to three letters with a colon ([MS-OXCMSG] 2.2.1.9)."""
+    prefix, colon, rest = subject.partition(": ")
+    if not colon or not 1 <= len(prefix) <= 3 or not prefix.isalpha():
+        prefix, rest = "", subject
+    shown = f"{prefix}: " if prefix else ""
+    return {SUBJECT: subject, 0x003D001F: shown, 0x0E1D001F: rest, 0x0070001F: rest}  # …, ConversationTopic
+
+
+def _threading(form: MailForm) -> Properties:
+    """Message-ID, references, transport headers, and the place in the conversation ([MS-OXOMSG] 2.2.1.3)."""
+    out: Properties = {}
+    if form.message_id:
+        out[MESSAGE_ID] = f"<{form.message_id}>"
+    if form.references:
+        out[REFERENCES] = " ".join(f"<{r}>" for r in form.references)
+    if form.in_reply_to:
+        out[IN_REPLY_TO] = f"<{form.in_reply_to}>"
+    first = form.references[0] if form.references else form.message_id
+    key = hashlib.sha256(first.encode("utf-8", "replace")).digest()
+    began = filetime(_FIRST_OF_2015 + int.from_bytes(key[16:20], "big") % _NINE_YEARS)
+    replies = b"".join(number.to_bytes(5, "big") for number in range(1, len(form.references) + 1))
+    out[0x00710102] = began.to_bytes(8, "big")[:6] + key[:16] + replies  # ConversationIndex
+    alone = write_message(replace(form, plain=None, html=None, attachments=()))
+    head = alone[: alone.rindex(b"Content-Type:")].decode()
+    out[HEADERS] = crlf(f"{head}X-Mailer: Example Mail 9.2\n\n")
+    return out
+
+
+def _names(people: Iterable[Address]) -> str:
+    return "; ".join(name or address for name, address in people)
+
+
+def _person(person: Address, name: int, kind: int, address: int, smtp: int, entry: int) -> Properties:
+    """Display name, address type, address, SMTP address and entry identifier of one person."""
+    return {
+        name << 16 | 0x1F: person[0] or person[1],
+        kind << 16 | 0x1F: "SMTP",
+        address << 16 | 0x1F: person[1],
+        smtp << 16 | 0x1F: person[1],
+        entry << 16 | 0x102: one_off(person[0] or person[1], person[1]),
+    }
+
+
+def _recipients(form: MailForm) -> Iterable[Properties]:
+    """One row a recipient, To first, Bcc last ([MS-OXOMSG] 2.2.3)."""
+    row = 0
+    for kind, people in enumerate((form.to, form.cc, form.bcc), 1):
+        for person in people:
+            yield {
+                0x30000003: row,  # RowId
+                RECIPIENT_TYPE: kind,
+                0x0FFE0003: 6,  # ObjectType: somebody
+                0x39000003: 0,  # DisplayType
+                0x0E0F000B: True,  # Responsibility
+                **_person(person, 0x3001, 0x3002, 0x3003, 0x39FE, 0x0FFF),
+                0x300B0102: f"SMTP:{person[1].upper()}\0".encode("utf-8", "replace"),  # SearchKey
+            }
+            row += 1
+
+
+def attachment_of(attachment: MailAttachment, number: int) -> Attachment:
+    """One attachment; `number` is its place ([MS-OXCMSG] 2.2.2)."""
+    out: Properties = {
+        0x0E210003: number,  # AttachNumber
+        0x37050003: _BY_VALUE if attachment.message is None else _EMBEDDED,
+        0x370B0003: -1,  # RenderingPosition: not in the text
+        0x37140003: 4 if attachment.content_id else 0,  # AttachFlags: shown by the HTML
+        0x7FFE000B: bool(attachment.content_id),  # AttachmentHidden
+        0x0FFE0003: 7,  # ObjectType: attachment
+    }
+    if attachment.content_id:
+        out[0x3712001F] = attachment.content_id
+    if attachment.message is not None:
+        out[DISPLAY_NAME] = attachment.message.subject or "message"
+        return Attachment(out, message_of(attachment.message))
+    data = attachment.data or b""
+    stem, dot, extension = attachment.name.rpartition(".")
+    if attachment.name:
+        out |= {DISPLAY_NAME: attachment.name, ATTACH_LONG_NAME: attachment.name, ATTACH_NAME: short(attachment.name)}
+    if dot and stem:
+        out[0x3703001F] = f".{extension}"  # AttachExtension
+    out[0x370E001F] = attachment.media_type  # AttachMimeTag
+    out[0x0E200003] = len(data)  # AttachSize
+    out[ATTACH_DATA] = data
+    return Attachment(out)
+
+
+def short(name: str) -> str:
+    """A name as DOS had it, eight characters and three."""
+    stem, _, extension = name.rpartition(".") if "." in name else (name, "", "")
+    plain = [
+        "".join(c for c in part.upper() if c.isascii() and (c.isalnum() or c in "_-")) for part in (stem, extension)
+    ]
+    base = plain[0] or "FILE"
+    if base != stem.upper() or len(base) > 8:
+        base = f"{base[:6]}~1"
+    return f"{base}.{plain[1][:3]}" if plain[1] else base

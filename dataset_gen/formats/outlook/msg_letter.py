@@ -1,0 +1,152 @@
+"""Loose .msg files: letters of threads, and items on their own (notes, read receipts, appointments, meetings)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+
+from core.mail_form import MailForm
+from dataset_gen.formats.mail.eml import Letter, mail_date, single
+from dataset_gen.formats.mail.form import Formed, formed
+from dataset_gen.formats.order import Order
+from dataset_gen.formats.outlook import msg
+from dataset_gen.formats.outlook.mapi import (
+    BINARY,
+    BOOLEAN,
+    LONG,
+    MANY_STRING,
+    PS_PUBLIC_STRINGS,
+    PSETID_APPOINTMENT,
+    PSETID_COMMON,
+    PSETID_MEETING,
+    STRING,
+    TIME,
+    Named,
+    Value,
+    filetime,
+)
+from dataset_gen.formats.outlook.mapi_mail import NOTE, RTF_COMPRESSED, RTF_IN_SYNC, Details, message_of
+from dataset_gen.formats.outlook.rtf_compressed import compress, from_plain
+from dataset_gen.made import Made, branch
+from dataset_gen.rng import Dice
+
+MEDIA_TYPE = msg.MEDIA_TYPE
+RECEIPT = "REPORT.IPM.Note.IPNRN"
+FIXED_BYTES = 17_000  # of a note without text and attachments: streams are small and many
+_RICH = 24  # of 256 letters in plain text, so many have their text as RTF too
+_LONGEST_RICH = 6000  # characters
+_CATEGORIES = Named(PS_PUBLIC_STRINGS, "Keywords", MANY_STRING)
+_ROOMS = ("Room 1.12", "Room 2.07", "Board room", "Canteen", "Conference call", "")
+_LABELS = ("Follow up", "Client matter", "Internal", "Budget")
+
+
+def write(letter: Letter) -> Made:
+    """A letter as a file of its own; the forwarded message is an item in the item."""
+    mail = formed(letter)
+    return _made(mail, Details(message_class=RECEIPT, properties=_report(mail.form)) if letter.receipt else NOTE)
+
+
+def _made(mail: Formed, details: Details = NOTE) -> Made:
+    data = msg.write(message_of(mail.form, _with_rich_text(mail.form, details)))
+    return branch(
+        data,
+        MEDIA_TYPE,
+        own=(*mail.own(), details.message_class.encode()),
+        children=mail.children,
+        characters=mail.characters,
+        terms=mail.terms,
+    )
+
+
+def _with_rich_text(form: MailForm, details: Details) -> Details:
+    """Some letters in plain text have an RTF rendition beside it, as Outlook leaves behind."""
+    if form.html is not None or form.plain is None or len(form.plain) > _LONGEST_RICH:
+        return details
+    if hashlib.sha256(form.message_id.encode()).digest()[1] >= _RICH:
+        return details
+    rich: dict[int, Value] = {RTF_COMPRESSED: compress(from_plain(form.plain)), RTF_IN_SYNC: True}
+    return replace(details, properties={**details.properties, **rich})
+
+
+def build(order: Order) -> Made:
+    """An item on its own: mostly a note, with attachments for what is left of the size or a message in it."""
+    dice = order.dice
+    draw = dice.random()
+    if draw < 0.2 and order.size < 4 * FIXED_BYTES:
+        kind = _receipt if draw < 0.06 else _meeting if draw < 0.15 else _appointment
+        return _other(order, kind)
+    wanted = 1500 if order.size < FIXED_BYTES + 5000 else int((order.size - FIXED_BYTES - 5000) * 1.37) + 2600
+    if draw > 0.85:
+        inner = single(order.part(1, wanted // 2))
+        letter = replace(single(replace(order, size=wanted // 2)), forwarded=inner, references=(inner.message_id,))
+    else:
+        letter = single(replace(order, size=wanted))
+    named: dict[Named, Value] = {_CATEGORIES: (dice.pick(_LABELS),)} if dice.chance(0.3) else {}
+    return _made(formed(letter), Details(named=named))
+
+
+def _other(order: Order, kind: Callable[[Formed, Dice], tuple[MailForm, Details]]) -> Made:
+    """A small item of another class than a note, in plain text."""
+    letter = replace(single(replace(order, size=1200)), html=False)
+    mail = formed(letter)
+    form, details = kind(mail, order.dice)
+    return _made(replace(mail, form=form, characters=len(form.plain or "")), details)
+
+
+def _receipt(mail: Formed, dice: Dice) -> tuple[MailForm, Details]:
+    """A read receipt ([MS-OXOMSG] 2.2.2): what was read, and when."""
+    form = mail.form
+    sent = (form.sent or 0) - 600 - dice.below(90_000)
+    head = f"Your message\n\nSubject: {form.subject}\nSent: {mail_date(sent)}\n\nwas read on {mail_date(form.sent or 0)}.\n\n"
+    report = {**_report(form), 0x0049001F: form.subject, 0x004E0040: filetime(sent)}  # OriginalSubject, …SubmitTime
+    read = replace(form, subject=f"Read: {form.subject}", plain=head + (form.plain or ""))
+    return read, Details(message_class=RECEIPT, properties=report)
+
+
+def _report(form: MailForm) -> dict[int, Value]:
+    """What every receipt states ([MS-OXOMSG] 2.2.2)."""
+    when = filetime(form.sent or 0)
+    tag = hashlib.sha256(form.message_id.encode()).digest()
+    return {0x00320040: when, 0x002A0040: when, 0x00310102: tag}  # ReportTime, ReceiptTime, ReportTag
+
+
+def _appointment(mail: Formed, dice: Dice) -> tuple[MailForm, Details]:
+    """An entry of a calendar ([MS-OXOCAL] 2.2.1)."""
+    return mail.form, Details(message_class="IPM.Appointment", named=_calendar(mail.form, dice))
+
+
+def _meeting(mail: Formed, dice: Dice) -> tuple[MailForm, Details]:
+    """An invitation ([MS-OXOCAL] 2.2.6)."""
+    named = _calendar(mail.form, dice)
+    key = hashlib.sha256(mail.form.message_id.encode()).digest()
+    # GlobalObjectId ([MS-OXOCAL] 2.2.1.27): no exception of a series, created when the item was sent
+    identifier = bytes.fromhex("040000008200e00074c5b7101a82e008") + bytes(4)
+    identifier += filetime(mail.form.sent or 0).to_bytes(8, "little") + bytes(8) + (16).to_bytes(4, "little") + key[:16]
+    named |= {
+        Named(PSETID_MEETING, 0x0003, BINARY): identifier,
+        Named(PSETID_MEETING, 0x0023, BINARY): identifier,  # CleanGlobalObjectId
+        Named(PSETID_APPOINTMENT, 0x8217, LONG): 3,  # AppointmentStateFlags: a meeting, received
+        Named(PSETID_MEETING, 0x0026, LONG): 1,  # MeetingType: a new one
+    }
+    details = Details(message_class="IPM.Schedule.Meeting.Request", named=named, properties={0x0063000B: True})
+    return mail.form, details
+
+
+def _calendar(form: MailForm, dice: Dice) -> dict[Named, Value]:
+    """When, how long, where ([MS-OXOCAL] 2.2.1)."""
+    starts = (form.sent or 0) // 1800 * 1800 + 86_400 * dice.between(1, 20)
+    minutes = 30 * dice.between(1, 6)
+    return {
+        Named(PSETID_APPOINTMENT, 0x820D, TIME): filetime(starts),
+        Named(PSETID_APPOINTMENT, 0x820E, TIME): filetime(starts + 60 * minutes),
+        Named(PSETID_APPOINTMENT, 0x8213, LONG): minutes,
+        Named(PSETID_APPOINTMENT, 0x8208, STRING): dice.pick(_ROOMS),
+        Named(PSETID_APPOINTMENT, 0x8205, LONG): 2,  # BusyStatus: busy
+        Named(PSETID_APPOINTMENT, 0x8215, BOOLEAN): False,  # all day
+        Named(PSETID_APPOINTMENT, 0x8223, BOOLEAN): False,  # recurring
+        Named(PSETID_COMMON, 0x8516, TIME): filetime(starts),  # CommonStart, CommonEnd
+        Named(PSETID_COMMON, 0x8517, TIME): filetime(starts + 60 * minutes),
+        Named(PSETID_COMMON, 0x8503, BOOLEAN): True,  # ReminderSet
+        Named(PSETID_COMMON, 0x8501, LONG): 15,
+    }

@@ -1,0 +1,1 @@
+"""Plain text, HTML, program source, logs and records."""

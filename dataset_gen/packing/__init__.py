@@ -1,0 +1,1 @@
+"""Writers of compressed bytes: deflate, zip, 7z."""

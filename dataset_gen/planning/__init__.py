@@ -1,0 +1,1 @@
+"""What a corpus will hold: every loose file decided, and the totals levelled, before a byte is made."""

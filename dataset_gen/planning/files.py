@@ -1,0 +1,285 @@
+"""Decides every loose file of a corpus: path, format, seed key, size, time. No bytes are made here.
+
+A corpus is planned in rounds: `Planner.rounds` yields files, and when they are written and counted it decides what
+is still missing (see `level`). The same counts give the same files, so a plan follows from profile, seed and scale.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from core.errors import UsageError
+from dataset_gen import faults
+from dataset_gen.material.people import custodian_names, file_stem
+from dataset_gen.material.series import plan_series
+from dataset_gen.material.system_files import SYSTEM_FILES
+from dataset_gen.material.text import prose
+from dataset_gen.mix import Profile
+from dataset_gen.planning.level import archive_bytes, archive_counts, counts, fitted, goal_of, stretches
+from dataset_gen.planning.mail import plan_mail
+from dataset_gen.planning.shelf import ITEM_BYTES, SERIES, SYSTEM_FILE, FileSpec, Shelf
+from dataset_gen.planning.tally import Tally
+from dataset_gen.rng import Dice, Even, at_share, derive, size_at
+from dataset_gen.workshop import FIRST, NEAR, WITH_TEXT, Workshop, extension
+
+SMALLEST_RAW = 2_000_000  # bytes; below this the parts of a corpus no longer fit in
+_FIRST_BYTES = 60_000  # of the one of each format, at most
+_OPEN = 0.64  # share of the archives that is drawn by chance, where the rest can level the totals out
+_OPEN_DOCUMENTS = 0.35  # the same of the loose documents: what mail and archives hold has to fit in beside them
+_SURE = 0.8  # part of the missing archives that is made at once: they hold others, by chance
+_SMALL_ARCHIVE = 60_000  # bytes
+_ROUNDS = (0.7, 0.75, 0.8, 1.0)  # parts of the missing documents that each levelling round adds
+
+
+class Planner:
+    """Plans one corpus; `rounds` is to be gone through once."""
+
+    def __init__(self, profile: Profile, seed: int, scale: float) -> None:
+        raw = profile.raw_bytes * scale
+        if raw < SMALLEST_RAW:
+            least = SMALLEST_RAW / profile.raw_bytes
+            raise UsageError(f"scale {scale:g} gives {raw / 1e6:.1f} MB; take at least {least:.5f}")
+        self.profile, self.seed, self.scale = profile, seed, scale
+        self.raw = int(raw)
+        self.goal = goal_of(profile, scale)
+        self.shop = Workshop(profile, seed, scale)
+        self.largest = max(60_000, int(raw / 150))  # one file may not upset the shares of a small corpus
+        total = sum(c.weight for c in profile.custodians)
+        people = zip(custodian_names(len(profile.custodians)), profile.custodians, strict=True)
+        self.shelves = [
+            Shelf(n, name, int(raw * c.weight / total), c.mail, Dice(derive(seed, "custodian", n)), profile.tree)
+            for n, (name, c) in enumerate(people)
+        ]
+        self.threads: Counter[int] = Counter()  # by number of messages
+        self._numbers: Counter[str] = Counter()
+        self._sizes: dict[str, Even] = {}
+        self._asked: Counter[str] = Counter()  # bytes of each format that were planned
+        self._originals: list[FileSpec] = []
+
+    def rounds(self, tally: Tally) -> Iterator[list[FileSpec]]:
+        """Files to be written, round by round; `tally` has to hold all of them when the next round is asked for."""
+        yield self._first()
+        if not any(mix.loose for mix in self.profile.formats.values()):
+            return
+        yield self._level_archives(tally)
+        for part in _ROUNDS if self.goal.types else (1.0,):
+            yield self._level_documents(tally, part)
+        self._originals.clear()  # 100 MB of a whole corpus that nobody needs any more
+        for shelf in self.shelves:
+            shelf.paths.clear()
+
+    def _first(self) -> list[FileSpec]:
+        """Mail, series, faults, system files, and most of archives and documents."""
+        out = plan_mail(self.shop, self.shelves, self.profile.mail_shares(), self.largest, self.threads)
+        out += self._series()
+        out += self._one_of_each()
+        out += self._faults()
+        out += self._system_files()
+        for spec in out:
+            self._shelf(spec).planned += spec.size
+        containers = [fmt for fmt in self.profile.shares if fmt != "mail"]
+        for fmt in containers:
+            out += self._archives(fmt, self.raw * self.profile.shares[fmt] * _OPEN)
+        out += self._documents()
+        return out
+
+    def _shelf(self, spec: FileSpec) -> Shelf:
+        name = spec.path.partition(b"/")[0].decode()
+        return next(s for s in self.shelves if s.name == name)
+
+    def _series(self) -> list[FileSpec]:
+        out = []
+        for at, series in enumerate(self.profile.series):
+            shelf = self.shelves[at % len(self.shelves)]
+            for n, file in enumerate(plan_series(series, self.seed, self.raw * series.share)):
+                where, _, name = file.name.rpartition("/")
+                path = shelf.place(name.rpartition(".")[0], name.rpartition(".")[2], where)
+                key = f"{at}/{n}"
+                out.append(FileSpec(path=path, fmt=SERIES, key=key, size=file.size, mtime_ns=shelf.time()))
+        return out
+
+    def _add(self, shelf: Shelf, fmt: str, size: int, key: str, stem: str | None = None) -> FileSpec:
+        name = file_stem(shelf.dice) if stem is None else stem
+        path = shelf.place(name, extension(fmt))
+        self._asked[fmt] += size
+        return FileSpec(path=path, fmt=fmt, key=key, size=size, mtime_ns=shelf.time())
+
+    def _one_of_each(self) -> list[FileSpec]:
+        """One of each loose format, with terms to be found, and of each container, however small the corpus."""
+        loose, _ = self.profile.choices("loose")
+        formats = [*loose, *(fmt for fmt in self.profile.shares if fmt != "mail" and fmt not in loose)]
+        room = min(_FIRST_BYTES, self.raw // (5 * max(1, len(formats))))
+        return [
+            self._add(self.shelves[n % len(self.shelves)], fmt, self._size(fmt, room), f"{FIRST}{fmt}")
+            for n, fmt in enumerate(formats)
+        ]
+
+    def _faults(self) -> list[FileSpec]:
+        """At least one of each kind that the profile has."""
+        dice = Dice(derive(self.seed, "faults"))
+        files = self.raw / ITEM_BYTES
+        out = []
+        for fault, share in self.profile.faults.items():
+            for number in range(max(1, round(files * share)) if share else 0):
+                out.append(self._add(dice.pick(self.shelves), fault, faults.FILES[fault][1], f"fault/{number}"))
+        return out
+
+    def _system_files(self) -> list[FileSpec]:
+        """The same files on many machines: each custodian has the first so many of the list, the last one fewest."""
+        if not self.profile.system_files:
+            return []
+        wanted = max(len(self.shelves), round(self.raw / ITEM_BYTES * self.profile.system_files))
+        out = []
+        for n, shelf in enumerate(self.shelves):
+            mine = wanted * (n + 1) // len(self.shelves) - wanted * n // len(self.shelves)
+            for copy in range(mine):
+                entry = SYSTEM_FILES[copy % len(SYSTEM_FILES)]
+                where = entry.folder if copy < len(SYSTEM_FILES) else f"{entry.folder}/{copy // len(SYSTEM_FILES)}"
+                path = shelf.place(entry.stem, entry.fmt, where)
+                out.append(
+                    FileSpec(path=path, fmt=SYSTEM_FILE, key=entry.key, size=entry.size, mtime_ns=entry.mtime_ns)
+                )
+        return out
+
+    def _size(self, fmt: str, largest: int) -> int:
+        """The format's next size: over many, all sizes come as often as the profile says."""
+        even = self._sizes.get(fmt)
+        if even is None:
+            even = self._sizes[fmt] = Even(derive(self.seed, "sizes", fmt) % 65_536 / 65_536)
+        mix = self.profile.formats[fmt]
+        return size_at(even.next(), mix.median, mix.sigma, 300, max(300, min(mix.largest, largest)))
+
+    def _archives(self, fmt: str, budget: float, number: int | None = None) -> list[FileSpec]:
+        """Archives of about that many bytes together; of a given number where there is one."""
+        sizes: list[int] = []
+        while (number is None and sum(sizes) < budget) or (number is not None and len(sizes) < number):
+            sizes.append(self._size(fmt, self.largest))
+        if number is not None and sizes:
+            factor = budget / sum(sizes)
+            sizes = [max(300, min(int(size * factor), 4 * self.largest)) for size in sizes]
+        out = []
+        for size in sorted(sizes, reverse=True):
+            shelf = max(self.shelves, key=lambda s: s.target - s.planned)
+            shelf.planned += size
+            out.append(self._add(shelf, fmt, size, f"{fmt}/{self._number(fmt)}"))
+        return out
+
+    def _number(self, fmt: str) -> int:
+        self._numbers[fmt] += 1
+        return self._numbers[fmt]
+
+    def _documents(self) -> list[FileSpec]:
+        """Loose documents for most of each custodian's bytes; some copy another one, of any custodian."""
+        names, totals = self.profile.choices("loose")
+        kinds = Even(derive(self.seed, "kinds") % 65_536 / 65_536)
+        out: list[FileSpec] = []
+        for shelf in self.shelves:
+            reserve = (1 - _OPEN) * sum(v for k, v in self.profile.shares.items() if k != "mail")
+            budget = (shelf.target * (1 - reserve) - shelf.planned) * _OPEN_DOCUMENTS if names else 0.0
+            while budget > 0:
+                fmt = at_share(names, totals, kinds.next())
+                spec = self._document(shelf, fmt, self._size(fmt, self.largest))
+                if spec.size > budget and not shelf.dice.chance(budget / spec.size):
+                    break
+                budget -= spec.size
+                out.append(spec)
+        return out
+
+    def _document(self, shelf: Shelf, fmt: str, size: int) -> FileSpec:
+        """A new document, a copy of another one or a near-duplicate."""
+        dice, mix = shelf.dice, self.profile.duplicates
+        key = f"{fmt}/{self._number(fmt)}"
+        draw = dice.random()
+        if draw < mix.loose_copies + mix.near_copies and self._originals:
+            same = [s for s in (dice.pick(self._originals) for _ in range(4)) if s.fmt == fmt]
+            if same and draw < mix.loose_copies:
+                return self._add(shelf, fmt, same[0].size, same[0].key)
+            if same and fmt in WITH_TEXT:
+                return self._add(shelf, fmt, same[0].size, f"{same[0].key}{NEAR}{self._number('near')}")
+        spec = self._add(shelf, fmt, size, key, self._odd_name(dice))
+        self._originals.append(spec)
+        return spec
+
+    def _odd_name(self, dice: Dice) -> str | None:
+        """Now and then a name that is not UTF-8; of the first two documents one such and a long one, for certain."""
+        number = self._number("documents")
+        if number == 2:
+            return f"{prose().title(dice, 30)} {prose().title(dice, 30)}"[:180].strip()
+        if dice.chance(self.profile.tree.raw_names) or number == 1:
+            return b"r\xe9sum\xe9 ".decode("utf-8", "surrogateescape") + str(number)
+        return None
+
+    def _level_archives(self, tally: Tally) -> list[FileSpec]:
+        """Archives for the expansion that is still missing."""
+        shares = {fmt: share for fmt, share in self.profile.shares.items() if fmt != "mail"}
+        loose = {fmt: mix.loose for fmt, mix in self.profile.formats.items() if mix.loose}
+        self._measure(tally)
+        total = sum(shares.values())
+        if not total:
+            return []
+        budget = archive_bytes(self.goal, tally, shares, loose)
+        if not self.goal.extracted:
+            budget = self.raw * total * (1 - _OPEN)
+        budgets = {fmt: budget * share / total for fmt, share in shares.items()}
+        number = {fmt: int(_SURE * n) for fmt, n in archive_counts(self.goal, tally, budgets).items()}
+        out = []
+        for fmt, size in budgets.items():
+            out += self._archives(fmt, size / self._drift(fmt, tally), number.get(fmt))
+        return out
+
+    def _missing_archives(self, tally: Tally) -> list[FileSpec]:
+        """Small archives for those that are missing still."""
+        nothing = {fmt: 0.0 for fmt in self.profile.shares if fmt != "mail"}
+        out = []
+        for fmt, number in archive_counts(self.goal, tally, nothing).items():
+            out += self._archives(fmt, number * _SMALL_ARCHIVE, number)
+        return out
+
+    def _drift(self, fmt: str, tally: Tally) -> float:
+        """Bytes that came out for each byte that was asked for."""
+        asked = self._asked[fmt]
+        return min(max(tally.formats[fmt].raw / asked, 0.4), 2.5) if asked and fmt in tally.formats else 1.0
+
+    def _measure(self, tally: Tally) -> None:
+        for shelf in self.shelves:
+            shelf.planned = tally.custodians[shelf.name]
+
+    def _level_documents(self, tally: Tally, part: float) -> list[FileSpec]:
+        """Loose documents for the types, bytes and pages that are still missing."""
+        self._measure(tally)
+        names, _ = self.profile.choices("loose")
+        weights = {fmt: self.profile.formats[fmt].loose for fmt in names}
+        sizes = self._level_sizes(tally, weights, part)
+        out = self._missing_archives(tally) if part != _ROUNDS[0] else []
+        drifts = {fmt: self._drift(fmt, tally) for fmt in sizes}
+        for size, fmt in sorted(((s, f) for f, all_sizes in sizes.items() for s in all_sizes), reverse=True):
+            shelf = max(self.shelves, key=lambda s: s.target - s.planned)
+            shelf.planned += size
+            out.append(self._document(shelf, fmt, max(300, int(size / drifts[fmt]))))
+        return out
+
+    def _level_sizes(self, tally: Tally, weights: dict[str, float], part: float) -> dict[str, list[int]]:
+        """Sizes of the documents that a round adds, by format."""
+        missing = counts(self.goal, tally, weights)
+        if not missing:
+            return self._sizes_for(self.goal.raw - tally.raw, weights)
+        number = {fmt: round(count) for fmt, count in missing.items()}
+        sizes = {fmt: [self._size(fmt, self.largest) for _ in range(count)] for fmt, count in number.items()}
+        factors = stretches(self.goal, tally, {f: float(sum(s)) for f, s in sizes.items()})
+        least = {fmt: tally.formats[fmt].smallest for fmt in sizes}
+        most = {fmt: min(2 * self.largest, self.profile.formats[fmt].largest) for fmt in sizes}
+        found = fitted(sizes, factors, least, most, self.goal.raw - tally.raw)
+        return found if part == 1.0 else {fmt: some[: int(len(some) * part)] for fmt, some in found.items()}
+
+    def _sizes_for(self, budget: float, weights: dict[str, float]) -> dict[str, list[int]]:
+        """Sizes that add up to the budget, formats by weight."""
+        names, totals = self.profile.choices("loose")
+        kinds = Even(derive(self.seed, "kinds", "last") % 65_536 / 65_536)
+        out: dict[str, list[int]] = {fmt: [] for fmt in weights}
+        while budget > 300:
+            fmt = at_share(names, totals, kinds.next())
+            size = min(self._size(fmt, self.largest), int(budget) + 1)
+            out[fmt].append(size)
+            budget -= size
+        return out

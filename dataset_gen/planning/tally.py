@@ -1,0 +1,120 @@
+"""What a part of a corpus came to: sums by the format of its loose files, which the planner levels out with."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+
+from dataset_gen.material.blocks import Blocks
+from dataset_gen.truth import manifest as m
+
+CHARACTERS_A_PAGE = 3_000  # where a format knows no pages (the glossary's rule)
+
+
+def pages_of(row: m.Row) -> int:
+    """Pages of an item as the pipeline counts them; containers have none."""
+    if row[m.PAGES] is not None:
+        return int(row[m.PAGES])
+    if row[m.CONTAINER]:
+        return 0
+    return max(1, math.ceil((row[m.CHARACTERS] or 0) / CHARACTERS_A_PAGE))
+
+
+@dataclass(slots=True)
+class Sums:
+    """Loose files of one format, with everything beneath them."""
+
+    files: int = 0
+    raw: int = 0  # bytes of the loose files
+    extracted: int = 0  # bytes of everything beneath
+    pages: int = 0
+    types: Counter[str] = field(default_factory=Counter)  # items by media type, the loose files included
+    own_type: str = ""  # media type of the loose files
+    smallest: int = 0  # bytes of the smallest loose file; 0: none yet
+
+    @property
+    def items(self) -> int:
+        """Items at all depths."""
+        return self.types.total()
+
+
+@dataclass(slots=True)
+class Tally:
+    """Sums of a whole corpus so far."""
+
+    formats: dict[str, Sums] = field(default_factory=dict)
+    custodians: Counter[str] = field(default_factory=Counter)  # raw bytes
+    blocks: Blocks = field(default_factory=Blocks)
+
+    def row(self, fmt: str, row: m.Row) -> None:
+        """Count one item of a loose file of that format."""
+        sums = self.formats.setdefault(fmt, Sums())
+        sums.types[row[m.MEDIA_TYPE]] += 1
+        sums.pages += pages_of(row)
+        if row[m.DEPTH]:
+            sums.extracted += row[m.BYTES]
+            return
+        sums.files += 1
+        sums.raw += row[m.BYTES]
+        sums.own_type = row[m.MEDIA_TYPE]
+        sums.smallest = min(sums.smallest or row[m.BYTES], row[m.BYTES])
+        self.custodians[row[m.CUSTODIAN]] += row[m.BYTES]
+
+    def add(self, other: Tally) -> None:
+        """Add another part's sums."""
+        self.custodians.update(other.custodians)
+        self.blocks.add(other.blocks)
+        for fmt, theirs in other.formats.items():
+            ours = self.formats.setdefault(fmt, Sums(own_type=theirs.own_type))
+            ours.files += theirs.files
+            ours.raw += theirs.raw
+            ours.extracted += theirs.extracted
+            ours.pages += theirs.pages
+            ours.types.update(theirs.types)
+            ours.smallest = min(ours.smallest or theirs.smallest, theirs.smallest)
+
+    @property
+    def types(self) -> Counter[str]:
+        """Items at all depths by media type."""
+        out: Counter[str] = Counter()
+        for sums in self.formats.values():
+            out.update(sums.types)
+        return out
+
+    @property
+    def raw(self) -> int:
+        """Bytes of the loose files."""
+        return sum(s.raw for s in self.formats.values())
+
+    @property
+    def extracted(self) -> int:
+        """Bytes of everything beneath them."""
+        return sum(s.extracted for s in self.formats.values())
+
+    @property
+    def pages(self) -> int:
+        """Pages at all depths."""
+        return sum(s.pages for s in self.formats.values())
+
+    def to_json(self) -> bytes:
+        """As it is kept in the schema of a part."""
+        formats = {
+            fmt: [s.files, s.raw, s.extracted, s.pages, s.own_type, s.smallest, dict(s.types)]
+            for fmt, s in self.formats.items()
+        }
+        data = {"formats": formats, "custodians": dict(self.custodians), "blocks": asdict(self.blocks)}
+        return json.dumps(data).encode()
+
+
+def tally_of(text: bytes) -> Tally:
+    """What `to_json` wrote."""
+    data = json.loads(text)
+    formats = {
+        fmt: Sums(
+            files=files, raw=raw, extracted=extracted, pages=pages, own_type=own, smallest=low, types=Counter(types)
+        )
+        for fmt, (files, raw, extracted, pages, own, low, types) in data["formats"].items()
+    }
+    return Tally(formats=formats, custodians=Counter(data["custodians"]), blocks=Blocks(**data["blocks"]))

@@ -1,0 +1,140 @@
+"""Whether a corpus is whole and genuine: every loose file is hashed again and held against the manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from core.errors import UsageError
+from core.names import display_name
+from dataset_gen.corpus import DATA, DESCRIPTION, read_json
+from dataset_gen.material.system_files import FILE_NAME as SYSTEM_LIST
+from dataset_gen.truth import manifest as m
+from dataset_gen.truth.facts import hash_of
+from dataset_gen.truth.published import published_hash
+
+_AT_ONCE = 200  # files for a process in one go
+Progress = Callable[[int, int], None]  # bytes read, bytes to read
+Known = tuple[bytes, int, bytes, bytes]  # path, size, SHA-256, content
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as it should be."""
+
+    what: str  # missing, extra, changed, unreadable, dataset.json, manifest
+    where: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What came of it."""
+
+    description: dict[str, Any]
+    files: int
+    read: int  # bytes
+    published: bool  # there is a published hash, and the corpus has it
+    differences: tuple[Difference, ...]
+
+
+def check_corpus(directory: Path, processes: int, progress: Progress) -> Checked:
+    """Check a corpus; raises UsageError when the directory holds none."""
+    if not (directory / DESCRIPTION).is_file():
+        raise UsageError(f"{directory} holds no corpus: there is no {DESCRIPTION} in it")
+    description = read_json(directory / DESCRIPTION)
+    table = m.read_manifest(directory)
+    loose = table.filter([depth == 0 for depth in table[m.DEPTH].to_pylist()])
+    columns: Any = (loose[name].to_pylist() for name in (m.ORDINAL, m.BYTES, m.SHA256, m.CONTENT))
+    known: list[Known] = list(zip(*columns, strict=True))
+    found = [*_of_description(description, known, table.num_rows), *_of_list(directory, table)]
+    data = os.fsencode(directory / DATA)
+    there = set(_walk(data))
+    expected = {path for path, _, _, _ in known}
+    found += [Difference("missing", display_name(path)) for path in sorted(expected - there)]
+    found += [Difference("extra", display_name(path)) for path in sorted(there - expected)]
+    total, done = sum(size for _, size, _, _ in known), 0
+    for batch, wrong in _hashed(data, [entry for entry in known if entry[0] in there], processes):
+        found += wrong
+        done += sum(size for _, size, _, _ in batch)
+        progress(done, total)
+    published = published_hash(description)
+    if published not in (None, description.get("hash")):
+        found.append(Difference(DESCRIPTION, "hash", f"is not the published one, {published}"))
+    return Checked(
+        description=description,
+        files=len(known),
+        read=done,
+        published=published is not None and published == description.get("hash"),
+        differences=tuple(found),
+    )
+
+
+def _of_description(description: dict[str, Any], known: list[Known], items: int) -> Iterator[Difference]:
+    """What dataset.json says against the manifest."""
+    derived = {
+        "items": items,
+        "loose_files": len(known),
+        "raw_bytes": sum(size for _, size, _, _ in known),
+        "hash": hash_of(b"".join(hashlib.sha256(path + b"\0" + digest).digest() for path, _, digest, _ in known)),
+        "content_hash": hash_of(
+            b"".join(hashlib.sha256(path + b"\0" + content).digest() for path, _, _, content in known)
+        ),
+    }
+    for key, value in derived.items():
+        if description.get(key) != value:
+            yield Difference(DESCRIPTION, key, f"says {description.get(key)}, the manifest gives {value}")
+
+
+def _of_list(directory: Path, table: Any) -> Iterator[Difference]:
+    """The list of system files against the flags of the manifest."""
+    try:
+        lines = (directory / SYSTEM_LIST).read_text(encoding="utf-8").splitlines()[1:]
+        listed = {bytes.fromhex(line.partition(",")[0]) for line in lines}
+    except (OSError, ValueError) as error:
+        yield Difference("unreadable", SYSTEM_LIST, str(error))
+        return
+    flags, hashes = table[m.SYSTEM].to_pylist(), table[m.SHA256].to_pylist()
+    wrong = sum(flag != (digest in listed) for flag, digest in zip(flags, hashes, strict=True))
+    if wrong:
+        yield Difference(m.FILE_NAME, m.SYSTEM, f"differs from {SYSTEM_LIST} in {wrong:,} items")
+
+
+def _walk(data: bytes) -> Iterator[bytes]:
+    """Paths of all files below, relative."""
+    for folder, _, names in os.walk(data):
+        for name in names:
+            yield os.path.relpath(os.path.join(folder, name), data)
+
+
+def _hashed(data: bytes, known: list[Known], processes: int) -> Iterator[tuple[list[Known], list[Difference]]]:
+    batches = [known[start : start + _AT_ONCE] for start in range(0, len(known), _AT_ONCE)]
+    if processes == 1 or len(batches) < 2:
+        for batch in batches:
+            yield batch, _check_files(data, batch)
+        return
+    with ProcessPoolExecutor(min(processes, len(batches)), mp_context=get_context("spawn")) as pool:
+        results = pool.map(_check_files, [data] * len(batches), batches)
+        yield from zip(batches, results, strict=True)
+
+
+def _check_files(data: bytes, batch: list[Known]) -> list[Difference]:
+    out = []
+    for path, size, digest, _ in batch:
+        try:
+            with open(os.path.join(data, path), "rb") as file:
+                have = os.fstat(file.fileno()).st_size
+                same = have == size and hashlib.file_digest(file, "sha256").digest() == digest
+        except OSError as error:
+            out.append(Difference("unreadable", display_name(path), error.strerror or str(error)))
+            continue
+        if not same:
+            why = f"{have:,} bytes instead of {size:,}" if have != size else "other bytes"
+            out.append(Difference("changed", display_name(path), why))
+    return out
