@@ -64,7 +64,7 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
     assert not (bench.scratch / "experiments").exists()
 
     shown = bench.edbench("compare", str(at), str(at / "result.json")).stdout
-    assert "single run: no statement" in shown
+    assert "fewer than 5 repeats: no statement" in shown
     other = json.loads((at / "result.json").read_text())
     other["conditions"]["configuration"]["fsync"] = "file"
     (bench.home / "other.json").write_text(json.dumps(other))

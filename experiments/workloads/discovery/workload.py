@@ -187,9 +187,10 @@ def cached(points: Sequence[Point], caches: int) -> bool:
 
 def _unique(result: Mapping[str, Any]) -> float:
     """Discovered bytes, once for all jobs that read the same source: what one of them read the others find cached."""
+    discovered = float(result["discovered_bytes"])
     if result.get("kind") != GroupKind.SIMULTANEOUS.value:
-        return float(result["discovered_bytes"])
-    return float(result["discovered_bytes"]) * result["source_copies"] / result["databases"]
+        return discovered
+    return discovered * int(result["source_copies"]) / int(result["databases"])
 
 
 def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:

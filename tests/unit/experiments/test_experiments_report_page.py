@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 from pathlib import Path
 
 import pytest
 import report_results as made
 from lxml import etree, html
+from rich.console import Console
 
+from cli.show_study import show_study
 from core.errors import RunFailed
 from experiments.report.page import build_sections, page_html, write_report
 from experiments.report.parts import Plot, Tabled
+from experiments.result.advice import advice_on
 from experiments.result.schema import Knee
 from experiments.workloads.discovery.result import Result
 
@@ -156,3 +160,14 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(result: Result, tmp_p
     file.write_text("")
     with pytest.raises(RunFailed, match=r"the report cannot be written to .*taken"):
         write_report(result, file)
+
+
+def test_what_to_do_about_a_label_stands_on_the_page_and_on_the_command_line(result: Result) -> None:
+    """Both tell it once, and nothing of labels that a result has not."""
+    unpaired = dataclasses.replace(result, labels=("UNPAIRED at 1 of 2 points",))
+    said = io.StringIO()
+    show_study(Console(file=said, width=200), unpaired)
+    (line,) = advice_on(unpaired.labels)
+    assert said.getvalue().count(line) == 1
+    assert page_html(unpaired, []).count(line) == 1
+    assert "about the labels" not in page_html(dataclasses.replace(result, labels=()), [])

@@ -178,7 +178,7 @@ def test_a_replay_has_its_points_and_is_compared_with_replays_only(tmp_path: Pat
     assert "response p99, µs" in page
     compared = client.get("/compare", params={"run": ["replay-b", "replay-c"]})
     assert compared.status_code == 200
-    assert "single run: no statement" in compared.text
+    assert "fewer than 5 repeats: no statement" in compared.text
     refused = client.get("/compare", params={"run": ["replay-b", "run-a"], "force": "1"})
     assert refused.status_code == 409
     assert "of a discovery" in refused.text
