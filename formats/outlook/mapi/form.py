@@ -274,14 +274,20 @@ def _bodies(own: Properties, limit: int) -> tuple[str | None, str | None]:
         html = clean_text(html)
     if plain is not None:
         plain = clean_text(plain)
-    if not (plain or html) and (packed := own.raw(mapi.RTF_COMPRESSED)):
+    if _blank(plain) and _blank(html) and (packed := own.raw(mapi.RTF_COMPRESSED)):
         try:
-            plain = clean_text(rtf_text(decompress(packed, limit), limit))
+            rich = clean_text(rtf_text(decompress(packed, limit), limit))
         except DocumentError:
             return plain, html  # the rest of the message is still worth having
-    if not (plain or html) and is_contact(own):
+        plain = plain if plain and _blank(rich) else rich
+    if _blank(plain) and _blank(html) and is_contact(own):
         plain = contact_text(own)
     return plain, html
+
+
+def _blank(body: str | None) -> bool:
+    """Whether it says nothing: programs leave a blank line where the body is in another form."""
+    return not body or body.isspace()
 
 
 def _html(own: Properties) -> str | None:

@@ -72,6 +72,18 @@ def test_a_message_without_unicode(page: int) -> None:
     assert text.metadata["from"] == "Борис <boris@x.example>"
 
 
+@pytest.mark.parametrize("plain", [" \r\n", "\u00a0\n\n"])
+def test_a_blank_body_hides_no_other(plain: str) -> None:
+    """Programs leave a blank line where the body is in RTF or HTML."""
+    rtf = Details(properties={RTF_COMPRESSED: compress(rb"{\rtf1\ansi Big words}")})
+    assert HANDLER.text(source(MailForm(plain=plain), rtf), Limits()).text.split() == ["Big", "words"]
+    web = MailForm(plain=plain, html="<p>from the web</p>")
+    assert HANDLER.text(source(web, rtf), Limits()).text.split() == ["from", "the", "web"]
+    empty = Details(properties={RTF_COMPRESSED: compress(rb"{\rtf1\ansi\par}")})
+    kept = HANDLER.message_hashes(source(MailForm(plain=plain), empty), Limits())
+    assert kept == HANDLER.message_hashes(source(MailForm(plain=plain)), Limits())
+
+
 def test_a_body_in_rtf_only() -> None:
     """Where RTF is the only body, its text is the message's: plain RTF, and HTML wrapped into RTF."""
     rich = rb"{\rtf1\ansi Big \b bold\b0\par words \'e4}"
