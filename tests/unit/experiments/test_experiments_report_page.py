@@ -12,7 +12,7 @@ import report_results as made
 from lxml import etree, html
 from rich.console import Console
 
-from cli.show_study import show_study
+from cli.show.study import show_study
 from core.errors import RunFailed
 from experiments.report.page import build_sections, page_html, write_report
 from experiments.report.parts import Plot, Tabled
