@@ -89,6 +89,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/rdf+xml",
         "application/xslt+xml",
     ),
+    "text.plist": ("application/x-bplist",),
     "tables.csv": ("text/csv", "text/tab-separated-values"),
     "tables.dbase.handler": ("application/x-dbf", "application/x-dbt", "application/x-fpt"),
     "images.handler": (

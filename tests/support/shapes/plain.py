@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import plistlib
 import struct
 import zlib
 
@@ -59,6 +60,25 @@ def _heic(n: int) -> bytes:
     return struct.pack(">I", 16) + b"ftypheic" + bytes(4) + struct.pack(">I", 8 + len(meta)) + b"meta" + meta
 
 
+def _plist(value: object) -> bytes:
+    return plistlib.dumps(value, fmt=plistlib.FMT_BINARY)
+
+
+def _arrays_in_one_another(n: int) -> bytes:
+    """Each object is an array of all objects: their places are the same, or a byte apart."""
+    body = b"bplist00" + b"\xaf\x11" + struct.pack(">H", n) + b"".join(struct.pack(">H", i) for i in range(n))
+    table = struct.pack(">I", 8) * n
+    return body + table + struct.pack(">6xBBQQQ", 4, 2, n, 0, len(body))
+
+
+def _strings_in_one_another(n: int) -> bytes:
+    """An array of strings, each of which begins in the one before it."""
+    head = b"bplist00" + b"\xaf\x11" + struct.pack(">H", n) + b"".join(struct.pack(">H", i + 1) for i in range(n))
+    body = head + (b"\x5f\x11" + struct.pack(">H", n)) * n + bytes(n)
+    table = struct.pack(">I", 8) + b"".join(struct.pack(">I", len(head) + 4 * i) for i in range(n))
+    return body + table + struct.pack(">6xBBQQQ", 4, 2, n + 1, 0, len(body))
+
+
 def _card(piece: bytes, head: bytes = b"", tail: bytes = b"") -> object:
     return lambda n: b"BEGIN:VCARD\n" + head + piece * n + tail + b"\nEND:VCARD\n"
 
@@ -101,6 +121,14 @@ SHAPES = [
         for kind, make in (("text/vcard", _card), ("text/calendar", _event))
         for name, n, piece, head, tail in _LINES
     ],
+    *shapes(
+        "application/x-bplist",
+        ("numbers", 10_000, lambda n: _plist(list(range(n)))),
+        ("a long string everywhere", 10_000, lambda n: _plist(["a" * n] * n)),
+        ("a key everywhere", 5_000, lambda n: _plist([{"key": i} for i in range(n)])),
+        ("arrays in one another", 10_000, _arrays_in_one_another),
+        ("strings in one another", 10_000, _strings_in_one_another),
+    ),
     *shapes("text/vcard", ("cards", 500, lambda n: b"BEGIN:VCARD\nFN:a\nEMAIL:b\nEND:VCARD\n" * n)),
     *shapes("text/calendar", ("people", 1_000, _event(b"ATTENDEE;CN=a:mailto:b@c.de\n"))),  # type: ignore[arg-type]
     *shapes(
