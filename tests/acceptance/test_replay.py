@@ -74,7 +74,7 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
     assert result["verdict"] in " ".join(done.stdout.split())
     compared = bench.edbench("compare", str(page.parent), str(page.parent / "result.json")).stdout
     assert "response p99" in compared
-    assert "no difference" in compared
+    assert "fewer" in compared  # than five repeats: no statement, folded in its cell
     assert "replayed at speed max with" in bench.edbench("job", "last").stdout
 
 
