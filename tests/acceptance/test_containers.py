@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -18,7 +19,9 @@ from typing import Any
 
 import pytest
 from container_system import WORKERS, System, engine
-from docker.errors import DockerException
+from docker import DockerClient
+from docker.errors import APIError, DockerException
+from docker.models.containers import Container
 from installation import COMMAND_SECONDS, EDBENCH, PATIENCE, until
 from prometheus_binary import as_asked, ask, query
 
@@ -307,6 +310,16 @@ def test_prometheus_finds_every_process_and_every_query_finds_something(system: 
     until(lambda: health() == {"ok"}, "every rule was evaluated")  # until then it is unknown how it fares
 
 
+def _where(client: DockerClient, filters: dict[str, str], command: list[str], said: bytes) -> Container | None:
+    """The running container of a swarm's service in which the command says so. A swarm starts anew what ended because
+    another service was not there yet: the container of a moment ago may be gone."""
+    for container in client.containers.list(filters=filters, ignore_removed=True):
+        with contextlib.suppress(APIError):
+            if container.exec_run(command).output.strip() == said:
+                return container
+    return None
+
+
 def test_swarm(system: System) -> None:
     """The stack file that `edbench deploy swarm` writes is taken by a swarm of one node, and a job runs in it."""
     client = engine()
@@ -325,11 +338,10 @@ def test_swarm(system: System) -> None:
         assert file.stat().st_mode & 0o777 == 0o600
         system.run("docker", "stack", "deploy", "--resolve-image", "never", "--compose-file", str(file), stack)
         names = {"label": f"com.docker.swarm.service.name={stack}_controller"}
-        (controller,) = until(lambda: client.containers.list(filters=names), "the controller's container runs")
         counting = "import os\nfrom cli.context import installation\nfrom controller.jobs.run import crew_of\n"
         counting += "from core.settings import read_settings\n"
         counting += "with installation(read_settings(os.environ)) as i: print(crew_of(i.databases[0]))"
-        until(lambda: controller.exec_run(["python", "-c", counting]).output.strip() == b"(2, 4)", "workers register")
+        controller = until(lambda: _where(client, names, ["python", "-c", counting], b"(2, 4)"), "workers register")
         status, said = controller.exec_run(["edbench", "discover", str(system.corpus)])
         assert status == 0, said.decode()
         status, said = controller.exec_run(["edbench", "verify", "last"])
