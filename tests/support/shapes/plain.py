@@ -5,6 +5,7 @@ from __future__ import annotations
 import plistlib
 import struct
 import zlib
+from collections.abc import Sequence
 
 from shapes.shape import Shape, shapes
 
@@ -64,19 +65,27 @@ def _plist(value: object) -> bytes:
     return plistlib.dumps(value, fmt=plistlib.FMT_BINARY)
 
 
+def _array(places: Sequence[int]) -> bytes:
+    """The head of a binary property list and an array of these objects; counts and references have four bytes."""
+    return b"bplist00" + b"\xaf\x12" + struct.pack(f">{1 + len(places)}I", len(places), *places)
+
+
+def _property_list(body: bytes, places: Sequence[int]) -> bytes:
+    """With the table of where its objects lie."""
+    table = struct.pack(f">{len(places)}I", *places)
+    return body + table + struct.pack(">6xBBQQQ", 4, 4, len(places), 0, len(body))
+
+
 def _arrays_in_one_another(n: int) -> bytes:
-    """Each object is an array of all objects: their places are the same, or a byte apart."""
-    body = b"bplist00" + b"\xaf\x11" + struct.pack(">H", n) + b"".join(struct.pack(">H", i) for i in range(n))
-    table = struct.pack(">I", 8) * n
-    return body + table + struct.pack(">6xBBQQQ", 4, 2, n, 0, len(body))
+    """Each object is an array of all objects: their places are the same."""
+    return _property_list(_array(range(n)), [8] * n)
 
 
 def _strings_in_one_another(n: int) -> bytes:
     """An array of strings, each of which begins in the one before it."""
-    head = b"bplist00" + b"\xaf\x11" + struct.pack(">H", n) + b"".join(struct.pack(">H", i + 1) for i in range(n))
-    body = head + (b"\x5f\x11" + struct.pack(">H", n)) * n + bytes(n)
-    table = struct.pack(">I", 8) + b"".join(struct.pack(">I", len(head) + 4 * i) for i in range(n))
-    return body + table + struct.pack(">6xBBQQQ", 4, 2, n + 1, 0, len(body))
+    head = _array(range(1, n + 1))
+    strings = (b"\x5f\x12" + struct.pack(">I", n)) * n + bytes(n)
+    return _property_list(head + strings, [8, *(len(head) + 6 * i for i in range(n))])
 
 
 def _card(piece: bytes, head: bytes = b"", tail: bytes = b"") -> object:
