@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -13,9 +11,8 @@ from typing import Self
 
 from controller.databases import JobHandle
 from core.errors import DatabaseFault
-from core.records import JobState
+from experiments.workloads.discovery.hold import Hold
 from experiments.workloads.discovery.site import Meter
-from sql.jobs import get_job, request_resume
 from sql.queries import QUERIES
 from sql.session import Database
 
@@ -38,7 +35,7 @@ class Samples:
 class Sampler:
     """A thread that samples until the block ends.
 
-    `at_index` is called once, in the thread, when every job is held at the barrier into the index phase; then they go on.
+    `at_index` is called once, in the thread, while every job is held at the barrier into the index phase.
     """
 
     def __init__(
@@ -53,7 +50,7 @@ class Sampler:
             (Database(h.database.name, h.database.url, application="edbench-sampler", pool_size=1), h.id)
             for h in handles
         ]
-        self._at_index = at_index
+        self._hold = None if at_index is None else Hold(self._jobs, at_index)
         self._meter = meter
         self._failure: Exception | None = None
         self._stop = threading.Event()
@@ -84,33 +81,15 @@ class Sampler:
     def _sample(self) -> None:
         due = time.monotonic() + SAMPLE_SECONDS
         while not self._stop.wait(min(max(0.0, due - time.monotonic()), self._patience())):
-            if self._at_index is not None and self._held():
-                call, self._at_index = self._at_index, None
-                call()
-                self._let_go()
+            if self._hold is not None and not self._hold.over:
+                self._hold.look()
             if time.monotonic() >= due:
                 due = max(due + SAMPLE_SECONDS, time.monotonic())
                 self._look()
         self._look()
 
     def _patience(self) -> float:
-        return SAMPLE_SECONDS if self._at_index is None else _HELD_SECONDS
-
-    def _held(self) -> bool:
-        try:
-            return all(self._state_of(database, job) is JobState.HELD for database, job in self._jobs)
-        except DatabaseFault:
-            return False
-
-    def _state_of(self, database: Database, job: uuid.UUID) -> JobState:
-        with database.transaction() as conn:
-            return get_job(conn, job).state
-
-    def _let_go(self) -> None:
-        """From the same moment: the commits come one right after the other."""
-        with contextlib.ExitStack() as commits:
-            for database, job in self._jobs:
-                request_resume(commits.enter_context(database.transaction(durable=True)), job)
+        return SAMPLE_SECONDS if self._hold is None or self._hold.over else _HELD_SECONDS
 
     def _queue_of(self, database: Database, job: object) -> tuple[str, int, int, int]:
         with database.transaction() as conn:
