@@ -5,13 +5,10 @@ from __future__ import annotations
 import io
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from dataset_gen.corpus import generate_corpus
-from dataset_gen.formats.mail.eml import Letter
-from dataset_gen.formats.mail.mbox import write_store
 from dataset_gen.material.mail import letters, thread
 from dataset_gen.material.text import LANGUAGES, foreign, prose
 from dataset_gen.profile import load_profile
@@ -80,20 +77,3 @@ def _measure_mail(shop: Workshop, write: Any, seconds: float) -> float:
         else:
             size += sum(len(write(letter).data) for letter in found)
     return size / 1e6 / (time.monotonic() - started)
-
-
-def write_mail_store(path: Path, target_bytes: int, seed: int = 1) -> int:
-    """One mbox of about that many bytes, for measuring memory with a large container; returns its messages."""
-    shop = Workshop(load_profile("reference"), seed, 0.1)
-
-    def all_letters() -> Iterator[Letter]:
-        written, number = 0, 0
-        while written < target_bytes:
-            talk = thread(shop, 0, number, 4_000_000)
-            number += 1
-            for position, letter in letters(shop, talk, frozenset(range(len(talk.sketches)))):
-                written += talk.sketches[position].estimate
-                yield letter
-
-    with path.open("wb") as out:
-        return len(write_store(all_letters(), out.write).children)

@@ -20,7 +20,6 @@ ARRAY = "array"
 EMULATED = "emulated"
 
 KINDS = frozenset((QUEUE, PROGRESS, DATABASE, WORKER, WIRE, BLOCK, SPACE, ARRAY, EMULATED))
-JOB_KINDS = frozenset((QUEUE, PROGRESS))
 
 SOURCE_CHARACTERS = 500
 VALUES_BYTES = 32_768  # as JSON; a mount with thirty ops over sixteen transports has about 6 KB

@@ -34,7 +34,6 @@ _WAIT: Final = struct.Struct("<IQ")
 _HEAD: Final = struct.Struct("<III")  # steps, waits, packed bytes
 _LEVEL: Final = 1
 NO_SLOT: Final = -1
-MOST_WAITS: Final = (1 << 16) - 1
 
 # Codes: an op as it is, or one of its other forms.
 OPEN_TO_WRITE: Final = 16

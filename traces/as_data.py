@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
-from core.histogram import Histogram
 from core.operations import Op
 from traces.model import NO_PHASE
 from traces.summary import Access, OpSummary, Timeline, TraceSummary
@@ -151,8 +149,3 @@ def _median_class(counts: Counter[int]) -> list[int]:
         if rank <= 0:
             return [(1 << bits) >> 1, 1 << bits]
     return [0, 0]
-
-
-def histogram_of(counts: Mapping[int, int]) -> Histogram:
-    """The histogram that `think` has, from its plain form."""
-    return Histogram({int(bucket): count for bucket, count in counts.items()})

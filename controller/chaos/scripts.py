@@ -128,15 +128,20 @@ def _state_or_gone(handle: JobHandle) -> JobState | None:
         return None
 
 
+def _end(stage: Stage, found: JobHandle | Group, started: float) -> None:
+    """Follow it to its end, hold it against the truth, and delete it; what is wrong is kept."""
+    _follow(stage, found, started)
+    _check(stage, found)
+    if not stage.wrong:
+        delete_found(stage, found)
+
+
 def discover(stage: Stage) -> None:
     """A job from its creation to its end."""
     started = time.monotonic()
     found = create(stage)
     stage.begin()
-    _follow(stage, found, started)
-    _check(stage, found)
-    if not stage.wrong:
-        delete_found(stage, found)
+    _end(stage, found, started)
 
 
 def pause(stage: Stage) -> None:
@@ -151,10 +156,7 @@ def pause(stage: Stage) -> None:
         if rest.state is JobState.PAUSED:
             for handle in jobs_of(found):
                 patiently(lambda h=handle: _resume(h), stage.deadline)  # type: ignore[misc]
-    _follow(stage, found, started)
-    _check(stage, found)
-    if not stage.wrong:
-        delete_found(stage, found)
+    _end(stage, found, started)
 
 
 def _resume(handle: JobHandle) -> None:
@@ -190,10 +192,7 @@ def requeue(stage: Stage) -> None:
     stage.begin()
     for handle in jobs_of(found):
         patiently(lambda h=handle: _resume(h), stage.deadline)  # type: ignore[misc]
-    _follow(stage, found, started)
-    _check(stage, found)
-    if not stage.wrong:
-        delete_found(stage, found)
+    _end(stage, found, started)
 
 
 def cancel(stage: Stage) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 from controller.databases import JobHandle
 from controller.jobs.groups.create import Group, GroupPlan, check_plan, create_discovery_group
@@ -61,33 +62,17 @@ def create_discovery(
 
     Raises UsageError, StorageFault, DatabaseFault.
     """
+    given: dict[str, Any] = {
+        "name": order.name,
+        "client": order.client,
+        "project": order.project,
+        "workers": workers,
+        "slots": slots,
+        "passwords": order.passwords,
+    }
     if len(databases) > 1:
         plan = GroupPlan(databases=databases, shard=order.shard, source_copies=order.source_copies)
-        return create_discovery_group(
-            plan,
-            storage,
-            settings.storage,
-            source,
-            order.options,
-            name=order.name,
-            client=order.client,
-            project=order.project,
-            workers=workers,
-            slots=slots,
-            passwords=order.passwords,
-        )
-    job = create_discovery_job(
-        databases[0],
-        storage,
-        settings.storage,
-        source,
-        order.options,
-        name=order.name,
-        client=order.client,
-        project=order.project,
-        workers=workers,
-        slots=slots,
-        passwords=order.passwords,
-    )
+        return create_discovery_group(plan, storage, settings.storage, source, order.options, **given)
+    job = create_discovery_job(databases[0], storage, settings.storage, source, order.options, **given)
     with databases[0].transaction() as conn:
         return JobHandle(databases[0], get_job(conn, job))

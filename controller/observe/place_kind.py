@@ -7,15 +7,6 @@ import os
 from core.mounts import MOUNTINFO, MountEntry, Reach, holding, parse_mountinfo, reach_of
 
 
-def file_system_of(path: str | os.PathLike[str], mounts: bytes) -> str:
-    """Type of the file system that holds `path`, `unknown` when the table does not say.
-
-    `mounts` is the text of mountinfo, see proc_pid_mountinfo(5); of equal mount points the last one is in force.
-    """
-    mount = _mount_of(path, mounts)
-    return "unknown" if mount is None else mount.kind
-
-
 def in_memory(path: str | os.PathLike[str], mounts: bytes) -> bool:
     """Whether `path` lies on a file system that is memory."""
     mount = _mount_of(path, mounts)

@@ -190,11 +190,6 @@ class Message:
             self.truncated = True
 
 
-def part_ranges(part: MailPart) -> list[tuple[int, int]]:
-    """Where the parts of a multipart lie in its `data`, their headers included."""
-    return _ranges(part.data, part.start, part.end, part.boundary, MAX_PARTS)[0] if part.boundary else []
-
-
 def _take_out_files(part: MailPart) -> int:
     """Files that lie in a plain text become parts between the pieces of the text; how many these are together."""
     if part.media_type != "text/plain" or part.encoding not in (b"", b"7bit", b"8bit", b"binary") or not part.is_body:

@@ -5,22 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import BinaryIO
 
 from core.errors import DocumentError
 from core.records import Kind, Limits
 from formats import clean
-from formats.archives.zip.directory import find_directory, iter_entries
-from formats.archives.zip.handler import failed_member
-from formats.archives.zip.salvage import salvage
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.office.carried import carried
 from formats.office.odf import crypto as odf_crypto
 from formats.office.odf.text import read_text
 from formats.office.ole import objects as ole_objects
-from formats.office.ooxml.package import Package, part_reader
+from formats.office.ooxml.package import Package
 from formats.office.ooxml.xml import elements, local
-from formats.streams import SMALL_MEMBER
 
 _PREFIX = "application/vnd.oasis.opendocument."
 _TEXTS = tuple(_PREFIX + kind for kind in ("text", "text-template", "text-master", "text-web", "formula"))
@@ -116,7 +112,7 @@ class OdfHandler(LeafHandler):
                     return
                 yield from self.children(plain, limits)
                 return
-            for position, child in enumerate(_carried(file, source.size, limits)):
+            for position, child in enumerate(carried(file, source.size, limits, _CARRIED)):
                 child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
                 child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
                 child.name = child.name.rsplit(b"/", 1)[-1]
@@ -180,30 +176,6 @@ def _metadata(package: _OdfPackage) -> dict[str, object]:
     if "author" not in metadata and "last_author" in metadata:
         metadata["author"] = metadata["last_author"]
     return dict(metadata)
-
-
-def _carried(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
-    """Members that are pictures, media or objects; nothing else is inflated unless the archive has no directory."""
-    try:
-        directory = find_directory(file, size)
-    except DocumentError:
-        yield from (child for child in salvage(file, size, limits) if _CARRIED.search(child.name))
-        raise
-    for entry in iter_entries(file, directory):
-        if _CARRIED.search(entry.name) and not entry.directory:
-            try:
-                reader = part_reader(file, size, entry)
-                small = entry.size <= SMALL_MEMBER
-                yield Child(
-                    name=entry.name,
-                    kind=Kind.EMBEDDED_OBJECT,
-                    ordinal=entry.index,
-                    data=reader.whole() if small else None,
-                    stream=None if small else reader.stream(),
-                    size_hint=None if small else entry.size,
-                )
-            except DocumentError as error:
-                yield failed_member(entry.name, entry.index, error)
 
 
 HANDLERS: tuple[Handler, ...] = (OdfHandler(),)

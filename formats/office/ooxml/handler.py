@@ -4,20 +4,18 @@ and media as children."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import BinaryIO
+from collections.abc import Callable, Iterator
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from formats import clean
-from formats.archives.zip.directory import Entry, find_directory, iter_entries
-from formats.archives.zip.handler import failed_member
-from formats.archives.zip.salvage import salvage
+from formats.archives.zip.directory import Entry
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.office.carried import carried
 from formats.office.encryption import unlock as office_unlock
 from formats.office.ole import objects as ole_objects
-from formats.office.ooxml.package import Package, part_reader
+from formats.office.ooxml.package import Package
 from formats.office.ooxml.text import Reader
 from formats.office.ooxml.xml import elements, local
 from formats.streams import SMALL_MEMBER
@@ -145,7 +143,7 @@ class OoxmlHandler(LeafHandler):
         except DocumentError:
             return
         with source.open() as file:
-            for position, child in enumerate(_carried(file, source.size, limits)):
+            for position, child in enumerate(carried(file, source.size, limits, _CARRIED, _kept_whole(limits))):
                 child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
                 child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
                 child.name = child.name.rsplit(b"/", 1)[-1]
@@ -183,32 +181,9 @@ def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object]]:
     return office_unlock.package(source, limits)
 
 
-def _carried(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
-    """Members that are embeddings or media; nothing else is inflated unless the archive has no directory."""
-    try:
-        directory = find_directory(file, size)
-    except DocumentError:
-        yield from (child for child in salvage(file, size, limits) if _CARRIED.search(child.name))
-        raise
-    for entry in iter_entries(file, directory):
-        if _CARRIED.search(entry.name) and not entry.directory:
-            try:
-                yield _member(file, size, entry, limits)
-            except DocumentError as error:
-                yield failed_member(entry.name, entry.index, error)
-
-
-def _member(file: BinaryIO, size: int, entry: Entry, limits: Limits) -> Child:
-    reader = part_reader(file, size, entry)
-    small = entry.size <= (limits.parse_bytes if entry.name.lower().endswith(b".bin") else SMALL_MEMBER)
-    return Child(
-        name=entry.name,
-        kind=Kind.EMBEDDED_OBJECT,
-        ordinal=entry.index,
-        data=reader.whole() if small else None,
-        stream=None if small else reader.stream(),
-        size_hint=None if small else entry.size,
-    )
+def _kept_whole(limits: Limits) -> Callable[[Entry], int]:
+    """Embedded objects are parsed for what they pack, so they come whole as far as anything may."""
+    return lambda entry: limits.parse_bytes if entry.name.lower().endswith(b".bin") else SMALL_MEMBER
 
 
 def _family(package: Package) -> str | None:

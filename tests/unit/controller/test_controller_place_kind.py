@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.observe.place_kind import file_system_of, storage_label
+from controller.observe.place_kind import storage_label
 
 MOUNTS = rb"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 40 22 0:40 / /mnt/filer rw,relatime shared:5 - nfs4 10.0.0.1:/export rw,vers=4.2
@@ -20,19 +20,19 @@ not a mount line
 
 
 @pytest.mark.parametrize(
-    ("path", "kind"),
+    ("path", "label"),
     [
-        ("/home", "ext4"),
-        ("/mnt/filer", "nfs4"),
-        ("/mnt/filer/deep/down", "nfs4"),
-        ("/mnt/filer2", "tmpfs"),
-        ("/mnt/my filer/x", "cifs"),
-        ("/mnt/over/x", "tmpfs"),
+        ("/home", "local storage (ext4)"),
+        ("/mnt/filer", "network storage (nfs4)"),
+        ("/mnt/filer/deep/down", "network storage (nfs4)"),
+        ("/mnt/filer2", "memory (tmpfs)"),
+        ("/mnt/my filer/x", "network storage (cifs)"),
+        ("/mnt/over/x", "memory (tmpfs)"),
     ],
 )
-def test_the_innermost_and_latest_mount_counts(path: str, kind: str) -> None:
+def test_the_innermost_and_latest_mount_counts(path: str, label: str) -> None:
     """Whole path elements, octal escapes, and mounts over mounts, as proc_pid_mountinfo(5) has them."""
-    assert file_system_of(path, MOUNTS) == kind
+    assert storage_label(path, MOUNTS) == label
 
 
 def test_labels_name_network_memory_and_local() -> None:
