@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,11 +12,12 @@ from cli.output import print_json
 from cli.show.jobs import group_line, jobs_table, show_counts
 from cli.show.played import show_played
 from cli.show.wire import show_wire
-from controller.browse.counts import JobCounts, count_job, counts_json, summary_json
+from controller.browse.counts import JobCounts, count_job
 from controller.databases import newest_jobs
-from controller.jobs.groups.create import Group, group_json, list_groups
+from controller.jobs.documents import document_of, group_document, holds_of, line_of
+from controller.jobs.groups.create import Group, list_groups
 from controller.observe.wire import WireShares, wire_shares
-from controller.replay.found import played_json
+from controller.replay.found import played
 
 
 def jobs(
@@ -30,7 +31,7 @@ def jobs(
         found = newest_jobs(installed.databases, limit)
         groups = {row.id: row for row in list_groups(installed.databases)}
     if as_json:
-        print_json([summary_json(summary) | {"database": database.name} for database, summary in found])
+        print_json([line_of(summary, database.name).to_json() for database, summary in found])
     elif found:
         context.out.print(jobs_table(found, groups))
     else:
@@ -51,20 +52,16 @@ def job(
         found = installed.find(job)
         counts = [(handle.database.name, count_job(handle)) for handle in jobs_of(found)]
         wire = wire_shares(jobs_of(found))
-        played = None if isinstance(found, Group) else played_json(found)
+        replayed = None if isinstance(found, Group) else played(found)
     if isinstance(found, Group):
         _show_group(context, found, counts, wire, as_json)
     elif as_json:
-        print_json(counts_json(counts[0][1]) | _wire_json(wire) | ({"replay": played} if played else {}))
+        print_json(document_of(counts[0][1], wire, replayed).to_json())
     else:
         show_counts(context.out, counts[0][1])
-        if played is not None:
-            show_played(context.out, played)
+        if replayed is not None:
+            show_played(context.out, replayed)
         show_wire(context.out, wire)
-
-
-def _wire_json(wire: WireShares | None) -> dict[str, Any]:
-    return {"wire": None if wire is None else wire.to_json()}
 
 
 def _show_group(
@@ -75,8 +72,7 @@ def _show_group(
     as_json: bool,
 ) -> None:
     if as_json:
-        jobs = [counts_json(count) | {"database": database} for database, count in counts]
-        print_json(group_json(group.row) | _wire_json(wire) | {"jobs": jobs})
+        print_json(group_document(group.row, wire, [holds_of(count, name) for name, count in counts]).to_json())
         return
     context.out.print(group_line(group.row), markup=False)
     for _, count in counts:

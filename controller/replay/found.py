@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.databases import JobHandle
+from core.document import Document, Milli
 from core.errors import RunFailed
 from core.histogram import Histogram
 from replay.result import ClientResult, Difference, merge_results
@@ -48,9 +49,32 @@ def found_by(handle: JobHandle) -> Found:
     )
 
 
-def played_json(handle: JobHandle) -> dict[str, Any] | None:
-    """A replay's figures in plain data, times in microseconds; None for another job, and for a replay that did not
-    go through."""
+class PlayedCalls(Document):
+    """Calls of one op; times in microseconds."""
+
+    count: int
+    bytes: int
+    errors: int
+    response_p50_us: Milli
+    response_p99_us: Milli
+    service_p50_us: Milli
+    service_p99_us: Milli
+
+
+class Played(Document):
+    """A replay's figures."""
+
+    clients: int
+    speed: float
+    prepared_s: Milli
+    elapsed_s: Milli
+    calls_per_second: Milli
+    differences: dict[str, int]
+    calls: dict[str, PlayedCalls]
+
+
+def played(handle: JobHandle) -> Played | None:
+    """None for another job, and for a replay that did not go through."""
     if not handle.job.options.replay.asked:
         return None
     try:
@@ -58,25 +82,29 @@ def played_json(handle: JobHandle) -> dict[str, Any] | None:
     except RunFailed:
         return None
     whole = found.result
-    return {
-        "clients": found.clients,
-        "speed": handle.job.options.replay.speed,
-        "prepared_s": round(found.prepared_s, 3),
-        "elapsed_s": round(whole.elapsed_s, 3),
-        "calls_per_second": round(whole.calls / whole.elapsed_s, 3) if whole.elapsed_s else 0.0,
-        "differences": {difference_text(one): one.calls for one in whole.differences},
-        "calls": {
-            op.label: {"count": one.calls, "bytes": one.bytes, "errors": one.errors}
-            | _times("response", one.response, one.response_max_ns)
-            | _times("service", one.service, one.service_max_ns)
+    return Played(
+        clients=found.clients,
+        speed=handle.job.options.replay.speed,
+        prepared_s=found.prepared_s,
+        elapsed_s=whole.elapsed_s,
+        calls_per_second=whole.calls / whole.elapsed_s if whole.elapsed_s else 0.0,
+        differences={difference_text(one): one.calls for one in whole.differences},
+        calls={
+            op.label: PlayedCalls(
+                count=one.calls,
+                bytes=one.bytes,
+                errors=one.errors,
+                **_times("response", one.response, one.response_max_ns),
+                **_times("service", one.service, one.service_max_ns),
+            )
             for op, one in whole.ops.items()
         },
-    }
+    )
 
 
-def _times(name: str, histogram: Histogram, longest: int) -> dict[str, float]:
+def _times(name: str, histogram: Histogram, longest: int) -> dict[str, Any]:
     p50, p99 = histogram.percentiles((50, 99), longest)
-    return {f"{name}_p50_us": round(p50 / 1000, 3), f"{name}_p99_us": round(p99 / 1000, 3)}
+    return {f"{name}_p50_us": p50 / 1000, f"{name}_p99_us": p99 / 1000}
 
 
 def difference_text(difference: Difference) -> str:

@@ -87,7 +87,7 @@ def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int
             job=job,
             program=program,
             found=found,
-            result=job_result(handle, stage.settings, calls_complete=outcome.calls_complete) | beside,
+            result=job_result(handle, stage.settings, calls_complete=outcome.calls_complete).beside(beside).to_json(),
         )
 
 

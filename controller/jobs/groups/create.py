@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from controller.databases import LAST, JobHandle, find_job, newest_jobs
 from controller.jobs.copies import copy_source, remove_copies
@@ -17,7 +16,6 @@ from controller.jobs.jobs import create_discovery_job, default_name, delete_job,
 from controller.jobs.source import PreparedSource
 from controller.jobs.split import split_source
 from core.errors import EdbenchError, UsageError
-from core.names import display_name
 from core.passwords import PasswordBank
 from core.records import GroupKind, JobOptions, JobState
 from core.storage.layer import Storage
@@ -254,16 +252,3 @@ def delete_group(group: Group, storage: Storage, storage_root: Path) -> None:
     remove_copies(storage, storage_root, group.id)
     with group.home.transaction(durable=True) as conn:
         rows.delete_group(conn, group.id)
-
-
-def group_json(row: GroupRow) -> dict[str, Any]:
-    """A group's row in plain data."""
-    return {
-        "group_id": str(row.id),
-        "name": row.name,
-        "kind": row.kind.value,
-        "databases": len(row.members),
-        "source": display_name(row.source),
-        "source_copies": row.source_copies,
-        "created_at": row.created_at.isoformat(),
-    }

@@ -13,6 +13,7 @@ from typing import Any
 
 from controller.databases import JobHandle
 from controller.filer.emulated import filer_choice
+from controller.jobs.figures import Figures
 from controller.jobs.groups.create import Group, GroupPlan, create_discovery_group
 from controller.jobs.groups.results import group_result
 from controller.jobs.jobs import create_discovery_job
@@ -95,6 +96,7 @@ def _run(spec: PointSpec, stand: Stand, source: PreparedSource, load: Load) -> P
         beside = filer.figures()
     complete = all(outcome.calls_complete for outcome in outcomes)
     _refuse(outcomes, handles)
+    result: Figures
     if group is not None:
         result = group_result(group, settings, calls_complete=complete)
     else:
@@ -104,7 +106,7 @@ def _run(spec: PointSpec, stand: Stand, source: PreparedSource, load: Load) -> P
     return PointRun(
         spec=spec,
         started_at=started_at,
-        result=result | beside,
+        result=result.beside(beside).to_json(),
         handles=handles,
         samples=seen.samples,
         containers=stand.containers(),
@@ -144,8 +146,8 @@ def _refuse(outcomes: Sequence[Outcome], handles: Sequence[JobHandle]) -> None:
             raise RunFailed(f"the experiment ends without a result: {remark}")
 
 
-def _judge(spec: PointSpec, result: Mapping[str, Any]) -> None:
+def _judge(spec: PointSpec, result: Figures) -> None:
     """Counts that do not add up make a run worthless."""
-    violations = len(result["violations"])
+    violations = len(result.violations)
     if violations:
         raise RunFailed(f"{spec}: the counts of {violations} containers do not add up; the experiment has no result")

@@ -48,7 +48,7 @@ KEYS = [
 
 def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> None:
     """Every promised key is there, and bytes, items and children are those of the ground truth."""
-    result = json.loads(json.dumps(job_result(handle, finished.settings)))
+    result = json.loads(json.dumps(job_result(handle, finished.settings).to_json()))
     truth = json.loads((finished.corpus / "dataset.json").read_text())
     assert set(KEYS) <= set(result)
     assert result["raw_bytes"] == truth["raw_bytes"]
@@ -65,7 +65,7 @@ def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> 
 
 def test_rates_follow_from_bytes_and_elapsed(finished: Any, handle: JobHandle) -> None:
     """GB/hour is decimal GB over elapsed, raw and discovered apart."""
-    result = job_result(handle, finished.settings)
+    result = job_result(handle, finished.settings).to_json()
     for kind in ("raw", "discovered"):
         rate = result[f"{kind}_bytes"] / 1e9 / result["elapsed_s"] * 3600
         assert result[f"gb_per_hour_{kind}"] == pytest.approx(rate, rel=2e-3)
@@ -74,7 +74,7 @@ def test_rates_follow_from_bytes_and_elapsed(finished: Any, handle: JobHandle) -
 
 def test_calls_are_complete(finished: Any, handle: JobHandle) -> None:
     """Every loose file was opened in both passes, every child created and renamed once: no record was lost."""
-    result = job_result(handle, finished.settings)
+    result = job_result(handle, finished.settings).to_json()
     calls = result["calls"]
     with handle.database.transaction() as conn:
         written = conn.exec_driver_sql("SELECT count(*) FROM item WHERE location IS NOT NULL").scalar_one()

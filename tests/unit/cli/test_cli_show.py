@@ -4,57 +4,29 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
+from job_figures import TRACE, figures
 from rich.console import Console
 
 from cli.jobs.search import highlighted
 from cli.output import bytes_text, write_json
 from cli.show.jobs import show_result
 from cli.show.table import table
+from controller.jobs.figures import Figures
 from core.errors import RunFailed
 
 
-def result(**changes: Any) -> dict[str, Any]:
-    """A result as `job_result` gives it."""
-    return {
-        "state": "completed_with_exceptions",
-        "reason": None,
-        "elapsed_s": 12.0,
-        "phases": {"walk": 1.0, "expand": 11.0},
-        "raw_bytes": 45_000_000_000,
-        "gb_per_hour_raw": 9.5,
-        "discovered_bytes": 75_000_000_000,
-        "gb_per_hour_discovered": 15.8,
-        "expansion": 1.667,
-        "items": 1_000_000,
-        "items_per_second": 58.0,
-        "containers": 3,
-        "children": {"expected": 10, "emitted": 8, "failed": 2},
-        "violations": [],
-        "index_bytes": 7,
-        "index_engine": "tantivy",
-        "workers": 15,
-        "slots": 4,
-        "passes": 2,
-        "fsync": "none",
-        "labels": ["local storage (ext4), cache state unknown"],
-        "exceptions": {"encrypted": 3},
-        "calls": {"read": {"count": 5, "bytes": 10, "errors": 0, "p50_us": 1.0, "p99_us": 2.0, "max_us": 3.0}},
-    } | changes
-
-
-def shown(data: dict[str, Any]) -> str:
+def shown(of: Figures) -> str:
     """The summary as text."""
     out = io.StringIO()
-    show_result(Console(file=out, width=160), data)
+    show_result(Console(file=out, width=160), of)
     return out.getvalue()
 
 
 def test_the_summary_names_both_rates_and_what_they_were_measured_on() -> None:
     """GB/hour says whether raw or discovered, and the labels stand beside it."""
-    text = shown(result())
+    text = shown(figures())
     for piece in (
         "raw         45.0 GB, 9.5 GB/hour",
         "discovered  75.0 GB, 15.8 GB/hour",
@@ -67,26 +39,25 @@ def test_the_summary_names_both_rates_and_what_they_were_measured_on() -> None:
 
 def test_wire_read_over_call_read_stands_in_the_summary() -> None:
     """By phase where it can be told; not at all without NFS."""
-    phases = {"walk": {"ratio": None}, "expand": {"ratio": 0.94}}
-    assert "wire-read ÷ call-read 0.66 (expand 0.94)" in shown(
-        result(wire={"total": {"ratio": 0.66}, "phases": phases})
-    )
-    assert "wire" not in shown(result(wire=None))
+    share = {"seconds": 1.0, "call_read_bytes": 9, "wire_read_bytes": 6}
+    phases = {"walk": share | {"ratio": None, "why": "nothing was read by calls"}, "expand": share | {"ratio": 0.94}}
+    wire = {"total": share | {"ratio": 0.66}, "phases": phases, "sources": [], "other_jobs": 0}
+    assert "wire-read ÷ call-read 0.66 (expand 0.94)" in shown(figures(wire=wire))
+    assert "wire" not in shown(figures())
 
 
 def test_a_trace_stands_in_the_summary_with_what_it_lacks() -> None:
     """One line for each job that asked for one."""
-    whole = {"path": "/s/t", "bytes": 8_100, "calls": 1_000, "lost": 0}
-    lines = [line.strip() for line in shown(result(trace=whole)).splitlines()]
+    lines = [line.strip() for line in shown(figures(trace=TRACE)).splitlines()]
     assert "trace       /s/t, 8.1 kB, 1,000 calls" in lines
-    assert "1,000 calls, 12 more are lost" in shown(result(trace=whole | {"lost": 12}))
-    assert "more are lost" not in shown(result())
+    assert "1,000 calls, 12 more are lost" in shown(figures(trace=TRACE | {"lost": 12}))
+    assert "more are lost" not in shown(figures())
 
 
 def test_counts_that_do_not_add_up_are_shouted() -> None:
     """A broken promise is not hidden in a table."""
-    assert "DOES NOT ADD UP" in shown(result(children={"expected": 11, "emitted": 8, "failed": 2}))
-    assert "DOES NOT ADD UP: a.zip" in shown(result(violations=["a.zip: expected 3, emitted 1, failed 1, rows 1"]))
+    assert "DOES NOT ADD UP" in shown(figures(children={"expected": 11, "emitted": 8, "failed": 2}))
+    assert "DOES NOT ADD UP: a.zip" in shown(figures(violations=["a.zip: expected 3, emitted 1, failed 1, rows 1"]))
 
 
 def test_names_are_never_taken_for_markup() -> None:
