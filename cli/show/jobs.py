@@ -15,6 +15,7 @@ from cli.show.table import table
 from controller.browse.counts import JobCounts
 from controller.jobs.groups.progress import group_state
 from controller.jobs.rates import duration
+from controller.labels.advice import advice_on
 from core.names import display_name
 from sql.groups import GroupRow
 from sql.jobs import JobSummary
@@ -88,6 +89,7 @@ def _result_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
         *_databases_rows(result),
         *_trace_rows(result),
         ("labels", "; ".join(result["labels"])),
+        *(("what to do", line) for line in advice_on(result["labels"])),
     ]
 
 

@@ -12,6 +12,9 @@ from controller.jobs.groups.create import Group
 from controller.jobs.groups.progress import group_state
 from controller.jobs.progress import Pace
 from controller.jobs.rates import gb_per_hour
+from controller.labels.advice import advice_on
+from controller.labels.jobs import read_labels
+from controller.labels.rules import FilerCache
 from core.names import display_name
 from core.records import JobState
 from sql import jobs as ledger_jobs
@@ -31,7 +34,9 @@ _ACTIONS = {
 class Overview:
     """Makes rows; of jobs that are over it remembers them, for they change no more."""
 
-    def __init__(self) -> None:
+    def __init__(self, cache: FilerCache = FilerCache()) -> None:  # noqa: B008 (it is frozen)
+        """`cache`: of the filer that the jobs' files lie on."""
+        self._cache = cache
         self._lock = threading.Lock()
         self._over: dict[uuid.UUID, dict[str, Any]] = {}
 
@@ -52,7 +57,7 @@ class Overview:
         known = self._over.get(job.id)
         if known is not None and (known["state"], known["finished"]) == (job.state.value, summary.finished_at):
             return dict(known)
-        row = _row(database, summary)
+        row = _row(database, summary) | _labels([JobHandle(database, job)], self._cache)
         if JobState(row["state"]).over:
             with self._lock:
                 self._over[job.id] = row
@@ -62,7 +67,8 @@ class Overview:
         """A job, or a group as one with its jobs in `jobs`. Raises UsageError when it is gone."""
         if not isinstance(found, Group):
             return self._of(found)
-        return _group_row(found, [self._of(handle) for handle in found.jobs])
+        row = _group_row(found, [self._of(handle) for handle in found.jobs])
+        return row | _labels(found.jobs, self._cache) if found.jobs else row
 
     def _of(self, handle: JobHandle) -> dict[str, Any]:
         with handle.database.transaction() as conn:
@@ -79,6 +85,11 @@ def allowed(state: JobState) -> list[str]:
 def waiting_text(waiting: Sequence[str]) -> str | None:
     """What a job waits for, as one line; None when it does not."""
     return "waiting: " + "; ".join(waiting) if waiting else None
+
+
+def _labels(handles: Sequence[JobHandle], cache: FilerCache) -> dict[str, list[str]]:
+    labels = read_labels(handles, cache)
+    return {"labels": labels, "advice": advice_on(labels)}
 
 
 def _row(database: Database, summary: JobSummary) -> dict[str, Any]:
@@ -109,7 +120,6 @@ def _row(database: Database, summary: JobSummary) -> dict[str, Any]:
         "gb_per_hour_discovered": round(gb_per_hour(discovered, look.elapsed_s), 3),
         "workers": summary.workers_planned,
         "slots": summary.slots_planned,
-        "labels": [job.options.filer.label] if job.options.filer.label else [],
     }
 
 
@@ -143,7 +153,6 @@ def _group_row(group: Group, rows: list[dict[str, Any]]) -> dict[str, Any]:
             "progress": None if None in shares else min(shares),
             "gb_per_hour_raw": round(gb_per_hour(sums["raw_bytes"], elapsed), 3),
             "gb_per_hour_discovered": round(gb_per_hour(sums["discovered_bytes"], elapsed), 3),
-            "labels": list(dict.fromkeys(label for each in rows for label in each["labels"])),
         }
     )
 
@@ -161,4 +170,5 @@ _NOTHING: dict[str, Any] = dict.fromkeys(_SUMMED, 0) | {
     "workers": 0,
     "slots": 0,
     "labels": [],
+    "advice": [],
 }

@@ -8,7 +8,9 @@ from typing import Any
 from controller.jobs.groups.create import Group
 from controller.jobs.groups.progress import group_state
 from controller.jobs.rates import GB, gb_per_hour, per_second
-from controller.jobs.results import call_json, job_result
+from controller.jobs.results import cache_of, call_json, job_result
+from controller.labels.jobs import read_labels
+from controller.labels.rules import ruled
 from controller.observe.wire import wire_json
 from core.names import display_name
 from core.records import GroupKind, JobState
@@ -58,7 +60,7 @@ def group_result(group: Group, settings: Settings, *, calls_complete: bool = Tru
         | _figures(results)
         | {"calls": {op: call_json(totals) for op, totals in calls.items()}}
         | {key: results[0][key] for key in _COMMON}
-        | {"wire": wire_json(group.jobs), "labels": _labels(group, results), "jobs": results}
+        | {"wire": wire_json(group.jobs), "labels": _labels(group, results, settings), "jobs": results}
     )
 
 
@@ -107,10 +109,12 @@ def _start_to_end(results: list[dict[str, Any]]) -> float | None:
     return float(max(ends) - min(starts) - common)
 
 
-def _labels(group: Group, results: list[dict[str, Any]]) -> list[str]:
-    """Labels of any job, once each, and what the jobs read."""
+def _labels(group: Group, results: list[dict[str, Any]], settings: Settings) -> list[str]:
+    """Labels of all jobs together, those of any job once each, and what the jobs read."""
     if group.row.source_copies > 1:
         read = f"each job read its own copy of the source, {group.row.source_copies} in all"
     else:
         read = "all jobs read one source" if group.row.kind is GroupKind.SIMULTANEOUS else "one source, shared out"
-    return [*dict.fromkeys(label for result in results for label in result["labels"]), read]
+    whole = read_labels(group.jobs, cache_of(group.jobs[0], settings))
+    beside = (label for result in results for label in result["labels"] if not ruled(label))
+    return [*whole, *dict.fromkeys(beside), read]

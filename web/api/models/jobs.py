@@ -50,6 +50,7 @@ class JobRow(Model):
     workers: int = Field(description="As planned.")
     slots: int = Field(description="Of each worker, as planned.")
     labels: list[str] = Field(description="What to know before reading a figure, EMULATED FILER for instance.")
+    advice: list[str] = Field([], description="What to do about them, a line each.")
     jobs: list[JobRow] | None = Field(None, description="Of a group its jobs.")
 
 
