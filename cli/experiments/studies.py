@@ -23,7 +23,7 @@ from core.errors import UsageError
 from core.operations import NullRecorder
 from core.passwords import PasswordBank, read_bank
 from core.records import FsyncPolicy, JobOptions, Layout
-from core.settings import Settings
+from core.settings import Settings, parse_bytes
 from core.storage.layer import Storage
 from experiments.kinds.kind import Kind
 from experiments.kinds.knee import KneeSearch, parse_bounds
@@ -41,15 +41,17 @@ from experiments.workloads.discovery.workload import Discovery
 DEFAULT_REPEATS = 5
 DEFAULT_WORKERS = 2
 DEFAULT_MOST = 32
-_BYTES = re.compile(r"([0-9]+(?:\.[0-9]+)?)(B|kB|MB|GB|TB)")
-_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 Corpus = Annotated[Path, typer.Option("--corpus", metavar="DIR", help="a corpus, or any directory of custodians'")]
 Numbers = Annotated[str, typer.Option(metavar="N,N,…", help="the points")]
 Repeats = Annotated[int, typer.Option(min=1, max=100, help="runs of each point; 5 or more are recommended")]
 Cold = Annotated[bool, typer.Option("--cold", help="drop what caches this process may drop, and say what stayed")]
 FilerCache = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="what the filer itself can cache, such as 16GB; 0B: nothing")
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="what the filer itself can cache, such as 16GB; 0B: nothing  [default: EDBENCH_FILER_CACHE]",
+    ),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="of the random order of the points  [default: a new one]")]
 Copies = Annotated[bool, typer.Option("--source-copies", help="each job reads a copy of the source of its own")]
@@ -87,7 +89,7 @@ def scale_up(
     dice = _seed(seed)
     base = PointSpec(1, 1, settings.slots)
     plan = scale_up_kind(base, numbers(workers, "--workers"), repeats=repeats, seed=dice)
-    wish = Wish(_options(single_pass, fsync, layout), _bank(passwords), cold, _bytes(filer_cache))
+    wish = Wish(_options(single_pass, fsync, layout), _bank(passwords), cold, declared_cache(filer_cache, settings))
     _carry_out(context, settings, corpus, plan, wish, cluster, serve_port if serve else None)
 
 
@@ -130,7 +132,7 @@ def scale_out(
         _options(single_pass, fsync, layout),
         _bank(passwords),
         cold,
-        _bytes(filer_cache),
+        declared_cache(filer_cache, settings),
         shard,
         source_copies,
     )
@@ -166,7 +168,7 @@ def knee(
     settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=index_engine, filer=filer)
     bounds, base = parse_bounds(max_p99), PointSpec(1, 1, settings.slots)
     plan = KneeSearch(base, "workers", bounds, most=max_workers, repeats=repeats, rate=ABOUT.rate)
-    wish = Wish(_options(single_pass, fsync, layout), _bank(passwords), cold, _bytes(filer_cache))
+    wish = Wish(_options(single_pass, fsync, layout), _bank(passwords), cold, declared_cache(filer_cache, settings))
     _carry_out(context, settings, corpus, plan, wish, cluster, serve_port if serve else None)
 
 
@@ -242,13 +244,9 @@ def numbers(text: str, option: str, *, digits: int = 3) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _bytes(text: str | None) -> int | None:
-    if text is None:
-        return None
-    found = _BYTES.fullmatch(text.strip())
-    if found is None:
-        raise UsageError(f"--filer-cache is {text!r}; write a number with B, kB, MB, GB or TB, such as 16GB")
-    return int(float(found[1]) * _UNITS[found[2]])
+def declared_cache(text: str | None, settings: Settings) -> int | None:
+    """Bytes of --filer-cache, else of EDBENCH_FILER_CACHE; None: nobody said. Raises UsageError."""
+    return settings.filer_cache if text is None else parse_bytes(text, "--filer-cache")
 
 
 def _seed(seed: int | None) -> int:

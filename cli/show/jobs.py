@@ -15,6 +15,7 @@ from controller.browse.counts import JobCounts
 from controller.jobs.figures import Calls, Figures, FilerFigures, GroupFigures, JobFigures, TraceFigures
 from controller.jobs.groups.progress import group_state
 from controller.jobs.rates import duration
+from controller.labels.advice import advice_on
 from controller.observe.wire import WireShares
 from core.names import display_name
 from sql.groups import GroupRow
@@ -85,6 +86,7 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
         *((str(job.database), _job_text(job)) for job in of.each if job is not of),
         *(("trace", trace_text(job.trace)) for job in of.each if job.trace is not None),
         ("labels", "; ".join(of.labels)),
+        *(("what to do", line) for line in advice_on(of.labels)),
     ]
 
 

@@ -160,9 +160,9 @@ def rates(*, raw_bytes: int, discovered_bytes: int, items: int, seconds: float) 
     }
 
 
-def merge(jobs: Sequence[JobFigures], read: str, **own: Any) -> GroupFigures:
+def merge(jobs: Sequence[JobFigures], **own: Any) -> GroupFigures:
     """One group's, from those of its jobs. `own`: what cannot be had from theirs — who the group is, its calls (whose
-    histograms are merged) and its wire reads; `read`: a label more, what the jobs read."""
+    histograms are merged), its wire reads, and the labels of all its jobs together."""
     total = {key: sum(getattr(job, key) for job in jobs) for key in _SUMMED}
     longest = max(job.elapsed_s for job in jobs)
     sizes = {key: total[key] for key in ("raw_bytes", "discovered_bytes", "items")}
@@ -191,7 +191,6 @@ def merge(jobs: Sequence[JobFigures], read: str, **own: Any) -> GroupFigures:
         violations=[line for job in jobs for line in job.violations],
         disturbances=[*dict.fromkeys(line for job in jobs for line in job.disturbances)],
         calls_complete=all(job.calls_complete for job in jobs),
-        labels=[*dict.fromkeys(label for job in jobs for label in job.labels), read],
         jobs=list(jobs),
     )
 

@@ -15,6 +15,9 @@ from controller.jobs.groups.create import Group
 from controller.jobs.groups.progress import group_state
 from controller.jobs.progress import Pace
 from controller.jobs.rates import gb_per_hour
+from controller.labels.advice import advice_on
+from controller.labels.jobs import read_labels
+from controller.labels.rules import FilerCache
 from core.document import Document, Milli
 from core.names import display_name
 from core.records import JobState, Phase
@@ -61,13 +64,16 @@ class JobRow(Document):
     workers: int = Field(description="As planned.")
     slots: int = Field(description="Of each worker, as planned.")
     labels: list[str] = Field(description="What to know before reading a figure, EMULATED FILER for instance.")
+    advice: list[str] = Field(default=[], description="What to do about them, a line each.")
     jobs: list[JobRow] | None = Field(default=None, description="Of a group its jobs.")
 
 
 class Overview:
     """Makes rows; of jobs that are over it remembers them, for they change no more."""
 
-    def __init__(self) -> None:
+    def __init__(self, cache: FilerCache = FilerCache()) -> None:  # noqa: B008 (it is frozen)
+        """`cache`: of the filer that the jobs' files lie on."""
+        self._cache = cache
         self._lock = threading.Lock()
         self._over: dict[uuid.UUID, JobRow] = {}
 
@@ -88,7 +94,7 @@ class Overview:
         known = self._over.get(job.id)
         if known is not None and (known.state, known.finished) == (job.state, summary.finished_at):
             return known
-        row = _row(database, summary)
+        row = _row(database, summary, read_labels([JobHandle(database, job)], self._cache))
         if row.state.over:
             with self._lock:
                 self._over[job.id] = row
@@ -98,7 +104,8 @@ class Overview:
         """A job, or a group as one with its jobs in `jobs`. Raises UsageError when it is gone."""
         if not isinstance(found, Group):
             return self._of(found)
-        return _group_row(found, [self._of(handle) for handle in found.jobs])
+        rows = [self._of(handle) for handle in found.jobs]
+        return _group_row(found, rows, read_labels(found.jobs, self._cache) if rows else [])
 
     def _of(self, handle: JobHandle) -> JobRow:
         with handle.database.transaction() as conn:
@@ -117,7 +124,7 @@ def waiting_text(waiting: Sequence[str]) -> str | None:
     return "waiting: " + "; ".join(waiting) if waiting else None
 
 
-def _row(database: Database, summary: JobSummary) -> JobRow:
+def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
     job = summary.job
     with database.transaction() as conn:
         look = ledger_jobs.progress(conn, job.id)
@@ -145,11 +152,12 @@ def _row(database: Database, summary: JobSummary) -> JobRow:
         gb_per_hour_discovered=gb_per_hour(discovered, look.elapsed_s),
         workers=summary.workers_planned,
         slots=summary.slots_planned,
-        labels=[job.options.filer.label] if job.options.filer.label else [],
+        labels=labels,
+        advice=advice_on(labels),
     )
 
 
-def _group_row(group: Group, rows: list[JobRow]) -> JobRow:
+def _group_row(group: Group, rows: list[JobRow], labels: list[str]) -> JobRow:
     """Sums over the jobs; rates over the longest job's elapsed time, progress of the one furthest behind."""
     own: dict[str, Any] = {
         "id": group.id,
@@ -158,6 +166,8 @@ def _group_row(group: Group, rows: list[JobRow]) -> JobRow:
         "source": display_name(group.row.source),
         "created": group.row.created_at,
         "jobs": rows,
+        "labels": labels,
+        "advice": advice_on(labels),
     }
     if not rows:  # a deletion that was cut short
         return JobRow(**own, **_NOTHING)
@@ -178,7 +188,6 @@ def _group_row(group: Group, rows: list[JobRow]) -> JobRow:
         progress=min(shares) if len(shares) == len(rows) else None,
         gb_per_hour_raw=gb_per_hour(sums["raw_bytes"], elapsed),
         gb_per_hour_discovered=gb_per_hour(sums["discovered_bytes"], elapsed),
-        labels=list(dict.fromkeys(label for each in rows for label in each.labels)),
     )
 
 
@@ -196,5 +205,4 @@ _NOTHING: dict[str, Any] = dict.fromkeys(_SUMMED, 0) | {
     "gb_per_hour_discovered": 0.0,
     "workers": 0,
     "slots": 0,
-    "labels": [],
 }

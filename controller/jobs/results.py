@@ -14,6 +14,8 @@ from controller.browse.counts import JobCounts, count_job
 from controller.databases import JobHandle
 from controller.jobs.disturbances import disturbances
 from controller.jobs.figures import Calls, ChildTotals, FilerFigures, JobFigures, rates
+from controller.labels.jobs import read_labels
+from controller.labels.rules import FilerCache, filer_cache
 from controller.observe.place_kind import read_mounts, storage_label
 from controller.observe.wire import wire_shares
 from core.clock import Clock
@@ -89,7 +91,8 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         wire=wire_shares([handle]),
         labels=[
             *disturbed,
-            *_labels(settings, options.filer.label, calls_complete and not lost),
+            *read_labels([handle], cache_of(handle, settings)),
+            *_labels(settings, calls_complete and not lost),
             *box_labels(worker.box for worker in workers),
             *(["the time of phase ocr is in elapsed and GB/hour"] if options.ocr.asked else []),
             *([f"{again} loose files were processed again for their exceptions: not comparable"] if again else []),
@@ -153,9 +156,14 @@ def box_labels(lacking: Iterable[str]) -> list[str]:
     ]
 
 
-def _labels(settings: Settings, emulated: str, calls_complete: bool) -> list[str]:
-    labels = [emulated] if emulated else []
-    labels += [f"{storage_label(settings.storage, read_mounts())}, cache state unknown", "latencies are closed-loop"]
+def cache_of(handle: JobHandle, settings: Settings) -> FilerCache:
+    """What the filer under a job's files can cache."""
+    replayed = handle.job.options.replay.paths
+    return filer_cache(replayed[0] if replayed else settings.storage, settings.filer_cache)
+
+
+def _labels(settings: Settings, calls_complete: bool) -> list[str]:
+    labels = [f"{storage_label(settings.storage, read_mounts())}, cache state unknown", "latencies are closed-loop"]
     if not settings.observe:
         labels.append("storage calls were not recorded: EDBENCH_OBSERVE was off")
     elif not calls_complete:

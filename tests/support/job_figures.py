@@ -64,5 +64,12 @@ def job_row(**changes: Any) -> JobRow:
     fields |= dict.fromkeys(("name", "database", "client", "project", "source"), "x")
     fields |= dict.fromkeys(("group", "reason", "finished", "progress"))
     fields |= dict.fromkeys(("elapsed_s", "gb_per_hour_raw", "gb_per_hour_discovered"), 0.0)
-    fields |= {"id": uuid.UUID(int=7), "state": JobState.RUNNING, "phase": Phase.WALK, "created": EPOCH, "labels": []}
+    fields |= {
+        "id": uuid.UUID(int=7),
+        "state": JobState.RUNNING,
+        "phase": Phase.WALK,
+        "created": EPOCH,
+        "labels": [],
+        "advice": [],
+    }
     return JobRow(**(fields | changes))

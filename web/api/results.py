@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import FileResponse, StreamingResponse
 
+from controller.labels.advice import advice_on
 from core.errors import UsageError
 from experiments.report.page import FILE as REPORT
 from experiments.result.compare import compare as side_by_side
@@ -113,6 +114,7 @@ def _row(run: str, found: Result, report: bool) -> dict[str, Any]:
         "created": found.created,
         "verdict": found.verdict,
         "labels": list(found.labels),
+        "advice": advice_on(found.labels),
         "points": len(found.points),
         "report": report,
     }

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 
-from controller.jobs.figures import GroupFigures, merge
+from controller.jobs.figures import GroupFigures, JobFigures, merge
 from controller.jobs.groups.create import Group
-from controller.jobs.results import calls_figures, job_result
+from controller.jobs.results import cache_of, calls_figures, job_result
+from controller.labels.jobs import read_labels
+from controller.labels.rules import ruled
 from controller.observe.wire import wire_shares
 from core.names import display_name
 from core.records import GroupKind
@@ -28,7 +31,6 @@ def group_result(group: Group, settings: Settings, *, calls_complete: bool = Tru
         calls = calls_by_op_of_jobs(pairs)
     return merge(
         jobs,
-        _read(group),
         job_id=group.id,
         group_id=group.id,
         kind=group.row.kind,
@@ -37,11 +39,18 @@ def group_result(group: Group, settings: Settings, *, calls_complete: bool = Tru
         source=display_name(group.row.source),
         calls=calls_figures(calls),
         wire=wire_shares(group.jobs),
+        labels=_labels(group, jobs, settings),
     )
 
 
+def _labels(group: Group, jobs: Sequence[JobFigures], settings: Settings) -> list[str]:
+    """Labels of all jobs together, those of any job once each, and what the jobs read."""
+    whole = read_labels(group.jobs, cache_of(group.jobs[0], settings))
+    beside = (label for job in jobs for label in job.labels if not ruled(label))
+    return [*whole, *dict.fromkeys(beside), _read(group)]
+
+
 def _read(group: Group) -> str:
-    """What the jobs read."""
     if group.row.source_copies > 1:
         return f"each job read its own copy of the source, {group.row.source_copies} in all"
     return "all jobs read one source" if group.row.kind is GroupKind.SIMULTANEOUS else "one source, shared out"

@@ -44,6 +44,12 @@ def _states(run: Run) -> str:
     return ", ".join(dict.fromkeys(str(job.get("state", "not known")).replace("_", " ") for job in jobs))
 
 
+def in_calls(run: Run) -> float | None:
+    """What of the time that slots were in tasks they spent inside storage calls."""
+    busy = sum(end - start for *_, start, end in run.series.tasks)
+    return run.call_time_s / busy if busy else None
+
+
 ABOUT = About(
     name=NAME,
     title="{kind}",
@@ -63,6 +69,7 @@ ABOUT = About(
         Same(name="corpus raw_bytes", path=("corpus", "raw_bytes")),
         Same(name="expansion", path=("expansion",), tolerance=0.001),
     ),
+    in_calls=in_calls,
     near_null=near_null,
     pair_decides=True,
     rule=(

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from controller.jobs.source import PreparedSource, refuse_own_output
-from controller.observe.place_kind import caches_itself, read_mounts, storage_label
-from controller.timeline.thresholds import CACHE_FACTOR
+from controller.labels.rules import FilerCache, filer_cache, is_cached, unique_bytes
+from controller.observe.place_kind import read_mounts, storage_label
 from core.errors import StorageFault, UsageError
 from core.filer import load_filer
-from core.records import GroupKind
 from core.settings import Settings
 from experiments import conditions as said
 from experiments.result.schema import At
@@ -133,11 +132,14 @@ class Discovery(Workload):
 
     def cached(self, points: Sequence[Point]) -> bool:
         """Whether some point discovered too little for what can cache it."""
-        return cached(points, self._machine.memory_bytes + (self._filer_cache or 0))
+        return cached(points, self._machine.memory_bytes + self._cache().bytes)
 
     def undeclared(self) -> bool:
         """Whether there may be a filer whose cache nobody told of."""
-        return self._filer_cache is None and caches_itself(self.storage, read_mounts())
+        return self._cache().undeclared
+
+    def _cache(self) -> FilerCache:
+        return filer_cache(self.storage, self._filer_cache)
 
     def remarks(self, result: Result) -> Sequence[str]:
         """What of its time the storage took."""
@@ -182,15 +184,16 @@ class Discovery(Workload):
 
 def cached(points: Sequence[Point], caches: int) -> bool:
     """Whether some point discovered less than three times the bytes that caches hold, each byte counted once."""
-    return min(_unique(run.result) for point in points for run in point.repeats) < CACHE_FACTOR * caches
+    return is_cached(min(_unique(run.result) for point in points for run in point.repeats), caches)
 
 
 def _unique(result: Mapping[str, Any]) -> float:
-    """Discovered bytes, once for all jobs that read the same source: what one of them read the others find cached."""
-    discovered = float(result["discovered_bytes"])
-    if result.get("kind") != GroupKind.SIMULTANEOUS.value:
-        return discovered
-    return discovered * int(result["source_copies"]) / int(result["databases"])
+    return unique_bytes(
+        float(result["discovered_bytes"]),
+        kind=result.get("kind"),
+        jobs=int(result.get("databases", 1)),
+        source_copies=int(result.get("source_copies", 1)),
+    )
 
 
 def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from controller.labels.rules import FilerCache, filer_cache, is_cached
 from controller.observe.place_kind import read_mounts, storage_label
 from controller.replay.ceiling import PLACE, ceiling
 from controller.replay.found import difference_text
 from controller.replay.order import ReplayOrder, speed_text
 from controller.replay.recorded import recorded
 from controller.replay.run import Replayed, Stage, replay_once
-from controller.timeline.thresholds import CACHE_FACTOR
 from core.errors import UsageError
 from core.filer import FilerModel, load_filer
 from core.memory import client_memory
@@ -119,8 +119,15 @@ class Replays(Workload):
         return point.storage if point.run.emulated else None
 
     def cached(self, points: Sequence[ReplayPoint]) -> bool:
-        """Whether the files are less than three times this host's memory."""
-        return self._touched < CACHE_FACTOR * client_memory()
+        """Whether the files are less than three times what this host's memory and the filer hold."""
+        return is_cached(self._touched, client_memory() + self._cache().bytes)
+
+    def undeclared(self) -> bool:
+        """Whether there may be a filer whose cache nobody told of."""
+        return self._cache().undeclared
+
+    def _cache(self) -> FilerCache:
+        return filer_cache(self._order.paths[0], self._stage.settings.filer_cache)
 
     def beside(self, points: Sequence[ReplayPoint]) -> Mapping[str, Any]:
         """The trace, and whether it came out as recorded."""

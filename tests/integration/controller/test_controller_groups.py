@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from sqlalchemy import insert
 from sqlalchemy.exc import ProgrammingError
 
 from controller.databases import JobHandle, find_job, newest_jobs, open_databases
@@ -26,6 +30,10 @@ from controller.jobs.groups.create import (
     resume_all,
 )
 from controller.jobs.jobs import cancel_job, pause_job, prepare_source
+from controller.labels.jobs import labels_of_jobs
+from controller.labels.rules import FilerCache
+from controller.timeline.standing import read_standing
+from controller.timeline.thresholds import CACHED
 from controller.verify.group import _part, _uncovered
 from core.errors import UsageError
 from core.operations import NullRecorder
@@ -34,6 +42,8 @@ from core.services import embedded_services
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth import manifest as m
+from sql import jobs as ledger_jobs
+from sql import models
 from sql.jobs import custodians
 from sql.session import Database
 
@@ -178,6 +188,28 @@ def test_a_group_is_resumed_and_deleted_as_one(place: Place) -> None:
     assert not list((place.storage / "corpora").iterdir())
     with pytest.raises(UsageError):
         find_job(place.databases, str(group.jobs[1].id))
+
+
+@pytest.mark.parametrize(("plan", "cached"), [({}, True), ({"source_copies": 2}, False), ({"shard": True}, False)])
+def test_a_group_counts_each_byte_once(place: Place, plan: dict[str, Any], cached: bool) -> None:
+    """Promise: two databases over one source of 1.5 x memory are CACHED, though their jobs discovered 3 x memory
+    together; copies of it, and shards, are that many different bytes."""
+    group = place.create(**plan)
+    with contextlib.ExitStack() as stack:
+        jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in group.jobs]
+        for conn, _ in jobs:
+            conn.exec_driver_sql("UPDATE job SET first_claim_at = clock_timestamp()")
+            second = conn.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())::bigint").scalar_one()
+            values = {"host": "h", "processors": 2, "memory_bytes": 1000}
+            row = {"second": second, "kind": "worker", "source": "w1", "job": None, "values": values}
+            conn.execute(insert(models.observation).values(**row))
+        looks = [ledger_jobs.progress(conn, job) for conn, job in jobs]
+        done = [dataclasses.replace(look, raw_bytes=1000, extracted_bytes=500, total_known=True) for look in looks]
+        standings = [read_standing(conn, job) for conn, job in jobs]
+        labels = labels_of_jobs(jobs, standings, done, FilerCache())
+        for conn, _ in jobs:
+            conn.exec_driver_sql("DELETE FROM observation")
+    assert labels == ([CACHED] if cached else [])
 
 
 def _truth() -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from pathlib import Path
@@ -13,7 +14,12 @@ from controller.browse.items import FIELDS, csv_row, stream_items
 from controller.browse.search import search_job, search_shard
 from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
+from controller.jobs.overview import Overview
 from controller.jobs.results import job_result
+from controller.labels.advice import advice_on
+from controller.labels.rules import ruled
+from controller.timeline.read import read_timeline
+from controller.timeline.thresholds import CACHED
 from core.errors import UsageError
 from dataset_gen.truth import manifest as m
 from worker.indexes.base import IndexDocument
@@ -61,6 +67,19 @@ def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> 
     assert list(result["phases"]) == ["walk", "expand", "index", "finalise"]
     assert (result["workers"], result["slots"], result["passes"]) == (1, 2, 2)
     assert any("cache state unknown" in label for label in result["labels"])
+
+
+def test_a_small_job_says_that_it_is_cached(finished: Any, handle: JobHandle) -> None:
+    """What fits into memory three times is no storage result: the result, the page and the list of jobs say so, and what
+    to do about it; a result is labelled by the same rule as what runs."""
+    result = job_result(handle, finished.settings)
+    seen = read_timeline([handle])
+    row = Overview().found(handle)
+    assert seen.labels[0] == CACHED
+    assert [label for label in result.labels if ruled(label)] == list(seen.labels) == row.labels
+    assert list(seen.advice) == row.advice == advice_on(result.labels) != []
+    vast = job_result(handle, dataclasses.replace(finished.settings, filer_cache=0))
+    assert [label for label in vast.labels if ruled(label)] == list(seen.labels)
 
 
 def test_rates_follow_from_bytes_and_elapsed(finished: Any, handle: JobHandle) -> None:

@@ -37,6 +37,13 @@ def test_the_summary_names_both_rates_and_what_they_were_measured_on() -> None:
     assert "DOES NOT" not in text
 
 
+def test_a_label_says_what_to_do_about_it() -> None:
+    """A line for each that something can be done about."""
+    text = shown(figures(labels=["CACHED: not a storage result", "GENERATOR-LIMITED", "latencies are closed-loop"]))
+    todo = [line for line in text.splitlines() if line.startswith("what to do")]
+    assert ["CACHED" in todo[0], "GENERATOR-LIMITED" in todo[1], len(todo)] == [True, True, 2]
+
+
 def test_wire_read_over_call_read_stands_in_the_summary() -> None:
     """By phase where it can be told; not at all without NFS."""
     share = {"seconds": 1.0, "call_read_bytes": 9, "wire_read_bytes": 6}

@@ -13,7 +13,7 @@ from controller.jobs.figures import GroupFigures, JobFigures, merge
 from core.records import GroupKind, Phase
 
 GROUP = {"job_id": uuid.UUID(int=9), "group_id": uuid.UUID(int=9), "kind": GroupKind.SIMULTANEOUS, "source_copies": 1,
-         "name": "g", "source": "/x", "calls": {}, "wire": None}  # fmt: skip
+         "name": "g", "source": "/x", "calls": {}, "wire": None, "labels": ["all jobs read one source"]}  # fmt: skip
 
 
 def test_figures_are_read_as_they_were_written() -> None:
@@ -28,11 +28,11 @@ def test_figures_are_read_as_they_were_written() -> None:
 
 
 def test_a_group_goes_from_the_first_start_to_the_last_end_less_what_all_were_held() -> None:
-    """Sizes are summed; labels and disturbances stand once; rates are over the whole, the longest job's beside."""
+    """Sizes are summed; disturbances stand once; rates are over the whole, the longest job's beside."""
     one = figures(span_s=(100.0, 200.0), held_s=(120.0, 140.0), elapsed_s=80.0, disturbances=["paused"], database="a")
     two = figures(span_s=(110.0, 250.0), held_s=(130.0, 150.0), elapsed_s=120.0, phases={"walk": 3.0}, database="b",
                   labels=["other"], exceptions={"encrypted": 1, "corrupt": 2}, violations=["a.zip"])  # fmt: skip
-    both = merge([one, two], "all jobs read one source", **GROUP)
+    both = merge([one, two], **GROUP)
     assert (both.elapsed_s, both.longest_job_s) == (140.0, 120.0)
     assert both.items == 2_000_000
     assert both.items_per_second == pytest.approx(2_000_000 / 140, abs=1e-3)
@@ -41,7 +41,7 @@ def test_a_group_goes_from_the_first_start_to_the_last_end_less_what_all_were_he
     assert both.phases == {Phase.WALK: 3.0, Phase.EXPAND: 11.0}
     assert both.exceptions == {"encrypted": 4, "corrupt": 2}
     assert (both.children.expected, both.violations, both.disturbances) == (20, ["a.zip"], ["paused"])
-    assert both.labels == [*one.labels, "other", "all jobs read one source"]
+    assert both.labels == ["all jobs read one source"]
     assert list(both.each) == [one, two]
     assert GroupFigures.model_validate_json(json.dumps(both.to_json())) == both
-    assert merge([one, figures(span_s=(110.0, None), elapsed_s=90.0)], "", **GROUP).elapsed_s == 90.0
+    assert merge([one, figures(span_s=(110.0, None), elapsed_s=90.0)], **GROUP).elapsed_s == 90.0

@@ -13,10 +13,10 @@ from lxml import etree, html
 from rich.console import Console
 
 from cli.show.study import show_study
+from controller.labels.advice import advice_on
 from core.errors import RunFailed
 from experiments.report.page import build_sections, page_html, write_report
 from experiments.report.parts import Plot, Tabled
-from experiments.result.advice import advice_on
 from experiments.result.schema import Knee
 from experiments.workloads.discovery.result import Result
 

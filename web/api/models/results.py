@@ -18,6 +18,7 @@ class ResultRow(Document):
     created: float = Field(description="Wall clock, seconds since the epoch.")
     verdict: str
     labels: list[str]
+    advice: list[str] = Field([], description="What to do about them, a line each.")
     points: int
     report: bool = Field(description="report.html is there.")
 
