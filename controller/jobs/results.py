@@ -18,6 +18,7 @@ from controller.labels.jobs import read_labels
 from controller.labels.rules import FilerCache, filer_cache
 from controller.observe.place_kind import read_mounts, storage_label
 from controller.observe.wire import wire_shares
+from controller.timeline.thresholds import CACHED
 from core.clock import Clock
 from core.names import display_name
 from core.settings import Settings
@@ -70,6 +71,7 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         span = QUERIES["job_span"].run(conn, job=handle.id).one()
         held = QUERIES["job_held"].run(conn, job=handle.id).one()
     lost = sum(worker.frames_lost for worker in workers)
+    ruled_by = read_labels([handle], cache_of(handle, settings))
     return JobFigures(
         **_counted(counts),
         index_engine=options.index_engine,
@@ -91,8 +93,8 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         wire=wire_shares([handle]),
         labels=[
             *disturbed,
-            *read_labels([handle], cache_of(handle, settings)),
-            *_labels(settings, calls_complete and not lost),
+            *ruled_by,
+            *_labels(settings, calls_complete and not lost, cached=CACHED in ruled_by),
             *box_labels(worker.box for worker in workers),
             *(["the time of phase ocr is in elapsed and GB/hour"] if options.ocr.asked else []),
             *([f"{again} loose files were processed again for their exceptions: not comparable"] if again else []),
@@ -162,8 +164,9 @@ def cache_of(handle: JobHandle, settings: Settings) -> FilerCache:
     return filer_cache(replayed[0] if replayed else settings.storage, settings.filer_cache)
 
 
-def _labels(settings: Settings, calls_complete: bool) -> list[str]:
-    labels = [f"{storage_label(settings.storage, read_mounts())}, cache state unknown", "latencies are closed-loop"]
+def _labels(settings: Settings, calls_complete: bool, *, cached: bool) -> list[str]:
+    state = "" if cached else ", cache state unknown"
+    labels = [f"{storage_label(settings.storage, read_mounts())}{state}", "latencies are closed-loop"]
     if not settings.observe:
         labels.append("storage calls were not recorded: EDBENCH_OBSERVE was off")
     elif not calls_complete:

@@ -66,7 +66,8 @@ def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> 
     assert result["violations"] == []
     assert list(result["phases"]) == ["walk", "expand", "index", "finalise"]
     assert (result["workers"], result["slots"], result["passes"]) == (1, 2, 2)
-    assert any("cache state unknown" in label for label in result["labels"])
+    assert CACHED in result["labels"]
+    assert not any("cache state unknown" in label for label in result["labels"])
 
 
 def test_a_small_job_says_that_it_is_cached(finished: Any, handle: JobHandle) -> None:
