@@ -8,8 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, jobs_of
+from controller.databases import Jobs
 from controller.jobs.overview import Overview
 from controller.timeline.read import read_timeline
 from web.api.jobs import with_problem
@@ -33,7 +32,7 @@ def timeline(
 ) -> dict[str, Any]:
     """Rates, latencies, depths and counters over time on one axis, downsampled to `points`, with phases, pauses,
     progress and what limits the run now."""
-    return read_timeline(jobs_of(found), since=since, points=points).to_json()
+    return read_timeline(found.each, since=since, points=points).to_json()
 
 
 @router.get(
@@ -54,11 +53,11 @@ async def events(
     return StreamingResponse(texts, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-def looker(context: WebContext, rows: Overview, found: JobHandle | Group) -> Looker:
+def looker(context: WebContext, rows: Overview, found: Jobs) -> Looker:
     """Looks at this job or group."""
 
     def look(since: float | None) -> Look:
         row = with_problem(context, rows.found(found))
-        return Look(row, read_timeline(jobs_of(found), since=since, points=POINTS).to_json())
+        return Look(row, read_timeline(found.each, since=since, points=POINTS).to_json())
 
     return look
