@@ -17,4 +17,4 @@ class Document(BaseModel):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return self.model_dump(mode="json")
+        return self.model_dump(mode="json", by_alias=True)

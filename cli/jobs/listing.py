@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cli.context import CommandContext, installation, jobs_of, shared
+from cli.context import CommandContext, installation, shared
 from cli.options import AsJson, JobArgument
 from cli.output import print_json
 from cli.show.jobs import group_line, jobs_table, show_counts
@@ -15,9 +15,10 @@ from cli.show.wire import show_wire
 from controller.browse.counts import JobCounts, count_job
 from controller.databases import newest_jobs
 from controller.jobs.documents import document_of, group_document, holds_of, line_of
-from controller.jobs.groups.create import Group, list_groups
+from controller.jobs.groups.create import list_groups
 from controller.observe.wire import WireShares, wire_shares
 from controller.replay.found import played
+from sql.groups import GroupRow
 
 
 def jobs(
@@ -50,11 +51,11 @@ def job(
     context = shared(ctx)
     with installation(context.settings()) as installed:
         found = installed.find(job)
-        counts = [(handle.database.name, count_job(handle)) for handle in jobs_of(found)]
-        wire = wire_shares(jobs_of(found))
-        replayed = None if isinstance(found, Group) else played(found)
-    if isinstance(found, Group):
-        _show_group(context, found, counts, wire, as_json)
+        counts = [(handle.database.name, count_job(handle)) for handle in found.each]
+        wire = wire_shares(found.each)
+        replayed = None if found.group else played(found.each[0])
+    if found.group is not None:
+        _show_group(context, found.group, counts, wire, as_json)
     elif as_json:
         print_json(document_of(counts[0][1], wire, replayed).to_json())
     else:
@@ -66,15 +67,15 @@ def job(
 
 def _show_group(
     context: CommandContext,
-    group: Group,
+    group: GroupRow,
     counts: list[tuple[str, JobCounts]],
     wire: WireShares | None,
     as_json: bool,
 ) -> None:
     if as_json:
-        print_json(group_document(group.row, wire, [holds_of(count, name) for name, count in counts]).to_json())
+        print_json(group_document(group, wire, [holds_of(count, name) for name, count in counts]).to_json())
         return
-    context.out.print(group_line(group.row), markup=False)
+    context.out.print(group_line(group), markup=False)
     for _, count in counts:
         context.out.print()
         show_counts(context.out, count)

@@ -6,17 +6,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.context import CommandContext, Installation, jobs_of
+from cli.context import CommandContext, Installation
 from cli.jobs.live import progress_display
 from cli.output import flush, write_json
 from cli.show.jobs import show_result
-from controller.databases import JobHandle
+from controller.databases import Jobs
 from controller.filer.emulated import watched_filer
 from controller.jobs.figures import Figures, GroupFigures, JobFigures
-from controller.jobs.groups.create import Group, clean_group, refresh
+from controller.jobs.groups.create import clean_copies, refresh
 from controller.jobs.groups.progress import group_state
-from controller.jobs.groups.results import group_result
-from controller.jobs.results import job_result
+from controller.jobs.groups.results import figures_of
 from controller.jobs.run import Crew, judge, run_all_to_rest
 from controller.observe.trace_collection import collect_trace, trace_figures
 from core.errors import Interrupted, RunFailed, SystemFault, UsageError
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 def follow(
     context: CommandContext,
     installed: Installation,
-    found: JobHandle | Group,
+    found: Jobs,
     *,
     workers: int,
     slots: int,
@@ -53,7 +52,7 @@ def follow(
     try:
         watching = watched_filer(installed.settings) if cluster is None else cluster.watched_filer()
         with watching as filer, progress_display(context.err) as display:
-            outcomes = run_all_to_rest(jobs_of(found), crew, context.clock, display.show, context.say)
+            outcomes = run_all_to_rest(found.each, crew, context.clock, display.show, context.say)
             beside = filer.figures()
             if cluster is not None:
                 beside["containers_stats"] = cluster.containers_stats()
@@ -61,7 +60,8 @@ def follow(
         interrupted = any(outcome.interrupted for outcome in outcomes)
         if interrupted and not state.over:
             raise Interrupted(f"job {called} is {state}; go on with `edbench resume {called}`")
-        result = _result(found, installed, all(outcome.calls_complete for outcome in outcomes)).beside(beside)
+        complete = all(outcome.calls_complete for outcome in outcomes)
+        result: Figures = figures_of(refresh(found), installed.settings, calls_complete=complete).beside(beside)
         untraced: list[str] = []
         if state.over:
             result, untraced = _with_traces(context, installed, found, result)
@@ -69,8 +69,7 @@ def follow(
             write_json(json_file, result.to_json())
         show_result(context.out, result)
         flush()
-        if isinstance(found, Group):
-            clean_group(found, Storage(NullRecorder()), installed.settings.storage)
+        clean_copies(found, Storage(NullRecorder()), installed.settings.storage)
         for outcome, each in zip(outcomes, result.each, strict=True):
             remark = judge(outcome, called, len(each.violations))
             if remark is not None:
@@ -87,12 +86,12 @@ def follow(
 
 
 def _with_traces(
-    context: CommandContext, installed: Installation, found: JobHandle | Group, result: Figures
+    context: CommandContext, installed: Installation, found: Jobs, result: Figures
 ) -> tuple[Figures, list[str]]:
     """The result with the trace of each job that asked for one; why there is none, where it failed."""
     failures: list[str] = []
     jobs: list[JobFigures] = []
-    for handle, each in zip(jobs_of(found), result.each, strict=True):
+    for handle, each in zip(found.each, result.each, strict=True):
         jobs.append(each)
         if not handle.job.options.trace:
             continue
@@ -104,9 +103,3 @@ def _with_traces(
         except UsageError as error:
             failures.append(str(error))
     return (result.beside({"jobs": jobs}) if isinstance(result, GroupFigures) else jobs[0]), failures
-
-
-def _result(found: JobHandle | Group, installed: Installation, calls_complete: bool) -> Figures:
-    if isinstance(found, Group):
-        return group_result(refresh(found), installed.settings, calls_complete=calls_complete)
-    return job_result(found, installed.settings, calls_complete=calls_complete)

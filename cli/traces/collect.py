@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from cli.context import installation, jobs_of, shared, with_options
+from cli.context import installation, shared, with_options
 from cli.options import AsJson, JobArgument, StorageRoot
 from cli.output import flush, print_json
 from cli.show.jobs import trace_text
@@ -25,7 +25,7 @@ def collect(ctx: typer.Context, job: JobArgument, storage: StorageRoot = None, a
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     found: list[tuple[JobHandle, TraceFigures]] = []
     with installation(settings) as installed:
-        handles = jobs_of(installed.find(job))
+        handles = installed.find(job).each
         for handle in handles:
             if not handle.job.options.trace:
                 raise UsageError(f"job {handle.id} kept no calls: a trace is asked for by `edbench discover --trace`")

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, GroupPlan, check_plan, create_discovery_group
+from controller.databases import JobHandle, Jobs, alone
+from controller.jobs.groups.create import GroupPlan, check_plan, create_discovery_group
 from controller.jobs.jobs import create_discovery_job
 from controller.jobs.source import PreparedSource
 from core.errors import UsageError
@@ -57,7 +57,7 @@ def create_discovery(
     *,
     workers: int,
     slots: int,
-) -> JobHandle | Group:
+) -> Jobs:
     """The job, or with several databases the group of jobs; `workers` and `slots` (of each) are what is planned.
 
     Raises UsageError, StorageFault, DatabaseFault.
@@ -75,4 +75,4 @@ def create_discovery(
         return create_discovery_group(plan, storage, settings.storage, source, order.options, **given)
     job = create_discovery_job(databases[0], storage, settings.storage, source, order.options, **given)
     with databases[0].transaction() as conn:
-        return JobHandle(databases[0], get_job(conn, job))
+        return alone(JobHandle(databases[0], get_job(conn, job)))

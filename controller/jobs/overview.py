@@ -10,8 +10,7 @@ from typing import Any
 
 from pydantic import Field
 
-from controller.databases import JobHandle, newest_jobs
-from controller.jobs.groups.create import Group
+from controller.databases import JobHandle, Jobs, newest_jobs
 from controller.jobs.groups.progress import group_state
 from controller.jobs.progress import Pace
 from controller.jobs.rates import gb_per_hour
@@ -22,6 +21,7 @@ from core.document import Document, Milli
 from core.names import display_name
 from core.records import JobState, Phase
 from sql import jobs as ledger_jobs
+from sql.groups import GroupRow
 from sql.jobs import JobSummary
 from sql.session import Database
 
@@ -100,12 +100,12 @@ class Overview:
                 self._over[job.id] = row
         return row
 
-    def found(self, found: JobHandle | Group) -> JobRow:
+    def found(self, found: Jobs) -> JobRow:
         """A job, or a group as one with its jobs in `jobs`. Raises UsageError when it is gone."""
-        if not isinstance(found, Group):
-            return self._of(found)
-        rows = [self._of(handle) for handle in found.jobs]
-        return _group_row(found, rows, read_labels(found.jobs, self._cache) if rows else [])
+        rows = [self._of(handle) for handle in found.each]
+        if found.group is None:
+            return rows[0]
+        return _group_row(found.group, rows, read_labels(found.each, self._cache) if rows else [])
 
     def _of(self, handle: JobHandle) -> JobRow:
         with handle.database.transaction() as conn:
@@ -157,14 +157,14 @@ def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
     )
 
 
-def _group_row(group: Group, rows: list[JobRow], labels: list[str]) -> JobRow:
+def _group_row(group: GroupRow, rows: list[JobRow], labels: list[str]) -> JobRow:
     """Sums over the jobs; rates over the longest job's elapsed time, progress of the one furthest behind."""
     own: dict[str, Any] = {
         "id": group.id,
-        "name": group.row.name,
+        "name": group.name,
         "group": None,
-        "source": display_name(group.row.source),
-        "created": group.row.created_at,
+        "source": display_name(group.source),
+        "created": group.created_at,
         "jobs": rows,
         "labels": labels,
         "advice": advice_on(labels),

@@ -8,12 +8,15 @@ from typing import Any
 
 from controller.jobs.figures import Calls, ChildTotals, JobFigures, rates
 from controller.jobs.overview import JobRow
-from core.records import BankNote, FsyncPolicy, JobState, Layout, Phase
+from core.records import BankNote, FsyncPolicy, GroupKind, JobState, Layout, Phase
 
 EPOCH = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 CHILDREN = ChildTotals(expected=10, emitted=8, failed=2)
 READ = Calls(count=5, bytes=10, errors=0, p50_us=1.0, p99_us=2.0, max_us=3.0)
 TRACE = {"path": "/s/t", "bytes": 8_100, "calls": 1_000, "lost": 0, "nodes": 9}
+
+GROUP = {"job_id": uuid.UUID(int=9), "group_id": uuid.UUID(int=9), "kind": GroupKind.SIMULTANEOUS, "source_copies": 1,
+         "name": "g", "source": "/x", "calls": {}, "wire": None, "labels": ["all jobs read one source"]}  # fmt: skip
 
 
 def figures(**changes: Any) -> JobFigures:

@@ -8,12 +8,11 @@ from fastapi import APIRouter, Query
 
 from controller.browse.counts import count_job
 from controller.browse.pages import custodians_of_jobs
-from controller.databases import JobHandle
+from controller.databases import Jobs
 from controller.jobs.figures import GroupFigures, JobFigures
-from controller.jobs.groups.create import Group, jobs_of, refresh
-from controller.jobs.groups.results import group_result
+from controller.jobs.groups.create import refresh
+from controller.jobs.groups.results import figures_of
 from controller.jobs.overview import JobRow, allowed
-from controller.jobs.results import job_result
 from core.records import JobState
 from sql import workers
 from web.api.models.common import responses
@@ -42,15 +41,15 @@ def list_jobs(
 def one_job(context: Context, rows: Rows, found: Found) -> JobDetails:
     """One job, or a group as one."""
     row = with_problem(context, rows.found(found))
-    options = jobs_of(found)[0].job.options.to_json() if jobs_of(found) else {}
+    options = found.each[0].job.options.to_json() if found.each else {}
     return JobDetails(**dict(row), options=options, allowed=_allowed(context, found, row))
 
 
-def _allowed(context: WebContext, found: JobHandle | Group, row: JobRow) -> list[str]:
+def _allowed(context: WebContext, found: Jobs, row: JobRow) -> list[str]:
     """What may be done now; a job that runs on paper only, for its command was killed, may be resumed too."""
     out = allowed(row.state)
     if row.state is JobState.RUNNING and not context.runner.tends(found.id) and "resume" not in out:
-        with jobs_of(found)[0].database.transaction() as conn:
+        with found.each[0].database.transaction() as conn:
             orphaned = not workers.live_slots(conn)
         return [*out, "resume"] if orphaned else out
     return out if context.runner.creating else [action for action in out if action not in ("resume", "requeue")]
@@ -65,7 +64,7 @@ def with_problem(context: WebContext, row: JobRow) -> JobRow:
 @router.get("/jobs/{job}/counts", responses=responses(404))
 def counts(found: Found) -> Counts:
     """What the job holds: by phase, kind, media type, text state, exception code and custodian."""
-    handles = jobs_of(found)
+    handles = found.each
     return Counts(
         jobs=[counts_of(handle.database.name, count_job(handle)) for handle in handles],
         custodians=custodians_of_jobs(handles),
@@ -75,11 +74,4 @@ def counts(found: Found) -> Counts:
 @router.get("/jobs/{job}/result", responses=responses(404))
 def result(context: Context, found: Found) -> JobFigures | GroupFigures:
     """The result as `edbench discover --json` writes it: bytes are whole, times seconds, GB 10⁹ bytes."""
-    return result_of(context, found)
-
-
-def result_of(context: WebContext, found: JobHandle | Group) -> JobFigures | GroupFigures:
-    """The result of a job or group as it is now."""
-    if isinstance(found, Group):
-        return group_result(refresh(found), context.settings)
-    return job_result(found, context.settings)
+    return figures_of(refresh(found), context.settings)

@@ -11,14 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from controller.databases import JobHandle
+from controller.databases import JobHandle, Jobs
 from controller.filer.emulated import filer_choice
 from controller.jobs.figures import Figures
-from controller.jobs.groups.create import Group, GroupPlan, create_discovery_group
-from controller.jobs.groups.results import group_result
-from controller.jobs.jobs import create_discovery_job
+from controller.jobs.groups.results import figures_of
+from controller.jobs.orders import DiscoveryOrder, create_discovery
 from controller.jobs.progress import Snapshot
-from controller.jobs.results import job_result
 from controller.jobs.run import Outcome, judge, run_all_to_rest
 from controller.jobs.source import PreparedSource
 from core.clock import Clock
@@ -33,7 +31,6 @@ from experiments.workloads.discovery.offset import clock_offset
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import Sampler, Samples
 from experiments.workloads.discovery.site import Ground, Site, Stand
-from sql.jobs import get_job
 from sql.session import Database
 
 
@@ -82,7 +79,8 @@ def _run(spec: PointSpec, stand: Stand, source: PreparedSource, load: Load) -> P
     settings, databases = stand.settings, stand.databases
     started_at = load.clock.now()
     before = {database.name: clock_offset(database) for database in databases}
-    group, handles = _create(spec, settings, databases, source, load)
+    found = _create(spec, settings, databases, source, load)
+    handles = found.each
     drops: list[Drop] = []
 
     def drop_now(when: str) -> None:
@@ -96,11 +94,7 @@ def _run(spec: PointSpec, stand: Stand, source: PreparedSource, load: Load) -> P
         beside = filer.figures()
     complete = all(outcome.calls_complete for outcome in outcomes)
     _refuse(outcomes, handles)
-    result: Figures
-    if group is not None:
-        result = group_result(group, settings, calls_complete=complete)
-    else:
-        result = job_result(handles[0], settings, calls_complete=complete)
+    result = figures_of(found, settings, calls_complete=complete)
     _judge(spec, result)
     readings = [(filer.began + at, stations) for at, stations in beside.get("filer", {}).pop("series", [])]
     return PointRun(
@@ -119,22 +113,22 @@ def _run(spec: PointSpec, stand: Stand, source: PreparedSource, load: Load) -> P
 
 def _create(
     spec: PointSpec, settings: Settings, databases: Sequence[Database], source: PreparedSource, load: Load
-) -> tuple[Group | None, Sequence[JobHandle]]:
-    filer = Storage(NullRecorder())
+) -> Jobs:
     options = dataclasses.replace(
         load.options,
         index_engine=settings.index_engine,
         filer=filer_choice(settings),
         hold_before=Phase.INDEX if load.cold else None,
     )
-    crew: dict[str, Any] = {"workers": spec.workers, "slots": spec.slots, "passwords": load.passwords}
-    if spec.databases > 1:
-        plan = GroupPlan(databases=databases, shard=load.shard, source_copies=spec.databases if load.copies else 1)
-        group = create_discovery_group(plan, filer, settings.storage, source, options, **crew)
-        return group, group.jobs
-    job = create_discovery_job(databases[0], filer, settings.storage, source, options, **crew)
-    with databases[0].transaction() as conn:
-        return None, [JobHandle(databases[0], get_job(conn, job))]
+    order = DiscoveryOrder(
+        options=options,
+        databases=spec.databases,
+        shard=load.shard,
+        source_copies=spec.databases if load.copies else 1,
+        passwords=load.passwords,
+    )
+    storage = Storage(NullRecorder())
+    return create_discovery(databases, storage, settings, source, order, workers=spec.workers, slots=spec.slots)
 
 
 def _refuse(outcomes: Sequence[Outcome], handles: Sequence[JobHandle]) -> None:

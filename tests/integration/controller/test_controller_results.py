@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from schema_check import refuse_unlike_schema
 
+from controller.browse.counts import count_job
 from controller.browse.items import FIELDS, csv_row, stream_items
 from controller.browse.search import search_job, search_shard
 from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
+from controller.jobs.documents import document_of
 from controller.jobs.overview import Overview
 from controller.jobs.results import job_result
 from controller.labels.advice import advice_on
@@ -57,6 +60,8 @@ def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> 
     result = json.loads(json.dumps(job_result(handle, finished.settings).to_json()))
     truth = json.loads((finished.corpus / "dataset.json").read_text())
     assert set(KEYS) <= set(result)
+    refuse_unlike_schema("discover", result)
+    refuse_unlike_schema("job", document_of(count_job(handle), None, None).to_json())
     assert result["raw_bytes"] == truth["raw_bytes"]
     assert result["items"] == truth["items"]
     assert result["discovered_bytes"] == truth["discovered_bytes"]

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import uuid
 
 import pytest
-from job_figures import TRACE, figures
+from job_figures import GROUP, TRACE, figures
 from pydantic import ValidationError
 
 from controller.jobs.figures import GroupFigures, JobFigures, merge
-from core.records import GroupKind, Phase
-
-GROUP = {"job_id": uuid.UUID(int=9), "group_id": uuid.UUID(int=9), "kind": GroupKind.SIMULTANEOUS, "source_copies": 1,
-         "name": "g", "source": "/x", "calls": {}, "wire": None, "labels": ["all jobs read one source"]}  # fmt: skip
+from core.records import Phase
 
 
 def test_figures_are_read_as_they_were_written() -> None:
