@@ -195,7 +195,7 @@ def test_a_group_counts_each_byte_once(place: Place, plan: dict[str, Any], cache
     together; copies of it, and shards, are that many different bytes."""
     group = place.create(**plan)
     with contextlib.ExitStack() as stack:
-        jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in group.jobs]
+        jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in group.each]
         for conn, _ in jobs:
             conn.exec_driver_sql("UPDATE job SET first_claim_at = clock_timestamp()")
             second = conn.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())::bigint").scalar_one()

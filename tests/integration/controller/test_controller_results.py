@@ -15,7 +15,7 @@ from controller.browse.counts import count_job
 from controller.browse.items import FIELDS, csv_row, stream_items
 from controller.browse.search import search_job, search_shard
 from controller.browse.shards import opened_shards
-from controller.databases import JobHandle
+from controller.databases import JobHandle, alone
 from controller.jobs.documents import document_of
 from controller.jobs.overview import Overview
 from controller.jobs.results import job_result
@@ -80,7 +80,7 @@ def test_a_small_job_says_that_it_is_cached(finished: Any, handle: JobHandle) ->
     to do about it; a result is labelled by the same rule as what runs."""
     result = job_result(handle, finished.settings)
     seen = read_timeline([handle])
-    row = Overview().found(handle)
+    row = Overview().found(alone(handle))
     assert seen.labels[0] == CACHED
     assert [label for label in result.labels if ruled(label)] == list(seen.labels) == row.labels
     assert list(seen.advice) == row.advice == advice_on(result.labels) != []

@@ -58,5 +58,5 @@ def test_figures_and_findings_are_as_their_schemas_say() -> None:
     """Of a job, of one with everything that may be beside, and of a group."""
     refuse_unlike_schema("discover", figures().to_json())
     refuse_unlike_schema("discover", figures(trace=TRACE, database="b", filer={"name": "t", "scale": 4.0}).to_json())
-    refuse_unlike_schema("discover", merge([figures(), figures()], "all jobs read one source", **GROUP).to_json())
+    refuse_unlike_schema("discover", merge([figures(), figures()], **GROUP).to_json())
     refuse_unlike_schema("doctor", [dataclasses.asdict(finding) for finding in (ok("there"), bad("gone", "mend it"))])
