@@ -12,6 +12,7 @@ from controller.databases import JobHandle
 from core.document import Document, Milli
 from core.records import Phase
 from sql import jobs as ledger_jobs
+from sql.figures import FIGURES
 from sql.jobs import JobProgress, JobSummary
 from sql.queries import QUERIES
 
@@ -142,7 +143,7 @@ def exceptions_of(conn: Connection, job: uuid.UUID) -> tuple[ExceptionCount, ...
 def count_job(handle: JobHandle) -> JobCounts:
     """All counts of a job, as of one moment. Raises DatabaseFault, UsageError when it is gone."""
     with handle.database.transaction() as conn:
-        totals = QUERIES["count_items"].run(conn, job=handle.id).one()
+        totals = FIGURES.count_items(conn, job=handle.id)
         return JobCounts(
             summary=ledger_jobs.summary(conn, handle.id),
             progress=ledger_jobs.progress(conn, handle.id),

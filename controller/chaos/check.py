@@ -22,7 +22,7 @@ from core.records import Phase
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth.manifest import read_manifest
-from sql.queries import QUERIES
+from sql.verify import VERIFY
 
 _EXAMPLES = 5
 _ALL_EXAMPLES = 100_000
@@ -48,7 +48,7 @@ def totals_of(found: Jobs) -> list[Totals]:
         counts = count_job(handle)
         done = counts.progress
         with handle.database.transaction() as conn:
-            fingerprint = str(QUERIES["chaos_fingerprint"].run(conn, job=handle.id).scalar_one())
+            fingerprint = str(VERIFY.chaos_fingerprint(conn, job=handle.id))
         out.append(
             Totals(
                 items=counts.items,
@@ -129,14 +129,14 @@ def _not_excepted(found: Jobs, source: Source) -> list[str]:
     excepted: set[str] = set()
     for handle in found.each:
         with handle.database.transaction() as conn:
-            excepted |= set(QUERIES["chaos_excepted"].run(conn, job=handle.id).scalars())
+            excepted |= set(VERIFY.chaos_excepted(conn, job=handle.id))
     return [f"{name} is no exception" for name in source.added if name not in excepted]
 
 
 def _orphans(handle: JobHandle) -> list[str]:
     with handle.database.transaction() as conn:
-        row = QUERIES["chaos_orphans"].run(conn, job=handle.id).one()
-    return [f"{count} {what} that belong to nothing" for what, count in row._mapping.items() if count]
+        row = VERIFY.chaos_orphans(conn, job=handle.id)
+    return [f"{count} {what} that belong to nothing" for what, count in row._asdict().items() if count]
 
 
 def check_gone(found: Jobs, settings: Settings, deadline: float) -> list[str]:

@@ -12,7 +12,7 @@ from controller.jobs.groups.create import resume_all
 from core.errors import DatabaseFault, RunFailed, UsageError
 from core.records import JobState
 from sql.jobs import get_job
-from sql.queries import QUERIES
+from sql.verify import VERIFY
 
 POLL_SECONDS = 0.03
 STRAGGLER_SECONDS = 10.0  # a person who resumes a suspended job does so later than this
@@ -81,7 +81,7 @@ def _let_slots_finish(found: Jobs, deadline: float) -> None:
 
 def _runs(handle: JobHandle) -> bool:
     with handle.database.transaction() as conn:
-        return bool(QUERIES["has_out"].run(conn, job=handle.id).scalar_one())
+        return VERIFY.has_out(conn, job=handle.id)
 
 
 def _resume(found: Jobs) -> None:

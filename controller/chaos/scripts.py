@@ -17,7 +17,7 @@ from controller.chaos.source import Source
 from controller.databases import JobHandle, Jobs
 from controller.jobs.groups.create import delete_all
 from controller.jobs.jobs import cancel_job, pause_job, prepare_source, resume_job
-from controller.jobs.orders import DiscoveryOrder, create_discovery
+from controller.jobs.orders import DiscoveryPlan, create_discovery
 from controller.jobs.requeue import requeue_exceptions
 from core import moments
 from core.errors import DatabaseFault, RunFailed, StorageFault, UsageError
@@ -58,15 +58,14 @@ def create(stage: Stage, *, trace: bool = False) -> Jobs:
     source = prepare_source(storage, stage.source.corpus)
     kind = stage.kind
     bank = bank_of(kind.bank, "the campaign") if kind.bank else None
-    order = DiscoveryOrder(
+    plan = DiscoveryPlan(
         options=dataclasses.replace(_options(stage), trace=trace),
         name=stage.plan.title[:80],
-        databases=kind.databases,
         shard=kind.shard,
         passwords=bank,
     )
     databases = stage.site.databases[: kind.databases]
-    return create_discovery(databases, storage, stage.site.settings, source, order, workers=WORKERS, slots=SLOTS)
+    return create_discovery(databases, storage, stage.site.settings, source, plan, workers=WORKERS, slots=SLOTS)
 
 
 def _options(stage: Stage) -> JobOptions:

@@ -23,8 +23,8 @@ from core.clock import Clock
 from core.names import display_name
 from core.settings import Settings
 from monitoring.aggregate import CallTotals, calls_by_op
+from sql.figures import FIGURES, Worker
 from sql.jobs import phase_elapsed
-from sql.queries import QUERIES
 from sql.requeue import requeued_files
 from sql.workers import LIVE_SECONDS
 
@@ -52,8 +52,8 @@ def wait_for_frames(handle: JobHandle, clock: Clock, seconds: float = FRAMES_SEC
         clock.sleep(_POLL_SECONDS)
 
 
-def _workers(conn: Connection, job: uuid.UUID) -> Sequence[Any]:
-    return QUERIES["workers_of_job"].run(conn, job=job, seconds=LIVE_SECONDS).all()
+def _workers(conn: Connection, job: uuid.UUID) -> Sequence[Worker]:
+    return FIGURES.workers_of_job(conn, job=job, seconds=LIVE_SECONDS)
 
 
 def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = True) -> JobFigures:
@@ -65,11 +65,11 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         calls = calls_by_op(conn, handle.id)
         phases = phase_elapsed(conn, handle.id)
         workers = _workers(conn, handle.id)
-        server = QUERIES["server_version"].run(conn).scalar_one()
+        server = FIGURES.server_version(conn)
         again = requeued_files(conn, handle.id)
         disturbed = disturbances(conn, handle.id)
-        span = QUERIES["job_span"].run(conn, job=handle.id).one()
-        held = QUERIES["job_held"].run(conn, job=handle.id).one()
+        span = FIGURES.job_span(conn, job=handle.id)
+        held = FIGURES.job_held(conn, job=handle.id)
     lost = sum(worker.frames_lost for worker in workers)
     ruled_by = read_labels([handle], cache_of(handle, settings))
     return JobFigures(
@@ -80,13 +80,13 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         layout=options.layout,
         phases=phases,
         span_s=(span.started, span.finished),
-        held_s=None if held.finished is None else (held.started, held.finished),
+        held_s=None if held.started is None or held.finished is None else (held.started, held.finished),
         disturbances=disturbed,
         calls=calls_figures(calls),
         frames_lost=lost,
         calls_complete=calls_complete and not lost and settings.observe,
         storage=str(settings.storage),
-        versions=_versions(options.index_engine, str(server)),
+        versions=_versions(options.index_engine, server),
         filer=FilerFigures(name=options.filer.name, scale=options.filer.scale) if options.filer.digest else None,
         passwords=options.passwords,
         ocr=options.ocr if options.ocr.asked else None,

@@ -20,7 +20,7 @@ from controller.timeline.counters import Counter
 from core.document import Document, Milli, NotNone
 from core.operations import Op
 from core.records import PHASES, Phase
-from sql.queries import QUERIES
+from sql.figures import FIGURES
 
 SHORTEST_SECONDS = 2.0
 
@@ -62,7 +62,7 @@ def wire_reads(handles: Sequence[JobHandle], first: float, last: float) -> WireR
     rows: dict[tuple[str, int], Any] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
-            found = QUERIES["wire_reads"].run(conn, first=int(first), last=int(last))
+            found = FIGURES.wire_reads(conn, first=int(first), last=int(last))
             rows |= {(row.source, row.second): row for row in found}
     wanted = {row.source for row in rows.values() if row.storage and not replayed}
     points = {(row.source, point) for row in rows.values() for point in row.points or ()}
@@ -95,10 +95,10 @@ def wire_shares(handles: Sequence[JobHandle]) -> WireShares | None:
     calls = dict.fromkeys(PHASES, 0)
     for handle in handles:
         with handle.database.transaction() as conn:
-            for row in QUERIES["phase_times"].run(conn, job=handle.id):
+            for row in FIGURES.phase_times(conn, job=handle.id):
                 windows.setdefault(Phase(row.phase), []).append((row.start, row.finish))
-            for row in QUERIES["bytes_by_phase"].run(conn, job=handle.id, op=int(Op.READ)):
-                calls[Phase(row.phase)] += row.bytes
+            for moved in FIGURES.bytes_by_phase(conn, job=handle.id, op=int(Op.READ)):
+                calls[Phase(moved.phase)] += moved.bytes
     if not windows:
         return None
     whole = {phase: (min(a for a, _ in spans), max(b for _, b in spans)) for phase, spans in windows.items()}
@@ -137,5 +137,5 @@ def _others(handles: Sequence[JobHandle], first: float, last: float) -> int:
     others = 0
     for database in {handle.database.name: handle.database for handle in handles}.values():
         with database.transaction() as conn:
-            others += QUERIES["jobs_meanwhile"].run(conn, jobs=jobs, first=first, last=last).scalar_one()
+            others += FIGURES.jobs_meanwhile(conn, jobs=jobs, first=first, last=last)
     return others

@@ -12,9 +12,10 @@ from controller.browse.item_filter import ItemFilter, parse_conditions
 from controller.browse.pages import family_tree, find_item, item_details, items_page
 from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, search_all
 from controller.browse.texts import item_text
+from core.document import TEXT
 from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
-from web.api.models.common import TEXT, Filter, Tally, responses
+from web.api.models.common import Filter, Tally, responses
 from web.api.models.items import Family, ItemDetails, ItemPage, ItemText, SearchAnswer
 from web.api.needs import Context, Found
 from web.api.shapes import pieces

@@ -10,13 +10,14 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import FileResponse, StreamingResponse
 
 from controller.labels.advice import advice_on
+from core.document import TEXT
 from core.errors import UsageError
 from experiments.report.page import FILE as REPORT
 from experiments.result.compare import compare as side_by_side
 from experiments.result.schema import Point, Result
 from experiments.workload import About
 from experiments.workloads import about
-from web.api.models.common import TEXT, responses
+from web.api.models.common import responses
 from web.api.models.results import (
     ComparedPoint,
     ComparedResult,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from controller.browse.counts import JobCounts
-from core.errors import UsageError
 from web.api.models.items import Piece
 from web.api.models.jobs import JobCounts as Counts
 
@@ -38,24 +37,3 @@ def pieces(snippet: str, start: str, stop: str) -> list[Piece]:
         if part:
             out.append(Piece(text=part.replace(stop, ""), match=False))
     return out
-
-
-def field_of(error: UsageError) -> str:
-    """The field that a command's error is about, by the option that it names; `body` where it names none."""
-    for option, field in _FIELDS.items():
-        if option in str(error):
-            return field
-    return "body"
-
-
-_FIELDS = {
-    "--source-copies is": "source_copies",
-    "--shard": "shard",
-    "--databases": "databases",
-    "at least two databases": "databases",
-    "--ocr-languages": "ocr_languages",
-    "--ocr": "ocr",
-    "--filer": "filer",
-    "filer": "filer",
-    "source": "source",
-}

@@ -37,11 +37,16 @@ class GroupPlan:
 def check_plan(databases: int, *, shard: bool, source_copies: int) -> None:
     """Raises UsageError for a plan that cannot be."""
     if databases < 2:
-        raise UsageError("a group needs at least two databases")
+        raise UsageError("a group needs at least two databases", field="databases")
     if source_copies not in (1, databases):
-        raise UsageError(f"--source-copies is {source_copies}; with {databases} databases it can be 1 or {databases}")
+        raise UsageError(
+            f"--source-copies is {source_copies}; with {databases} databases it can be 1 or {databases}",
+            field="source_copies",
+        )
     if shard and source_copies != 1:
-        raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
+        raise UsageError(
+            "--shard and --source-copies exclude each other: no two jobs of a shard read the same file", field="shard"
+        )
 
 
 def create_discovery_group(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from controller.databases import JobHandle
 from core.operations import Op
 from core.records import Phase
-from sql.queries import QUERIES
+from sql.runs import RUNS, PhaseCalls, PhaseSpan
 
 MOST_TASKS = 400  # durations kept of one phase: of more tasks, so many order statistics
 MOST_FILES = 100  # heaviest loose files that are kept
@@ -51,10 +50,10 @@ def read_phases(handle: JobHandle, since: float, between: Between) -> tuple[Phas
     """The job's phases in order; `since`: the run's first claim, seconds since the epoch on the database's clock;
     `between`: processor seconds by user between two such moments. Raises DatabaseFault."""
     with handle.database.transaction() as conn:
-        spans = QUERIES["phase_spans"].run(conn, job=handle.id).all()
-        tasks = QUERIES["task_spans"].run(conn, job=handle.id).all()
-        calls = QUERIES["calls_by_phase"].run(conn, job=handle.id).all()
-        heaviest = QUERIES["heaviest_files"].run(conn, job=handle.id, most=MOST_FILES).all()
+        spans = RUNS.phase_spans(conn, job=handle.id)
+        tasks = RUNS.task_spans(conn, job=handle.id)
+        calls = RUNS.calls_by_phase(conn, job=handle.id)
+        heaviest = RUNS.heaviest_files(conn, job=handle.id, most=MOST_FILES)
     files = tuple((row.items, row.bytes) for row in heaviest)
     return tuple(
         _phase(
@@ -72,10 +71,10 @@ def read_phases(handle: JobHandle, since: float, between: Between) -> tuple[Phas
 
 def _phase(
     database: str,
-    span: Any,
+    span: PhaseSpan,
     since: float,
     tasks: Sequence[float],
-    calls: Iterable[Any],
+    calls: Iterable[PhaseCalls],
     cpu: Mapping[str, float],
     heaviest: tuple[tuple[int, int], ...],
 ) -> PhaseUse:

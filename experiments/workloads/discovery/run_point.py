@@ -15,7 +15,7 @@ from controller.databases import JobHandle, Jobs
 from controller.filer.emulated import filer_choice
 from controller.jobs.figures import Figures
 from controller.jobs.groups.results import figures_of
-from controller.jobs.orders import DiscoveryOrder, create_discovery
+from controller.jobs.orders import DiscoveryPlan, create_discovery
 from controller.jobs.progress import Snapshot
 from controller.jobs.run import Outcome, judge, run_all_to_rest
 from controller.jobs.source import PreparedSource
@@ -120,15 +120,14 @@ def _create(
         filer=filer_choice(settings),
         hold_before=Phase.INDEX if load.cold else None,
     )
-    order = DiscoveryOrder(
+    plan = DiscoveryPlan(
         options=options,
-        databases=spec.databases,
         shard=load.shard,
         source_copies=spec.databases if load.copies else 1,
         passwords=load.passwords,
     )
     storage = Storage(NullRecorder())
-    return create_discovery(databases, storage, settings, source, order, workers=spec.workers, slots=spec.slots)
+    return create_discovery(databases, storage, settings, source, plan, workers=spec.workers, slots=spec.slots)
 
 
 def _refuse(outcomes: Sequence[Outcome], handles: Sequence[JobHandle]) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from controller.databases import JobHandle
 from core.operations import Op
@@ -16,8 +15,9 @@ from experiments.result.schema import Latency
 from experiments.workloads.discovery.result import CallSecond, DatabaseSecond, FilerSecond, QueueSecond, TaskSpan
 from experiments.workloads.discovery.sampler import Samples
 from monitoring.aggregate import CallSum
-from sql.queries import QUERIES
+from sql.runs import RUNS
 
+T = TypeVar("T")
 Readings = Sequence[tuple[float, float, float]]  # by this host's clock, two counters as they stood
 
 STAGES = 3
@@ -53,7 +53,7 @@ class Calls:
 
 def read_times(handles: Sequence[JobHandle]) -> Times:
     """First claim of the first job to the end of the last."""
-    rows = [_rows(handle, "job_times")[0] for handle in handles]
+    rows = [_read(handle, RUNS.job_times) for handle in handles]
     return Times(min(row.first_claim for row in rows), max(row.finished for row in rows))
 
 
@@ -63,7 +63,7 @@ def read_calls(handles: Sequence[JobHandle], times: Times) -> Calls:
     stages: list[dict[int, CallSum]] = [{} for _ in range(STAGES)]
     seconds: dict[int, dict[str, int]] = {}
     total_ns = 0
-    for row in (row for handle in handles for row in _rows(handle, "call_seconds")):
+    for row in (row for handle in handles for row in _read(handle, RUNS.call_seconds)):
         stage = int((row.second + 0.5 - times.start) / times.elapsed * STAGES) if times.elapsed > 0 else 0
         whole.setdefault(row.op, CallSum()).add(row)
         stages[min(max(stage, 0), STAGES - 1)].setdefault(row.op, CallSum()).add(row)
@@ -87,7 +87,7 @@ def _latencies(merged: dict[int, CallSum]) -> dict[str, Latency]:
 
 def read_spans(handles: Sequence[JobHandle], times: Times) -> tuple[TaskSpan, ...]:
     """What every slot did when; tasks of one phase that follow each other closely are one span."""
-    rows = [row for handle in handles for row in _rows(handle, "task_spans")]
+    rows = [row for handle in handles for row in _read(handle, RUNS.task_spans)]
     return merge_spans(
         [(r.worker, r.slot, r.phase, times.since(r.claimed), times.since(r.finished)) for r in rows],
         gap=times.elapsed / _SPANS,
@@ -176,7 +176,6 @@ def _interpolated(readings: Readings, at: float) -> tuple[float, float]:
     return nearest[1], nearest[2]
 
 
-def _rows(handle: JobHandle, query: str) -> Sequence[Any]:
+def _read(handle: JobHandle, statement: Callable[..., T]) -> T:
     with handle.database.transaction() as conn:
-        parameters: dict[str, uuid.UUID | str] = {"job": handle.id}
-        return QUERIES[query].run(conn, **parameters).all()
+        return statement(conn, job=handle.id)

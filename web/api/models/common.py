@@ -7,10 +7,7 @@ from typing import Annotated, Any
 from fastapi import Path, Query
 from pydantic import Field
 
-from core.document import Document
-
-# PostgreSQL text holds no NUL.
-TEXT = r"^[^\x00]*$"
+from core.document import TEXT, Document
 
 JobReference = Annotated[
     str, Path(max_length=64, description="Id of a job or group, an unambiguous beginning of one, or `last`.")

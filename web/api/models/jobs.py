@@ -8,14 +8,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from controller.browse.counts import Children, Counted, ExceptionCount, PhaseCounts, TextCount
+from controller.jobs.orders import DiscoveryOrder
 from controller.jobs.overview import JobRow
-from core.document import Document
+from core.document import TEXT, Document
 from core.passwords import MOST_BYTES, MOST_PASSWORDS
-from core.records import FsyncPolicy, JobState, Layout, Phase
-from web.api.models.common import TEXT
-
-Name = Annotated[str, Field(max_length=200, pattern=TEXT)]
-
+from core.records import JobState, Phase
 
 Passwords = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=MOST_BYTES, pattern=r"^[^\x00\n]*$")]],
@@ -37,7 +34,7 @@ class JobDetails(JobRow):
     allowed: list[str] = Field(description="Of pause, resume, cancel, requeue and delete those that its state allows.")
 
 
-class NewJob(Document):
+class NewJob(DiscoveryOrder):
     """What a job is to be. Exactly one of `corpus` and `source` is given."""
 
     corpus: Annotated[str, Field(max_length=4_000, pattern=TEXT)] | None = Field(
@@ -48,27 +45,13 @@ class NewJob(Document):
         description="Absolute path of a directory of custodians' directories, below the storage root or"
         " EDBENCH_CORPORA.",
     )
-    name: Name = Field("", description="Default: the source's.")
-    client: Name = ""
-    project: Name = ""
     workers: int | None = Field(
         None, ge=1, le=512, description="Worker processes to start, 2 by default; only where the server starts them."
     )
     slots: int | None = Field(
         None, ge=1, le=64, description="Slots of each worker; only where the server starts the workers."
     )
-    databases: int = Field(1, ge=1, le=64, description="Simultaneous jobs, one a database.")
-    shard: bool = Field(False, description="Spread the custodians over the databases.")
-    source_copies: int = Field(1, ge=1, le=64, description="1, or a copy of the source for each database.")
-    single_pass: bool = Field(False, description="Take text while unpacking.")
     passwords: Passwords | None = Field(None, description="Tried on encrypted items; shown nowhere afterwards.")
-    ocr: bool = Field(False, description="Read pictures and scans too, by tesseract, in a phase of its own.")
-    ocr_languages: Annotated[str, Field(min_length=1, max_length=200, pattern=TEXT)] | None = Field(
-        None, description="What OCR is to read, in tesseract's names, as eng+deu; default: eng. Only with `ocr`."
-    )
-    fsync: FsyncPolicy = FsyncPolicy.NONE
-    layout: Layout = Layout.SHARED
-    index_engine: str | None = Field(None, max_length=20, description="tantivy or whoosh; default: the server's.")
     filer: str | None = Field(
         None,
         max_length=50,
