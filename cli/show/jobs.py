@@ -16,6 +16,7 @@ from controller.browse.counts import JobCounts
 from controller.jobs.groups.progress import group_state
 from controller.jobs.rates import duration
 from controller.labels.advice import advice_on
+from controller.observe.call_time import MARK
 from core.names import display_name
 from sql.groups import GroupRow
 from sql.jobs import JobSummary
@@ -84,6 +85,7 @@ def _result_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         ("index", f"{bytes_text(result['index_bytes'])}, {result['index_engine']}"),
         ("run with", f"{result['workers']} x {result['slots']} slots, {passes}, fsync {result['fsync']}"),
+        *_call_time_rows(result),
         *_passwords_row(result),
         *_ocr_row(result),
         *_databases_rows(result),
@@ -140,10 +142,34 @@ def _databases_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
 def calls_table(calls: dict[str, dict[str, Any]]) -> Table:
     """Storage calls by op."""
     rows = [
-        (op, c["count"], bytes_text(c["bytes"]), c["errors"], micros_text(c["p50_us"]), micros_text(c["p99_us"]))
+        (op, c["count"], bytes_text(c["bytes"]), c["errors"], *(_percentile(c, name) for name in ("p50", "p99")))
         for op, c in calls.items()
     ]
-    return table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
+    found = table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
+    if any(c.get("processor") for c in calls.values()):
+        found.caption = f"{MARK} more than half of it is waiting for a processor, as far as can be told"
+    return found
+
+
+def _percentile(call: Mapping[str, Any], name: str) -> str:
+    """In microseconds, marked where the processor dominates it."""
+    return micros_text(call[f"{name}_us"]) + (MARK if name in call.get("processor", ()) else "")
+
+
+def _call_time_rows(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the time inside storage calls was."""
+    time = result.get("call_time")
+    if not time or not time["call_s"]:
+        return []
+    part = {
+        name: time[f"{name}_s"] / time["call_s"]
+        for name in ("service", "queue", "processor")
+        if time[f"{name}_s"] is not None
+    }
+    most = "" if time["exact"] else "at most "
+    queue = f", {part['queue']:.0%} in the filer's queues" if "queue" in part else ""
+    said = f"{part['service']:.0%} service{queue}, {most}{part['processor']:.0%} waiting for a processor"
+    return [("in calls", f"{time['call_s']:,.1f} s over all slots: {said}")]
 
 
 def jobs_table(jobs: Iterable[tuple[Database, JobSummary]], groups: Mapping[uuid.UUID, GroupRow]) -> Table:

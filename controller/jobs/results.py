@@ -17,6 +17,7 @@ from controller.jobs.disturbances import disturbances
 from controller.jobs.rates import GB, gb_per_hour, per_second
 from controller.labels.jobs import read_labels
 from controller.labels.rules import FilerCache, filer_cache
+from controller.observe.call_time import CallTime, call_time
 from controller.observe.place_kind import read_mounts, storage_label
 from controller.observe.wire import wire_json
 from core.clock import Clock
@@ -72,13 +73,15 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         disturbed = disturbances(conn, handle.id)
         span = QUERIES["job_span"].run(conn, job=handle.id).one()
         held = QUERIES["job_held"].run(conn, job=handle.id).one()
+    times = call_time([handle])
     lost = sum(worker.frames_lost for worker in workers)
     return _figures(counts) | {
         "phases": phases,
         "span_s": [span.started, span.finished],
         "held_s": None if held.finished is None else [held.started, held.finished],
         "disturbances": disturbed,
-        "calls": {op: call_json(totals) for op, totals in calls.items()},
+        "calls": {op: call_json(totals, op, times) for op, totals in calls.items()},
+        "call_time": None if times is None else times.to_json(),
         "frames_lost": lost,
         "calls_complete": calls_complete and not lost and settings.observe,
         "storage": str(settings.storage),
@@ -138,10 +141,12 @@ def _figures(counts: JobCounts) -> dict[str, Any]:
     }
 
 
-def call_json(totals: Any) -> dict[str, Any]:
-    """Calls of one op in plain data."""
+def call_json(totals: Any, op: str, times: CallTime | None) -> dict[str, Any]:
+    """Calls of one op in plain data; `processor`: its percentiles that waiting for a processor dominates."""
     plain = totals.to_json()
-    return {"count": plain.pop("calls")} | {k: round(v, 3) if isinstance(v, float) else v for k, v in plain.items()}
+    dominated = [] if times is None else list(times.dominated.get(op, ()))
+    figures = {key: round(value, 3) if isinstance(value, float) else value for key, value in plain.items()}
+    return {"count": figures.pop("calls")} | figures | {"processor": dominated}
 
 
 def _versions(engine: str, server: str) -> dict[str, str]:

@@ -22,15 +22,26 @@ class Station(Protocol):
 
 
 class EmulatedFiler:
-    """Makes every call last as long as the arbiter says. One a process, made after its fork."""
+    """Makes every call last as long as the arbiter says. One a process, made after its fork.
 
-    def __init__(self, arbiter: Arbiter, pacer: Pacer) -> None:
+    `served`: words to which it adds the nanoseconds that calls waited in queues, and that they took longer than booked
+    (their overshoot: until the process had a processor again, and until what lies beneath had done the call).
+    """
+
+    def __init__(self, arbiter: Arbiter, pacer: Pacer, served: memoryview | None = None) -> None:
         self.digest = arbiter.digest
+        self._arbiter = arbiter
         self._book = arbiter.book
         self._wait_until = pacer.wait_until
+        self.served = memoryview(bytearray(16)).cast("q") if served is None else served
 
     def serve(self, op: Op, nbytes: int, arrived_ns: int) -> int:
-        return self._wait_until(self._book(op, nbytes, arrived_ns))
+        booked = self._book(op, nbytes, arrived_ns)
+        ended = self._wait_until(booked)
+        served = self.served
+        served[0] += self._arbiter.waited_ns
+        served[1] += ended - booked
+        return ended
 
 
 class DelayingRecorder:
@@ -58,10 +69,10 @@ class DelayingRecorder:
         self._record(op, start_ns, max(duration_ns, ended - start_ns), nbytes, path, error, argument, other)
 
 
-def emulated_filer(settings: Settings) -> EmulatedFiler | None:
+def emulated_filer(settings: Settings, served: memoryview | None = None) -> EmulatedFiler | None:
     """The filer that these settings ask for, attached; raises UsageError, StorageFault."""
     arbiter = open_arbiter(settings)
-    return None if arbiter is None else EmulatedFiler(arbiter, Pacer())
+    return None if arbiter is None else EmulatedFiler(arbiter, Pacer(), served)
 
 
 def open_arbiter(settings: Settings) -> Arbiter | None:

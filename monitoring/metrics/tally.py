@@ -55,6 +55,7 @@ KINDS = _layout.place(Kind)
 TEXTS = _layout.place(TextState)
 CODES = _layout.place(ExceptionCode)
 VOLUMES = _layout.place(("raw", "extracted", "index"))
+SERVED = _layout.place(("queued", "over"))  # of calls of an emulated filer: see core.filer.emulation
 _TRANSACTIONS = _layout.words  # a histogram for each database
 
 
@@ -108,6 +109,10 @@ class Tally:
                 self._words[TASKS[phase, Outcome.DIED]] += 1
                 self._rest(phase)
 
+    def served(self) -> memoryview:
+        """Where the slot's emulated filer counts (`SERVED`)."""
+        return self._words[SERVED["queued"] : SERVED["over"] + 1]
+
     def transaction_timer(self, database: int) -> buckets.Timer:
         """What counts the slot's transactions with a database."""
         return buckets.count_into(self._words, transactions_at(database))
@@ -132,4 +137,9 @@ class Tally:
 
 def summed(tallies: Iterable[Tally]) -> Sequence[int]:
     """The words of all slots of a worker, added up."""
-    return [sum(column) for column in zip(*(tally.read() for tally in tallies), strict=True)]
+    return added(tally.read() for tally in tallies)
+
+
+def added(words: Iterable[Sequence[int]]) -> Sequence[int]:
+    """The same of what was read."""
+    return [sum(column) for column in zip(*words, strict=True)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 
 from core.memory import client_memory
 from monitoring.filer.boot import short_boot_id
 from monitoring.metrics.buckets import WORDS
-from monitoring.metrics.tally import BUSY, summed, transactions_at
+from monitoring.metrics.tally import BUSY, SERVED, added, transactions_at
 from monitoring.observations import WORKER, Observation
 from worker.host.registration import Effort
 from worker.slots.table import SlotTable
@@ -20,6 +21,9 @@ class WorkerSampler:
         self._name = name
         self._table = table
         self._effort = effort
+        self._waits = [
+            (0, 0.0, 0.0)
+        ] * table.slots  # of each slot: its process, what that waited, what those before did
         self._tallies = [table.tally(slot) for slot in range(table.slots)]
         self._host = {
             "host": short_boot_id(),
@@ -28,10 +32,12 @@ class WorkerSampler:
         }
 
     def sample(self) -> list[Observation]:
-        """Seconds are cumulative: on a processor, waiting for one, of slots in a task, in transactions by database."""
+        """Seconds are cumulative: on a processor, waiting for one, of slots in a task, in transactions by database; of each
+        slot waiting for a processor, and of its calls of an emulated filer in queues and beyond their booked end."""
         rows = self._table.read_all()
         used = self._effort.look([row.pid for row in rows if row.pid])
-        words = summed(self._tallies)
+        by_slot = [tally.read() for tally in self._tallies]
+        words = added(by_slot)
         sums = {name: words[transactions_at(n) + WORDS - 1] / 1e9 for n, name in enumerate(self._table.databases)}
         values = {
             "cpu_s": round(used.cpu_s, 3),
@@ -41,5 +47,17 @@ class WorkerSampler:
             "busy_slots": sum(1 for row in rows if row.at is not None),
             "busy_s": round(sum(words[at] for at in BUSY.values()) / 1e9, 4),
             "database_s": {name: round(seconds, 4) for name, seconds in sums.items()},
+            "slot_wait_s": self._slot_waits([row.pid for row in rows], used.waits),
         }
+        if any(words[at] for at in SERVED.values()):
+            values |= {f"slot_{name}_s": [round(of[at] / 1e9, 4) for of in by_slot] for name, at in SERVED.items()}
         return [Observation(WORKER, self._name, values | self._host)]
+
+    def _slot_waits(self, pids: Sequence[int], waits: Mapping[int, float]) -> list[float]:
+        """Of each slot, over all processes that it has had; what one waited after the last look at it is lost."""
+        for slot, pid in enumerate(pids):
+            before, waited, earlier = self._waits[slot]
+            if pid != before:
+                waited, earlier = 0.0, earlier + waited
+            self._waits[slot] = (pid, max(waited, waits.get(pid, 0.0)), earlier)
+        return [round(waited + earlier, 4) for _, waited, earlier in self._waits]

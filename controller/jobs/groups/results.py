@@ -11,6 +11,7 @@ from controller.jobs.rates import GB, gb_per_hour, per_second
 from controller.jobs.results import cache_of, call_json, job_result
 from controller.labels.jobs import read_labels
 from controller.labels.rules import ruled
+from controller.observe.call_time import call_time
 from controller.observe.wire import wire_json
 from core.names import display_name
 from core.records import GroupKind, JobState
@@ -47,6 +48,7 @@ def group_result(group: Group, settings: Settings, *, calls_complete: bool = Tru
     with contextlib.ExitStack() as stack:
         pairs = [(stack.enter_context(h.database.transaction()), h.id) for h in group.jobs]
         calls = calls_by_op_of_jobs(pairs)
+    times = call_time(group.jobs)
     return (
         {
             "job_id": str(group.id),
@@ -58,7 +60,8 @@ def group_result(group: Group, settings: Settings, *, calls_complete: bool = Tru
             "source": display_name(group.row.source),
         }
         | _figures(results)
-        | {"calls": {op: call_json(totals) for op, totals in calls.items()}}
+        | {"calls": {op: call_json(totals, op, times) for op, totals in calls.items()}}
+        | {"call_time": None if times is None else times.to_json()}
         | {key: results[0][key] for key in _COMMON}
         | {"wire": wire_json(group.jobs), "labels": _labels(group, results, settings), "jobs": results}
     )

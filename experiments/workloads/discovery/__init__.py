@@ -45,9 +45,13 @@ def _states(run: Run) -> str:
 
 
 def in_calls(run: Run) -> float | None:
-    """What of the time that slots were in tasks they spent inside storage calls."""
+    """What of the time that slots were in tasks they were inside storage calls and not waiting for a processor."""
     busy = sum(end - start for *_, start, end in run.series.tasks)
-    return run.call_time_s / busy if busy else None
+    if run.call_time is None:  # of an older version: all that any thread waited is taken off
+        inside = run.call_time_s - run.run_queue_s
+    else:
+        inside = run.call_time.call_s - run.call_time.processor_s
+    return max(0.0, inside) / busy if busy else None
 
 
 ABOUT = About(

@@ -22,6 +22,7 @@ from core.memory import client_memory
 from experiments.conditions import emulated, host, place
 from experiments.processes import processors
 from experiments.report import words
+from experiments.result.latency import call_time_of, marked
 from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads.replay import ABOUT
@@ -189,6 +190,7 @@ def _hash(file: Path) -> str:
 def run_of(done: Replayed, turn: Turn, *, emulated: bool) -> ReplayRun:
     """One replay's figures; its pair comes later."""
     found = done.found.result
+    time = call_time_of(done.result)
     inside = sum(one.service_total_ns for one in found.ops.values()) / 1e9
     return ReplayRun(
         repeat=turn.repeat,
@@ -207,7 +209,8 @@ def run_of(done: Replayed, turn: Turn, *, emulated: bool) -> ReplayRun:
         bytes=found.bytes,
         differences={difference_text(one): one.calls for one in found.differences},
         calls_per_second=found.calls / found.elapsed_s if found.elapsed_s else 0.0,
-        service=replayed_latencies(found, response=False),
+        service=marked(replayed_latencies(found, response=False), time),
+        call_time=time,
         per_second=found.by_second,
         late_s=found.lateness_max_ns / 1e9,
         waited_s=found.waited_s,

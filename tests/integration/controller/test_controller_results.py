@@ -103,8 +103,16 @@ def test_calls_are_complete(finished: Any, handle: JobHandle) -> None:
     assert calls["rename"]["count"] >= written
     assert calls["open"]["count"] >= loose
     assert calls["read"]["bytes"] >= result["raw_bytes"]
-    assert set(calls["read"]) == {"count", "bytes", "errors", "p50_us", "p99_us", "max_us"}
+    assert set(calls["read"]) == {"count", "bytes", "errors", "p50_us", "p99_us", "max_us", "processor"}
     assert calls["read"]["p50_us"] <= calls["read"]["p99_us"] <= calls["read"]["max_us"]
+
+
+def test_the_time_in_calls_is_told_apart(finished: Any, handle: JobHandle) -> None:
+    """Service and waiting for a processor add up to it; on real storage nobody sees a queue."""
+    time = job_result(handle, finished.settings)["call_time"]
+    assert time["service_s"] + time["processor_s"] == pytest.approx(time["call_s"], abs=0.002)
+    assert (time["queue_s"], time["exact"]) == (None, False)
+    assert time["call_s"] > 0
 
 
 def test_every_item_is_listed_once_with_all_fields(finished: Any, handle: JobHandle) -> None:

@@ -72,6 +72,19 @@ def test_a_label_says_what_to_do_about_it() -> None:
     assert ["CACHED" in todo[0], "GENERATOR-LIMITED" in todo[1], len(todo)] == [True, True, 2]
 
 
+def test_what_the_processor_dominates_is_marked() -> None:
+    """A p99 of waiting is no p99 of the storage; the shares of the time in calls stand beside."""
+    read = {"count": 5, "bytes": 10, "errors": 0, "p50_us": 1.0, "p99_us": 2.0, "max_us": 3.0, "processor": ["p99"]}
+    time = {"call_s": 10.0, "service_s": 5.0, "queue_s": 2.0, "processor_s": 3.0, "exact": True}
+    text = shown(result(calls={"read": read}, call_time=time))
+    assert "2†" in text
+    assert "1†" not in text
+    assert "10.0 s over all slots: 50% service, 20% in the filer's queues, 30% waiting for a processor" in text
+    bound = shown(result(call_time=time | {"queue_s": None, "exact": False}))
+    assert "at most 30% waiting for a processor" in bound
+    assert "†" not in bound
+
+
 def test_wire_read_over_call_read_stands_in_the_summary() -> None:
     """By phase where it can be told; not at all without NFS."""
     phases = {"walk": {"ratio": None}, "expand": {"ratio": 0.94}}

@@ -10,11 +10,13 @@ import pytest
 import report_results as made
 from lxml import etree
 
+from experiments.report import words
 from experiments.report.disclosure import disclosure, flattened
 from experiments.report.knee import knee
 from experiments.report.parts import Plot, Section, Tabled
 from experiments.report.points import points
-from experiments.result.schema import Knee
+from experiments.result.latency import marked
+from experiments.result.schema import CallTime, Knee
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.sections import ALWAYS
 from experiments.workloads.discovery.sections.beside_r1 import beside_r1
@@ -31,6 +33,7 @@ from experiments.workloads.discovery.sections.queue_depth import queue_depth
 from experiments.workloads.discovery.sections.scaling import scaling
 from experiments.workloads.discovery.sections.sizes import sizes
 from experiments.workloads.discovery.sections.stages import stages
+from experiments.workloads.discovery.views import busiest, middle_run
 
 
 def said(section: Section) -> str:
@@ -199,6 +202,26 @@ def test_latency_names_the_most_frequent_and_the_slowest_op() -> None:
     text = said(latency(made.result()))
     assert "rename is made most often (8,000 calls" in text
     assert "From 1 to 2 workers the p99 changes: read from 1.60 ms to 2.26 ms" in text
+
+
+def test_percentiles_of_waiting_for_a_processor_are_marked() -> None:
+    """A p99 of which more than half is such waiting; what of the time in calls is what stands beside."""
+    time = CallTime(call_s=10.0, service_s=6.0, queue_s=3.0, processor_s=1.0, exact=True, dominated={"read": ("p99",)})
+    whole = made.result()
+    points = [
+        dataclasses.replace(
+            point,
+            repeats=tuple(dataclasses.replace(run, latency=marked(run.latency, time), call_time=time)
+                          for run in point.repeats),
+        )
+        for point in whole.points
+    ]  # fmt: skip
+    section = latency(dataclasses.replace(whole, points=tuple(points)))
+    assert re.findall(r"[\d.]+ [mµ]?s†", said(section)) == [
+        words.microseconds(middle_run(busiest(whole)).latency["read"].p99_us) + "†"
+    ]
+    assert "60 % service, 30 % in the filer's queues, 10 % waiting for a processor" in said(section)
+    assert "†" not in said(latency(whole))
 
 
 def test_knee_names_peak_knee_and_what_broke() -> None:
