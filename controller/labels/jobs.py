@@ -69,7 +69,9 @@ def labels_of(
     limited = False
     if elapsed >= EVIDENCE_SECONDS and processors:
         call_s = sum(ns for s in standings for _, ns in s.calls.values()) / 1e9
-        busy_s, waited_s = _grown("busy_s", last, first), _grown("slot_wait_s", last, first)
+        exact = any("slot_over_s" in values for values in last.values())  # controller.observe.call_time
+        waited_s = _grown("slot_over_s" if exact else "slot_wait_s", last, first)
+        busy_s = _grown("busy_s", last, first)
         effort = Effort(
             cpu=_grown("cpu_s", last, first) / (elapsed * processors),
             waits=_grown("run_queue_s", last, first) / call_s if call_s else None,

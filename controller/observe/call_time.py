@@ -17,7 +17,8 @@ from typing import Any
 from controller.databases import JobHandle
 from controller.timeline.counters import Counter
 from controller.timeline.readings import JobAt, Readings
-from core.histogram import bucket_of
+from core.filer.emulation import octave
+from core.histogram import bucket_bounds, bucket_of
 from core.operations import Op
 from monitoring.aggregate import CallSum
 from monitoring.observations import WORKER
@@ -31,6 +32,7 @@ ALL = "all"  # in place of an op's label: all calls together
 _POINTS = 600
 _BESIDE_SECONDS = 3  # before and after a job: readings to grow from
 
+Over = Mapping[str, Mapping[int, int]]  # op label → octave → calls that are mostly overshoot
 Steps = Mapping[int, Mapping[int, CallSum]]  # first second of a step → op → its calls
 
 
@@ -90,17 +92,25 @@ def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTime 
     if not call_s:
         return None
     queued = min(queue_s, call_s - processor_s) if exact else None
-    dominated = _dominated(steps, shares)
+    dominated = _dominated(steps, _mostly_over(workers) if exact else None, shares)
     return CallTime(call_s=call_s, processor_s=processor_s, queue_s=queued, exact=exact, dominated=dominated)
 
 
-def _dominated(steps: Steps, shares: Mapping[int, float]) -> dict[str, list[str]]:
-    """Of each op the percentiles of which it holds: of the time in calls of those steps in which the calls at or beyond
-    it were made, each step by its number of them, more than half was waiting."""
+def _dominated(steps: Steps, over: Over | None, shares: Mapping[int, float]) -> dict[str, list[str]]:
+    """Of each op its percentiles that waiting for a processor dominates.
+
+    Where that was measured at each call (`over`): of the calls as long as it, by octave, or longer, most are mostly
+    waiting. Else: of the time in calls of those steps in which the calls at or beyond it were made, each step by its number of
+    them, more than half was waiting.
+    """
     named = {second: {Op(op).label: found for op, found in by_op.items()} for second, by_op in steps.items()}
     named = {second: by_op | {ALL: _merged(by_op.values())} for second, by_op in named.items()}
     ops = dict.fromkeys(op for by_op in named.values() for op in by_op)
-    out = {op: _marked({second: by_op[op] for second, by_op in named.items() if op in by_op}, shares) for op in ops}
+    of = {op: {second: by_op[op] for second, by_op in named.items() if op in by_op} for op in ops}
+    if over is None:
+        out = {op: _marked(found, shares) for op, found in of.items()}
+    else:
+        out = {op: _measured(_merged(found.values()), over.get(op, {})) for op, found in of.items()}
     return {op: marked for op, marked in out.items() if marked}
 
 
@@ -111,6 +121,33 @@ def _marked(steps: Mapping[int, CallSum], shares: Mapping[int, float]) -> list[s
         if sum(shares[second] * n for second, n in beyond.items()) > DOMINATED * sum(beyond.values()):
             marked.append(f"p{percent}")
     return marked
+
+
+def _measured(whole: CallSum, over: Mapping[int, int]) -> list[str]:
+    calls: dict[int, int] = {}
+    for bucket, n in whole.histogram.counts.items():
+        at = octave(bucket_bounds(bucket)[0])
+        calls[at] = calls.get(at, 0) + n
+    marked = []
+    for percent, value in zip(PERCENTS, whole.histogram.percentiles(PERCENTS, whole.max_ns), strict=True):
+        waiting, every = (sum(n for at, n in one.items() if at >= octave(value)) for one in (over, calls))
+        if waiting > DOMINATED * every:
+            marked.append(f"p{percent}")
+    return marked
+
+
+def _mostly_over(workers: Mapping[str, Readings]) -> dict[str, dict[int, int]]:
+    """Calls that were mostly overshoot, between the first and the last reading of each worker."""
+    out: dict[str, dict[int, int]] = {ALL: {}}
+    for readings in workers.values():
+        before, after = (readings[at][1].get("mostly_over", {}) for at in (0, -1))
+        for op, counts in after.items():
+            for at, n in counts.items():
+                grown = n - before.get(op, {}).get(at, 0)
+                for name in (op, ALL):
+                    of = out.setdefault(name, {})
+                    of[int(at)] = of.get(int(at), 0) + grown
+    return out
 
 
 def _merged(found: Iterable[CallSum]) -> CallSum:

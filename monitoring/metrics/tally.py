@@ -19,6 +19,7 @@ from itertools import product
 from typing import TypeVar
 
 from core.errors import ExceptionCode
+from core.filer.emulation import SERVED_WORDS
 from core.records import PHASES, Kind, Phase, TaskResult, TextState
 from monitoring.metrics import buckets
 
@@ -55,7 +56,8 @@ KINDS = _layout.place(Kind)
 TEXTS = _layout.place(TextState)
 CODES = _layout.place(ExceptionCode)
 VOLUMES = _layout.place(("raw", "extracted", "index"))
-SERVED = _layout.place(("queued", "over"))  # of calls of an emulated filer: see core.filer.emulation
+SERVED = _layout.words  # where the counts of an emulated filer begin: core.filer.emulation
+_layout.words += SERVED_WORDS
 _TRANSACTIONS = _layout.words  # a histogram for each database
 
 
@@ -110,8 +112,8 @@ class Tally:
                 self._rest(phase)
 
     def served(self) -> memoryview:
-        """Where the slot's emulated filer counts (`SERVED`)."""
-        return self._words[SERVED["queued"] : SERVED["over"] + 1]
+        """Where the slot's emulated filer counts."""
+        return self._words[SERVED : SERVED + SERVED_WORDS]
 
     def transaction_timer(self, database: int) -> buckets.Timer:
         """What counts the slot's transactions with a database."""

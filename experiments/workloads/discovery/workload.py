@@ -15,10 +15,11 @@ from core.errors import StorageFault, UsageError
 from core.filer import load_filer
 from core.settings import Settings
 from experiments import conditions as said
+from experiments.drops import NOT_DROPPED, Drop, cache_state
 from experiments.result.schema import At
 from experiments.workload import Disturbed, Observe, Turn, Workload
 from experiments.workloads.discovery import ABOUT, shares_told
-from experiments.workloads.discovery.cold import NOT_DROPPED, ONE_KERNEL, Drop, cache_state
+from experiments.workloads.discovery.cold import ONE_KERNEL
 from experiments.workloads.discovery.configuration import configuration
 from experiments.workloads.discovery.corpus import Corpus, look_at
 from experiments.workloads.discovery.harvest import harvest

@@ -36,7 +36,10 @@ def worker(**growth: tuple[float, float, float]) -> dict[str, list[tuple[int, di
 def test_the_slow_calls_are_the_processors() -> None:
     """Of calls of an emulated filer that serves in 0.4 ms: those that took 20 ms waited for a processor, the others did
     not. The p99 is marked, the p50 is not, and the shares add up."""
-    found = split(STEPS, worker(wait=(0.0, 9.0, 18.0), over=(0.0, 0.0, 0.0392), queued=(0.0, 0.008, 0.008)), 1)
+    seen = worker(wait=(0.0, 9.0, 18.0), over=(0.0, 0.0, 0.0392), queued=(0.0, 0.008, 0.008))
+    seen["w"][0][1]["mostly_over"] = {"open": {"25": 7}}  # of a job before
+    seen["w"][2][1]["mostly_over"] = {"open": {"25": 9}}
+    found = split(STEPS, seen, 1)
     assert found is not None
     assert found.dominated == {"open": ["p99"], "all": ["p99"]}
     assert found.to_json() == {

@@ -66,6 +66,7 @@ def said(progress: JobProgress, last: dict[str, Any], unique: float | None = 100
         (1000.0, 100.0, {"cpu_s": 17.0, "run_queue_s": 1.5}, ["GENERATOR-LIMITED"]),
         (1000.0, 100.0, {"cpu_s": 17.0, "run_queue_s": 9.0, "busy_s": 18.0, "slot_wait_s": [0.5, 0.4]}, []),
         (1000.0, 100.0, {"cpu_s": 17.0, "run_queue_s": 9.0, "busy_s": 18.0, "slot_wait_s": [1.0, 2.0]}, LIMIT),
+        (1000.0, 100.0, {"run_queue_s": 9.0, "busy_s": 18.0, "slot_wait_s": [1.0, 2.0], "slot_over_s": [0.5]}, []),
         (1000.0, 1.0, {"cpu_s": 177.0, "run_queue_s": 9.0}, []),
     ],
 )
