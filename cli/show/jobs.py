@@ -86,6 +86,7 @@ def _result_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
         ("index", f"{bytes_text(result['index_bytes'])}, {result['index_engine']}"),
         ("run with", f"{result['workers']} x {result['slots']} slots, {passes}, fsync {result['fsync']}"),
         *_call_time_rows(result),
+        *_io_rows(result),
         *_passwords_row(result),
         *_ocr_row(result),
         *_databases_rows(result),
@@ -154,6 +155,24 @@ def calls_table(calls: dict[str, dict[str, Any]]) -> Table:
 def _percentile(call: Mapping[str, Any], name: str) -> str:
     """In microseconds, marked where the processor dominates it."""
     return micros_text(call[f"{name}_us"]) + (MARK if name in call.get("processor", ()) else "")
+
+
+def _io_rows(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How much of what is read and written is not recorded, and which; nothing where that is not known."""
+    found = result.get("io")
+    if not found or found["unrecorded_share"] is None:
+        return []
+    rest = [kind for kind in found["kinds"] if not kind["recorded"]]
+    counted = [
+        f"{kind['kind']} {bytes_text((kind['read_bytes'] or 0) + (kind['written_bytes'] or 0))}"
+        for kind in rest
+        if kind["read_bytes"] is not None or kind["written_bytes"] is not None
+    ]
+    others = [kind["kind"] for kind in rest if kind["read_bytes"] is None and kind["written_bytes"] is None]
+    share = (
+        f"{found['unrecorded_share']:.0%} of the bytes that are known are not recorded: {', '.join(counted) or 'none'}"
+    )
+    return [("I/O", share + (f"; not counted: {', '.join(others)}" if others else ""))]
 
 
 def _call_time_rows(result: Mapping[str, Any]) -> list[tuple[str, str]]:

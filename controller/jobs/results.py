@@ -18,6 +18,7 @@ from controller.jobs.rates import GB, gb_per_hour, per_second
 from controller.labels.jobs import read_labels
 from controller.labels.rules import FilerCache, filer_cache
 from controller.observe.call_time import CallTime, call_time
+from controller.observe.io_kinds import io_json
 from controller.observe.place_kind import read_mounts, storage_label
 from controller.observe.wire import wire_json
 from core.clock import Clock
@@ -58,10 +59,12 @@ def _workers(conn: Connection, job: uuid.UUID) -> Sequence[Any]:
     return QUERIES["workers_of_job"].run(conn, job=job, seconds=LIVE_SECONDS).all()
 
 
-def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = True) -> dict[str, Any]:
+def job_result(
+    handle: JobHandle, settings: Settings, *, calls_complete: bool = True, copies: int = 1
+) -> dict[str, Any]:
     """Everything about a job in plain data; bytes are whole, times seconds, GB 10⁹ bytes.
 
-    `calls_complete`: whether `wait_for_frames` was in time. Raises DatabaseFault, UsageError when the job is gone.
+    `calls_complete`: whether `wait_for_frames` was in time; `copies` of the source were made for its group. Raises DatabaseFault, UsageError when the job is gone.
     """
     counts = count_job(handle)
     with handle.database.transaction() as conn:
@@ -82,6 +85,7 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         "disturbances": disturbed,
         "calls": {op: call_json(totals, op, times) for op, totals in calls.items()},
         "call_time": None if times is None else times.to_json(),
+        "io": io_json([handle], calls, raw_bytes=counts.progress.raw_bytes, copies=copies),
         "frames_lost": lost,
         "calls_complete": calls_complete and not lost and settings.observe,
         "storage": str(settings.storage),

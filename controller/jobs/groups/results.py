@@ -12,6 +12,7 @@ from controller.jobs.results import cache_of, call_json, job_result
 from controller.labels.jobs import read_labels
 from controller.labels.rules import ruled
 from controller.observe.call_time import call_time
+from controller.observe.io_kinds import io_json
 from controller.observe.wire import wire_json
 from core.names import display_name
 from core.records import GroupKind, JobState
@@ -42,7 +43,8 @@ def group_result(group: Group, settings: Settings, *, calls_complete: bool = Tru
     all were held at a barrier; rates are over that.
     Beside: `longest_job_s` and its rate, which is what report R1 has. Raises DatabaseFault, UsageError when a job is gone.
     """
-    results = [job_result(handle, settings, calls_complete=calls_complete) for handle in group.jobs]
+    copies = group.row.source_copies
+    results = [job_result(handle, settings, calls_complete=calls_complete, copies=copies) for handle in group.jobs]
     for handle, result in zip(group.jobs, results, strict=True):
         result["database"] = handle.database.name
     with contextlib.ExitStack() as stack:
@@ -61,6 +63,7 @@ def group_result(group: Group, settings: Settings, *, calls_complete: bool = Tru
         }
         | _figures(results)
         | {"calls": {op: call_json(totals, op, times) for op, totals in calls.items()}}
+        | {"io": io_json(group.jobs, calls, raw_bytes=sum(one["raw_bytes"] for one in results), copies=copies)}
         | {"call_time": None if times is None else times.to_json()}
         | {key: results[0][key] for key in _COMMON}
         | {"wire": wire_json(group.jobs), "labels": _labels(group, results, settings), "jobs": results}

@@ -9,7 +9,7 @@ from controller.timeline.thresholds import STORAGE_SHARE
 from experiments.report import words
 from experiments.result.statistics import estimate, interval_text
 from experiments.workload import About, Figure, Same
-from experiments.workloads.discovery.result import ELAPSED, NAME, NULL, RATE, RAW, SHARE, Point, Result, Run
+from experiments.workloads.discovery.result import ELAPSED, NAME, NULL, RATE, RAW, SHARE, UNRECORDED, Point, Result, Run
 from experiments.workloads.discovery.version1 import upgraded
 
 if TYPE_CHECKING:
@@ -30,6 +30,12 @@ def shares_told(points: Sequence[Point]) -> list[str]:
     found = [(point.at, point.storage_share) for point in points if point.at in ends]
     said = [f"{interval_text(share, words.percent)} at {at}" for at, share in found if share is not None]
     return [f"storage share {', '.join(said)}"] if said else []
+
+
+def unrecorded(run: Run) -> float | None:
+    """Unrecorded bytes of all bytes that are known of (controller.observe.io_kinds)."""
+    found = run.result.get("io")
+    return None if found is None else found["unrecorded_share"]
 
 
 def _sections(result: Result) -> list[Section]:
@@ -65,6 +71,7 @@ ABOUT = About(
         Figure(name=SHARE, title="storage share", of=lambda run: run.storage_share, write=words.percent),
         Figure(name=RATE, title="GB/hour discovered", of=lambda run: run.gb_per_hour_discovered, told=True),
         Figure(name=RAW, title="raw", of=lambda run: run.gb_per_hour_raw),
+        Figure(name=UNRECORDED, title="unrecorded I/O", of=unrecorded, write=words.percent),
     ),
     sections=_sections,
     notes={"state": _states, "first_done_s": lambda run: run.first_done_s, "last_done_s": lambda run: run.last_done_s},

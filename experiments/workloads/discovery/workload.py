@@ -108,7 +108,7 @@ class Discovery(Workload):
         notes.drops += done.drops
         notes.missed += done.samples.missed
         notes.offsets.append({"run": turn.order, "start": done.offsets[0], "end": done.offsets[1]})
-        notes.databases = said.database_places(done.database_files, self.storage)
+        notes.databases = said.database_places(done.database_files, self.storage, emulated=self._filer is not None)
         notes.versions = done.result["versions"]
         return run
 

@@ -85,6 +85,19 @@ def test_what_the_processor_dominates_is_marked() -> None:
     assert "†" not in bound
 
 
+def test_what_is_not_recorded_is_named() -> None:
+    """With its bytes where somebody counts them."""
+    nobody = {"recorded": False, "read_bytes": None, "written_bytes": None}
+    kinds = [
+        {"kind": "calls of the job", "recorded": True, "read_bytes": 60, "written_bytes": 20},
+        {"kind": "databases", "recorded": False, "read_bytes": 5, "written_bytes": 15},
+        {"kind": "trace parts"} | nobody,
+    ]
+    text = shown(result(io={"kinds": kinds, "counters": [], "unrecorded_share": 0.2}))
+    assert "20% of the bytes that are known are not recorded: databases 20 B; not counted: trace parts" in text
+    assert "not recorded" not in shown(result())
+
+
 def test_wire_read_over_call_read_stands_in_the_summary() -> None:
     """By phase where it can be told; not at all without NFS."""
     phases = {"walk": {"ratio": None}, "expand": {"ratio": 0.94}}

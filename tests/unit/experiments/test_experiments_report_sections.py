@@ -25,6 +25,7 @@ from experiments.workloads.discovery.sections.calls_over_time import calls_over_
 from experiments.workloads.discovery.sections.database_activity import database_activity
 from experiments.workloads.discovery.sections.exceptions import exceptions
 from experiments.workloads.discovery.sections.generator import generator
+from experiments.workloads.discovery.sections.io_kinds import io_kinds
 from experiments.workloads.discovery.sections.latency import latency
 from experiments.workloads.discovery.sections.occupancy import by_slot, merged, occupancy
 from experiments.workloads.discovery.sections.one_or_two import one_or_two
@@ -222,6 +223,36 @@ def test_percentiles_of_waiting_for_a_processor_are_marked() -> None:
     ]
     assert "60 % service, 30 % in the filer's queues, 10 % waiting for a processor" in said(section)
     assert "†" not in said(latency(whole))
+
+
+def test_every_kind_of_io_has_a_line() -> None:
+    """Recorded, not recorded, and the counters beside; a result that does not tell says so."""
+    nobody = {
+        "recorded": False,
+        "read_bytes": None,
+        "written_bytes": None,
+        "when": "after the end",
+        "told_by": "nobody",
+    }
+    calls = {"kind": "calls", "recorded": True, "read_bytes": 3_000, "written_bytes": 0, "when": "w", "told_by": "t"}
+    counted = {"kind": "block", "source": "h:sda", "read_bytes": 7_000, "written_bytes": 1}
+    io = {"kinds": [calls, {"kind": "searches"} | nobody], "counters": [counted], "unrecorded_share": 0.25}
+    whole = made.result()
+    points = [
+        dataclasses.replace(point, repeats=tuple(
+            dataclasses.replace(run, result=run.result | {"io": io}) for run in point.repeats
+        ))
+        for point in whole.points
+    ]  # fmt: skip
+    section = io_kinds(dataclasses.replace(whole, points=tuple(points)))
+    (rows,) = tables(section)
+    assert [row[:4] for row in rows] == [
+        ["calls", "yes", "3.00 kB", "0 B"],
+        ["searches", "no", "not counted", "not counted"],
+        ["block h:sda", "beside", "7.00 kB", "1 B"],
+    ]
+    assert "25 % is unrecorded" in said(section)
+    assert "Not shown" in said(io_kinds(whole))
 
 
 def test_knee_names_peak_knee_and_what_broke() -> None:
