@@ -9,10 +9,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cli.output import bytes_text, micros_text
+from cli.output import bytes_text
+from cli.show.calls import call_time_rows, calls_table, io_rows
 from cli.show.table import table
 from controller.browse.counts import JobCounts
-from controller.jobs.figures import Calls, Figures, FilerFigures, GroupFigures, JobFigures, TraceFigures
+from controller.jobs.figures import Figures, FilerFigures, GroupFigures, JobFigures, TraceFigures
 from controller.jobs.groups.progress import group_state
 from controller.jobs.rates import duration
 from controller.labels.advice import advice_on
@@ -35,7 +36,7 @@ def show_result(console: Console, figures: Figures) -> None:
         console.print(table(("exception", "number"), rows, right=(1,)))
     if figures.calls:
         console.print()
-        console.print(_calls_table(figures.calls))
+        console.print(calls_table(figures.calls))
     for line in figures.violations:
         console.print(f"DOES NOT ADD UP: {line}", markup=False)
 
@@ -81,6 +82,8 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
         ),
         ("index", f"{bytes_text(of.index_bytes)}, {of.index_engine}"),
         ("run with", f"{of.workers} x {of.slots} slots, {passes}, fsync {of.fsync}"),
+        *call_time_rows(of.call_time),
+        *io_rows(of.io),
         *([("passwords", f"{bank.count:,}, bank {bank.digest[:8]}")] if bank.count else []),
         *([("ocr", f"tesseract, {ocr.languages}, at most {ocr.pages:,} pages an item")] if ocr else []),
         *((str(job.database), _job_text(job)) for job in of.each if job is not of),
@@ -109,15 +112,6 @@ def _job_text(job: JobFigures) -> str:
         f"{job.state}, {duration(job.elapsed_s)}, discovered {bytes_text(job.discovered_bytes)},"
         f" {job.gb_per_hour_discovered:.1f} GB/hour, job {job.job_id}"
     )
-
-
-def _calls_table(calls: Mapping[str, Calls]) -> Table:
-    """Storage calls by op."""
-    rows = [
-        (op, c.count, bytes_text(c.bytes), c.errors, micros_text(c.p50_us), micros_text(c.p99_us))
-        for op, c in calls.items()
-    ]
-    return table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
 
 
 def jobs_table(jobs: Iterable[tuple[Database, JobSummary]], groups: Mapping[uuid.UUID, GroupRow]) -> Table:

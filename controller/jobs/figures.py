@@ -8,6 +8,8 @@ from typing import Annotated, Any, Self
 
 from controller.jobs.groups.progress import group_state
 from controller.jobs.rates import GB, gb_per_hour, per_second
+from controller.observe.call_time import CallTimeFigures
+from controller.observe.io_kinds import IoFigures
 from controller.observe.wire import WireShares
 from core.document import Document, Milli, NotNone
 from core.records import BankNote, FsyncPolicy, GroupKind, JobState, Layout, OcrChoice, Phase
@@ -25,6 +27,7 @@ class Calls(Document):
     p50_us: Milli
     p99_us: Milli
     max_us: Milli
+    processor: tuple[str, ...] = ()  # its percentiles that waiting for a processor dominates
 
 
 class ChildTotals(Document):
@@ -95,6 +98,8 @@ class Figures(Document):
     phases: dict[Phase, Milli]
     disturbances: list[str]
     calls: dict[str, Calls]
+    call_time: CallTimeFigures | None = None  # None: no call was recorded, or no worker told of itself
+    io: IoFigures | None = None
     frames_lost: int
     calls_complete: bool
     storage: str

@@ -16,6 +16,8 @@ from controller.jobs.disturbances import disturbances
 from controller.jobs.figures import Calls, ChildTotals, FilerFigures, JobFigures, rates
 from controller.labels.jobs import read_labels
 from controller.labels.rules import FilerCache, filer_cache
+from controller.observe.call_time import CallTime, call_time
+from controller.observe.io_kinds import io_of
 from controller.observe.place_kind import read_mounts, storage_label
 from controller.observe.wire import wire_shares
 from controller.timeline.thresholds import CACHED
@@ -56,9 +58,9 @@ def _workers(conn: Connection, job: uuid.UUID) -> Sequence[Worker]:
     return FIGURES.workers_of_job(conn, job=job, seconds=LIVE_SECONDS)
 
 
-def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = True) -> JobFigures:
-    """Everything about a job. `calls_complete`: whether `wait_for_frames` was in time. Raises DatabaseFault, UsageError
-    when the job is gone."""
+def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = True, copies: int = 1) -> JobFigures:
+    """Everything about a job. `calls_complete`: whether `wait_for_frames` was in time; `copies` of the source were made
+    for its group. Raises DatabaseFault, UsageError when the job is gone."""
     counts = count_job(handle)
     options = handle.job.options
     with handle.database.transaction() as conn:
@@ -71,6 +73,7 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         span = FIGURES.job_span(conn, job=handle.id)
         held = FIGURES.job_held(conn, job=handle.id)
     lost = sum(worker.frames_lost for worker in workers)
+    times = call_time([handle])
     ruled_by = read_labels([handle], cache_of(handle, settings))
     return JobFigures(
         **_counted(counts),
@@ -82,7 +85,9 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         span_s=(span.started, span.finished),
         held_s=None if held.started is None or held.finished is None else (held.started, held.finished),
         disturbances=disturbed,
-        calls=calls_figures(calls),
+        calls=calls_figures(calls, times),
+        call_time=None if times is None else times.figures(),
+        io=io_of([handle], calls, raw_bytes=counts.progress.raw_bytes, copies=copies),
         frames_lost=lost,
         calls_complete=calls_complete and not lost and settings.observe,
         storage=str(settings.storage),
@@ -127,9 +132,11 @@ def _counted(counts: JobCounts) -> dict[str, Any]:
     }
 
 
-def calls_figures(calls: Mapping[str, CallTotals]) -> dict[str, Calls]:
+def calls_figures(calls: Mapping[str, CallTotals], times: CallTime | None) -> dict[str, Calls]:
     """By op."""
-    return {op: Calls(count=c.calls, bytes=c.bytes, errors=c.errors, p50_us=c.p50_us, p99_us=c.p99_us, max_us=c.max_us)
+    dominated = {} if times is None else times.dominated
+    return {op: Calls(count=c.calls, bytes=c.bytes, errors=c.errors, p50_us=c.p50_us, p99_us=c.p99_us, max_us=c.max_us,
+                      processor=tuple(dominated.get(op, ())))
             for op, c in calls.items()}  # fmt: skip
 
 

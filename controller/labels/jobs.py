@@ -69,11 +69,13 @@ def labels_of(
     limited = False
     if elapsed >= EVIDENCE_SECONDS and processors:
         call_s = sum(ns for s in standings for _, ns in s.calls.values()) / 1e9
+        exact = any("slot_over_s" in values for values in last.values())  # controller.observe.call_time
+        waited_s = _grown("slot_over_s" if exact else "slot_wait_s", last, first)
         busy_s = _grown("busy_s", last, first)
         effort = Effort(
             cpu=_grown("cpu_s", last, first) / (elapsed * processors),
             waits=_grown("run_queue_s", last, first) / call_s if call_s else None,
-            in_calls=call_s / busy_s if busy_s else None,
+            in_calls=max(0.0, call_s - waited_s) / busy_s if busy_s else None,
         )
         limited = bool(short_of_processors(effort))
     return job_labels(
@@ -111,7 +113,10 @@ def _replayed(jobs: Sequence[JobAt]) -> float | None:
 
 
 def _grown(key: str, last: Mapping[str, Values], first: Mapping[str, Values]) -> float:
-    return sum(
-        max(0.0, float(values.get(key, 0.0)) - float(first.get(name, {}).get(key, 0.0)))
-        for name, values in last.items()
-    )
+    return sum(max(0.0, _value(values, key) - _value(first.get(name, {}), key)) for name, values in last.items())
+
+
+def _value(values: Values, key: str) -> float:
+    """A number, or one of each slot."""
+    found = values.get(key, 0.0)
+    return sum(found) if isinstance(found, list) else float(found)

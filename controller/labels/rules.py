@@ -54,7 +54,7 @@ class Effort:
 
     cpu: float | None  # share of all processors of their hosts
     waits: float | None  # seconds they waited for a processor ÷ seconds inside storage calls
-    in_calls: float | None = None  # seconds inside storage calls ÷ seconds that slots were in tasks
+    in_calls: float | None = None  # of the time that slots were in tasks, inside calls and not waiting for a processor
 
 
 def short_of_processors(effort: Effort, makers: str = "workers") -> tuple[str, ...]:
@@ -66,11 +66,9 @@ def short_of_processors(effort: Effort, makers: str = "workers") -> tuple[str, .
     out = []
     if effort.cpu is not None and effort.cpu > CPU_SHARE:
         out.append(f"the {makers} used {effort.cpu:.0%} of the processors (over {CPU_SHARE:.0%})")
-    waits = effort.waits or 0.0
-    served = (effort.in_calls or 0.0) * (1 - waits)
-    if waits > RUN_QUEUE_SHARE and served < MOST_OF_TIME:
+    if (effort.waits or 0.0) > RUN_QUEUE_SHARE and (effort.in_calls or 0.0) < MOST_OF_TIME:
         out.append(
-            f"the {makers} waited {waits:.2f} s for a processor for each second of storage calls (over {RUN_QUEUE_SHARE})"
+            f"the {makers} waited {effort.waits:.2f} s for a processor for each second of storage calls (over {RUN_QUEUE_SHARE})"
         )
     return tuple(out)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ class Found:
     prepared_bytes: int
     run_queue_s: float  # that clients waited for a processor, summed
     result: ClientResult  # merged
+    dropped: tuple[Mapping[str, Any], ...] = ()  # by each client before the calls (replay.cold); empty: nothing was
 
 
 def found_by(handle: JobHandle) -> Found:
@@ -45,6 +47,7 @@ def found_by(handle: JobHandle) -> Found:
         prepared_files=sum(int(result["files"]) for result in results),
         prepared_bytes=sum(int(result["bytes"]) for result in results),
         run_queue_s=sum(float(result["run_queue_s"]) for result in results),
+        dropped=tuple(result["dropped"] for result in results if result.get("dropped")),
         result=merge_results(ClientResult.from_json(result["found"]) for result in results),
     )
 

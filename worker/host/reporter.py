@@ -216,7 +216,10 @@ class FrameWriter:
 def _samplers(plan: ReporterPlan, effort: Effort) -> list[HostSampler]:
     if not plan.settings.observe:
         return []
-    return [WorkerSampler(plan.identity.name, plan.table, effort), *host_samplers(plan.settings)]
+    return [
+        WorkerSampler(plan.identity.name, plan.table, effort, filer=plan.settings.filer != "none"),
+        *host_samplers(plan.settings),
+    ]
 
 
 def _serve(plan: ReporterPlan, pipe: Connection) -> None:

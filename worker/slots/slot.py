@@ -72,7 +72,7 @@ def make_context(plan: SlotPlan) -> SlotContext:
     """The slot's services; nothing connects before its first use."""
     recorder = LiveRecorder(plan.table.region(plan.slot)) if plan.settings.observe else UnselectedRecorder()
     tally = plan.table.tally(plan.slot)
-    filer = emulated_filer(plan.settings)
+    filer = emulated_filer(plan.settings, tally.served())
     storage = Storage(recorder, filer=filer)
     return SlotContext(
         settings=plan.settings,

@@ -10,6 +10,8 @@ from controller.jobs.figures import GroupFigures, JobFigures, merge
 from controller.jobs.results import cache_of, calls_figures, job_result
 from controller.labels.jobs import read_labels
 from controller.labels.rules import ruled
+from controller.observe.call_time import call_time
+from controller.observe.io_kinds import io_of
 from controller.observe.wire import wire_shares
 from core.names import display_name
 from core.records import GroupKind
@@ -27,12 +29,15 @@ def figures_of(found: Jobs, settings: Settings, *, calls_complete: bool = True) 
     if group is None:
         return job_result(found.each[0], settings, calls_complete=calls_complete)
     jobs = [
-        job_result(handle, settings, calls_complete=calls_complete).beside({"database": handle.database.name})
+        job_result(handle, settings, calls_complete=calls_complete, copies=group.source_copies).beside(
+            {"database": handle.database.name}
+        )
         for handle in found.each
     ]
     with contextlib.ExitStack() as stack:
         pairs = [(stack.enter_context(h.database.transaction()), h.id) for h in found.each]
         calls = calls_by_op_of_jobs(pairs)
+    times = call_time(found.each)
     return merge(
         jobs,
         job_id=group.id,
@@ -41,7 +46,9 @@ def figures_of(found: Jobs, settings: Settings, *, calls_complete: bool = True) 
         source_copies=group.source_copies,
         name=group.name,
         source=display_name(group.source),
-        calls=calls_figures(calls),
+        calls=calls_figures(calls, times),
+        call_time=None if times is None else times.figures(),
+        io=io_of(found.each, calls, raw_bytes=sum(job.raw_bytes for job in jobs), copies=group.source_copies),
         wire=wire_shares(found.each),
         labels=_labels(found, group, jobs, settings),
     )

@@ -9,7 +9,7 @@ from controller.timeline.thresholds import STORAGE_SHARE
 from experiments.report import words
 from experiments.result.statistics import estimate, interval_text
 from experiments.workload import About, Figure, Same
-from experiments.workloads.discovery.result import ELAPSED, NAME, NULL, RATE, RAW, SHARE, Point, Result, Run
+from experiments.workloads.discovery.result import ELAPSED, NAME, NULL, RATE, RAW, SHARE, UNRECORDED, Point, Result, Run
 from experiments.workloads.discovery.version1 import upgraded
 
 if TYPE_CHECKING:
@@ -32,6 +32,12 @@ def shares_told(points: Sequence[Point]) -> list[str]:
     return [f"storage share {', '.join(said)}"] if said else []
 
 
+def unrecorded(run: Run) -> float | None:
+    """Unrecorded bytes of all bytes that are known of (controller.observe.io_kinds)."""
+    found = run.result.get("io")
+    return None if found is None else found["unrecorded_share"]
+
+
 def _sections(result: Result) -> list[Section]:
     from experiments.workloads.discovery.sections import sections  # draws: matplotlib is slow to come
 
@@ -45,9 +51,13 @@ def _states(run: Run) -> str:
 
 
 def in_calls(run: Run) -> float | None:
-    """What of the time that slots were in tasks they spent inside storage calls."""
+    """What of the time that slots were in tasks they were inside storage calls and not waiting for a processor."""
     busy = sum(end - start for *_, start, end in run.series.tasks)
-    return run.call_time_s / busy if busy else None
+    if run.call_time is None:  # of an older version: all that any thread waited is taken off
+        inside = run.call_time_s - run.run_queue_s
+    else:
+        inside = run.call_time.call_s - run.call_time.processor_s
+    return max(0.0, inside) / busy if busy else None
 
 
 ABOUT = About(
@@ -61,6 +71,7 @@ ABOUT = About(
         Figure(name=SHARE, title="storage share", of=lambda run: run.storage_share, write=words.percent),
         Figure(name=RATE, title="GB/hour discovered", of=lambda run: run.gb_per_hour_discovered, told=True),
         Figure(name=RAW, title="raw", of=lambda run: run.gb_per_hour_raw),
+        Figure(name=UNRECORDED, title="unrecorded I/O", of=unrecorded, write=words.percent),
     ),
     sections=_sections,
     notes={"state": _states, "first_done_s": lambda run: run.first_done_s, "last_done_s": lambda run: run.last_done_s},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from experiments.result.codec import decode
+from experiments.result.latency import call_time_of, marked
 from experiments.workloads.discovery.phase_use import read_phases
 from experiments.workloads.discovery.result import ContainerUse, Run, Series
 from experiments.workloads.discovery.run_point import PointRun
@@ -33,6 +34,7 @@ def harvest(run: PointRun, repeat: int, order: int, processors: int) -> Run:
     busy, passed = used_between(run.samples.host, times, offset) if run.samples.host else (0.0, 0.0)
     first, last = first_and_last_done(spans)
     elapsed = float(run.result["elapsed_s"])
+    time = call_time_of(run.result)
     return Run(
         repeat=repeat,
         order=order,
@@ -50,7 +52,8 @@ def harvest(run: PointRun, repeat: int, order: int, processors: int) -> Run:
         null_elapsed_s=None,
         containers=tuple(decode(ContainerUse, dict(one), "container") for one in run.containers),
         host_cpu=round(busy / passed, 4) if passed else None,
-        latency=calls.latency,
+        latency=marked(calls.latency, time),
+        call_time=time,
         phases=tuple(
             phase
             for handle in run.handles

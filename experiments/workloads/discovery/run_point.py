@@ -26,7 +26,8 @@ from core.passwords import PasswordBank
 from core.records import JobOptions, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
-from experiments.workloads.discovery.cold import Drop, drop
+from experiments.drops import Drop
+from experiments.workloads.discovery.cold import drop
 from experiments.workloads.discovery.offset import clock_offset
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import Sampler, Samples

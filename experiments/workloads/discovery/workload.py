@@ -15,10 +15,11 @@ from core.errors import StorageFault, UsageError
 from core.filer import load_filer
 from core.settings import Settings
 from experiments import conditions as said
+from experiments.drops import NOT_DROPPED, Drop, cache_state
 from experiments.result.schema import At
 from experiments.workload import Disturbed, Observe, Turn, Workload
 from experiments.workloads.discovery import ABOUT, shares_told
-from experiments.workloads.discovery.cold import NOT_DROPPED, ONE_KERNEL, Drop, cache_state
+from experiments.workloads.discovery.cold import ONE_KERNEL
 from experiments.workloads.discovery.configuration import configuration
 from experiments.workloads.discovery.corpus import Corpus, look_at
 from experiments.workloads.discovery.harvest import harvest
@@ -107,7 +108,7 @@ class Discovery(Workload):
         notes.drops += done.drops
         notes.missed += done.samples.missed
         notes.offsets.append({"run": turn.order, "start": done.offsets[0], "end": done.offsets[1]})
-        notes.databases = said.database_places(done.database_files, self.storage)
+        notes.databases = said.database_places(done.database_files, self.storage, emulated=self._filer is not None)
         notes.versions = done.result["versions"]
         return run
 

@@ -31,6 +31,12 @@ def near_null(runs: Sequence[ReplayRun]) -> str | None:
     )
 
 
+def in_calls(run: ReplayRun) -> float | None:
+    """What of the time that clients had something to do, which is calls alone, they did not wait for a processor."""
+    time = run.call_time
+    return None if time is None or not time.call_s else 1 - time.processor_s / time.call_s
+
+
 def _sections(result: ReplayResult) -> list[Section]:
     from experiments.workloads.replay.sections import sections  # draws: matplotlib is slow to come
 
@@ -84,6 +90,7 @@ ABOUT = About(
     same=(Same(name="trace hash", path=("trace", "hash")),),
     aside=("storage",),
     makers="clients",
+    in_calls=in_calls,
     near_null=near_null,
     rule=(
         f"GENERATOR-LIMITED is a point above {MARK:.0%} of its ceiling: what the same clients make of calls on null storage"

@@ -20,8 +20,10 @@ from core.errors import UsageError
 from core.filer import FilerModel, load_filer
 from core.memory import client_memory
 from experiments.conditions import emulated, host, place
+from experiments.drops import NOT_DROPPED, Drop, cache_state
 from experiments.processes import processors
 from experiments.report import words
+from experiments.result.latency import call_time_of, marked
 from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
 from experiments.workloads.replay import ABOUT
@@ -39,6 +41,8 @@ from experiments.workloads.replay.result import (
 )
 from traces.read import FileTrace, open_trace
 
+_NOTHING_DROPPED = "nothing was dropped: the misses of an emulated filer are computed"
+
 
 class Replays(Workload):
     """`filers`: emulated one after another, each a source as settings have it; `bounded`: ops that a bound is set on."""
@@ -55,6 +59,7 @@ class Replays(Workload):
             name = self.where() if filer is None else filer.choice.label
             self._filers[name], self._sources[name] = filer, source
         self._ceilings: dict[int, dict[str, Any]] = {}  # by clients: it is the same for every storage and repeat
+        self._drops: list[Drop] = []
         self._touched = self._adapted = self._opened = 0
         self._trace: FileTrace
         self._recorded: RecordedFigures
@@ -81,6 +86,7 @@ class Replays(Workload):
         settings = dataclasses.replace(self._stage.settings, filer=self._sources[at.storage])
         stage = dataclasses.replace(self._stage, settings=settings)
         done = replay_once(stage, self._trace, self._order, at.clients)
+        self._drops += [drop_of(one) for one in done.found.dropped]
         self._touched = max(self._touched, sum(room.bytes for room in done.program.rooms))
         self._adapted = max(self._adapted, done.program.adapted)
         self._opened = max(self._opened, done.program.unrecorded_opens)
@@ -171,6 +177,13 @@ class Replays(Workload):
                 "origin": self._recorded.origin,
             },
             "seed": order.seed,
+            "cache": {
+                "state": cache_state(self._drops, asked=True) if self._drops else _NOTHING_DROPPED,
+                "client_memory_bytes": client_memory(),
+                "filer_cache_bytes": self._cache().declared,
+                "drops": [drop.to_json() for drop in self._drops],
+                "not_dropped": NOT_DROPPED if self._drops else "nothing was dropped",
+            },
             "storage": place(order.paths[0]),
             "targets": [place(path) for path in order.paths],
             "emulated_filer": filers[0] if len(filers) == 1 else filers,
@@ -186,9 +199,15 @@ def _hash(file: Path) -> str:
         return hashlib.file_digest(data, "sha256").hexdigest()
 
 
+def drop_of(found: Mapping[str, Any]) -> Drop:
+    """What one client dropped between writing its files and playing."""
+    return Drop(when="before the calls", drop_caches=False, **found)
+
+
 def run_of(done: Replayed, turn: Turn, *, emulated: bool) -> ReplayRun:
     """One replay's figures; its pair comes later."""
     found = done.found.result
+    time = call_time_of(done.result)
     inside = sum(one.service_total_ns for one in found.ops.values()) / 1e9
     return ReplayRun(
         repeat=turn.repeat,
@@ -207,7 +226,8 @@ def run_of(done: Replayed, turn: Turn, *, emulated: bool) -> ReplayRun:
         bytes=found.bytes,
         differences={difference_text(one): one.calls for one in found.differences},
         calls_per_second=found.calls / found.elapsed_s if found.elapsed_s else 0.0,
-        service=replayed_latencies(found, response=False),
+        service=marked(replayed_latencies(found, response=False), time),
+        call_time=time,
         per_second=found.by_second,
         late_s=found.lateness_max_ns / 1e9,
         waited_s=found.waited_s,

@@ -21,6 +21,7 @@ from controller.jobs.overview import Overview
 from controller.jobs.results import job_result
 from controller.labels.advice import advice_on
 from controller.labels.rules import ruled
+from controller.observe.io_kinds import io_of
 from controller.timeline.read import read_timeline
 from controller.timeline.thresholds import CACHED
 from core.errors import UsageError
@@ -109,8 +110,34 @@ def test_calls_are_complete(finished: Any, handle: JobHandle) -> None:
     assert calls["rename"]["count"] >= written
     assert calls["open"]["count"] >= loose
     assert calls["read"]["bytes"] >= result["raw_bytes"]
-    assert set(calls["read"]) == {"count", "bytes", "errors", "p50_us", "p99_us", "max_us"}
+    assert set(calls["read"]) == {"count", "bytes", "errors", "p50_us", "p99_us", "max_us", "processor"}
     assert calls["read"]["p50_us"] <= calls["read"]["p99_us"] <= calls["read"]["max_us"]
+
+
+def test_the_time_in_calls_is_told_apart(finished: Any, handle: JobHandle) -> None:
+    """Service and waiting for a processor add up to it; on real storage nobody sees a queue."""
+    time = job_result(handle, finished.settings).to_json()["call_time"]
+    assert time["service_s"] + time["processor_s"] == pytest.approx(time["call_s"], abs=0.002)
+    assert (time["queue_s"], time["exact"]) == (None, False)
+    assert time["call_s"] > 0
+
+
+def test_every_kind_of_io_is_told(finished: Any, handle: JobHandle) -> None:
+    """What is not recorded stands beside what is, by name, with bytes where somebody counts them: the databases' too."""
+    result = job_result(handle, finished.settings).to_json()
+    kinds = {kind["kind"]: kind for kind in result["io"]["kinds"]}
+    recorded = kinds["calls of the job"]
+    assert recorded["recorded"]
+    assert recorded["read_bytes"] == result["calls"]["read"]["bytes"]
+    assert {"databases", "the controller's calls", "memory-mapped reads of the index"} <= set(kinds)
+    assert not any(kind["recorded"] for name, kind in kinds.items() if name != "calls of the job")
+    databases = kinds["databases"]["written_bytes"]
+    assert databases > 0
+    every = sum((kind["read_bytes"] or 0) + (kind["written_bytes"] or 0) for kind in kinds.values())
+    rest = every - recorded["read_bytes"] - recorded["written_bytes"]
+    assert result["io"]["unrecorded_share"] == pytest.approx(rest / every, abs=1e-4)
+    copied = io_of([handle], {}, raw_bytes=100, copies=2).to_json()["kinds"]
+    assert [kind["written_bytes"] for kind in copied if kind["kind"] == "copies of the source"] == [100]
 
 
 def test_every_item_is_listed_once_with_all_fields(finished: Any, handle: JobHandle) -> None:

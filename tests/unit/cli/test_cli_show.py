@@ -44,6 +44,39 @@ def test_a_label_says_what_to_do_about_it() -> None:
     assert ["CACHED" in todo[0], "GENERATOR-LIMITED" in todo[1], len(todo)] == [True, True, 2]
 
 
+def test_what_the_processor_dominates_is_marked() -> None:
+    """A p99 of waiting is no p99 of the storage; the shares of the time in calls stand beside."""
+    read = {"count": 5, "bytes": 10, "errors": 0, "p50_us": 1.0, "p99_us": 2.0, "max_us": 3.0, "processor": ["p99"]}
+    time = {"call_s": 10.0, "service_s": 5.0, "queue_s": 2.0, "processor_s": 3.0, "exact": True, "dominated": {}}
+    text = shown(figures(calls={"read": read}, call_time=time))
+    assert "2†" in text
+    assert "1†" not in text
+    assert "10.0 s over all slots: 50% service, 20% in the filer's queues, 30% waiting for a processor" in text
+    bound = shown(figures(call_time=time | {"queue_s": None, "exact": False}))
+    assert "at most 30% waiting for a processor" in bound
+    assert "†" not in bound
+
+
+def test_what_is_not_recorded_is_named() -> None:
+    """With its bytes where somebody counts them."""
+    nobody = {"recorded": False, "read_bytes": None, "written_bytes": None, "when": "w", "told_by": "t"}
+    kinds = [
+        {
+            "kind": "calls of the job",
+            "recorded": True,
+            "read_bytes": 60,
+            "written_bytes": 20,
+            "when": "w",
+            "told_by": "t",
+        },
+        {"kind": "databases", "recorded": False, "read_bytes": 5, "written_bytes": 15, "when": "w", "told_by": "t"},
+        {"kind": "trace parts"} | nobody,
+    ]
+    text = shown(figures(io={"kinds": kinds, "counters": [], "unrecorded_share": 0.2}))
+    assert "20% of the bytes that are known are not recorded: databases 20 B; not counted: trace parts" in text
+    assert "not recorded" not in shown(figures())
+
+
 def test_wire_read_over_call_read_stands_in_the_summary() -> None:
     """By phase where it can be told; not at all without NFS."""
     share = {"seconds": 1.0, "call_read_bytes": 9, "wire_read_bytes": 6}

@@ -15,6 +15,7 @@ from core.records import FilerChoice, Job, JobOptions, JobState, Phase
 from sql.jobs import JobProgress
 
 NO_CACHE = FilerCache()
+LIMIT = ["GENERATOR-LIMITED"]
 
 
 def standing(**options: Any) -> Standing:
@@ -63,13 +64,15 @@ def said(progress: JobProgress, last: dict[str, Any], unique: float | None = 100
         (None, 100.0, {"cpu_s": 17.0}, []),
         (1000.0, 100.0, {"cpu_s": 177.0}, ["GENERATOR-LIMITED"]),
         (1000.0, 100.0, {"cpu_s": 17.0, "run_queue_s": 1.5}, ["GENERATOR-LIMITED"]),
-        (1000.0, 100.0, {"cpu_s": 17.0, "run_queue_s": 1.5, "busy_s": 11.0}, []),
+        (1000.0, 100.0, {"cpu_s": 17.0, "run_queue_s": 9.0, "busy_s": 18.0, "slot_wait_s": [0.5, 0.4]}, []),
+        (1000.0, 100.0, {"cpu_s": 17.0, "run_queue_s": 9.0, "busy_s": 18.0, "slot_wait_s": [1.0, 2.0]}, LIMIT),
+        (1000.0, 100.0, {"run_queue_s": 9.0, "busy_s": 18.0, "slot_wait_s": [1.0, 2.0], "slot_over_s": [0.5]}, []),
         (1000.0, 1.0, {"cpu_s": 177.0, "run_queue_s": 9.0}, []),
     ],
 )
 def test_labels_of_a_job(unique: float | None, elapsed_s: float, last: dict[str, Any], labels: list[str]) -> None:
     """Cached once all data is known, limited by the whole run, nothing of that in the first seconds. Of 10 s in calls,
-    1.5 s of waits for a processor limit nobody whose slots were in tasks for 11 s: they wait for the storage."""
+    waits for a processor, of whatever process, limit nobody whose slots spend most of 18 s in tasks there without them."""
     assert said(done(elapsed_s=elapsed_s), last, unique) == labels
 
 
