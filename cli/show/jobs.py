@@ -185,7 +185,7 @@ def _call_time_rows(result: Mapping[str, Any]) -> list[tuple[str, str]]:
         for name in ("service", "queue", "processor")
         if time[f"{name}_s"] is not None
     }
-    most = "" if time["exact"] else "at most "
+    most = "" if time["exact"] else "about "
     queue = f", {part['queue']:.0%} in the filer's queues" if "queue" in part else ""
     said = f"{part['service']:.0%} service{queue}, {most}{part['processor']:.0%} waiting for a processor"
     return [("in calls", f"{time['call_s']:,.1f} s over all slots: {said}")]
