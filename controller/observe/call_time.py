@@ -1,7 +1,7 @@
 """What the time inside storage calls was: service, the emulated filer's queues, waiting for a processor.
 
 Nothing is looked at for each call of a real storage. Once a second each slot's run-queue delay is (what its threads waited
-for a processor); what of it fell into its calls is not known, so it counts whole, at most the time in calls of that step.
+for a processor); what of it fell into its calls is not known, and estimated: as much as of its time at tasks did.
 Calls of an emulated filer know when they were booked to end: what they took beyond that is their overshoot, which is
 waiting for a processor, and the local storage beneath where that was slower than the filer.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 from controller.databases import JobHandle
 from controller.timeline.counters import Counter
-from controller.timeline.readings import JobAt, Readings
+from controller.timeline.readings import JobAt, Readings, counter, number
 from core.document import Document, Milli
 from core.filer.emulation import octave
 from core.histogram import bucket_bounds, bucket_of
@@ -55,7 +55,7 @@ class CallTime:
     call_s: float  # inside calls
     processor_s: float  # of it waiting for a processor
     queue_s: float | None  # of it in the emulated filer's queues; None on real storage, whose queues nobody sees
-    exact: bool  # `processor_s` was measured at each call; else it is the most that it can have been
+    exact: bool  # `processor_s` was measured at each call; else it is estimated
     dominated: Mapping[
         str, Sequence[str]
     ]  # op label, or ALL → its percentiles of which more than half is waiting for a processor
@@ -91,13 +91,14 @@ def call_time(handles: Sequence[JobHandle]) -> CallTime | None:
 def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTime | None:
     """The same of what was read: calls by step of so many seconds, and readings of workers."""
     counters = {key: [_counter(readings, key) for readings in workers.values()] for key in ("wait", "over", "queued")}
+    counters["busy"] = [counter(readings, number("busy_s")) for readings in workers.values()]
     call_s = processor_s = queue_s = 0.0
     exact = any("slot_over_s" in values for readings in workers.values() for _, values in readings)
     shares: dict[int, float] = {}
     for second, by_op in steps.items():
         inside = sum(found.total_ns for found in by_op.values()) / 1e9
         grown = {key: sum(one.grown(second, second + step)[0] for one in them) for key, them in counters.items()}
-        waited = min(grown["over" if exact else "wait"], inside)
+        waited = min(grown["over"] if exact else _within_calls(grown["wait"], inside, grown["busy"]), inside)
         call_s, processor_s = call_s + inside, processor_s + waited
         queue_s += grown["queued"]
         shares[second] = waited / inside if inside else 0.0
@@ -106,6 +107,11 @@ def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTime 
     queued = min(queue_s, call_s - processor_s) if exact else None
     dominated = _dominated(steps, _mostly_over(workers) if exact else None, shares)
     return CallTime(call_s=call_s, processor_s=processor_s, queue_s=queued, exact=exact, dominated=dominated)
+
+
+def _within_calls(wait: float, inside: float, busy: float) -> float:
+    """What of a step's waits fell into calls, taken to be spread evenly over the time at tasks."""
+    return wait * min(1.0, inside / busy) if busy else wait
 
 
 def _dominated(steps: Steps, over: Over | None, shares: Mapping[int, float]) -> dict[str, list[str]]:

@@ -46,7 +46,7 @@ class CallTime:
     service_s: float  # the rest; of real storage with its own queues
     queue_s: float | None  # in the queues of an emulated filer; None: real storage, whose queues nobody sees
     processor_s: float  # waiting for a processor
-    exact: bool  # measured at each call; else the most that it can have been
+    exact: bool  # measured at each call; else estimated from the run-queue delay of slots (docs/labels.md)
     dominated: dict[str, tuple[str, ...]]  # op label → percentiles, as `Latency.processor` has them
 
 

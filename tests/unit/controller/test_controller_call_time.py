@@ -48,9 +48,19 @@ def test_the_slow_calls_are_the_processors() -> None:
     }  # fmt: skip
 
 
-def test_on_real_storage_a_slots_waits_are_the_most_that_its_calls_had() -> None:
-    """Without a filer that books, the run-queue delay of the slots bounds it: never more than the time in calls, and no
-    queue is made up."""
+def test_waits_of_slots_that_are_hardly_in_calls_are_not_their_calls() -> None:
+    """2 s of waits in a second of which two slots were in calls for 40 ms fell into their parsing, not into reads of 20 ms."""
+    seen = worker(wait=(0.0, 0.0, 1.0))
+    for n, (_, values) in enumerate(seen["w"]):
+        values["busy_s"] = 2.0 * n
+    found = split(STEPS, seen, 1)
+    assert found is not None
+    assert found.processor_s == pytest.approx(0.02)
+    assert found.dominated == {}
+
+
+def test_on_real_storage_the_waits_of_slots_are_never_more_than_their_calls() -> None:
+    """Without a filer that books, it is taken from the run-queue delay of the slots, and no queue is made up."""
     found = split(STEPS, worker(wait=(0.0, 0.0, 5.0)), 1)
     assert found is not None
     assert (found.exact, found.queue_s) == (False, None)
