@@ -114,16 +114,11 @@ def _figures(counts: JobCounts) -> dict[str, Any]:
         "passes": 1 if job.options.single_pass else 2,
         "fsync": job.options.fsync.value,
         "layout": job.options.layout.value,
-        "elapsed_s": round(seconds, 3),
         "raw_bytes": raw,
         "discovered_bytes": discovered,
-        "expansion": round(discovered / raw, 4) if raw else None,
         "index_bytes": progress.index_bytes,
-        "gb_per_hour_raw": round(gb_per_hour(raw, seconds), 3),
-        "gb_per_hour_discovered": round(gb_per_hour(discovered, seconds), 3),
         "items": counts.items,
-        "items_per_second": round(per_second(counts.items, seconds), 3),
-        "items_per_gb_raw": round(counts.items / raw * GB) if raw else None,
+        **rates_of(raw, discovered, counts.items, seconds),
         "containers": counts.containers,
         "exceptions": by_code,
         "children": {
@@ -132,6 +127,18 @@ def _figures(counts: JobCounts) -> dict[str, Any]:
             "failed": counts.children.failed,
         },
         "violations": [violation.line() for violation in counts.violations],
+    }
+
+
+def rates_of(raw: int, discovered: int, items: int, seconds: float) -> dict[str, Any]:
+    """What bytes and items come to over a job's, or a group's, elapsed seconds."""
+    return {
+        "elapsed_s": round(seconds, 3),
+        "expansion": round(discovered / raw, 4) if raw else None,
+        "gb_per_hour_raw": round(gb_per_hour(raw, seconds), 3),
+        "gb_per_hour_discovered": round(gb_per_hour(discovered, seconds), 3),
+        "items_per_second": round(per_second(items, seconds), 3),
+        "items_per_gb_raw": round(items / raw * GB) if raw else None,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,12 +34,10 @@ def write_report(result: Result, directory: Path) -> Path:
     try:
         for folder in (FIGURES, SERIES):
             (directory / folder).mkdir(parents=True, exist_ok=True)
-        for part in (part for section in sections for part in section.parts):
-            if isinstance(part, Plot):
-                write_png(part.figure, directory / FIGURES / f"{part.name}.png")
-            if isinstance(part, Plot | Tabled):
-                write_csv(part.series, directory / SERIES / f"{part.series.name}.csv")
-        page.write_text(page_html(result, sections), encoding="utf-8")
+        for name, text in texts(result, sections).items():
+            (directory / name).write_text(text, encoding="utf-8", newline="")
+        for plot in plots(sections):
+            write_png(plot.figure, directory / figure_name(plot))
     except OSError as error:
         raise RunFailed(f"the report cannot be written to {directory}: {error.strerror}") from error
     return page
@@ -49,12 +48,29 @@ def build_sections(result: Result) -> list[Section]:
     return about(result.workload).sections(result)
 
 
-def write_csv(series: Series, path: Path) -> None:
-    """Header and rows; numbers in full precision, what is not known as nothing. Raises OSError."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(series.header)
-        writer.writerows(series.rows)
+def texts(result: Result, sections: Sequence[Section]) -> dict[str, str]:
+    """The page and every series, by the names of their files: for the same result the same."""
+    series = [part.series for section in sections for part in section.parts if isinstance(part, Plot | Tabled)]
+    return {FILE: page_html(result, sections)} | {f"{SERIES}/{one.name}.csv": _csv(one) for one in series}
+
+
+def plots(sections: Sequence[Section]) -> list[Plot]:
+    """Every figure of them."""
+    return [part for section in sections for part in section.parts if isinstance(part, Plot)]
+
+
+def figure_name(plot: Plot) -> str:
+    """Of its file."""
+    return f"{FIGURES}/{plot.name}.png"
+
+
+def _csv(series: Series) -> str:
+    """Header and rows; numbers in full precision, what is not known as nothing."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(series.header)
+    writer.writerows(series.rows)
+    return out.getvalue()
 
 
 def page_html(result: Result, sections: Sequence[Section]) -> str:

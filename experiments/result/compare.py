@@ -40,11 +40,12 @@ class Comparison:
     differences: tuple[str, ...]  # why they should not be compared; empty when they may
     disclosed: tuple[str, ...]  # what differs besides and is perhaps the point of it: storage, host, versions
     rows: tuple[Row, ...]
+    unchecked: tuple[str, ...] = ()  # results that were not checked against what was observed, and why
 
 
-def compare(results: Sequence[Result], *, force: bool) -> Comparison:
+def compare(results: Sequence[Result], *, force: bool, unchecked: Sequence[str] = ()) -> Comparison:
     """Raises UsageError naming what differs, unless `force`; then `differences` has it. Results of different workloads
-    have no figure in common and are always refused."""
+    have no figure in common and are always refused. `unchecked`: what is to be said of results taken all the same."""
     if len(results) < 2:
         raise UsageError("there must be at least two results to compare")
     first, about = results[0], about_of(results[0].workload)
@@ -66,6 +67,7 @@ def compare(results: Sequence[Result], *, force: bool) -> Comparison:
         differences=found,
         disclosed=tuple(line for n, other in enumerate(results[1:], 2) for line in _disclosed(first, other, n)),
         rows=_rows(about, keys),
+        unchecked=tuple(unchecked),
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from controller.jobs.groups.create import Group
 from controller.jobs.groups.progress import group_state
-from controller.jobs.rates import GB, gb_per_hour, per_second
-from controller.jobs.results import call_json, job_result
+from controller.jobs.rates import gb_per_hour
+from controller.jobs.results import call_json, job_result, rates_of
 from controller.observe.wire import wire_json
 from core.names import display_name
 from core.records import GroupKind, JobState
@@ -55,14 +55,15 @@ def group_result(group: Group, settings: Settings, *, calls_complete: bool = Tru
             "name": group.row.name,
             "source": display_name(group.row.source),
         }
-        | _figures(results)
+        | group_figures(results)
         | {"calls": {op: call_json(totals) for op, totals in calls.items()}}
         | {key: results[0][key] for key in _COMMON}
         | {"wire": wire_json(group.jobs), "labels": _labels(group, results), "jobs": results}
     )
 
 
-def _figures(results: list[dict[str, Any]]) -> dict[str, Any]:
+def group_figures(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the results of a group's jobs come to."""
     total = {key: sum(result[key] for result in results) for key in _SUMMED}
     longest = max(result["elapsed_s"] for result in results)
     seconds = _start_to_end(results) or longest
@@ -78,15 +79,10 @@ def _figures(results: list[dict[str, Any]]) -> dict[str, Any]:
         **total,
         "state": group_state([JobState(result["state"]) for result in results]).value,
         "reason": next((result["reason"] for result in results if result["reason"]), None),
-        "elapsed_s": round(seconds, 3),
+        **rates_of(raw, discovered, total["items"], seconds),
         "longest_job_s": longest,
         "gb_per_hour_discovered_longest_job": round(gb_per_hour(discovered, longest), 3),
         "disturbances": [*dict.fromkeys(line for result in results for line in result["disturbances"])],
-        "expansion": round(discovered / raw, 4) if raw else None,
-        "gb_per_hour_raw": round(gb_per_hour(raw, seconds), 3),
-        "gb_per_hour_discovered": round(gb_per_hour(discovered, seconds), 3),
-        "items_per_second": round(per_second(total["items"], seconds), 3),
-        "items_per_gb_raw": round(total["items"] / raw * GB) if raw else None,
         "exceptions": exceptions,
         "phases": phases,
         "children": {
