@@ -1,4 +1,4 @@
-"""`edbench result`: packages of results checked and signed."""
+"""`edbench result`: packages of results checked, described and signed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from cli.output import flush
 from core.errors import RunFailed, UsageError
 from experiments.package.check import Checked
 from experiments.package.check import check as check_package
+from experiments.package.describe import describe as describe_package
 from experiments.package.signature import sign as sign_package
+from experiments.report.sheet import FILE as SHEET
+from experiments.report.sheet import TEMPLATE
 
 Package = Annotated[Path, typer.Argument(metavar="PACKAGE", help="the directory of a result")]
 
@@ -65,9 +68,33 @@ def sign(
     shared(ctx).out.print(str(sign_package(package, key)), markup=False, soft_wrap=True)
 
 
+def describe(
+    ctx: typer.Context,
+    package: Package,
+    sheet: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="the sheet, filled in; without it an empty one is printed")
+    ] = None,
+) -> None:
+    """Say what filer was measured and what it costs: printed in the report, with figures for the price.
+
+    Without --sheet the package's sheet is printed, or an empty one to fill in. The report and the manifest are written
+    anew; a signature of before is removed.
+    """
+    there = package / SHEET
+    if sheet is None:
+        print(there.read_text(encoding="utf-8") if there.is_file() else TEMPLATE, end="")
+        return
+    try:
+        text = sheet.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{sheet} cannot be read: {error}") from error
+    shared(ctx).out.print(str(describe_package(package, text)), markup=False, soft_wrap=True)
+
+
 # Every command with an example of its use.
 RESULTS = (
     ("check", check, "edbench result check edbench-storage/results/scale-up-20260101-120000-0a1b2c"),
+    ("describe", describe, "edbench result describe results/a > filer.toml"),
     ("sign", sign, "edbench result sign results/a --key ~/.ssh/id_ed25519"),
 )
 

@@ -9,9 +9,15 @@ from experiments.kinds.knee import KneeSearch
 from experiments.result.codec import decode
 from experiments.workload import About
 
+_MOST = 10_000  # repeats, or points: a plan from elsewhere is not gone through for ever
+
 
 def kind_of(plan: Plan, about: About) -> Kind:
     """The kind whose plan it is; raises UsageError for a plan that none has."""
+    if not 1 <= plan.repeats <= _MOST or len(plan.points) > _MOST:
+        raise UsageError(
+            f"the plan has {len(plan.points):,} points and {plan.repeats:,} repeats; {_MOST:,} are the most"
+        )
     points = [decode(about.load_type, at, "plan.points") for at in plan.points]
     if plan.kind == KneeSearch.name:
         if plan.most is None or plan.bounds_us is None or len(points) != 1:

@@ -25,6 +25,7 @@ from experiments.workloads import about as about_of
 TRUSTED = (
     "that what lies in raw/ was observed: a signature says who vouches for it",
     "that the last repeats were not left out, and the number of repeats in raw/study.json lowered to fit",
+    "what a sheet says of the filer and its price",
     "figures/*.png: drawings of series/*.csv, held by the manifest alone",
 )
 
@@ -57,7 +58,7 @@ def check(directory: Path, signers: Path | None = None) -> Checked:
         found += [*_against_result(directory, result), *_against_files(directory, result)]
     except (UsageError, RunFailed) as error:
         found.append(str(error))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
         found.append(f"{RAW}: what was observed makes no result: {type(error).__name__} {error}")
     return Checked(differences=tuple(found), trusted=tuple(trusted), signed=signed, made_by=made_by)
 
@@ -109,12 +110,15 @@ def _short(value: Any) -> str:
 def _against_files(directory: Path, result: Result) -> Iterator[str]:
     """The report and its series are made again; whatever else lies there is nobody's."""
     from experiments.report.page import build_sections, figure_name, plots, texts  # draws: matplotlib is slow to come
+    from experiments.report.sheet import FILE as SHEET
+    from experiments.report.sheet import sheet_in
 
     runs = sum(len(point.repeats) for point in result.points)
     own = {FILE, f"{RAW}/{STUDY}", *(f"{RAW}/{RUNS}/{number:03d}.json.gz" for number in range(runs))}
-    sections = build_sections(result)
+    sheet = sheet_in(directory)
+    sections = build_sections(result, sheet)
     made = texts(result, sections)
-    own = own.union(made, map(figure_name, plots(sections)))
+    own = own.union(made, map(figure_name, plots(sections)), [] if sheet is None else [SHEET])
     there = files_of(directory)
     yield from (f"{name}: missing" for name in sorted(own) if name not in there)
     yield from (f"{name}: no part of this result" for name in there if name not in own)

@@ -50,7 +50,13 @@ def _changed(directory: Path, listed: Mapping[str, str]) -> Iterable[str]:
         path = directory / name
         if not path.is_file() or path.is_symlink():
             yield f"{name}: in the manifest, and no such file"
-        elif _hash(path) != digest:
+            continue
+        try:
+            same = _hash(path) == digest
+        except OSError as error:
+            yield f"{name}: cannot be read: {error.strerror}"
+            continue
+        if not same:
             yield f"{name}: changed since the manifest was written"
 
 

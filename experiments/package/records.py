@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -59,12 +60,12 @@ class Records:
         try:
             data = msgspec.json.decode(gzip.decompress(self._file(order).read_bytes()))
             observed = msgspec.convert(data["observed"], self._about.raw_type)
+            if (data["order"], data["repeat"], data["at"]) != (order, repeat, at.values()):
+                raise UsageError(f"{name} is another run: the plan has {at}, repeat {repeat + 1} at this place")
         except FileNotFoundError as error:
             raise UsageError(f"{name}: run {order + 1} ({at}, repeat {repeat + 1}) is missing") from error
-        except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:
             raise UsageError(f"{name} cannot be read: {error}") from error
-        if (data["order"], data["repeat"], data["at"]) != (order, repeat, at.values()):
-            raise UsageError(f"{name} is another run: the plan has {at}, repeat {repeat + 1} at this place")
         return observed
 
     def count(self) -> int:
@@ -90,5 +91,5 @@ def read_study(directory: Path) -> Study:
     file = directory / STUDY
     try:
         return decode(Study, json.loads(file.read_text(encoding="utf-8")), "study")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{RAW}/{STUDY} cannot be read: {error}") from error

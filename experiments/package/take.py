@@ -7,6 +7,7 @@ from pathlib import Path
 
 from core.errors import UsageError
 from experiments.package.check import check
+from experiments.package.manifest import broken
 from experiments.result.codec import FILE, read_result
 from experiments.result.schema import Result
 
@@ -26,6 +27,15 @@ def take(paths: Sequence[Path], *, unchecked: bool) -> tuple[list[Result], list[
             raise UsageError(f"result {number}: {why}; --unchecked takes it all the same, labelled")
         labels.append(f"result {number}: {why}")
     return results, labels
+
+
+def unsealed(directory: Path) -> str | None:
+    """Why a directory is no package whose files are those of its manifest; None when it is. Nothing is told again."""
+    try:
+        found = broken(directory)
+    except UsageError as error:
+        return str(error)
+    return f"{directory.name}: {found[0]}" if found else None
 
 
 def doubt(path: Path) -> str | None:

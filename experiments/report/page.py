@@ -12,6 +12,7 @@ from core.errors import RunFailed
 from experiments.report import words
 from experiments.report.markup import Html, join, tag
 from experiments.report.parts import Part, Plot, Section, Series, Tabled
+from experiments.report.sheet import Sheet, sheet_in, sheet_section
 from experiments.report.style import document
 from experiments.report.svg import figure_svg, write_png
 from experiments.report.views import shouted
@@ -26,10 +27,10 @@ FIGURES, SERIES = "figures", "series"
 def write_report(result: Result, directory: Path) -> Path:
     """Write `report.html`, `figures/*.png` and `series/*.csv` into the directory; returns the page's path.
 
-    The page needs nothing but itself. What is there under the same names is replaced. Raises RunFailed when a file
-    cannot be written.
+    The page needs nothing but itself. What is there under the same names is replaced; a sheet that is there is in it.
+    Raises RunFailed when a file cannot be written, UsageError for a sheet that is none.
     """
-    sections = build_sections(result)
+    sections = build_sections(result, sheet_in(directory))
     page = directory / FILE
     try:
         for folder in (FIGURES, SERIES):
@@ -43,9 +44,10 @@ def write_report(result: Result, directory: Path) -> Path:
     return page
 
 
-def build_sections(result: Result) -> list[Section]:
-    """Every section that the workload contributes, in its order."""
-    return about(result.workload).sections(result)
+def build_sections(result: Result, sheet: Sheet | None = None) -> list[Section]:
+    """Every section that the workload contributes, in its order, and what the operator says of the filer."""
+    sections = about(result.workload).sections(result)
+    return sections if sheet is None else [*sections, sheet_section(result, sheet)]
 
 
 def texts(result: Result, sections: Sequence[Section]) -> dict[str, str]:

@@ -57,6 +57,7 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
         assert series.worker_cpu
     conditions = result.conditions
     assert conditions["corpus"]["hash"] == dataset["hash"]
+    assert conditions["corpus"]["content"]["files"] == conditions["corpus"]["files"]
     assert conditions["databases"][0]["mount"]["type"]
     assert len(conditions["clock_offset_s"]) == 2
     assert abs(conditions["clock_offset_s"][0]["start"]["db1"]) < 1
@@ -122,6 +123,15 @@ def test_an_interrupted_experiment_leaves_nothing(bench: Bench) -> None:
     assert not (bench.scratch / "experiments").exists()
     assert not (bench.storage / "results").exists()
     assert not list(Path("/dev/shm").glob(f"edbench-null-{process.pid}-*"))
+
+
+def test_a_corpus_with_other_bytes_is_refused(bench: Bench, small: Path) -> None:
+    """One of its files holds zeroes: the published hash would stand on data that nobody published."""
+    zeroed = shutil.copytree(small, bench.home / "zeroed")
+    victim = next(path for path in sorted((zeroed / "data").rglob("*.*")) if path.is_file() and path.stat().st_size)
+    victim.write_bytes(bytes(victim.stat().st_size))
+    refused = bench.edbench("experiment", "scale-up", "--corpus", str(zeroed), "--workers", "1", check=2)
+    assert f"{victim.name} of {zeroed} is not what its manifest says" in " ".join(refused.stderr.split())
 
 
 def test_what_cannot_be_measured_is_refused(

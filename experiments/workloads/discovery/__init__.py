@@ -72,6 +72,7 @@ ABOUT = About(
     notes={"state": _states, "first_done_s": lambda run: run.first_done_s, "last_done_s": lambda run: run.last_done_s},
     same=(
         Same(name="corpus hash", path=("corpus", "hash")),
+        Same(name="corpus content", path=("corpus", "content", "hash")),
         Same(name="corpus raw_bytes", path=("corpus", "raw_bytes")),
         Same(name="expansion", path=("expansion",), tolerance=0.001),
     ),

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from controller.jobs.source import PreparedSource, refuse_own_output
 from controller.observe.place_kind import caches_itself, read_mounts
-from core.errors import StorageFault, UsageError
+from core.errors import RunFailed, StorageFault, UsageError
 from core.filer import load_filer
 from core.settings import Settings
 from experiments import conditions as said
@@ -17,6 +17,7 @@ from experiments.result.schema import At
 from experiments.workload import Disturbed, Observe, Turn, Workload
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.configuration import configuration
+from experiments.workloads.discovery.content import Content, content_of
 from experiments.workloads.discovery.corpus import Corpus, look_at
 from experiments.workloads.discovery.null_storage import PLACE, NullStorage, no_room, null_storage
 from experiments.workloads.discovery.observed import Observed, observed, observed_on_null
@@ -40,6 +41,7 @@ class Discovery(Workload):
         self._null: NullStorage | None = None
         self._no_pair: str | None = None  # why no run has a pair on null storage
         self._corpus: Corpus
+        self._content: Content  # before the first run
         self._machine: Machine
 
     @contextlib.contextmanager
@@ -57,6 +59,7 @@ class Discovery(Workload):
         except OSError as error:
             raise StorageFault(f"storage root {settings.storage}: {error.strerror}", errno=error.errno or 0) from error
         self._corpus = look_at(self._source)
+        self._content = content_of(self._corpus)
         jobs = 1 if self._load.shard else max(int(point.values()["databases"]) for point in points)
         with self._site.taken() as self._machine, self._null_storage(jobs):
             yield
@@ -103,11 +106,11 @@ class Discovery(Workload):
             return {"null": observed_on_null(done)}
 
     def surroundings(self) -> dict[str, Any]:
-        """Design §7, so far as the runs do not tell it."""
+        """Design §7, so far as the runs do not tell it. Raises RunFailed when the corpus is another than before them."""
         settings, load = self._settings, self._load
         return {
             "configuration": configuration(settings, load, self._filer, cluster=self._site.cluster),
-            "corpus": self._corpus.describe(),
+            "corpus": self._corpus.describe() | {"content": self._unchanged().to_json()},
             "cache": {
                 "client_memory_bytes": self._machine.memory_bytes,
                 "filer_cache_bytes": self._filer_cache,
@@ -120,3 +123,9 @@ class Discovery(Workload):
             "hosts": self._machine.hosts,
             "fresh": self._site.fresh,
         }
+
+    def _unchanged(self) -> Content:
+        after = content_of(self._corpus)
+        if after != self._content:
+            raise RunFailed("the corpus was changed while it was measured: what it holds is not what it held before")
+        return after

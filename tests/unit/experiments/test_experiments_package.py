@@ -142,6 +142,22 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
         _result(lambda data: data["conditions"]["hosts"][0].update(memory_bytes=10**12)),
         "conditions.hosts[0].memory_bytes is 1000000000000; observed is 100000000",
     ),
+    "a run cut short": (
+        lambda at: (at / "raw/runs/000.json.gz").write_bytes((at / "raw/runs/000.json.gz").read_bytes()[:-20]),
+        "raw/runs/000.json.gz cannot be read",
+    ),
+    "a run that is none": (
+        lambda at: (at / "raw/runs/000.json.gz").write_bytes(gzip.compress(b"[]")),
+        "raw/runs/000.json.gz cannot be read",
+    ),
+    "bytes of a run changed": (
+        lambda at: (at / "raw/runs/000.json.gz").write_bytes(gzip.compress(b"")[:10] + b"\xff" * 99),
+        "raw/runs/000.json.gz cannot be read",
+    ),
+    "a plan without end": (
+        lambda at: edit_json(at / "raw/study.json", lambda data: data["plan"].update(repeats=10**12)),
+        "1,000,000,000,000 repeats",
+    ),
     "no observations": (lambda at: shutil.rmtree(at / "raw"), "raw/study.json cannot be read"),
     "nonsense observed": (_run(lambda observed: observed.update(offsets=[{}, {}])), "makes no result: KeyError"),
 }
