@@ -73,7 +73,7 @@ def sheet_in(directory: Path) -> Sheet | None:
     """The sheet of a package; None where nobody filled one in. Raises UsageError."""
     try:
         return parse_sheet((directory / FILE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         raise UsageError(f"{FILE} cannot be read: {error}") from error

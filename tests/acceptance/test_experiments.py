@@ -109,6 +109,7 @@ def test_a_scale_out_counts_every_database(bench: Bench, small: Path) -> None:
     starts, ends = zip(*(job["held_s"] for job in jobs), strict=True)
     assert min(ends) - max(starts) >= at_barrier
     assert not run.result["disturbances"]
+    bench.edbench("result", "check", str(at))
 
 
 def test_an_interrupted_experiment_leaves_nothing(bench: Bench) -> None:

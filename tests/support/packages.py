@@ -12,6 +12,7 @@ from typing import Any
 from core.clock import SystemClock
 from core.histogram import Histogram
 from core.operations import Op
+from experiments.kinds.kind import Kind
 from experiments.kinds.sweep import sweep
 from experiments.package.finish import finish
 from experiments.result.schema import At
@@ -27,10 +28,10 @@ START = 1_700_000_000.0
 PHASES = ("walk", "expand", "index", "finalise")
 
 
-def package(directory: Path, *, elapsed: float = 40.0, repeats: int = 2, seed: int = 1, **conditions: Any) -> Path:
+def package(directory: Path, *, elapsed: float = 40.0, plan: Kind | None = None) -> Path:
     """One and two slots; two take half of `elapsed` seconds, null storage a quarter. No predictions: they take a second."""
-    plan = sweep([PointSpec(1, 1, 1)], "slots", [1, 2], repeats=repeats, seed=seed)
-    result, where = conduct(Made(directory, elapsed, conditions), plan)
+    plan = plan or sweep([PointSpec(1, 1, 1)], "slots", [1, 2], repeats=2, seed=1)
+    result, where = conduct(Made(directory, elapsed), plan)
     finish(result, where)
     return where
 
@@ -40,16 +41,16 @@ class Made(Workload):
 
     about = ABOUT
 
-    def __init__(self, storage: Path, elapsed: float, conditions: dict[str, Any]) -> None:
+    def __init__(self, storage: Path, elapsed: float) -> None:
         self.storage, self.clock, self.say = storage, SystemClock(), lambda _line: None
-        self._elapsed, self._conditions = elapsed, conditions
+        self._elapsed = elapsed
 
     @contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
         yield lambda: observed(turn, self._elapsed)
 
     def surroundings(self) -> dict[str, Any]:
-        return surroundings() | self._conditions
+        return surroundings()
 
 
 def surroundings() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 import shutil
@@ -14,10 +15,15 @@ import pytest
 from packages import edit_json, package
 
 from core.errors import RunFailed, UsageError
+from experiments.kinds.knee import KneeSearch
+from experiments.kinds.plan import kind_of
+from experiments.kinds.sweep import sweep
 from experiments.package.check import check
 from experiments.package.manifest import MANIFEST, SIGNATURE, broken, seal
 from experiments.package.signature import sign
-from experiments.result.codec import FILE
+from experiments.result.codec import FILE, read_result
+from experiments.workloads.discovery import ABOUT
+from experiments.workloads.discovery.result import PointSpec
 
 Forgery = Callable[[Path], None]
 
@@ -52,6 +58,35 @@ def test_what_nobody_touched_checks(genuine: Path) -> None:
     result = json.loads((genuine / FILE).read_text())
     assert result["points"][0]["repeats"][0]["result"]["calls"]["read"]["count"] == 400
     assert result["points"][0]["figures"]["storage_share"]["n"] == 2
+
+
+def test_a_search_is_gone_through_again(tmp_path: Path) -> None:
+    """A knee's points follow from what was measured: a bound that was lowered afterwards is found."""
+    search = KneeSearch(PointSpec(1, 1, 1), "slots", {"read": 500.0}, most=4, repeats=1, rate=ABOUT.rate)
+    made = package(tmp_path, plan=search)
+    assert check(made).differences == ()
+    knee = read_result(made).knee
+    assert knee is not None
+    assert knee.knee is None
+    edit_json(made / "raw" / "study.json", lambda data: data["plan"]["bounds_us"].update(read=5_000.0))
+    seal(made)
+    assert any(line.startswith("result.json: knee.") for line in check(made).differences)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kind": "knee"}, "the plan of a knee has a start"),
+        ({"seed": None}, "has points and a seed"),
+        ({"points": [{"workers": "two"}]}, "plan.points"),
+        ({"repeats": 10**12}, "1,000,000,000,000 repeats"),
+    ],
+)
+def test_a_plan_that_is_none_is_refused(change: dict[str, Any], said: str) -> None:
+    plan = sweep([PointSpec(1, 1, 1)], "slots", [1, 2], repeats=2, seed=1).plan()
+    assert kind_of(plan, ABOUT).plan() == plan
+    with pytest.raises(UsageError, match=said):
+        kind_of(dataclasses.replace(plan, **change), ABOUT)
 
 
 def _result(change: Callable[[Any], object]) -> Forgery:
