@@ -27,7 +27,7 @@ from core.settings import read_settings
 from core.storage.layer import Storage
 from experiments.capacity.assemble import Question
 from experiments.capacity.calibration import calibrate
-from experiments.capacity.predict import LEVEL, Prediction, Predictor, prediction_json
+from experiments.capacity.predict import LEVEL, Prediction, Predictor, point_document
 from experiments.capacity.reference import write_reference
 from experiments.capacity.rivals import amdahl, straight_line
 from experiments.kinds.grid import Grid
@@ -167,7 +167,7 @@ def predictions(bench: Bench, result: Result, targets: Sequence[Target]) -> dict
 
 def write_down(file: Path, found: dict[Target, Prediction]) -> str:
     """The predictions as JSON; the hash of the file."""
-    plain = [{"filer": target.filer, **prediction_json(one)} for target, one in found.items()]
+    plain = [{"filer": target.filer, **point_document(one).to_json()} for target, one in found.items()]
     file.write_text(json.dumps(plain, indent=1) + "\n")
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
@@ -308,7 +308,7 @@ def main() -> None:
 def _keep(file: Path, found: Sequence[Row], measured: dict[Target, list[float]]) -> None:
     plain: dict[str, Any] = json.loads(file.read_text())
     plain["rows"] = [
-        {"filer": row.target.filer, **prediction_json(row.predicted), "measured_s": measured[row.target]}
+        {"filer": row.target.filer, **point_document(row.predicted).to_json(), "measured_s": measured[row.target]}
         | {"amdahl_s": round(row.amdahl_s, 2), "line_s": round(row.line_s, 2)}
         for row in found
     ]

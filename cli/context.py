@@ -14,8 +14,8 @@ import typer
 from rich.console import Console
 
 from controller.cluster.base import COMPOSE, chosen_cluster
-from controller.databases import JobHandle, open_databases
-from controller.jobs.groups.create import Group, find, jobs_of
+from controller.databases import Jobs, open_databases
+from controller.jobs.groups.create import find
 from controller.jobs.orders import first_databases
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
@@ -32,7 +32,6 @@ __all__ = [
     "CommandContext",
     "Installation",
     "installation",
-    "jobs_of",
     "shared",
     "with_options",
     "writable_file",
@@ -93,7 +92,7 @@ class Installation:
     embedded: bool  # the services are ours; so workers are ours to start
     databases: list[Database]
 
-    def find(self, reference: str) -> JobHandle | Group:
+    def find(self, reference: str) -> Jobs:
         """The job or group meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
         return find(self.databases, reference)
 

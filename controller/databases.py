@@ -10,6 +10,7 @@ from core.errors import UsageError
 from core.records import Job
 from core.settings import Settings
 from sql import jobs as ledger_jobs
+from sql.groups import GroupRow
 from sql.jobs import JobSummary
 from sql.migrate import migrate
 from sql.session import Database
@@ -28,6 +29,35 @@ class JobHandle:
     def id(self) -> uuid.UUID:
         """The job's id."""
         return self.job.id
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """What is meant by one id: one job, or a group's jobs in order of their databases."""
+
+    each: tuple[JobHandle, ...]
+    home: Database  # that has the group's row
+    group: GroupRow | None = None  # None: one job by itself
+
+    @property
+    def id(self) -> uuid.UUID:
+        """The group's id, or the job's."""
+        return self.each[0].id if self.group is None else self.group.id
+
+    @property
+    def source(self) -> bytes:
+        """What was asked to be discovered; a job of a group may read a part, or a copy."""
+        return self.each[0].job.source if self.group is None else self.group.source
+
+    @property
+    def copied(self) -> bool:
+        """Whether the jobs read copies of the source, which go when they are over."""
+        return self.group is not None and self.group.source_copies > 1
+
+
+def alone(handle: JobHandle) -> Jobs:
+    """One job by itself."""
+    return Jobs((handle,), handle.database)
 
 
 def open_databases(settings: Settings, *, application: str = "edbench", connections: int = 2) -> list[Database]:

@@ -41,7 +41,11 @@ class EdbenchError(Exception):
 
 
 class UsageError(EdbenchError):
-    """The request cannot be carried out as given (exit status 2)."""
+    """The request cannot be carried out as given (exit status 2); `field` is what of it, in an order's words, if known."""
+
+    def __init__(self, message: object = "", *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class RunFailed(EdbenchError):

@@ -14,6 +14,8 @@ from core.roles import Login, has_login, has_password, with_login
 
 INDEX_ENGINES = ("tantivy", "whoosh")
 LOGIN_FILE = "EDBENCH_LOGIN_FILE"  # names a file with user:password, for the URLs that name nobody
+_BYTES = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,6})?)(B|kB|MB|GB|TB)")
+_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -40,6 +42,7 @@ class Settings:
     stall_seconds: int = 600  # a slot that is silent for longer, outside an item, is ended
     log_level: str = "WARNING"
     filer: str = "none"  # emulated filer: a profile's name or a file (core.filer)
+    filer_cache: int | None = None  # bytes that the filer itself can cache, as declared; None: nobody said
     filer_arbiter: str = ""  # directory for its arbiter that all workers share; empty: this host's shared memory
     observe: bool = True  # off: storage calls are not recorded and nothing is observed, to see what that costs
     chaos: str = ""  # socket of an `edbench chaos` that is told of every moment (core.moments); empty: there is none
@@ -81,6 +84,8 @@ class Settings:
             out["EDBENCH_PLUGINS"] = ",".join(self.plugins)
         if self.chaos:
             out["EDBENCH_CHAOS"] = self.chaos
+        if self.filer_cache is not None:
+            out["EDBENCH_FILER_CACHE"] = f"{self.filer_cache}B"
         if self.filer_arbiter:
             out["EDBENCH_FILER_ARBITER"] = self.filer_arbiter
         if self.broker:
@@ -189,6 +194,14 @@ def filer_source(text: str) -> str:
     return "none" if model is None else model.source
 
 
+def parse_bytes(text: str, what: str) -> int:
+    """`16GB` as bytes, 1 GB being 10⁹ of them; raises UsageError, with what it was for."""
+    found = _BYTES.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"{what} is {text!r}; write a number with B, kB, MB, GB or TB, such as 16GB")
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
 def read_settings(env: Mapping[str, str]) -> Settings:
     """Settings from the given environment; raises UsageError with the variable's name on a bad value."""
     engine = env.get("EDBENCH_INDEX_ENGINE") or "tantivy"
@@ -206,6 +219,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         stall_seconds=_positive(env, "EDBENCH_STALL_S", 600),
         log_level=_log_level(env),
         filer=filer_source(env.get("EDBENCH_FILER") or "none"),
+        filer_cache=parse_bytes(cache, "EDBENCH_FILER_CACHE") if (cache := env.get("EDBENCH_FILER_CACHE")) else None,
         filer_arbiter=env.get("EDBENCH_FILER_ARBITER") or "",
         observe=_switch(env, "EDBENCH_OBSERVE"),
         chaos=env.get("EDBENCH_CHAOS") or "",

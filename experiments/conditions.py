@@ -57,8 +57,11 @@ def place(path: Path) -> dict[str, Any]:
     }
 
 
-def database_places(directories: Mapping[str, Path], storage: Path) -> list[dict[str, Any]]:
-    """Where the databases' files lie, and whether that is the file system under test; None where we may not look."""
+def database_places(directories: Mapping[str, Path], storage: Path, *, emulated: bool = False) -> list[dict[str, Any]]:
+    """Where the databases' files lie, and whether that is the storage under test; None where we may not look.
+
+    An emulated filer is no file system: what databases do is neither delayed nor counted by it, wherever their files lie.
+    """
     under_test = os.stat(storage).st_dev
     out: list[dict[str, Any]] = []
     for name, directory in directories.items():
@@ -70,7 +73,7 @@ def database_places(directories: Mapping[str, Path], storage: Path) -> list[dict
                 "label": f"not to be looked at from here: {error.strerror}",
                 "device": None,
             }
-        on_it = None if found["device"] is None else found["device"] == under_test
+        on_it = None if found["device"] is None else found["device"] == under_test and not emulated
         out.append({"name": name, "on_storage_under_test": on_it, **found})
     return out
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from controller.labels.rules import FilerCache
+
 
 class Telling:
     """`surroundings`: what the workload observed beside the runs. A workload's own overrides what it has to say."""
@@ -23,6 +25,12 @@ class Telling:
         """Why no run has a pair on null storage."""
         found: str | None = self.surroundings.get("null_storage", {}).get("why_not")
         return found
+
+    @property
+    def filer_cache(self) -> FilerCache:
+        """What the filer itself can cache, of surroundings that have a "cache"."""
+        cache = self.surroundings["cache"]
+        return FilerCache(declared=cache["filer_cache_bytes"], possible=cache["filer_caches_itself"])
 
     def conditions(self, points: Sequence[Any]) -> dict[str, Any]:
         """The disclosure. What must not differ between results that are compared is in "configuration"."""

@@ -74,6 +74,7 @@ class About:
     same: tuple[Same, ...] = ()
     aside: tuple[str, ...] = ()  # fields of `at` that may differ between two results while each has but one value
     makers: str = "workers"  # who makes the load
+    in_calls: Callable[[Any], float | None] = lambda _run: None  # of the time that slots were in tasks
     near_null: Callable[[Sequence[Any]], str | None] = lambda _runs: None  # why the storage hardly mattered
     pair_decides: bool = False  # where runs have pairs `near_null` alone says who was the limit
     rule: str = ""  # when that is so, for the report

@@ -49,6 +49,7 @@ KEYS: dict[str, Key] = {
     "created": Key(DATE, "when the document was first saved; when a web page was saved"),
     "modified": Key(DATE, "when it was saved last"),
     "page_count": Key(NUMBER, "pages as the document's properties tell them; those that were counted are the item's `pages`"),
+    "pages_without_text": Key(TEXT, "pages that have something on them and no text, where others have: 2, 5-7", 10_000),
     "application": Key(TEXT, "program that wrote it"),
     "address": Key(TEXT, "where a saved web page was found"),
     "thumbnail": Key(YES, "true of a small picture of the first page that the document's program put into it"),

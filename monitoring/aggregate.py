@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection
@@ -27,10 +27,6 @@ class CallTotals:
     p50_us: float  # microseconds, at most 3.2 % off; of all calls, failed ones included
     p99_us: float
     max_us: float  # exact
-
-    def to_json(self) -> dict[str, int | float]:
-        """Plain data, as `--json` has it."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -90,6 +90,15 @@ def prepare_tree(
     return Prepared(directories=maker.directories, files=maker.files, bytes=maker.bytes)
 
 
+def own_files(program: Program, target: Target, *, client: int) -> Iterator[bytes]:
+    """The files that `prepare_tree` makes for this client."""
+    seat = program.plan.seat(client)
+    with program.table(seat.clone) as table:
+        maker = _Maker(program, target, table, seat.clone.number, None)
+        for path, _ in maker.of_part(seat.position, len(seat.clone.clients)):
+            yield path
+
+
 class _Maker:
     """Makes a clone's tree; the first clone's also what all share. Others may be making the same directories."""
 
@@ -129,13 +138,18 @@ class _Maker:
 
     def files_of(self, part: int, parts: int) -> None:
         """Of all files to be made, each `parts`-th from number `part` on."""
+        for path, node in self.of_part(part, parts):
+            self._write(path, node)
+
+    def of_part(self, part: int, parts: int) -> Iterator[tuple[bytes, int]]:
+        """Their paths and nodes."""
         prepare, places, number = self._table.prepare, self._table.places, 0
         for node in range(len(self._table)):
             for _, bit, tops in self._tops:
                 if prepare[node] & bit:
                     number += 1
                     if number % parts == part:
-                        self._write(tops[places[node] >> 1] + b"/" + self._table.relative(node), node)
+                        yield tops[places[node] >> 1] + b"/" + self._table.relative(node), node
 
     def _mkdir(self, path: bytes) -> None:
         try:

@@ -1,17 +1,45 @@
-"""Write docs/schemas/*.json from the dataclasses that documents are read with: `make schemas`."""
+"""Write docs/schemas/*.json from the records that documents are written and read with: `make schemas`."""
 
 from __future__ import annotations
 
 import json
 import sys
 from pathlib import Path
+from typing import Any
+
+import msgspec
+from pydantic import TypeAdapter
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from experiments.result.json_schema import json_schema  # noqa: E402 — the directory above is where it is found
+# ruff: noqa: E402 — the directory above is where they are found
+from controller.doctor import Finding
+from controller.jobs.documents import GroupDocument, JobDocument
+from controller.jobs.figures import GroupFigures, JobFigures
+from experiments.capacity.forecast import PredictionDocument
+from experiments.result.json_schema import json_schema
+from traces.as_data import TraceInfo
 
-DOCUMENTS = {"result": json_schema}
+
+def _schema(of: Any, description: str) -> dict[str, Any]:
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema", "description": description}
+    return TypeAdapter(of).json_schema(mode="serialization") | dialect
+
+
+DOCUMENTS = {
+    "result": json_schema,
+    "discover": lambda: _schema(JobFigures | GroupFigures, "What `edbench discover --json` writes."),
+    "job": lambda: _schema(JobDocument | GroupDocument, "What `edbench job --json` prints."),
+    "trace-info": lambda: (
+        msgspec.json.schema(TraceInfo)
+        | {
+            "description": "What `edbench trace info --json` prints. Units are part of the names: _s seconds, _us microseconds."
+        }
+    ),
+    "prediction": lambda: _schema(PredictionDocument, "What `edbench predict --json` writes."),
+    "doctor": lambda: _schema(list[Finding], "What `edbench doctor --json` prints."),
+}
 
 
 def written(name: str) -> str:

@@ -20,6 +20,7 @@ _BY_STATE: dict[str, tuple[str, bool]] = {
     "57P01": ("it is being shut down", True),
     "57P02": ("it is restarting after a crash", True),
     "57P03": ("it does not accept connections yet", True),
+    "25P03": ("it gave up a transaction in which nothing had been said for too long", True),
     "57P05": ("it closed an idle connection", True),
     "40001": ("it could not serialise this transaction", True),
     "40P01": ("it chose this transaction to resolve a deadlock", True),

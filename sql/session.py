@@ -27,6 +27,9 @@ _SERVER_OPTIONS = (
 )
 
 
+SILENT_SECONDS = 15.0  # inside a transaction; a lease is 30 s
+
+
 class Database:
     """One database of this installation, by name.
 
@@ -42,13 +45,20 @@ class Database:
         application: str = "edbench",
         pool_size: int = 2,
         timer: Callable[[int], None] | None = None,
+        silent_seconds: float | None = None,
     ) -> None:
-        """`timer` gets the nanoseconds of each transaction, from asking for a connection to the end of the commit."""
+        """`timer` gets the nanoseconds of each transaction, from asking for a connection to the end of the commit.
+
+        `silent_seconds` is for a process that may be stopped at any moment, as in a paused container: its kernel goes on
+        answering for it, and what its open transaction has locked would keep everybody else waiting for ever. The server
+        ends a session that has said nothing inside a transaction for so long; the fence knows nothing of it any more.
+        """
         self.name = name
         self.url = url
         self._application = application
         self._pool_size = pool_size
         self._timer = timer
+        self._silent_seconds = silent_seconds
         self._engine: Engine | None = None
         self._pid = 0
         self._lock = threading.Lock()
@@ -128,7 +138,9 @@ class Database:
         if url.drivername != "postgresql+psycopg2":
             raise UsageError(f"database {self.name}: its URL must start with postgresql+psycopg2://")
         own = url.query.get("options", ())
-        options = " ".join([_SERVER_OPTIONS, *([own] if isinstance(own, str) else own)])
+        silent = int(1000 * (self._silent_seconds or 0))
+        bound = f"-c idle_in_transaction_session_timeout={silent}" if silent else ""
+        options = " ".join([_SERVER_OPTIONS, bound, *([own] if isinstance(own, str) else own)])
         return create_engine(
             url.difference_update_query(["options"]),
             pool_size=self._pool_size,

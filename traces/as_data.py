@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, TypedDict
 
 from core.operations import Op
 from traces.model import NO_PHASE
@@ -13,10 +13,118 @@ from traces.tree import Files, TreeShape
 SCHEMA = "edbench-trace-info/1"
 NO_PHASE_NAME = "(no phases)"
 
+Classes = list[dict[str, int]]  # each with `from`, `below` and how many
 
-def told(summary: TraceSummary, size: int) -> dict[str, Any]:
-    """Everything; `size` is the file's. Times ending in `_us` are microseconds, in `_s` seconds; percentiles are at most
-    3.2 % off (core.histogram)."""
+
+class OpInfo(TypedDict):
+    """Calls of one op."""
+
+    calls: int
+    share: float
+    errors: int
+    bytes: int
+    busy_s: float
+    mean_us: float
+    p50_us: float
+    p95_us: float
+    p99_us: float
+    max_us: float
+
+
+class AccessInfo(TypedDict):
+    """Sizes of an op's calls."""
+
+    calls: int
+    sequential_share: float
+    by_size: Classes
+
+
+class ThinkInfo(TypedDict):
+    """Time between calls."""
+
+    total_s: float
+    share: float
+    p50_us: float
+    p95_us: float
+    p99_us: float
+    overlapping_calls: int
+    histogram: dict[int, int]
+
+
+class StreamInfo(TypedDict):
+    """One stream of calls."""
+
+    worker: str
+    slot: int
+    calls: int
+    busy_s: float
+
+
+class ConcurrencyInfo(TypedDict):
+    """Calls in flight; the peak is the mean over `over_s`."""
+
+    streams: int
+    mean_in_flight: float
+    peak_in_flight: float
+    over_s: float
+
+
+class TimelineInfo(TypedDict):
+    """By bins of the trace's time."""
+
+    bin_s: float
+    calls: dict[str, list[int]]
+    in_flight: list[float]
+
+
+class FilesInfo(TypedDict):
+    """Files by size."""
+
+    files: int
+    bytes: int
+    median_class: list[int]
+    by_size: Classes
+
+
+class TreeInfo(TypedDict):
+    """The files and the shape of their tree."""
+
+    existing: FilesInfo
+    made: FilesInfo
+    directories: int
+    directories_made: int
+    missing: int
+    most_entries: int
+    mean_name_bytes: float
+    ratio: float
+    files_by_depth: dict[int, int]
+    directories_by_entries: Classes
+
+
+class TraceInfo(TypedDict):
+    """What a trace holds. Percentiles are at most 3.2 % off (core.histogram)."""
+
+    schema: str
+    bytes: int
+    bytes_per_million_calls: int
+    created: float
+    duration_s: float
+    origin: dict[str, Any]
+    calls: int
+    lost: int
+    moved_bytes: int
+    ops: dict[str, OpInfo]
+    phases: dict[str, dict[str, OpInfo]]
+    sizes: dict[str, AccessInfo]
+    think: ThinkInfo
+    streams: list[StreamInfo]
+    concurrency: ConcurrencyInfo
+    timeline: TimelineInfo
+    tree: TreeInfo
+
+
+def told(summary: TraceSummary, size: int) -> TraceInfo:
+    """Everything; `size` is the file's."""
     header = summary.header
     return {
         "schema": SCHEMA,
@@ -42,7 +150,7 @@ def told(summary: TraceSummary, size: int) -> dict[str, Any]:
     }
 
 
-def _op(of: OpSummary, calls: int) -> dict[str, Any]:
+def _op(of: OpSummary, calls: int) -> OpInfo:
     p50, p95, p99 = of.durations.percentiles((50, 95, 99), of.longest_ns)
     return {
         "calls": of.calls,
@@ -58,14 +166,14 @@ def _op(of: OpSummary, calls: int) -> dict[str, Any]:
     }
 
 
-def _phases(summary: TraceSummary) -> dict[str, Any]:
-    out: dict[str, Any] = {}
+def _phases(summary: TraceSummary) -> dict[str, dict[str, OpInfo]]:
+    out: dict[str, dict[str, OpInfo]] = {}
     for (phase, op), of in sorted(summary.phases.items(), key=lambda pair: (pair[0][0], pair[0][1])):
         out.setdefault(NO_PHASE_NAME if phase == NO_PHASE else phase, {})[op.label] = _op(of, summary.header.calls)
     return out
 
 
-def _access(access: Access) -> dict[str, Any]:
+def _access(access: Access) -> AccessInfo:
     calls = sum(access.sizes.values())
     return {
         "calls": calls,
@@ -74,7 +182,7 @@ def _access(access: Access) -> dict[str, Any]:
     }
 
 
-def _classes(counts: Counter[int], what: str) -> list[dict[str, int]]:
+def _classes(counts: Counter[int], what: str) -> Classes:
     """Classes from one power of two to the next, without those below the first and above the last in use."""
     if not counts:
         return []
@@ -84,7 +192,7 @@ def _classes(counts: Counter[int], what: str) -> list[dict[str, int]]:
     ]
 
 
-def _think(summary: TraceSummary) -> dict[str, Any]:
+def _think(summary: TraceSummary) -> ThinkInfo:
     total = sum(busy for _, _, busy in summary.busiest) + summary.think_ns
     p50, p95, p99 = summary.think.percentiles((50, 95, 99))
     return {
@@ -98,7 +206,7 @@ def _think(summary: TraceSummary) -> dict[str, Any]:
     }
 
 
-def _concurrency(summary: TraceSummary) -> dict[str, Any]:
+def _concurrency(summary: TraceSummary) -> ConcurrencyInfo:
     busy = sum(busy for _, _, busy in summary.busiest)
     return {
         "streams": len(summary.header.streams),
@@ -108,7 +216,7 @@ def _concurrency(summary: TraceSummary) -> dict[str, Any]:
     }
 
 
-def _timeline(timeline: Timeline) -> dict[str, Any]:
+def _timeline(timeline: Timeline) -> TimelineInfo:
     ops = [op for op in Op if any(counts[op] for counts in timeline.calls)]
     return {
         "bin_s": timeline.bin_ns / 1e9,
@@ -117,7 +225,7 @@ def _timeline(timeline: Timeline) -> dict[str, Any]:
     }
 
 
-def _tree(shape: TreeShape) -> dict[str, Any]:
+def _tree(shape: TreeShape) -> TreeInfo:
     return {
         "existing": _files(shape.existing),
         "made": _files(shape.made),
@@ -132,7 +240,7 @@ def _tree(shape: TreeShape) -> dict[str, Any]:
     }
 
 
-def _files(files: Files) -> dict[str, Any]:
+def _files(files: Files) -> FilesInfo:
     return {
         "files": files.number,
         "bytes": files.bytes,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, find
+from controller.databases import Jobs
+from controller.jobs.groups.create import find
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
 from core.settings import Settings
@@ -30,7 +30,7 @@ class Runner(Protocol):
     def refuse(self, workers: int, slots: int, filer: str) -> None:
         """Raises FieldErrors when so many workers of so many slots cannot be started now beside what runs."""
 
-    def start(self, found: JobHandle | Group, *, workers: int, slots: int) -> None:
+    def start(self, found: Jobs, *, workers: int, slots: int) -> None:
         """Have a job or group worked on until it is at rest; returns at once."""
 
     def tends(self, identity: uuid.UUID) -> bool:
@@ -60,7 +60,7 @@ class WebContext:
         """The storage root below which results lie."""
         return self.results or self.settings.storage
 
-    def find(self, reference: str) -> JobHandle | Group:
+    def find(self, reference: str) -> Jobs:
         """The job or group meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
         if not self.databases:
             raise UsageError("there is no job: the databases come with the next run of the experiment")

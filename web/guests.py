@@ -6,8 +6,8 @@ import logging
 import threading
 import uuid
 
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, clean_group
+from controller.databases import Jobs
+from controller.jobs.groups.create import clean_copies
 from controller.jobs.monitor import wait_all
 from core.clock import Clock
 from core.errors import EdbenchError, UsageError
@@ -34,16 +34,16 @@ class OthersWork:
     def refuse(self, workers: int, slots: int, filer: str) -> None:
         """Nothing to refuse."""
 
-    def start(self, found: JobHandle | Group, *, workers: int, slots: int) -> None:
+    def start(self, found: Jobs, *, workers: int, slots: int) -> None:
         """Only see to the copies of a group's source, which go when its jobs are over."""
-        if isinstance(found, Group) and found.row.source_copies > 1:
+        if found.copied:
             threading.Thread(target=self._clean, args=(found,), name=f"group {found.id}", daemon=True).start()
 
-    def _clean(self, group: Group) -> None:
+    def _clean(self, group: Jobs) -> None:
         try:
-            for _ in wait_all(group.jobs, self._clock, check=lambda: None, say=log.warning):
+            for _ in wait_all(group.each, self._clock, check=lambda: None, say=log.warning):
                 pass
-            clean_group(group, Storage(NullRecorder()), self._settings.storage)
+            clean_copies(group, Storage(NullRecorder()), self._settings.storage)
         except EdbenchError as error:  # deleting the group removes them too
             log.warning("copies of group %s: %s", group.id, error)
 
@@ -69,7 +69,7 @@ class BesideCommand:
         """Raises UsageError always."""
         raise UsageError("this page belongs to a command and ends with it; `edbench serve` creates and resumes jobs")
 
-    def start(self, found: JobHandle | Group, *, workers: int, slots: int) -> None:
+    def start(self, found: Jobs, *, workers: int, slots: int) -> None:
         """Never reached: everything was refused."""
 
     def tends(self, identity: uuid.UUID) -> bool:

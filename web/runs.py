@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from controller.cluster.embedded import EmbeddedCluster
-from controller.databases import JobHandle
+from controller.databases import Jobs
 from controller.filer.emulated import watched_filer
-from controller.jobs.groups.create import Group, clean_group, jobs_of
+from controller.jobs.groups.create import clean_copies
 from controller.jobs.progress import Snapshot
 from controller.jobs.run import Crew, run_all_to_rest
 from core.clock import Clock
@@ -30,7 +30,7 @@ log = logging.getLogger("web.runs")
 class _Run:
     """A job or group that is being worked on."""
 
-    found: JobHandle | Group
+    found: Jobs
     workers: int
     again: bool = False  # it was resumed while it was coming to rest
     stop: threading.Event = field(default_factory=threading.Event)
@@ -79,7 +79,7 @@ class EmbeddedRunner:
                 {"workers": f"{workers} x {slots} slots are too many: {self.room()} of {self._room} are free here"}
             )
 
-    def start(self, found: JobHandle | Group, *, workers: int, slots: int) -> None:
+    def start(self, found: Jobs, *, workers: int, slots: int) -> None:
         """Follow it in a thread of its own, or go on in the one it has."""
         with self._lock:
             if found.id in self._runs:
@@ -88,7 +88,7 @@ class EmbeddedRunner:
             self._problems.pop(found.id, None)
             if not self._runs:
                 self._slots = slots
-                self._filer = jobs_of(found)[0].job.options.filer.source
+                self._filer = found.each[0].job.options.filer.source
             run = self._runs[found.id] = _Run(found, workers)
             run.thread = threading.Thread(target=self._follow, args=(run,), name=f"job {found.id}", daemon=True)
             run.thread.start()
@@ -145,9 +145,8 @@ class EmbeddedRunner:
             cluster=SharedWorkers(lambda: self._brought(settings), run.stop),
         )
         with watched_filer(settings):
-            run_all_to_rest(jobs_of(run.found), crew, self._clock, _unseen, self._noted(run))
-        if isinstance(run.found, Group):
-            clean_group(run.found, Storage(NullRecorder()), settings.storage)
+            run_all_to_rest(run.found.each, crew, self._clock, _unseen, self._noted(run))
+        clean_copies(run.found, Storage(NullRecorder()), settings.storage)
 
     def _noted(self, run: _Run) -> _Note:
         return _Note(self._problems, run.found.id)

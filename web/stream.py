@@ -12,8 +12,8 @@ from typing import Any
 
 from fastapi.encoders import jsonable_encoder
 
+from controller.jobs.overview import JobRow
 from core.errors import DatabaseFault, EdbenchError, UsageError
-from core.records import JobState
 from web.errors import one_line
 from web.listener import Listener
 
@@ -25,7 +25,7 @@ OVERLAP_SECONDS = 5.0  # of increments: frames of a second may be stored some se
 class Look:
     """What a reader sees at one moment."""
 
-    row: dict[str, Any]
+    row: JobRow
     timeline: dict[str, Any]
 
 
@@ -82,8 +82,8 @@ class _Reader:
         if changed:
             self._tell(event("timeline", seen.timeline) + event("job", seen.row))
             self._since = max(0.0, float(seen.timeline["now_s"]) - OVERLAP_SECONDS)
-        if JobState(seen.row["state"]).over:
-            self._tell(event("end", {"state": seen.row["state"]}))
+        if seen.row.state.over:
+            self._tell(event("end", {"state": seen.row.state}))
             return True
         return False
 
@@ -135,8 +135,8 @@ class Streams:
                 yield event("problem", {"error": one_line(error)})
             else:
                 yield event("timeline", first.timeline) + event("job", first.row)
-                if JobState(first.row["state"]).over:
-                    yield event("end", {"state": first.row["state"]})
+                if first.row.state.over:
+                    yield event("end", {"state": first.row.state})
                     return
             async for text in listener.texts():
                 yield text

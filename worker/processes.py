@@ -115,17 +115,21 @@ class RunQueueMeter:
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.of: dict[int, float] = {}  # by process, those of the last look
         self._last: dict[tuple[int, int], int] = {}
 
     def look(self, pids: Iterable[int]) -> float:
         """Take in the present counters of these processes; the total so far."""
         seen: dict[tuple[int, int], int] = {}
+        of: dict[int, float] = {}
         for pid in pids:
+            of[pid] = self.of.get(pid, 0.0)
             for tid, waited in _thread_waits(pid):
                 before = self._last.get((pid, tid), 0)
-                self.seconds += (waited - before if waited >= before else waited) / 1e9
+                of[pid] += (waited - before if waited >= before else waited) / 1e9
                 seen[pid, tid] = waited
-        self._last = seen
+            self.seconds += of[pid] - self.of.get(pid, 0.0)
+        self._last, self.of = seen, of
         return self.seconds
 
 

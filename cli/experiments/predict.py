@@ -79,5 +79,5 @@ def predict(
         )
     )
     if json_file is not None:
-        write_json(json_file, found.to_json())
+        write_json(json_file, found.document().to_json())
     show_prediction(context.out, found)

@@ -17,13 +17,15 @@ from cli.beside import PORT, site_shown
 from cli.context import CommandContext, shared, with_options
 from cli.jobs.live import progress_display
 from cli.show.study import show_study, show_warnings
+from cli.taking import taking
 from controller.cluster.base import COMPOSE, chosen_cluster
 from controller.jobs.jobs import prepare_source
+from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
 from core.operations import NullRecorder
-from core.passwords import PasswordBank, read_bank
-from core.records import FsyncPolicy, JobOptions, Layout
-from core.settings import Settings
+from core.passwords import read_bank
+from core.records import JobOptions
+from core.settings import Settings, parse_bytes
 from core.storage.layer import Storage
 from experiments.kinds.kind import Kind
 from experiments.kinds.knee import KneeSearch, parse_bounds
@@ -41,15 +43,17 @@ from experiments.workloads.discovery.workload import Discovery
 DEFAULT_REPEATS = 5
 DEFAULT_WORKERS = 2
 DEFAULT_MOST = 32
-_BYTES = re.compile(r"([0-9]+(?:\.[0-9]+)?)(B|kB|MB|GB|TB)")
-_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 Corpus = Annotated[Path, typer.Option("--corpus", metavar="DIR", help="a corpus, or any directory of custodians'")]
 Numbers = Annotated[str, typer.Option(metavar="N,N,…", help="the points")]
 Repeats = Annotated[int, typer.Option(min=1, max=100, help="runs of each point; 5 or more are recommended")]
 Cold = Annotated[bool, typer.Option("--cold", help="drop what caches this process may drop, and say what stayed")]
 FilerCache = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="what the filer itself can cache, such as 16GB; 0B: nothing")
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="what the filer itself can cache, such as 16GB; 0B: nothing  [default: EDBENCH_FILER_CACHE]",
+    ),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="of the random order of the points  [default: a new one]")]
 Copies = Annotated[bool, typer.Option("--source-copies", help="each job reads a copy of the source of its own")]
@@ -57,164 +61,126 @@ Bounds = Annotated[str, typer.Option("--max-p99", metavar="OP=TIME,…", help="b
 MaxWorkers = Annotated[int, typer.Option(min=1, max=512, help="the highest load that is tried")]
 
 
+# Of what may be asked of a discovery, what a study may vary nothing of.
+ALIKE = ("single_pass", "fsync", "layout", "index_engine", "filer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """What every study may be told."""
+
+    slots: opt.Slots = None
+    cluster: opt.Cluster = None
+    repeats: Repeats = DEFAULT_REPEATS
+    filer_cache: FilerCache = None
+    cold: Cold = False
+    passwords: opt.Passwords = None
+    storage: opt.StorageRoot = None
+    serve: opt.Serve = False
+    serve_port: opt.ServePort = PORT
+
+
+@taking(order=ALIKE)
 def scale_up(
     ctx: typer.Context,
+    *,
     corpus: Corpus,
     workers: Numbers = "1,2,4,8",
-    slots: opt.Slots = None,
-    cluster: opt.Cluster = None,
-    repeats: Repeats = DEFAULT_REPEATS,
-    filer: opt.Filer = None,
-    filer_cache: FilerCache = None,
-    cold: Cold = False,
+    study: Study,
     seed: Seed = None,
-    single_pass: opt.SinglePass = False,
-    passwords: opt.Passwords = None,
-    fsync: opt.Fsync = FsyncPolicy.NONE,
-    layout: opt.FileLayout = Layout.SHARED,
-    storage: opt.StorageRoot = None,
-    index_engine: opt.IndexEngine = None,
-    serve: opt.Serve = False,
-    serve_port: opt.ServePort = PORT,
+    order: DiscoveryOrder,
 ) -> None:
     """Discover a corpus with more and more workers, and compare.
 
     Every run starts from fresh databases and an empty storage root, and has a pair on null storage (memory). The
     report's path is the last line printed. 5 repeats and 10 minutes a point or more are recommended.
     """
-    context = shared(ctx)
-    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=index_engine, filer=filer)
-    dice = _seed(seed)
+    settings = _settings(ctx, study, order)
     base = PointSpec(1, 1, settings.slots)
-    plan = scale_up_kind(base, numbers(workers, "--workers"), repeats=repeats, seed=dice)
-    wish = Wish(_options(single_pass, fsync, layout), _bank(passwords), cold, _bytes(filer_cache))
-    _carry_out(context, settings, corpus, plan, wish, cluster, serve_port if serve else None)
+    plan = scale_up_kind(base, numbers(workers, "--workers"), repeats=study.repeats, seed=_seed(seed))
+    _carry_out(ctx, settings, corpus, plan, study, order)
 
 
+@taking(order=(*ALIKE, "shard"))
 def scale_out(
     ctx: typer.Context,
+    *,
     corpus: Corpus,
     databases: Numbers = "1,2",
     workers: opt.Workers = DEFAULT_WORKERS,
-    slots: opt.Slots = None,
-    cluster: opt.Cluster = None,
-    shard: opt.Shard = False,
     source_copies: Copies = False,
-    repeats: Repeats = DEFAULT_REPEATS,
-    filer: opt.Filer = None,
-    filer_cache: FilerCache = None,
-    cold: Cold = False,
+    study: Study,
     seed: Seed = None,
-    single_pass: opt.SinglePass = False,
-    passwords: opt.Passwords = None,
-    fsync: opt.Fsync = FsyncPolicy.NONE,
-    layout: opt.FileLayout = Layout.SHARED,
-    storage: opt.StorageRoot = None,
-    index_engine: opt.IndexEngine = None,
-    serve: opt.Serve = False,
-    serve_port: opt.ServePort = PORT,
+    order: DiscoveryOrder,
 ) -> None:
     """Discover a corpus with the same workers on more and more database servers, and compare.
 
     With several databases each has a job over the whole corpus, all at once, as in report R1; --shard spreads one
     corpus over them instead. The report's path is the last line printed.
     """
-    if shard and source_copies:
+    if order.shard and source_copies:
         raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
-    context = shared(ctx)
-    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=index_engine, filer=filer)
-    dice = _seed(seed)
+    settings = _settings(ctx, study, order)
     base = PointSpec(1, workers, settings.slots)
-    plan = scale_out_kind(base, numbers(databases, "--databases"), repeats=repeats, seed=dice)
-    wish = Wish(
-        _options(single_pass, fsync, layout),
-        _bank(passwords),
-        cold,
-        _bytes(filer_cache),
-        shard,
-        source_copies,
-    )
-    _carry_out(context, settings, corpus, plan, wish, cluster, serve_port if serve else None)
+    plan = scale_out_kind(base, numbers(databases, "--databases"), repeats=study.repeats, seed=_seed(seed))
+    _carry_out(ctx, settings, corpus, plan, study, order, copies=source_copies)
 
 
+@taking(order=ALIKE)
 def knee(
     ctx: typer.Context,
+    *,
     corpus: Corpus,
     max_p99: Bounds,
     max_workers: MaxWorkers = DEFAULT_MOST,
-    slots: opt.Slots = None,
-    cluster: opt.Cluster = None,
-    repeats: Repeats = DEFAULT_REPEATS,
-    filer: opt.Filer = None,
-    filer_cache: FilerCache = None,
-    cold: Cold = False,
-    single_pass: opt.SinglePass = False,
-    passwords: opt.Passwords = None,
-    fsync: opt.Fsync = FsyncPolicy.NONE,
-    layout: opt.FileLayout = Layout.SHARED,
-    storage: opt.StorageRoot = None,
-    index_engine: opt.IndexEngine = None,
-    serve: opt.Serve = False,
-    serve_port: opt.ServePort = PORT,
+    study: Study,
+    order: DiscoveryOrder,
 ) -> None:
     """Raise the number of workers until a bound on an op's p99 latency is broken and no more is gained.
 
     Tells the peak, the knee (the highest load that keeps all bounds) and the curve of latency over load.
     Latencies are closed-loop. The report's path is the last line printed.
     """
-    context = shared(ctx)
-    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=index_engine, filer=filer)
+    settings = _settings(ctx, study, order)
     bounds, base = parse_bounds(max_p99), PointSpec(1, 1, settings.slots)
-    plan = KneeSearch(base, "workers", bounds, most=max_workers, repeats=repeats, rate=ABOUT.rate)
-    wish = Wish(_options(single_pass, fsync, layout), _bank(passwords), cold, _bytes(filer_cache))
-    _carry_out(context, settings, corpus, plan, wish, cluster, serve_port if serve else None)
+    plan = KneeSearch(base, "workers", bounds, most=max_workers, repeats=study.repeats, rate=ABOUT.rate)
+    _carry_out(ctx, settings, corpus, plan, study, order)
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What was asked for beside the points."""
-
-    options: JobOptions
-    passwords: PasswordBank | None
-    cold: bool
-    filer_cache: int | None  # bytes; None: not declared
-    shard: bool = False
-    copies: bool = False
-
-
-def _bank(file: Path | None) -> PasswordBank | None:
-    return read_bank(file) if file else None
-
-
-def _options(single_pass: bool, fsync: FsyncPolicy, layout: Layout) -> JobOptions:
-    return JobOptions(single_pass=single_pass, fsync=fsync, layout=layout)
+def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settings:
+    found = shared(ctx).settings(study.cluster)
+    engine, filer = order.index_engine, order.filer
+    return with_options(found, storage=study.storage, slots=study.slots, engine=engine, filer=filer)
 
 
 def _carry_out(
-    context: CommandContext,
+    ctx: typer.Context,
     settings: Settings,
     corpus: Path,
     plan: Kind,
-    wish: Wish,
-    cluster: str | None,
-    page: int | None,
+    study: Study,
+    order: DiscoveryOrder,
+    copies: bool = False,
 ) -> None:
+    context = shared(ctx)
+    bank = read_bank(study.passwords) if study.passwords else None
+    cache = declared_cache(study.filer_cache, settings)
     source = prepare_source(Storage(NullRecorder()), corpus)
     with progress_display(context.err) as display:
         load = Load(
-            options=wish.options,
-            passwords=wish.passwords,
-            shard=wish.shard,
-            copies=wish.copies,
-            cold=wish.cold,
+            options=JobOptions(single_pass=order.single_pass, fsync=order.fsync, layout=order.layout),
+            passwords=bank,
+            shard=order.shard,
+            copies=copies,
+            cold=study.cold,
             env=context.env,
             clock=context.clock,
             show=display.show,
             say=lambda line: context.err.print(line, markup=False),
         )
-        site, settings = _site(context, settings, corpus, load.say, cluster)
-        with site_shown(context, site, settings, page) as shown:
-            discovery = Discovery(settings, source, load, shown, filer_cache=wish.filer_cache)
+        site, settings = _site(context, settings, corpus, load.say, study.cluster)
+        with site_shown(context, site, settings, study.serve_port if study.serve else None) as shown:
+            discovery = Discovery(settings, source, load, shown, filer_cache=cache)
             result, directory = conduct(discovery, plan)
     show_study(context.out, result)
     show_warnings(context.out, result)
@@ -242,13 +208,9 @@ def numbers(text: str, option: str, *, digits: int = 3) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _bytes(text: str | None) -> int | None:
-    if text is None:
-        return None
-    found = _BYTES.fullmatch(text.strip())
-    if found is None:
-        raise UsageError(f"--filer-cache is {text!r}; write a number with B, kB, MB, GB or TB, such as 16GB")
-    return int(float(found[1]) * _UNITS[found[2]])
+def declared_cache(text: str | None, settings: Settings) -> int | None:
+    """Bytes of --filer-cache, else of EDBENCH_FILER_CACHE; None: nobody said. Raises UsageError."""
+    return settings.filer_cache if text is None else parse_bytes(text, "--filer-cache")
 
 
 def _seed(seed: int | None) -> int:

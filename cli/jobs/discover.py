@@ -12,51 +12,32 @@ from cli.beside import PORT, page_beside
 from cli.context import CommandContext, installation, shared, with_options, writable_file
 from cli.jobs.cluster import compose_cluster, given, refuse_out_of_sight
 from cli.jobs.running import follow
-from controller.filer.emulated import filer_choice, refuse_no_common_arbiter
+from cli.taking import taking
+from controller.filer.emulated import refuse_no_common_arbiter
 from controller.jobs.jobs import prepare_source, refuse_own_output
-from controller.jobs.ocr import ocr_choice, refuse_no_ocr
-from controller.jobs.orders import DiscoveryOrder, create_discovery
+from controller.jobs.ocr import refuse_no_ocr
+from controller.jobs.orders import DiscoveryPlan, OperatorOrder, create_discovery
 from controller.jobs.run import crew_of
 from core.operations import NullRecorder
 from core.passwords import read_bank
-from core.records import FsyncPolicy, JobOptions, Layout, Limits
 from core.settings import Settings
 from core.storage.layer import Storage
 
 DEFAULT_WORKERS = 2
-_LIMITS = Limits()
-_OPTIONS = JobOptions()
 
 
+@taking()
 def discover(
     ctx: typer.Context,
+    *,
     source: opt.Source,
     workers: opt.Workers = DEFAULT_WORKERS,
     slots: opt.Slots = None,
     cluster: opt.Cluster = None,
-    databases: opt.Databases = 1,
-    shard: opt.Shard = False,
-    source_copies: opt.SourceCopies = 1,
-    single_pass: opt.SinglePass = False,
+    order: OperatorOrder,
     passwords: opt.Passwords = None,
-    ocr: opt.Ocr = False,
-    ocr_languages: opt.OcrLanguages = None,
     json_file: opt.JsonFile = None,
-    name: opt.JobName = "",
-    client: opt.Client = "",
-    project: opt.Project = "",
-    fsync: opt.Fsync = FsyncPolicy.NONE,
-    layout: opt.FileLayout = Layout.SHARED,
     storage: opt.StorageRoot = None,
-    index_engine: opt.IndexEngine = None,
-    filer: opt.Filer = None,
-    trace: opt.Trace = False,
-    max_depth: opt.MaxDepth = _LIMITS.depth,
-    parse_mb: opt.ParseMb = _LIMITS.parse_bytes // 1_000_000,
-    item_seconds: opt.ItemSeconds = _LIMITS.item_seconds,
-    expansion_ratio: opt.ExpansionRatio = _LIMITS.expansion_ratio,
-    lease_seconds: opt.LeaseSeconds = _OPTIONS.lease_seconds,
-    dispatch_seconds: opt.DispatchSeconds = _OPTIONS.dispatch_seconds,
     serve: opt.Serve = False,
     serve_port: opt.ServePort = PORT,
 ) -> None:
@@ -68,42 +49,14 @@ def discover(
     command takes where it takes a job's; its GB/hour is the sum over the longest job.
     """
     context = shared(ctx)
-    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=index_engine, filer=filer)
+    engine, filer = order.index_engine, order.filer
+    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=engine, filer=filer)
     writable_file(json_file, "--json")
-    limits = dataclasses.replace(
-        _LIMITS,
-        depth=max_depth,
-        parse_bytes=parse_mb * 1_000_000,
-        item_seconds=item_seconds,
-        expansion_ratio=expansion_ratio,
-    )
-    options = JobOptions(
-        single_pass=single_pass,
-        index_engine=settings.index_engine,
-        fsync=fsync,
-        layout=layout,
-        lease_seconds=lease_seconds,
-        dispatch_seconds=dispatch_seconds,
-        filer=filer_choice(settings),
-        limits=limits,
-        trace=trace,
-        ocr=ocr_choice(ocr, ocr_languages),
-    )
+    plan = order.plan(settings, read_bank(passwords) if passwords else None)
     if settings.embedded:
-        refuse_no_ocr(options.ocr)
-    order = DiscoveryOrder(
-        options=options,
-        name=name,
-        client=client,
-        project=project,
-        databases=databases,
-        shard=shard,
-        source_copies=source_copies,
-        passwords=read_bank(passwords) if passwords else None,
-    )
-    order.check()
-    scaling = Scaling(cluster, workers, given(ctx, "workers"), slots)
-    _discover(context, settings, source, order, scaling, json_file, serve_port if serve else None)
+        refuse_no_ocr(plan.options.ocr)
+    scaling = Scaling(cluster, workers, given(ctx, "workers"), slots, order.databases)
+    _discover(context, settings, source, plan, scaling, json_file, serve_port if serve else None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -114,6 +67,7 @@ class Scaling:
     workers: int
     workers_said: bool
     slots: int | None
+    databases: int
 
     @property
     def wanted(self) -> int | None:
@@ -125,7 +79,7 @@ def _discover(
     context: CommandContext,
     settings: Settings,
     path: Path,
-    order: DiscoveryOrder,
+    plan: DiscoveryPlan,
     scaling: Scaling,
     json_file: Path | None,
     page: int | None,
@@ -134,15 +88,15 @@ def _discover(
     source = prepare_source(filer, path)
     refuse_own_output(source, settings)
     with (
-        installation(settings, slots=scaling.workers * settings.slots, databases=order.databases) as installed,
+        installation(settings, slots=scaling.workers * settings.slots, databases=scaling.databases) as installed,
         compose_cluster(context, installed, scaling.cluster, workers=scaling.wanted, slots=scaling.slots) as cluster,
         page_beside(context, installed.settings, page),
     ):
-        databases = installed.first(order.databases)
+        databases = installed.first(scaling.databases)
         refuse_no_common_arbiter(databases, installed.settings, ours=installed.embedded)
         workers, slots = (scaling.workers, settings.slots) if installed.embedded else crew_of(databases[0])
         if cluster is not None:
             refuse_out_of_sight(path, installed)
             workers, slots = cluster.workers, cluster.slots
-        found = create_discovery(databases, filer, settings, source, order, workers=workers, slots=slots)
+        found = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
         follow(context, installed, found, workers=workers, slots=slots, json_file=json_file, cluster=cluster)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.context import CommandContext, installation, jobs_of, shared
+from cli.context import CommandContext, installation, shared
 from cli.options import JobArgument
 from controller.arrays.importing import Imported, forget_array, import_array, shown
 from controller.arrays.mapping import read_map
@@ -41,7 +41,7 @@ def import_counters(
     if not remove and mapping is None:
         raise UsageError("--map: say what the columns mean")
     with installation(context.settings()) as installed:
-        handles = jobs_of(installed.find(job))
+        handles = installed.find(job).each
         if remove:
             seconds = forget_array(handles, str(name))
             context.say(f"{name}: {seconds:,} seconds removed" if seconds else f"nothing was imported as {name}")

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.context import CommandContext, installation, jobs_of, shared
+from cli.context import CommandContext, installation, shared
 from cli.options import JobArgument
 from cli.output import bytes_text
 from cli.show.table import table
@@ -61,7 +61,7 @@ def items(
     )
     context = shared(ctx)
     with installation(context.settings()) as installed:
-        handles = jobs_of(installed.find(job))
+        handles = installed.find(job).each
         _print(context, handles, wanted, as_jsonl=as_jsonl, as_csv=as_csv or csv_raw, raw=csv_raw)
 
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cli.context import CommandContext, Installation, installation, jobs_of, shared, with_options, writable_file
+from cli.context import CommandContext, Installation, installation, shared, with_options, writable_file
 from cli.jobs.cluster import compose_cluster
 from cli.jobs.discover import DEFAULT_WORKERS
 from cli.jobs.running import follow
 from cli.options import Cluster as ClusterOption
 from cli.options import JobArgument, JsonFile, PlannedSlots, PlannedWorkers, StorageRoot
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, clean_group, delete_group, refuse_member, resume_all
+from controller.databases import JobHandle, Jobs
+from controller.jobs.groups.create import clean_copies, delete_all, refuse_member, resume_all
 from controller.jobs.groups.progress import group_state
-from controller.jobs.jobs import cancel_job, delete_job, pause_job, settle_job, wait_for_orphan
+from controller.jobs.jobs import cancel_job, pause_job, resume_job, settle_job, wait_for_orphan
 from controller.jobs.lifecycle import ask_all
 from core.errors import RunFailed
 from core.operations import NullRecorder
@@ -46,17 +46,14 @@ def cancel(ctx: typer.Context, job: JobArgument, storage: StorageRoot = None) ->
     with installation(settings) as installed:
         found = installed.find(job)
         _end(context, found, cancel_job, JobState.CANCELLED)
-        if isinstance(found, Group):
-            clean_group(found, Storage(NullRecorder()), settings.storage)
+        clean_copies(found, Storage(NullRecorder()), settings.storage)
 
 
-def _end(
-    context: CommandContext, found: JobHandle | Group, ask: Callable[[JobHandle], JobState], wanted: JobState
-) -> None:
+def _end(context: CommandContext, found: Jobs, ask: Callable[[JobHandle], JobState], wanted: JobState) -> None:
     """Ask the jobs to end, wait until they have, and print the state. Of a group, jobs that cannot be asked any more
     keep their state; UsageError when none can."""
     ask_all(found, ask)
-    states = [settle_job(handle, context.clock) for handle in jobs_of(found)]
+    states = [settle_job(handle, context.clock) for handle in found.each]
     state = group_state(states)
     if state in (JobState.PAUSING, JobState.CANCELLING):
         raise RunFailed(f"job {found.id} is {state} still: a task is long at work; see `edbench job {found.id}`")
@@ -91,7 +88,7 @@ def resume(
                 else:
                     _resume_in(containers, context, installed, found, json_file)
             return
-        first = jobs_of(found)[0]
+        first = found.each[0]
         with first.database.transaction() as conn:
             planned = summary(conn, first.id)
     settings = dataclasses.replace(settings, filer=filer_source(first.job.options.filer.source))
@@ -100,7 +97,7 @@ def resume(
     # Attached anew, because how many connections the database takes follows from the slots.
     with installation(settings, slots=workers * slots) as installed:
         found = installed.find(str(found.id))
-        for handle in jobs_of(found):
+        for handle in found.each:
             wait_for_orphan(handle, context.clock)
         resume_all(found, attach=True)
         follow(context, installed, found, workers=workers, slots=slots, json_file=json_file)
@@ -109,13 +106,13 @@ def resume(
 def _containers(
     context: CommandContext,
     installed: Installation,
-    found: JobHandle | Group,
+    found: Jobs,
     cluster: str | None,
     workers: int | None,
     slots: int | None,
 ) -> AbstractContextManager[ComposeCluster | None]:
     """The Compose system's workers, as the job wants them; None where others run them."""
-    filer = filer_source(jobs_of(found)[0].job.options.filer.source)
+    filer = filer_source(found.each[0].job.options.filer.source)
     attached = dataclasses.replace(installed, settings=dataclasses.replace(installed.settings, filer=filer))
     return compose_cluster(context, attached, cluster, workers=workers, slots=slots)
 
@@ -124,20 +121,20 @@ def _resume_in(
     containers: ComposeCluster,
     context: CommandContext,
     installed: Installation,
-    found: JobHandle | Group,
+    found: Jobs,
     json_file: Path | None,
 ) -> None:
     """What runs there already, because only its command was killed, is followed as it is; it may be over meanwhile."""
-    states = {handle.id: handle.job.state for handle in jobs_of(found)}
+    states = {handle.id: handle.job.state for handle in found.each}
     if all(state.over for state in states.values()):
         context.say(f"job {found.id} came to its end before: it is {group_state(list(states.values()))}")
     elif JobState.RUNNING not in states.values():
         resume_all(found, attach=False)
     else:
         context.say(f"job {found.id} is running: waiting for it")
-        for handle in jobs_of(found):
+        for handle in found.each:
             if not (states[handle.id].over or states[handle.id] is JobState.RUNNING):
-                resume_all(handle, attach=False)
+                resume_job(handle, attach=False)
     follow(
         context,
         installed,
@@ -159,10 +156,6 @@ def delete(
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     with installation(settings) as installed:
         found = installed.find(job)
-        filer = Storage(NullRecorder())
-        if isinstance(found, Group):
-            delete_group(found, filer, settings.storage)
-        else:
-            refuse_member(installed.databases, found)
-            delete_job(found, filer, settings.storage)
+        refuse_member(installed.databases, found)
+        delete_all(found, Storage(NullRecorder()), settings.storage)
         print(f"{found.id} deleted")

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from cli.context import CommandContext, installation, jobs_of, shared
+from cli.context import CommandContext, installation, shared
 from cli.options import AsJson, JobArgument
 from cli.output import print_json
 from cli.show.jobs import group_line, jobs_table, show_counts
 from cli.show.played import show_played
 from cli.show.wire import show_wire
-from controller.browse.counts import JobCounts, count_job, counts_json, summary_json
+from controller.browse.counts import JobCounts, count_job
 from controller.databases import newest_jobs
-from controller.jobs.groups.create import Group, group_json, list_groups
+from controller.jobs.documents import document_of, group_document, holds_of, line_of
+from controller.jobs.groups.create import list_groups
 from controller.observe.wire import WireShares, wire_shares
-from controller.replay.found import played_json
+from controller.replay.found import played
+from sql.groups import GroupRow
 
 
 def jobs(
@@ -30,7 +32,7 @@ def jobs(
         found = newest_jobs(installed.databases, limit)
         groups = {row.id: row for row in list_groups(installed.databases)}
     if as_json:
-        print_json([summary_json(summary) | {"database": database.name} for database, summary in found])
+        print_json([line_of(summary, database.name).to_json() for database, summary in found])
     elif found:
         context.out.print(jobs_table(found, groups))
     else:
@@ -49,36 +51,31 @@ def job(
     context = shared(ctx)
     with installation(context.settings()) as installed:
         found = installed.find(job)
-        counts = [(handle.database.name, count_job(handle)) for handle in jobs_of(found)]
-        wire = wire_shares(jobs_of(found))
-        played = None if isinstance(found, Group) else played_json(found)
-    if isinstance(found, Group):
-        _show_group(context, found, counts, wire, as_json)
+        counts = [(handle.database.name, count_job(handle)) for handle in found.each]
+        wire = wire_shares(found.each)
+        replayed = None if found.group else played(found.each[0])
+    if found.group is not None:
+        _show_group(context, found.group, counts, wire, as_json)
     elif as_json:
-        print_json(counts_json(counts[0][1]) | _wire_json(wire) | ({"replay": played} if played else {}))
+        print_json(document_of(counts[0][1], wire, replayed).to_json())
     else:
         show_counts(context.out, counts[0][1])
-        if played is not None:
-            show_played(context.out, played)
+        if replayed is not None:
+            show_played(context.out, replayed)
         show_wire(context.out, wire)
-
-
-def _wire_json(wire: WireShares | None) -> dict[str, Any]:
-    return {"wire": None if wire is None else wire.to_json()}
 
 
 def _show_group(
     context: CommandContext,
-    group: Group,
+    group: GroupRow,
     counts: list[tuple[str, JobCounts]],
     wire: WireShares | None,
     as_json: bool,
 ) -> None:
     if as_json:
-        jobs = [counts_json(count) | {"database": database} for database, count in counts]
-        print_json(group_json(group.row) | _wire_json(wire) | {"jobs": jobs})
+        print_json(group_document(group, wire, [holds_of(count, name) for name, count in counts]).to_json())
         return
-    context.out.print(group_line(group.row), markup=False)
+    context.out.print(group_line(group), markup=False)
     for _, count in counts:
         context.out.print()
         show_counts(context.out, count)

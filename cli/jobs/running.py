@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from cli.context import CommandContext, Installation, jobs_of
+from cli.context import CommandContext, Installation
 from cli.jobs.live import progress_display
 from cli.output import flush, write_json
 from cli.show.jobs import show_result
-from controller.databases import JobHandle
+from controller.databases import Jobs
 from controller.filer.emulated import watched_filer
-from controller.jobs.groups.create import Group, clean_group, refresh
+from controller.jobs.figures import Figures, GroupFigures, JobFigures
+from controller.jobs.groups.create import clean_copies, refresh
 from controller.jobs.groups.progress import group_state
-from controller.jobs.groups.results import group_result
-from controller.jobs.results import job_result
+from controller.jobs.groups.results import figures_of
 from controller.jobs.run import Crew, judge, run_all_to_rest
-from controller.observe.trace_collection import collect_trace, trace_json
+from controller.observe.trace_collection import collect_trace, trace_figures
 from core.errors import Interrupted, RunFailed, SystemFault, UsageError
 from core.operations import NullRecorder
 from core.storage.layer import Storage
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def follow(
     context: CommandContext,
     installed: Installation,
-    found: JobHandle | Group,
+    found: Jobs,
     *,
     workers: int,
     slots: int,
@@ -52,7 +52,7 @@ def follow(
     try:
         watching = watched_filer(installed.settings) if cluster is None else cluster.watched_filer()
         with watching as filer, progress_display(context.err) as display:
-            outcomes = run_all_to_rest(jobs_of(found), crew, context.clock, display.show, context.say)
+            outcomes = run_all_to_rest(found.each, crew, context.clock, display.show, context.say)
             beside = filer.figures()
             if cluster is not None:
                 beside["containers_stats"] = cluster.containers_stats()
@@ -60,16 +60,18 @@ def follow(
         interrupted = any(outcome.interrupted for outcome in outcomes)
         if interrupted and not state.over:
             raise Interrupted(f"job {called} is {state}; go on with `edbench resume {called}`")
-        result = _result(found, installed, all(outcome.calls_complete for outcome in outcomes)) | beside
-        untraced = _add_traces(context, installed, found, result) if state.over else []
+        complete = all(outcome.calls_complete for outcome in outcomes)
+        result: Figures = figures_of(refresh(found), installed.settings, calls_complete=complete).beside(beside)
+        untraced: list[str] = []
+        if state.over:
+            result, untraced = _with_traces(context, installed, found, result)
         if json_file is not None:
-            write_json(json_file, result)
+            write_json(json_file, result.to_json())
         show_result(context.out, result)
         flush()
-        if isinstance(found, Group):
-            clean_group(found, Storage(NullRecorder()), installed.settings.storage)
-        for outcome, each in zip(outcomes, result.get("jobs", [result]), strict=True):
-            remark = judge(outcome, called, len(each["violations"]))
+        clean_copies(found, Storage(NullRecorder()), installed.settings.storage)
+        for outcome, each in zip(outcomes, result.each, strict=True):
+            remark = judge(outcome, called, len(each.violations))
             if remark is not None:
                 context.say(remark)
         if interrupted:
@@ -83,25 +85,21 @@ def follow(
         print(called, file=sys.stdout, flush=True)
 
 
-def _add_traces(
-    context: CommandContext, installed: Installation, found: JobHandle | Group, result: dict[str, Any]
-) -> list[str]:
-    """Give the result of each job that asked for a trace its `trace`; why there is none, where it failed."""
-    failures = []
-    for handle, each in zip(jobs_of(found), result.get("jobs", [result]), strict=True):
+def _with_traces(
+    context: CommandContext, installed: Installation, found: Jobs, result: Figures
+) -> tuple[Figures, list[str]]:
+    """The result with the trace of each job that asked for one; why there is none, where it failed."""
+    failures: list[str] = []
+    jobs: list[JobFigures] = []
+    for handle, each in zip(found.each, result.each, strict=True):
+        jobs.append(each)
         if not handle.job.options.trace:
             continue
         try:
             gathered = collect_trace(
-                handle, installed.settings, context.clock, labels=each["labels"], ours=installed.embedded
+                handle, installed.settings, context.clock, labels=each.labels, ours=installed.embedded
             )
-            each["trace"] = trace_json(gathered)
+            jobs[-1] = each.beside({"trace": trace_figures(gathered)})
         except UsageError as error:
             failures.append(str(error))
-    return failures
-
-
-def _result(found: JobHandle | Group, installed: Installation, calls_complete: bool) -> dict[str, Any]:
-    if isinstance(found, Group):
-        return group_result(refresh(found), installed.settings, calls_complete=calls_complete)
-    return job_result(found, installed.settings, calls_complete=calls_complete)
+    return (result.beside({"jobs": jobs}) if isinstance(result, GroupFigures) else jobs[0]), failures

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from cli.context import CommandContext, installation, jobs_of, shared
+from cli.context import CommandContext, installation, shared
 from cli.options import AsJson, JobArgument
 from cli.output import print_json
 from cli.show.table import table
@@ -30,7 +30,7 @@ def search(
     """
     context = shared(ctx)
     with installation(context.settings()) as installed:
-        found = search_all(jobs_of(installed.find(job)), installed.settings, query, limit)
+        found = search_all(installed.find(job).each, installed.settings, query, limit)
     if as_json:
         print_json([hit.to_json() for hit in found])
         return

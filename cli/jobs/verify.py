@@ -13,7 +13,6 @@ from cli.context import installation, shared, with_options, writable_file
 from cli.options import JobArgument, JsonFile, StorageRoot
 from cli.output import flush, write_json
 from cli.show.table import table
-from controller.jobs.groups.create import Group
 from controller.verify.group import GroupVerification, verify_group
 from controller.verify.job import Count, Example, Verification, choose_manifest, verify_job
 from core.errors import RunFailed
@@ -44,15 +43,14 @@ def verify(
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     with installation(settings) as installed:
         target = installed.find(job)
-        source = target.row.source if isinstance(target, Group) else target.job.source
-        chosen = choose_manifest(source, manifest, internal=internal)
+        chosen = choose_manifest(target.source, manifest, internal=internal)
         progress = context.say if context.err.is_terminal else _quiet
         filer = Storage(NullRecorder())
         found: Verification | GroupVerification
-        if isinstance(target, Group):
+        if target.group is not None:
             found = verify_group(target, installed.settings, filer, chosen, examples=examples, progress=progress)
         else:
-            found = verify_job(target, installed.settings, filer, chosen, examples=examples, progress=progress)
+            found = verify_job(target.each[0], installed.settings, filer, chosen, examples=examples, progress=progress)
     if json_file is not None:
         write_json(json_file, found.to_json())
     if isinstance(found, GroupVerification):

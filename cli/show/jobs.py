@@ -4,144 +4,114 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from cli.output import bytes_text, micros_text
+from cli.output import bytes_text
+from cli.show.calls import call_time_rows, calls_table, io_rows
 from cli.show.table import table
 from controller.browse.counts import JobCounts
+from controller.jobs.figures import Figures, FilerFigures, GroupFigures, JobFigures, TraceFigures
 from controller.jobs.groups.progress import group_state
 from controller.jobs.rates import duration
+from controller.labels.advice import advice_on
+from controller.observe.wire import WireShares
 from core.names import display_name
 from sql.groups import GroupRow
 from sql.jobs import JobSummary
 from sql.session import Database
 
 
-def show_result(console: Console, result: dict[str, Any]) -> None:
+def show_result(console: Console, figures: Figures) -> None:
     """The summary that `discover` prints."""
     grid = Table.grid(padding=(0, 2))
-    for name, value in [*_filer_rows(result), *_result_rows(result), *_wire_rows(result)]:
+    for name, value in [*_filer_rows(figures.filer), *_result_rows(figures), *_wire_rows(figures.wire)]:
         grid.add_row(name, escape(value))
     console.print(grid)
-    if result["exceptions"]:
+    if figures.exceptions:
         console.print()
-        rows = sorted(result["exceptions"].items(), key=lambda pair: (-pair[1], pair[0]))
+        rows = sorted(figures.exceptions.items(), key=lambda pair: (-pair[1], pair[0]))
         console.print(table(("exception", "number"), rows, right=(1,)))
-    if result["calls"]:
+    if figures.calls:
         console.print()
-        console.print(calls_table(result["calls"]))
-    for line in result["violations"]:
+        console.print(calls_table(figures.calls))
+    for line in figures.violations:
         console.print(f"DOES NOT ADD UP: {line}", markup=False)
 
 
-def _filer_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+def _filer_rows(filer: FilerFigures | None) -> list[tuple[str, str]]:
     """First of all that this was no real storage."""
-    filer = result.get("filer")
-    if not filer:
+    if filer is None:
         return []
     stations = ", ".join(
-        f"{name} {of['utilisation']:.0%} busy, mean wait {of['mean_wait_us'] / 1e3:.1f} ms"
-        for name, of in filer.get("stations", {}).items()
+        f"{name} {of.utilisation:.0%} busy, mean wait {of.mean_wait_us / 1e3:.1f} ms"
+        for name, of in (filer.stations or {}).items()
     )
-    rows = [("EMULATED FILER", f"{filer['name']}, scale 1/{filer['scale']:g}")]
+    rows = [("EMULATED FILER", f"{filer.name}, scale 1/{filer.scale:g}")]
     return [*rows, ("stations", stations)] if stations else rows
 
 
-def _wire_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+def _wire_rows(wire: WireShares | None) -> list[tuple[str, str]]:
     """Wire-read ÷ call-read, where NFS was read."""
-    wire = result.get("wire")
-    if not wire or wire["total"]["ratio"] is None:
+    if wire is None or wire.total.ratio is None:
         return []
-    phases = {phase: share["ratio"] for phase, share in wire["phases"].items() if share["ratio"] is not None}
-    parts = ", ".join(f"{phase} {ratio:.2f}" for phase, ratio in phases.items())
-    return [("wire", f"wire-read ÷ call-read {wire['total']['ratio']:.2f}" + (f" ({parts})" if parts else ""))]
+    parts = ", ".join(f"{phase} {share.ratio:.2f}" for phase, share in wire.phases.items() if share.ratio is not None)
+    return [("wire", f"wire-read ÷ call-read {wire.total.ratio:.2f}" + (f" ({parts})" if parts else ""))]
 
 
-def _result_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
-    children = result["children"]
-    sound = not result["violations"] and children["expected"] == children["emitted"] + children["failed"]
-    phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result["phases"].items())
-    passes = "two-pass" if result["passes"] == 2 else "single-pass"
-    expansion = f", expansion {result['expansion']:.2f}" if result["expansion"] else ""
+def _result_rows(of: Figures) -> list[tuple[str, str]]:
+    children = of.children
+    sound = not of.violations and children.expected == children.emitted + children.failed
+    phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in of.phases.items())
+    passes = "two-pass" if of.passes == 2 else "single-pass"
+    expansion = f", expansion {of.expansion:.2f}" if of.expansion else ""
+    discovered = f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour{expansion}"
+    bank, ocr = of.passwords, of.ocr
     return [
-        ("state", result["state"] + (f" ({result['reason']})" if result["reason"] else "")),
-        ("elapsed", f"{duration(result['elapsed_s'])} ({phases}){_longest(result)}" if phases else "0 s"),
-        ("raw", f"{bytes_text(result['raw_bytes'])}, {result['gb_per_hour_raw']:.1f} GB/hour"),
-        (
-            "discovered",
-            f"{bytes_text(result['discovered_bytes'])}, {result['gb_per_hour_discovered']:.1f} GB/hour{expansion}",
-        ),
-        ("items", f"{result['items']:,}, {result['items_per_second']:,.0f} a second"),
+        ("state", of.state + (f" ({of.reason})" if of.reason else "")),
+        ("elapsed", f"{duration(of.elapsed_s)} ({phases}){_longest(of)}" if phases else "0 s"),
+        ("raw", f"{bytes_text(of.raw_bytes)}, {of.gb_per_hour_raw:.1f} GB/hour"),
+        ("discovered", discovered),
+        ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
         (
             "children",
-            f"{children['expected']:,} expected = {children['emitted']:,} emitted + {children['failed']:,} failed"
-            f" in {result['containers']:,} containers: {'adds up' if sound else 'DOES NOT ADD UP'}",
+            f"{children.expected:,} expected = {children.emitted:,} emitted + {children.failed:,} failed"
+            f" in {of.containers:,} containers: {'adds up' if sound else 'DOES NOT ADD UP'}",
         ),
-        ("index", f"{bytes_text(result['index_bytes'])}, {result['index_engine']}"),
-        ("run with", f"{result['workers']} x {result['slots']} slots, {passes}, fsync {result['fsync']}"),
-        *_passwords_row(result),
-        *_ocr_row(result),
-        *_databases_rows(result),
-        *_trace_rows(result),
-        ("labels", "; ".join(result["labels"])),
+        ("index", f"{bytes_text(of.index_bytes)}, {of.index_engine}"),
+        ("run with", f"{of.workers} x {of.slots} slots, {passes}, fsync {of.fsync}"),
+        *call_time_rows(of.call_time),
+        *io_rows(of.io),
+        *([("passwords", f"{bank.count:,}, bank {bank.digest[:8]}")] if bank.count else []),
+        *([("ocr", f"tesseract, {ocr.languages}, at most {ocr.pages:,} pages an item")] if ocr else []),
+        *((str(job.database), _job_text(job)) for job in of.each if job is not of),
+        *(("trace", trace_text(job.trace)) for job in of.each if job.trace is not None),
+        ("labels", "; ".join(of.labels)),
+        *(("what to do", line) for line in advice_on(of.labels)),
     ]
 
 
-def _longest(result: dict[str, Any]) -> str:
+def _longest(of: Figures) -> str:
     """Of a group: what report R1 takes for elapsed."""
-    if "longest_job_s" not in result:
+    if not isinstance(of, GroupFigures):
         return ""
-    rate = result["gb_per_hour_discovered_longest_job"]
-    return f" start to end; longest job {duration(result['longest_job_s'])}, {rate:.1f} GB/hour discovered over that"
+    rate = of.gb_per_hour_discovered_longest_job
+    return f" start to end; longest job {duration(of.longest_job_s)}, {rate:.1f} GB/hour discovered over that"
 
 
-def _passwords_row(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """How many passwords were tried on encrypted items, and of which bank."""
-    bank = result.get("passwords")
-    return [("passwords", f"{bank['count']:,}, bank {bank['digest'][:8]}")] if bank and bank["count"] else []
-
-
-def _ocr_row(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """What was read out of pictures."""
-    ocr = result.get("ocr")
-    return [("ocr", f"tesseract, {ocr['languages']}, at most {ocr['pages']:,} pages an item")] if ocr else []
-
-
-def _trace_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """Where the trace of each job is that asked for one."""
-    found = [job["trace"] for job in result.get("jobs", [result]) if "trace" in job]
-    return [("trace", trace_text(trace)) for trace in found]
-
-
-def trace_text(trace: Mapping[str, Any]) -> str:
+def trace_text(trace: TraceFigures) -> str:
     """A job's trace in one line."""
-    lost = f", {trace['lost']:,} more are lost" if trace["lost"] else ""
-    return f"{trace['path']}, {bytes_text(trace['bytes'])}, {trace['calls']:,} calls{lost}"
+    lost = f", {trace.lost:,} more are lost" if trace.lost else ""
+    return f"{trace.path}, {bytes_text(trace.bytes)}, {trace.calls:,} calls{lost}"
 
 
-def _databases_rows(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """One line for each job of a group."""
-    return [
-        (
-            job["database"],
-            f"{job['state']}, {duration(job['elapsed_s'])}, discovered {bytes_text(job['discovered_bytes'])},"
-            f" {job['gb_per_hour_discovered']:.1f} GB/hour, job {job['job_id']}",
-        )
-        for job in result.get("jobs", [])
-    ]
-
-
-def calls_table(calls: dict[str, dict[str, Any]]) -> Table:
-    """Storage calls by op."""
-    rows = [
-        (op, c["count"], bytes_text(c["bytes"]), c["errors"], micros_text(c["p50_us"]), micros_text(c["p99_us"]))
-        for op, c in calls.items()
-    ]
-    return table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
+def _job_text(job: JobFigures) -> str:
+    return (
+        f"{job.state}, {duration(job.elapsed_s)}, discovered {bytes_text(job.discovered_bytes)},"
+        f" {job.gb_per_hour_discovered:.1f} GB/hour, job {job.job_id}"
+    )
 
 
 def jobs_table(jobs: Iterable[tuple[Database, JobSummary]], groups: Mapping[uuid.UUID, GroupRow]) -> Table:

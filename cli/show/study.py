@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 
 from cli.show.table import table
+from controller.labels.advice import advice_on
 from experiments.result import significance
-from experiments.result.advice import advice_on
 from experiments.result.compare import Cell, Comparison
 from experiments.result.schema import Point, Result
 from experiments.result.statistics import METHOD, interval_text

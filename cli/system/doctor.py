@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
@@ -34,7 +35,7 @@ def doctor(
                 console.print(f"      -> {finding.mend}", markup=False)
             flush()
     if json:
-        print_json([{"level": f.level.value, "what": f.what, "mend": f.mend} for f in findings])
+        print_json([dataclasses.asdict(finding) for finding in findings])
     wrong = sum(f.level is Level.BAD for f in findings)
     if wrong:
         raise RunFailed(f"{wrong} of {len(findings)} checks are bad; mend what the arrows say and run it again")

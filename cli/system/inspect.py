@@ -11,9 +11,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from cli.options import Ocr, OcrLanguages, Passwords
+from cli.options import Passwords
 from cli.show.table import table
 from controller.jobs.ocr import ocr_choice, refuse_no_ocr
+from core.ocr import DEFAULT_LANGUAGES
 from core.passwords import read_bank
 from core.records import JobOptions
 from core.settings import read_settings
@@ -21,6 +22,13 @@ from worker.inspect.summary import FormatCount, Summary
 from worker.inspect.tree import inspect_paths
 
 ROWS_SHOWN = 50
+
+# As DiscoveryOrder says it: to import that would bring the database's libraries, which nothing here needs.
+Ocr = Annotated[bool, typer.Option("--ocr", help="read pictures and scans too, by tesseract, in a phase of its own")]
+OcrLanguages = Annotated[
+    str | None,
+    typer.Option("--ocr-languages", metavar="NAMES", help=f"tesseract's, as eng+deu  [default: {DEFAULT_LANGUAGES}]"),
+]
 
 
 def inspect(

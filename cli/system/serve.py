@@ -10,6 +10,8 @@ import typer
 from cli import options as opt
 from cli.beside import PORT
 from cli.context import SLOTS_BESIDE, installation, shared, with_options
+from cli.taking import taking
+from controller.jobs.orders import DiscoveryOrder
 from web.app import create_app
 from web.beside import HOST, shown_address
 from web.door import Door
@@ -21,12 +23,14 @@ from web.server import serve as serve_until_stopped
 from web.token import given_token, kept_token
 
 
+@taking(order=("databases",))
 def serve(
     ctx: typer.Context,
+    *,
     host: Annotated[str, typer.Option(help="address to listen on")] = HOST,
     port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any that is free")] = PORT,
     cluster: opt.Cluster = None,
-    databases: opt.Databases = 1,
+    order: DiscoveryOrder,
     max_slots: Annotated[
         int | None,
         typer.Option(min=1, max=32_768, help="slots that jobs created here have together  [default: 4 a processor]"),
@@ -43,7 +47,7 @@ def serve(
     settings = with_options(context.settings(cluster), storage=storage, slots=None, engine=None)
     given = given_token(context.env)
     room = max_slots or max(SLOTS_BESIDE, 4 * (os.cpu_count() or 1))
-    with listening(host, port) as sock, installation(settings, slots=room, databases=databases) as installed:
+    with listening(host, port) as sock, installation(settings, slots=room, databases=order.databases) as installed:
         runner = (
             EmbeddedRunner(installed.settings, context.env, context.clock, room=room)
             if installed.embedded

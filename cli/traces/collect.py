@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import typer
 
-from cli.context import installation, jobs_of, shared, with_options
+from cli.context import installation, shared, with_options
 from cli.options import AsJson, JobArgument, StorageRoot
 from cli.output import flush, print_json
 from cli.show.jobs import trace_text
+from controller.databases import JobHandle
+from controller.jobs.figures import TraceFigures
 from controller.jobs.results import job_result
-from controller.observe.trace_collection import collect_trace, trace_json
+from controller.observe.trace_collection import collect_trace, trace_figures
 from core.errors import UsageError
 
 
@@ -23,21 +23,21 @@ def collect(ctx: typer.Context, job: JobArgument, storage: StorageRoot = None, a
     """
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
-    found: list[dict[str, Any]] = []
+    found: list[tuple[JobHandle, TraceFigures]] = []
     with installation(settings) as installed:
-        handles = jobs_of(installed.find(job))
+        handles = installed.find(job).each
         for handle in handles:
             if not handle.job.options.trace:
                 raise UsageError(f"job {handle.id} kept no calls: a trace is asked for by `edbench discover --trace`")
             if not handle.job.state.over:
                 raise UsageError(f"job {handle.id} is {handle.job.state}: its trace is made when it is over")
         for handle in handles:
-            labels = job_result(handle, installed.settings)["labels"]
+            labels = job_result(handle, installed.settings).labels
             gathered = collect_trace(handle, installed.settings, context.clock, labels=labels, ours=installed.embedded)
-            found.append(trace_json(gathered) | {"job": str(handle.id)})
+            found.append((handle, trace_figures(gathered)))
     if as_json:
-        print_json(found)
+        print_json([trace.to_json() | {"job": str(handle.id)} for handle, trace in found])
         return
-    for trace in found:
+    for _, trace in found:
         context.out.print(trace_text(trace), markup=False, soft_wrap=True)
     flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from rich.console import Console
 
 from cli import options as opt
 from cli.context import CommandContext, installation, shared, with_options, writable_file
-from cli.experiments.studies import numbers
+from cli.experiments.studies import FilerCache, declared_cache, numbers
 from cli.output import flush, write_json
 from cli.show.study import show_study, show_warnings
 from cli.show.table import table
@@ -89,6 +90,7 @@ def replay(
     max_p99: Bounds = None,
     max_clients: MaxClients = 32,
     repeats: Repeats = 1,
+    filer_cache: FilerCache = None,
     force: Force = False,
     keep: Keep = False,
     filer: Filers = None,
@@ -106,6 +108,7 @@ def replay(
     """
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = dataclasses.replace(settings, filer_cache=declared_cache(filer_cache, settings))
     filers = _filers(filer, settings)
     writable_file(json_file, "--json")
     order = ReplayOrder(

@@ -3,41 +3,49 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from pydantic import Field
 from sqlalchemy import Connection
 
 from controller.databases import JobHandle
-from core.names import display_name
+from core.document import Document, Milli
+from core.records import Phase
 from sql import jobs as ledger_jobs
+from sql.figures import FIGURES
 from sql.jobs import JobProgress, JobSummary
 from sql.queries import QUERIES
 
 VIOLATIONS_SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
-    """Items of one kind, or of one media type."""
+class Counted(Document):
+    """Items that have something in common."""
 
     name: str
     items: int
     bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExceptionCount:
+class PhaseCounts(Document):
+    """One phase of a job."""
+
+    tasks_done: int
+    tasks_open: int
+    items: int
+    seconds: Milli
+
+
+class ExceptionCount(Document):
     """Exceptions of one code at one level."""
 
     code: str
     level: str
     exceptions: int
-    missing: int  # children lost by them, where known
+    missing: int = Field(description="Children lost by them, where known.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextCount:
+class TextCount(Document):
     """Items of one text state."""
 
     name: str
@@ -46,14 +54,13 @@ class TextCount:
     pages: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Children:
-    """Children over all containers; the first must be the sum of the other two."""
+class Children(Document):
+    """Children over all containers; expected must be emitted and failed together."""
 
     expected: int
     emitted: int
     failed: int
-    remainder_unknown: int = 0  # containers that were cut short, so that more may be missing
+    remainder_unknown: int = Field(0, description="Containers that were cut short, so that more may be missing.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +99,19 @@ class JobCounts:
     children: Children
     violations: tuple[Violation, ...]
 
+    @property
+    def phases(self) -> dict[Phase, PhaseCounts]:
+        """Those with tasks."""
+        return {
+            phase: PhaseCounts(tasks_done=p.done, tasks_open=p.open, items=p.items, seconds=p.elapsed_s)
+            for phase, p in self.progress.phases.items()
+        }
+
+    @property
+    def violation_lines(self) -> list[str]:
+        """For people."""
+        return [violation.line() for violation in self.violations]
+
 
 def children_of(conn: Connection, job: uuid.UUID) -> Children:
     """Totals over the job's containers."""
@@ -123,7 +143,7 @@ def exceptions_of(conn: Connection, job: uuid.UUID) -> tuple[ExceptionCount, ...
 def count_job(handle: JobHandle) -> JobCounts:
     """All counts of a job, as of one moment. Raises DatabaseFault, UsageError when it is gone."""
     with handle.database.transaction() as conn:
-        totals = QUERIES["count_items"].run(conn, job=handle.id).one()
+        totals = FIGURES.count_items(conn, job=handle.id)
         return JobCounts(
             summary=ledger_jobs.summary(conn, handle.id),
             progress=ledger_jobs.progress(conn, handle.id),
@@ -137,53 +157,3 @@ def count_job(handle: JobHandle) -> JobCounts:
             children=children_of(conn, handle.id),
             violations=violations_of(conn, handle.id),
         )
-
-
-def summary_json(summary: JobSummary) -> dict[str, Any]:
-    """One row of `edbench jobs --json`."""
-    return {
-        "job_id": str(summary.job.id),
-        "group_id": str(summary.group_id) if summary.group_id else None,
-        "name": summary.job.name,
-        "type": summary.type,
-        "client": summary.client,
-        "project": summary.project,
-        "state": summary.job.state.value,
-        "phase": summary.job.phase.value,
-        "reason": summary.job.reason,
-        "source": display_name(summary.job.source),
-        "workers": summary.workers_planned,
-        "slots": summary.slots_planned,
-        "passes": 1 if summary.job.options.single_pass else 2,
-        "created_at": summary.created_at.isoformat(),
-        "finished_at": summary.finished_at.isoformat() if summary.finished_at else None,
-    }
-
-
-def counts_json(counts: JobCounts) -> dict[str, Any]:
-    """`edbench job --json`."""
-    return summary_json(counts.summary) | {
-        "elapsed_s": round(counts.progress.elapsed_s, 3),
-        "waiting": list(counts.progress.waiting),
-        "items": counts.items,
-        "containers": counts.containers,
-        "loose_files": counts.loose_files,
-        "raw_bytes": counts.progress.raw_bytes,
-        "discovered_bytes": counts.progress.raw_bytes + counts.progress.extracted_bytes,
-        "index_bytes": counts.progress.index_bytes,
-        "phases": {
-            phase.value: {
-                "tasks_done": part.done,
-                "tasks_open": part.open,
-                "items": part.items,
-                "seconds": round(part.elapsed_s, 3),
-            }
-            for phase, part in counts.progress.phases.items()
-        },
-        "kinds": {row.name: row.items for row in counts.kinds},
-        "media_types": {row.name: row.items for row in counts.media_types},
-        "texts": {row.name: row.items for row in counts.texts},
-        "exceptions": [asdict(row) for row in counts.exceptions],
-        "children": asdict(counts.children),
-        "violations": [violation.line() for violation in counts.violations],
-    }

@@ -10,8 +10,8 @@ from pyarrow import Table
 from controller.browse.counts import count_job
 from controller.chaos.follow import patiently, state_of
 from controller.chaos.source import Source, inside
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, jobs_of, refresh
+from controller.databases import JobHandle, Jobs
+from controller.jobs.groups.create import refresh
 from controller.jobs.jobs import job_directory
 from controller.jobs.source import MANIFEST
 from controller.verify.group import verify_group
@@ -22,8 +22,7 @@ from core.records import Phase
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth.manifest import read_manifest
-from sql.jobs import get_job
-from sql.queries import QUERIES
+from sql.verify import VERIFY
 
 _EXAMPLES = 5
 _ALL_EXAMPLES = 100_000
@@ -42,14 +41,14 @@ class Totals:
     read: tuple[tuple[str, int], ...]  # items of each phase, as its tasks counted them
 
 
-def totals_of(found: JobHandle | Group) -> list[Totals]:
+def totals_of(found: Jobs) -> list[Totals]:
     """Of each job. Raises DatabaseFault."""
     out = []
-    for handle in jobs_of(found):
+    for handle in found.each:
         counts = count_job(handle)
         done = counts.progress
         with handle.database.transaction() as conn:
-            fingerprint = str(QUERIES["chaos_fingerprint"].run(conn, job=handle.id).scalar_one())
+            fingerprint = str(VERIFY.chaos_fingerprint(conn, job=handle.id))
         out.append(
             Totals(
                 items=counts.items,
@@ -65,7 +64,7 @@ def totals_of(found: JobHandle | Group) -> list[Totals]:
 
 
 def check_job(
-    found: JobHandle | Group,
+    found: Jobs,
     settings: Settings,
     source: Source,
     usual: list[Totals] | None,
@@ -76,7 +75,7 @@ def check_job(
     """What is wrong with a finished job; empty: nothing. `usual`: what an undisturbed run comes to; `truth`: the
     manifest holds for it."""
     faults = patiently(lambda: _verified(found, settings, source, truth), deadline)
-    for handle in jobs_of(found):
+    for handle in found.each:
         faults += patiently(lambda h=handle: _orphans(h), deadline)  # type: ignore[misc]
         violations = patiently(lambda h=handle: count_job(h).violations, deadline)  # type: ignore[misc]
         faults += [f"counts do not add up: {violation.line()}" for violation in violations]
@@ -88,17 +87,16 @@ def check_job(
     return faults
 
 
-def _verified(found: JobHandle | Group, settings: Settings, source: Source, truth: bool) -> list[str]:
+def _verified(found: Jobs, settings: Settings, source: Source, truth: bool) -> list[str]:
     storage, manifest = Storage(NullRecorder()), source.corpus / MANIFEST
     examples = _ALL_EXAMPLES if source.spoiled else _EXAMPLES
-    if isinstance(found, Group):
-        group = verify_group(refresh(found), settings, storage, manifest, examples=examples, progress=_quiet)
+    found = refresh(found)
+    if found.group is not None:
+        group = verify_group(found, settings, storage, manifest, examples=examples, progress=_quiet)
         whole = [f"{count.items} {count.what} of {count.kind}" for count in group.counts]
         return whole + [line for _, one in group.jobs for line in _differences(one, source)]
-    with found.database.transaction() as conn:
-        handle = JobHandle(found.database, get_job(conn, found.id))
     part = Part(_table(manifest)) if truth else None
-    one = verify_job(handle, settings, storage, None, examples=examples, progress=_quiet, part=part)
+    one = verify_job(found.each[0], settings, storage, None, examples=examples, progress=_quiet, part=part)
     return _differences(one, source)
 
 
@@ -126,26 +124,26 @@ def _differences(found: Verification, source: Source) -> list[str]:
     return [f"verify: {found.differences} differences: {by_kind}", *first]
 
 
-def _not_excepted(found: JobHandle | Group, source: Source) -> list[str]:
+def _not_excepted(found: Jobs, source: Source) -> list[str]:
     """Poison has to have a row and an exception, each one."""
     excepted: set[str] = set()
-    for handle in jobs_of(found):
+    for handle in found.each:
         with handle.database.transaction() as conn:
-            excepted |= set(QUERIES["chaos_excepted"].run(conn, job=handle.id).scalars())
+            excepted |= set(VERIFY.chaos_excepted(conn, job=handle.id))
     return [f"{name} is no exception" for name in source.added if name not in excepted]
 
 
 def _orphans(handle: JobHandle) -> list[str]:
     with handle.database.transaction() as conn:
-        row = QUERIES["chaos_orphans"].run(conn, job=handle.id).one()
-    return [f"{count} {what} that belong to nothing" for what, count in row._mapping.items() if count]
+        row = VERIFY.chaos_orphans(conn, job=handle.id)
+    return [f"{count} {what} that belong to nothing" for what, count in row._asdict().items() if count]
 
 
-def check_gone(found: JobHandle | Group, settings: Settings, deadline: float) -> list[str]:
+def check_gone(found: Jobs, settings: Settings, deadline: float) -> list[str]:
     """What a deleted job has left in its databases and on the filer."""
     faults = []
     storage = Storage(NullRecorder())
-    for handle in jobs_of(found):
+    for handle in found.each:
         if _has_row(handle, deadline):
             faults.append(f"job {handle.id} still has its row in {handle.database.name}")
         try:

@@ -7,14 +7,14 @@ and `now()` of its own, which add what a table says.
 
 from __future__ import annotations
 
-from sql.queries import QUERIES
 from sql.session import Database
+from sql.verify import VERIFY
 
 
 def lay_clock(database: Database) -> None:
     """Put the clock there; sessions that connect from now on go by it. Raises DatabaseFault."""
     with database.transaction(durable=True) as conn:
-        QUERIES["chaos_clock"].run(conn)
+        VERIFY.chaos_clock(conn)
         name = conn.exec_driver_sql("SELECT current_database()").scalar_one()
         conn.exec_driver_sql(f'ALTER DATABASE "{name}" SET search_path = chaos, pg_catalog, public')
     database.dispose()
@@ -23,4 +23,4 @@ def lay_clock(database: Database) -> None:
 def step(database: Database, seconds: float) -> None:
     """So far from the machine's clock it is from now on. Raises DatabaseFault."""
     with database.transaction(durable=True) as conn:
-        QUERIES["chaos_step"].run(conn, seconds=seconds)
+        VERIFY.chaos_step(conn, seconds=seconds)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, jobs_of, resume_all
+from controller.databases import JobHandle, Jobs
+from controller.jobs.groups.create import resume_all
 from core.errors import DatabaseFault, RunFailed, UsageError
 from core.records import JobState
 from sql.jobs import get_job
-from sql.queries import QUERIES
+from sql.verify import VERIFY
 
 POLL_SECONDS = 0.03
 STRAGGLER_SECONDS = 10.0  # a person who resumes a suspended job does so later than this
@@ -48,13 +48,13 @@ def state_of(handle: JobHandle) -> tuple[JobState, str]:
 
 
 def to_rest(
-    found: JobHandle | Group, deadline: float, *, mend: Callable[[], None], until: frozenset[JobState] = frozenset()
+    found: Jobs, deadline: float, *, mend: Callable[[], None], until: frozenset[JobState] = frozenset()
 ) -> Rest:
     """Until every job is over (or in one of the states `until`); one that is suspended is resumed once, when all
     faults are mended. Raises RunFailed when it is suspended again, paused, or not at rest at the deadline."""
     resumes, why = 0, ""
     while True:
-        states = [patiently(lambda h=handle: state_of(h), deadline) for handle in jobs_of(found)]  # type: ignore[misc]
+        states = [patiently(lambda h=handle: state_of(h), deadline) for handle in found.each]  # type: ignore[misc]
         if all(state.over or state in until for state, _ in states):
             return Rest(state=states[0][0], reason=why, resumes=resumes)
         halted = [(state, reason) for state, reason in states if state in _AT_REST and state not in until]
@@ -70,10 +70,10 @@ def to_rest(
         time.sleep(POLL_SECONDS)
 
 
-def _let_slots_finish(found: JobHandle | Group, deadline: float) -> None:
+def _let_slots_finish(found: Jobs, deadline: float) -> None:
     """What still runs has met the same trouble: its word would suspend the job again right after the resume."""
     until = min(deadline, time.monotonic() + STRAGGLER_SECONDS)
-    while any(patiently(lambda h=handle: _runs(h), deadline) for handle in jobs_of(found)):  # type: ignore[misc]
+    while any(patiently(lambda h=handle: _runs(h), deadline) for handle in found.each):  # type: ignore[misc]
         if time.monotonic() > until:
             return
         time.sleep(POLL_SECONDS)
@@ -81,13 +81,13 @@ def _let_slots_finish(found: JobHandle | Group, deadline: float) -> None:
 
 def _runs(handle: JobHandle) -> bool:
     with handle.database.transaction() as conn:
-        return bool(QUERIES["has_out"].run(conn, job=handle.id).scalar_one())
+        return VERIFY.has_out(conn, job=handle.id)
 
 
-def _resume(found: JobHandle | Group) -> None:
+def _resume(found: Jobs) -> None:
     """A resume whose commit was lost to the asker has been done all the same."""
     try:
         resume_all(found, attach=False)
     except UsageError:
-        if any(state_of(handle)[0] in _AT_REST for handle in jobs_of(found)):
+        if any(state_of(handle)[0] in _AT_REST for handle in found.each):
             raise

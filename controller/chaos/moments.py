@@ -51,6 +51,7 @@ class Moments:
         self._thread = threading.Thread(target=self._listen, name="moments", daemon=True)
         self._ending = False
         self._lock = threading.Lock()
+        self._striking = threading.Lock()
         self._pending: list[Pending] = []
         self._timers: list[threading.Timer] = []
         self._phase = ""
@@ -79,7 +80,7 @@ class Moments:
 
     def end(self) -> None:
         """Nothing strikes any more; what is striking just now has ended."""
-        with self._lock:
+        with self._striking, self._lock:
             self._pending = []
             timers, self._timers = self._timers, []
         for timer in timers:
@@ -123,15 +124,19 @@ class Moments:
         answer = b"go"
         for standing in list(self._standing):
             answer = standing(moment, detail, pid).encode() or answer
-        for due in self._due(moment, phase):
-            if due.strike.aim.delay:
-                timer = threading.Timer(due.strike.aim.delay, self._strike, (due.strike, pid))
-                timer.daemon = True
-                self._timers.append(timer)
-                timer.start()
-            else:
-                self._strike(due.strike, pid)
+        with self._striking:
+            for due in self._due(moment, phase):
+                self._fire(due.strike, pid)
         line.sendall(answer)
+
+    def _fire(self, strike: Strike, pid: int) -> None:
+        if not strike.aim.delay:
+            self._strike(strike, pid)
+            return
+        timer = threading.Timer(strike.aim.delay, self._strike, (strike, pid))
+        timer.daemon = True
+        self._timers.append(timer)
+        timer.start()
 
     def _due(self, moment: str, phase: str) -> list[Pending]:
         with self._lock:

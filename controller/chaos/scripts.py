@@ -14,10 +14,10 @@ from controller.chaos.kinds import Kind
 from controller.chaos.plan import RunPlan
 from controller.chaos.site import SLOTS, WORKERS, Site
 from controller.chaos.source import Source
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, delete_group, jobs_of
-from controller.jobs.jobs import cancel_job, delete_job, pause_job, prepare_source, resume_job
-from controller.jobs.orders import DiscoveryOrder, create_discovery
+from controller.databases import JobHandle, Jobs
+from controller.jobs.groups.create import delete_all
+from controller.jobs.jobs import cancel_job, pause_job, prepare_source, resume_job
+from controller.jobs.orders import DiscoveryPlan, create_discovery
 from controller.jobs.requeue import requeue_exceptions
 from core import moments
 from core.errors import DatabaseFault, RunFailed, StorageFault, UsageError
@@ -52,21 +52,20 @@ class Stage:
     reason: str = ""
 
 
-def create(stage: Stage, *, trace: bool = False) -> JobHandle | Group:
+def create(stage: Stage, *, trace: bool = False) -> Jobs:
     """The run's job, which runs from now on."""
     storage = Storage(NullRecorder())
     source = prepare_source(storage, stage.source.corpus)
     kind = stage.kind
     bank = bank_of(kind.bank, "the campaign") if kind.bank else None
-    order = DiscoveryOrder(
+    plan = DiscoveryPlan(
         options=dataclasses.replace(_options(stage), trace=trace),
         name=stage.plan.title[:80],
-        databases=kind.databases,
         shard=kind.shard,
         passwords=bank,
     )
     databases = stage.site.databases[: kind.databases]
-    return create_discovery(databases, storage, stage.site.settings, source, order, workers=WORKERS, slots=SLOTS)
+    return create_discovery(databases, storage, stage.site.settings, source, plan, workers=WORKERS, slots=SLOTS)
 
 
 def _options(stage: Stage) -> JobOptions:
@@ -77,7 +76,7 @@ def _options(stage: Stage) -> JobOptions:
     return dataclasses.replace(options, limits=dataclasses.replace(options.limits, item_seconds=POISON_SECONDS))
 
 
-def _follow(stage: Stage, found: JobHandle | Group, started: float) -> None:
+def _follow(stage: Stage, found: Jobs, started: float) -> None:
     """To its end, with one resume at most, and then the faults are over too."""
     rest = to_rest(found, stage.deadline, mend=stage.mend)
     stage.seconds = time.monotonic() - started
@@ -86,8 +85,8 @@ def _follow(stage: Stage, found: JobHandle | Group, started: float) -> None:
     stage.mend()
 
 
-def _check(stage: Stage, found: JobHandle | Group) -> None:
-    states = [patiently(lambda h=handle: state_of(h), stage.deadline) for handle in jobs_of(found)]  # type: ignore[misc]
+def _check(stage: Stage, found: Jobs) -> None:
+    states = [patiently(lambda h=handle: state_of(h), stage.deadline) for handle in found.each]  # type: ignore[misc]
     for state, reason in states:
         if state not in (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS):
             stage.wrong.append(f"it is {state}: {reason}")
@@ -98,24 +97,21 @@ def _check(stage: Stage, found: JobHandle | Group) -> None:
     stage.totals = patiently(lambda: totals_of(found), stage.deadline)
 
 
-def delete_found(stage: Stage, found: JobHandle | Group) -> None:
+def delete_found(stage: Stage, found: Jobs) -> None:
     """Asked for again when it could not be done the first time; nothing may be left."""
     storage, root = Storage(NullRecorder()), stage.site.settings.storage
     for last in (False, True):
         try:
-            if isinstance(found, Group):
-                delete_group(found, storage, root)
-            else:
-                delete_job(found, storage, root)
+            delete_all(found, storage, root)
             break
         except (DatabaseFault, StorageFault):
             if last:
                 raise
             stage.mend()
             stage.resumes += 1
-            patiently(lambda: [_state_or_gone(handle) for handle in jobs_of(found)], stage.deadline)
+            patiently(lambda: [_state_or_gone(handle) for handle in found.each], stage.deadline)
         except UsageError:
-            if any(_state_or_gone(handle) for handle in jobs_of(found)):
+            if any(_state_or_gone(handle) for handle in found.each):
                 raise
             break  # its rows are gone: the first call was done, and only its answer lost
     stage.wrong += check_gone(found, stage.site.settings, stage.deadline)
@@ -128,7 +124,7 @@ def _state_or_gone(handle: JobHandle) -> JobState | None:
         return None
 
 
-def _end(stage: Stage, found: JobHandle | Group, started: float) -> None:
+def _end(stage: Stage, found: Jobs, started: float) -> None:
     """Follow it to its end, hold it against the truth, and delete it; what is wrong is kept."""
     _follow(stage, found, started)
     _check(stage, found)
@@ -154,7 +150,7 @@ def pause(stage: Stage) -> None:
         rest = to_rest(found, stage.deadline, mend=stage.mend, until=until)
         stage.resumes, stage.reason = rest.resumes, rest.reason
         if rest.state is JobState.PAUSED:
-            for handle in jobs_of(found):
+            for handle in found.each:
                 patiently(lambda h=handle: _resume(h), stage.deadline)  # type: ignore[misc]
     _end(stage, found, started)
 
@@ -164,18 +160,18 @@ def _resume(handle: JobHandle) -> None:
         resume_job(handle, attach=False)
 
 
-def _asked(stage: Stage, found: JobHandle | Group, ask: Callable[[JobHandle], JobState]) -> bool:
+def _asked(stage: Stage, found: Jobs, ask: Callable[[JobHandle], JobState]) -> bool:
     """Once so much has happened, ask; False when it was over before or the asking came too late."""
     share = stage.plan.strikes[0].share if stage.plan.strikes else 0.5
     key = ("committed", "")
     wanted = int((_ASK_AT + share * (1 - _ASK_AT) * 0.8) * stage.arrivals.get(key, 0))
     while stage.counts[key] < wanted:
-        if all(patiently(lambda h=handle: state_of(h), stage.deadline)[0].over for handle in jobs_of(found)):  # type: ignore[misc]
+        if all(patiently(lambda h=handle: state_of(h), stage.deadline)[0].over for handle in found.each):  # type: ignore[misc]
             return False
         if time.monotonic() > stage.deadline:
             raise RunFailed("the job does not get on")
         time.sleep(POLL_SECONDS)
-    for handle in jobs_of(found):
+    for handle in found.each:
         try:
             patiently(lambda h=handle: ask(h), stage.deadline)  # type: ignore[misc]
         except UsageError:  # over or suspended meanwhile, or it was done and only the answer lost
@@ -190,7 +186,7 @@ def requeue(stage: Stage) -> None:
     started = time.monotonic()
     requeue_exceptions(found, storage_root=stage.site.settings.storage)
     stage.begin()
-    for handle in jobs_of(found):
+    for handle in found.each:
         patiently(lambda h=handle: _resume(h), stage.deadline)  # type: ignore[misc]
     _end(stage, found, started)
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -19,7 +20,9 @@ from controller.chaos.scripts import Stage
 from core.errors import RunFailed
 
 _GONE_SECONDS = 120.0  # seconds on an idle machine
-_INTERRUPTED = 130
+_USAGE = 2  # the exit status of a command that was asked for what cannot be
+_OVER = " is completed"  # what `resume` says of a job that needs none
+_NO_JOB = "there is no job yet"
 
 
 def command(stage: Stage) -> None:
@@ -29,8 +32,9 @@ def command(stage: Stage) -> None:
     home.mkdir(parents=True)
     started = time.monotonic()
     leases = ("--lease-seconds", str(LEASE_SECONDS), "--dispatch-seconds", str(DISPATCH_SECONDS))
+    discover = ("discover", str(stage.source.corpus), "--workers", "2", "--slots", "2", *leases)
     stage.begin()
-    process = _start(stage, home, "discover", str(stage.source.corpus), "--workers", "2", "--slots", "2", *leases)
+    process = _start(stage, home, *discover)
     stage.site.command = psutil.Process(process.pid)
     try:
         status = _end(stage, process)
@@ -38,7 +42,7 @@ def command(stage: Stage) -> None:
             stage.resumes, stage.reason = 1, f"status {status}: {_said(home)}"
             stage.mend()
             _wait_until_gone(home)
-            _do(stage, home, "resume", "last")
+            _go_on(stage, home, discover)
         stage.seconds = time.monotonic() - started
         stage.seen = dict(stage.counts)
         stage.mend()
@@ -82,12 +86,27 @@ def _end(stage: Stage, process: subprocess.Popen[bytes]) -> int:
 def _do(stage: Stage, home: Path, *words: str) -> None:
     status = _end(stage, _start(stage, home, *words))
     if status:
-        raise RunFailed(f"`edbench {' '.join(words)}` ended with {status}: {_said(home)}")
+        raise _failed(home, words, status)
 
 
-def _said(home: Path) -> str:
-    lines = (home / "said").read_text(errors="replace").splitlines()
-    return " / ".join(line for line in lines[-4:] if line.strip())[:400]
+def _go_on(stage: Stage, home: Path, discover: Sequence[str]) -> None:
+    """As a person does: `resume`; the command again if it was killed before it had a job, nothing if after its end."""
+    words = ("resume", "last")
+    status = _end(stage, _start(stage, home, *words))
+    said = _said(home, lines=1) if status == _USAGE else ""
+    if _NO_JOB in said:
+        _do(stage, home, *discover)
+    elif status and _OVER not in said:
+        raise _failed(home, words, status)
+
+
+def _failed(home: Path, words: Sequence[str], status: int) -> RunFailed:
+    return RunFailed(f"`edbench {' '.join(words)}` ended with {status}: {_said(home)}")
+
+
+def _said(home: Path, lines: int = 4) -> str:
+    found = (home / "said").read_text(errors="replace").splitlines()
+    return " / ".join(line for line in found[-lines:] if line.strip())[:400]
 
 
 def _wait_until_gone(home: Path) -> None:

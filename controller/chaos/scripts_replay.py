@@ -96,10 +96,10 @@ def _play(stage: Stage, trace: Path, target: Path) -> _Played:
 
 
 def _forget(stage: Stage, job: object) -> None:
-    from controller.databases import find_job
+    from controller.databases import alone, find_job
 
     def forget() -> None:
-        delete_found(stage, find_job(stage.site.databases, str(job)))
+        delete_found(stage, alone(find_job(stage.site.databases, str(job))))
 
     try:
         patiently(forget, stage.deadline)

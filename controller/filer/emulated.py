@@ -36,7 +36,7 @@ def refuse_no_common_arbiter(databases: Sequence[Database], settings: Settings, 
         with database.transaction() as conn:
             hosts = workers.live_hosts(conn)
         if reason := no_common_arbiter(database.name, hosts, settings.filer_arbiter):
-            raise UsageError(f"--filer: {reason}")
+            raise UsageError(f"--filer: {reason}", field="filer")
 
 
 class Watch(Protocol):

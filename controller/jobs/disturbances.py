@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from controller.jobs.rates import duration
-from sql.queries import QUERIES
+from sql.figures import FIGURES
 from sql.workers import LIVE_SECONDS
 
 PAUSED, SUSPENDED, WORKERS_CHANGED = "PAUSED", "SUSPENDED", "WORKERS CHANGED"
@@ -18,7 +18,7 @@ _AGAIN = "run it again to measure"
 def disturbances(conn: Connection, job: uuid.UUID) -> list[str]:
     """A label for each kind, what it means and what to do; empty when nothing happened. A requeued job's rest between
     its end and its going on is no pause."""
-    stops = QUERIES["stops_of_job"].run(conn, job=job).all()
+    stops = FIGURES.stops_of_job(conn, job=job)
     paused = sum(stop.seconds for stop in stops if stop.state == "paused")
     suspended = [stop for stop in stops if stop.state == "suspended"]
     labels = []
@@ -31,7 +31,7 @@ def disturbances(conn: Connection, job: uuid.UUID) -> list[str]:
 
 
 def _workers_changed(conn: Connection, job: uuid.UUID) -> Sequence[str]:
-    row = QUERIES["workers_changed"].run(conn, job=job, seconds=LIVE_SECONDS).one()
+    row = FIGURES.workers_changed(conn, job=job, seconds=LIVE_SECONDS)
     if row.planned and row.worked > row.planned:
         return [f"{WORKERS_CHANGED}: {row.worked} did its tasks, not the {row.planned} it began with: {_AGAIN}"]
     if row.lost:

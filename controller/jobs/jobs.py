@@ -29,7 +29,7 @@ from core.records import JobOptions, JobState
 from core.storage.layer import Storage
 from sql import deletion, states, workers
 from sql import jobs as ledger_jobs
-from sql.queries import QUERIES
+from sql.figures import FIGURES
 from sql.session import Database
 
 SETTLE_SECONDS = 45.0  # longer than a lease, so that what a killed worker left behind has run out
@@ -136,9 +136,9 @@ def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
 
 def _return_orphans(conn: Connection, handle: JobHandle) -> None:
     """Give back what a killed command's slots had, if no worker lives; the job's row is locked first, as always."""
-    QUERIES["lock_job"].run(conn, job=handle.id)
+    FIGURES.lock_job(conn, job=handle.id)
     if not workers.live_slots(conn):
-        QUERIES["return_orphans"].run(conn, job=handle.id)
+        FIGURES.return_orphans(conn, job=handle.id)
 
 
 def wait_for_orphan(handle: JobHandle, clock: Clock) -> None:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, jobs_of
+from controller.databases import JobHandle, Jobs
 from controller.jobs.groups.progress import group_state
 from core.errors import UsageError
 from core.records import JobState
 from sql.jobs import get_job
 
 
-def ask_all(found: JobHandle | Group, ask: Callable[[JobHandle], JobState]) -> JobState:
+def ask_all(found: Jobs, ask: Callable[[JobHandle], JobState]) -> JobState:
     """Ask the jobs to end; the state of all together afterwards. Of a group, jobs that cannot be asked any more keep
     their state; raises UsageError when none can, DatabaseFault."""
     refused: UsageError | None = None
     states: list[JobState] = []
     asked = 0
-    for handle in jobs_of(found):
+    for handle in found.each:
         try:
             states.append(ask(handle))
             asked += 1

@@ -1,50 +1,169 @@
-"""What a person asked for when creating discovery jobs, and making it so: one job, or a group over several databases."""
+"""What a person may ask for of a discovery, and making it so: one job, or a group over several databases.
+
+`DiscoveryOrder` is where an option is named, typed, bounded and explained: the options of `discover` and of the studies
+(cli.taking), the body of POST /jobs and its OpenAPI document are made from its fields. Another option is a field here,
+and where it acts.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, GroupPlan, check_plan, create_discovery_group
+from pydantic import Field
+
+from controller.databases import JobHandle, Jobs, alone
+from controller.filer.emulated import filer_choice
+from controller.jobs.groups.create import GroupPlan, check_plan, create_discovery_group
 from controller.jobs.jobs import create_discovery_job
+from controller.jobs.ocr import ocr_choice
 from controller.jobs.source import PreparedSource
+from core.document import TEXT, Document
 from core.errors import UsageError
+from core.filer.load import profile_names
+from core.ocr import DEFAULT_LANGUAGES
 from core.passwords import PasswordBank
-from core.records import JobOptions
-from core.settings import Settings
+from core.records import FsyncPolicy, JobOptions, Layout, Limits
+from core.settings import INDEX_ENGINES, Settings
 from core.storage.layer import Storage
 from sql.jobs import get_job
 from sql.session import Database
 
+_LIMITS, _OPTIONS = Limits(), JobOptions()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Metavar:
+    """What stands for an option's value in the help."""
+
+    metavar: str
+
+
+class DiscoveryOrder(Document):
+    """What anybody may say, with its default."""
+
+    databases: Annotated[
+        int, Field(ge=1, le=64, description="database servers: a job on each, over the same data set")
+    ] = 1
+    shard: Annotated[bool, Field(description="spread the custodians over the databases")] = False
+    source_copies: Annotated[int, Field(ge=1, le=64, description="1, or a copy of the source for each database")] = 1
+    single_pass: Annotated[bool, Field(description="take text while unpacking")] = False
+    ocr: Annotated[bool, Field(description="read pictures and scans too, by tesseract, in a phase of its own")] = False
+    ocr_languages: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=200,
+            pattern=TEXT,
+            description=f"tesseract's, as eng+deu  [default: {DEFAULT_LANGUAGES}]",
+        ),
+        Metavar("NAMES"),
+    ] = None
+    name: Annotated[
+        str, Field(max_length=200, pattern=TEXT, description="name of the job  [default: the source's]")
+    ] = ""
+    client: Annotated[str, Field(max_length=200, pattern=TEXT, description="client the job belongs to")] = ""
+    project: Annotated[str, Field(max_length=200, pattern=TEXT, description="project the job belongs to")] = ""
+    fsync: Annotated[FsyncPolicy, Field(description="when written files are forced out")] = FsyncPolicy.NONE
+    layout: Annotated[Layout, Field(description="where extracted children lie")] = Layout.SHARED
+    index_engine: Annotated[
+        str | None, Field(max_length=20, description=f"{' or '.join(INDEX_ENGINES)}  [default: EDBENCH_INDEX_ENGINE]")
+    ] = None
+    filer: Annotated[
+        str | None,
+        Field(
+            description=f"emulated filer: {', '.join(profile_names())}, or a file in TOML  [default: EDBENCH_FILER or none]"
+        ),
+        Metavar("NAME"),
+    ] = None
+
+    def job_options(self, settings: Settings) -> JobOptions:
+        """What the job is created with; `settings` have the engine and the filer. Raises UsageError."""
+        return JobOptions(
+            single_pass=self.single_pass,
+            index_engine=settings.index_engine,
+            fsync=self.fsync,
+            layout=self.layout,
+            filer=filer_choice(settings),
+            ocr=ocr_choice(self.ocr, self.ocr_languages),
+        )
+
+    def plan(self, settings: Settings, passwords: PasswordBank | None = None) -> DiscoveryPlan:
+        """Raises UsageError for options that do not go together, before anything is started."""
+        options = self.job_options(settings)
+        if self.databases > 1:
+            check_plan(self.databases, shard=self.shard, source_copies=self.source_copies)
+        elif self.shard or self.source_copies != 1:
+            raise UsageError(
+                "--shard and --source-copies are for several databases; add --databases 2 or more", field="shard"
+            )
+        return DiscoveryPlan(
+            options=options,
+            passwords=passwords,
+            **{name: getattr(self, name) for name in ("name", "client", "project", "shard", "source_copies")},
+        )
+
+
+class OperatorOrder(DiscoveryOrder):
+    """And what is for the command line alone."""
+
+    trace: Annotated[bool, Field(description="keep every storage call, for `edbench replay`")] = False
+    max_depth: Annotated[int, Field(ge=1, le=100, description="nesting that is still opened")] = _LIMITS.depth
+    parse_mb: Annotated[int, Field(ge=1, description="a message or document above so many MB is too_large")] = (
+        _LIMITS.parse_bytes // 1_000_000
+    )
+    item_seconds: Annotated[float, Field(ge=0.1, description="deadline of an item, beside what its size adds")] = (
+        _LIMITS.item_seconds
+    )
+    expansion_ratio: Annotated[
+        float, Field(ge=1, description="extracted over loose bytes, above which a file is a bomb")
+    ] = _LIMITS.expansion_ratio
+    lease_seconds: Annotated[
+        float, Field(ge=0.5, description="a task is another slot's when its own was silent for so long")
+    ] = _OPTIONS.lease_seconds
+    dispatch_seconds: Annotated[
+        float, Field(ge=0.5, description="a message that nobody took for so long is sent again")
+    ] = _OPTIONS.dispatch_seconds
+
+    def job_options(self, settings: Settings) -> JobOptions:
+        """With trace, limits and times. Raises UsageError."""
+        limits = dataclasses.replace(
+            _LIMITS,
+            depth=self.max_depth,
+            parse_bytes=self.parse_mb * 1_000_000,
+            item_seconds=self.item_seconds,
+            expansion_ratio=self.expansion_ratio,
+        )
+        return dataclasses.replace(
+            super().job_options(settings),
+            trace=self.trace,
+            limits=limits,
+            lease_seconds=self.lease_seconds,
+            dispatch_seconds=self.dispatch_seconds,
+        )
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class DiscoveryOrder:
-    """Everything about the job or group beside its source and where things are."""
+class DiscoveryPlan:
+    """A job or group to be, beside its source and where things are."""
 
     options: JobOptions
     name: str = ""
     client: str = ""
     project: str = ""
-    databases: int = 1
     shard: bool = False
     source_copies: int = 1
     passwords: PasswordBank | None = None
-
-    def check(self) -> None:
-        """Raises UsageError for options that do not go together, before anything is started."""
-        if self.databases == 1:
-            if self.shard or self.source_copies != 1:
-                raise UsageError("--shard and --source-copies are for several databases; add --databases 2 or more")
-            return
-        check_plan(self.databases, shard=self.shard, source_copies=self.source_copies)
 
 
 def first_databases(databases: Sequence[Database], number: int) -> list[Database]:
     """So many of the installation's; raises UsageError when there are fewer."""
     if len(databases) < number:
-        raise UsageError(f"--databases is {number}, and EDBENCH_DATABASES names {len(databases)}; add the others there")
+        raise UsageError(
+            f"--databases is {number}, and EDBENCH_DATABASES names {len(databases)}; add the others there",
+            field="databases",
+        )
     return list(databases[:number])
 
 
@@ -53,26 +172,20 @@ def create_discovery(
     storage: Storage,
     settings: Settings,
     source: PreparedSource,
-    order: DiscoveryOrder,
+    plan: DiscoveryPlan,
     *,
     workers: int,
     slots: int,
-) -> JobHandle | Group:
+) -> Jobs:
     """The job, or with several databases the group of jobs; `workers` and `slots` (of each) are what is planned.
 
     Raises UsageError, StorageFault, DatabaseFault.
     """
-    given: dict[str, Any] = {
-        "name": order.name,
-        "client": order.client,
-        "project": order.project,
-        "workers": workers,
-        "slots": slots,
-        "passwords": order.passwords,
-    }
+    given: dict[str, Any] = {name: getattr(plan, name) for name in ("name", "client", "project", "passwords")}
+    given |= {"workers": workers, "slots": slots}
     if len(databases) > 1:
-        plan = GroupPlan(databases=databases, shard=order.shard, source_copies=order.source_copies)
-        return create_discovery_group(plan, storage, settings.storage, source, order.options, **given)
-    job = create_discovery_job(databases[0], storage, settings.storage, source, order.options, **given)
+        several = GroupPlan(databases=databases, shard=plan.shard, source_copies=plan.source_copies)
+        return create_discovery_group(several, storage, settings.storage, source, plan.options, **given)
+    job = create_discovery_job(databases[0], storage, settings.storage, source, plan.options, **given)
     with databases[0].transaction() as conn:
-        return JobHandle(databases[0], get_job(conn, job))
+        return alone(JobHandle(databases[0], get_job(conn, job)))

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import datetime
 import threading
 import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from controller.databases import JobHandle, newest_jobs
-from controller.jobs.groups.create import Group
+from pydantic import Field
+
+from controller.databases import JobHandle, Jobs, newest_jobs
 from controller.jobs.groups.progress import group_state
 from controller.jobs.progress import Pace
 from controller.jobs.rates import gb_per_hour
+from controller.labels.advice import advice_on
+from controller.labels.jobs import read_labels
+from controller.labels.rules import FilerCache
+from core.document import Document, Milli
 from core.names import display_name
-from core.records import JobState
+from core.records import JobState, Phase
 from sql import jobs as ledger_jobs
+from sql.groups import GroupRow
 from sql.jobs import JobSummary
 from sql.session import Database
 
 _MOST_JOBS = 10_000
-_SUMMED = ("items", "exceptions", "raw_bytes", "discovered_bytes", "gb_per_hour_raw", "gb_per_hour_discovered")
+_SUMMED = ("items", "exceptions", "raw_bytes", "discovered_bytes")
 _ACTIONS = {
     "pause": (JobState.RUNNING,),
     "resume": (JobState.PAUSED, JobState.HELD, JobState.SUSPENDED, JobState.PAUSING),
@@ -28,16 +35,51 @@ _ACTIONS = {
 }
 
 
+class JobRow(Document):
+    """One job, or a group of simultaneous jobs as one. Bytes are whole, times seconds, 1 GB is 10⁹ bytes."""
+
+    id: uuid.UUID
+    name: str
+    database: str = Field(description="Of a group the names of all, separated by commas.")
+    group: uuid.UUID | None = Field(description="The group that the job belongs to.")
+    client: str
+    project: str
+    state: JobState
+    phase: Phase
+    reason: str | None = Field(
+        description="Why it is suspended; of one that runs, what its slots have waited for so long."
+    )
+    problem: str | None = Field(default=None, description="Why this server cannot bring workers to it, if so.")
+    source: str
+    created: datetime.datetime
+    finished: datetime.datetime | None
+    elapsed_s: Milli = Field(description="First claim to the commit of finalise or now, less pauses.")
+    items: int
+    exceptions: int
+    raw_bytes: int
+    discovered_bytes: int
+    progress: float | None = Field(description="0 to 1, of the known work of the phase; null while that is unknown.")
+    gb_per_hour_raw: Milli
+    gb_per_hour_discovered: Milli
+    workers: int = Field(description="As planned.")
+    slots: int = Field(description="Of each worker, as planned.")
+    labels: list[str] = Field(description="What to know before reading a figure, EMULATED FILER for instance.")
+    advice: list[str] = Field(default=[], description="What to do about them, a line each.")
+    jobs: list[JobRow] | None = Field(default=None, description="Of a group its jobs.")
+
+
 class Overview:
     """Makes rows; of jobs that are over it remembers them, for they change no more."""
 
-    def __init__(self) -> None:
+    def __init__(self, cache: FilerCache = FilerCache()) -> None:  # noqa: B008 (it is frozen)
+        """`cache`: of the filer that the jobs' files lie on."""
+        self._cache = cache
         self._lock = threading.Lock()
-        self._over: dict[uuid.UUID, dict[str, Any]] = {}
+        self._over: dict[uuid.UUID, JobRow] = {}
 
     def rows(
         self, databases: Sequence[Database], *, state: JobState | None, limit: int, offset: int
-    ) -> tuple[list[dict[str, Any]], int]:
+    ) -> tuple[list[JobRow], int]:
         """Jobs, newest first, that are in `state` if one is given, and how many there are. Raises DatabaseFault."""
         found = [
             (database, summary)
@@ -46,25 +88,26 @@ class Overview:
         ]
         return [self.row(*pair) for pair in found[offset : offset + limit]], len(found)
 
-    def row(self, database: Database, summary: JobSummary) -> dict[str, Any]:
+    def row(self, database: Database, summary: JobSummary) -> JobRow:
         """One job."""
         job = summary.job
         known = self._over.get(job.id)
-        if known is not None and (known["state"], known["finished"]) == (job.state.value, summary.finished_at):
-            return dict(known)
-        row = _row(database, summary)
-        if JobState(row["state"]).over:
+        if known is not None and (known.state, known.finished) == (job.state, summary.finished_at):
+            return known
+        row = _row(database, summary, read_labels([JobHandle(database, job)], self._cache))
+        if row.state.over:
             with self._lock:
                 self._over[job.id] = row
-        return dict(row)
+        return row
 
-    def found(self, found: JobHandle | Group) -> dict[str, Any]:
+    def found(self, found: Jobs) -> JobRow:
         """A job, or a group as one with its jobs in `jobs`. Raises UsageError when it is gone."""
-        if not isinstance(found, Group):
-            return self._of(found)
-        return _group_row(found, [self._of(handle) for handle in found.jobs])
+        rows = [self._of(handle) for handle in found.each]
+        if found.group is None:
+            return rows[0]
+        return _group_row(found.group, rows, read_labels(found.each, self._cache) if rows else [])
 
-    def _of(self, handle: JobHandle) -> dict[str, Any]:
+    def _of(self, handle: JobHandle) -> JobRow:
         with handle.database.transaction() as conn:
             summary = ledger_jobs.summary(conn, handle.id)
         return self.row(handle.database, summary)
@@ -81,70 +124,70 @@ def waiting_text(waiting: Sequence[str]) -> str | None:
     return "waiting: " + "; ".join(waiting) if waiting else None
 
 
-def _row(database: Database, summary: JobSummary) -> dict[str, Any]:
+def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
     job = summary.job
     with database.transaction() as conn:
         look = ledger_jobs.progress(conn, job.id)
     discovered = look.raw_bytes + look.extracted_bytes
-    return {
-        "id": job.id,
-        "name": job.name,
-        "database": database.name,
-        "group": summary.group_id,
-        "client": summary.client,
-        "project": summary.project,
-        "state": look.state.value,
-        "phase": look.phase.value,
-        "reason": look.reason or waiting_text(look.waiting),
-        "source": display_name(job.source),
-        "created": summary.created_at,
-        "finished": summary.finished_at,
-        "elapsed_s": round(look.elapsed_s, 3),
-        "items": look.items,
-        "exceptions": look.exceptions,
-        "raw_bytes": look.raw_bytes,
-        "discovered_bytes": discovered,
-        "progress": Pace(job.options).snapshot(look, 0.0, 0.0).share,
-        "gb_per_hour_raw": round(gb_per_hour(look.raw_bytes, look.elapsed_s), 3),
-        "gb_per_hour_discovered": round(gb_per_hour(discovered, look.elapsed_s), 3),
-        "workers": summary.workers_planned,
-        "slots": summary.slots_planned,
-        "labels": [job.options.filer.label] if job.options.filer.label else [],
-    }
+    return JobRow(
+        id=job.id,
+        name=job.name,
+        database=database.name,
+        group=summary.group_id,
+        client=summary.client,
+        project=summary.project,
+        state=look.state,
+        phase=look.phase,
+        reason=look.reason or waiting_text(look.waiting),
+        source=display_name(job.source),
+        created=summary.created_at,
+        finished=summary.finished_at,
+        elapsed_s=look.elapsed_s,
+        items=look.items,
+        exceptions=look.exceptions,
+        raw_bytes=look.raw_bytes,
+        discovered_bytes=discovered,
+        progress=Pace(job.options).snapshot(look, 0.0, 0.0).share,
+        gb_per_hour_raw=gb_per_hour(look.raw_bytes, look.elapsed_s),
+        gb_per_hour_discovered=gb_per_hour(discovered, look.elapsed_s),
+        workers=summary.workers_planned,
+        slots=summary.slots_planned,
+        labels=labels,
+        advice=advice_on(labels),
+    )
 
 
-def _group_row(group: Group, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _group_row(group: GroupRow, rows: list[JobRow], labels: list[str]) -> JobRow:
     """Sums over the jobs; rates over the longest job's elapsed time, progress of the one furthest behind."""
-    row: dict[str, Any] = {
+    own: dict[str, Any] = {
         "id": group.id,
-        "name": group.row.name,
+        "name": group.name,
         "group": None,
-        "source": display_name(group.row.source),
-        "created": group.row.created_at,
+        "source": display_name(group.source),
+        "created": group.created_at,
         "jobs": rows,
+        "labels": labels,
+        "advice": advice_on(labels),
     }
     if not rows:  # a deletion that was cut short
-        return row | _NOTHING
-    elapsed = max(each["elapsed_s"] for each in rows)
-    shares = [each["progress"] for each in rows]
-    sums = {key: sum(each[key] for each in rows) for key in _SUMMED}
-    ends = [each["finished"] for each in rows]
-    furthest_behind = min(rows, key=lambda each: each["progress"] or 0.0)
-    return (
-        {key: furthest_behind[key] for key in ("client", "project", "phase", "workers", "slots")}
-        | row
-        | sums
-        | {
-            "database": ", ".join(each["database"] for each in rows),
-            "state": group_state([JobState(each["state"]) for each in rows]).value,
-            "reason": next((each["reason"] for each in rows if each["reason"]), None),
-            "finished": None if None in ends else max(ends),
-            "elapsed_s": elapsed,
-            "progress": None if None in shares else min(shares),
-            "gb_per_hour_raw": round(gb_per_hour(sums["raw_bytes"], elapsed), 3),
-            "gb_per_hour_discovered": round(gb_per_hour(sums["discovered_bytes"], elapsed), 3),
-            "labels": list(dict.fromkeys(label for each in rows for label in each["labels"])),
-        }
+        return JobRow(**own, **_NOTHING)
+    elapsed = max(each.elapsed_s for each in rows)
+    shares = [each.progress for each in rows if each.progress is not None]
+    sums = {key: sum(getattr(each, key) for each in rows) for key in _SUMMED}
+    ends = [each.finished for each in rows if each.finished is not None]
+    behind = min(rows, key=lambda each: each.progress or 0.0)
+    return JobRow(
+        **own,
+        **sums,
+        **{key: getattr(behind, key) for key in ("client", "project", "phase", "workers", "slots")},
+        database=", ".join(each.database for each in rows),
+        state=group_state([each.state for each in rows]),
+        reason=next((each.reason for each in rows if each.reason), None),
+        finished=max(ends) if len(ends) == len(rows) else None,
+        elapsed_s=elapsed,
+        progress=min(shares) if len(shares) == len(rows) else None,
+        gb_per_hour_raw=gb_per_hour(sums["raw_bytes"], elapsed),
+        gb_per_hour_discovered=gb_per_hour(sums["discovered_bytes"], elapsed),
     )
 
 
@@ -152,13 +195,14 @@ _NOTHING: dict[str, Any] = dict.fromkeys(_SUMMED, 0) | {
     "client": "",
     "project": "",
     "database": "",
-    "state": JobState.CANCELLED.value,
-    "phase": "walk",
+    "state": JobState.CANCELLED,
+    "phase": Phase.WALK,
     "reason": "none of its jobs is there any more",
     "finished": None,
     "elapsed_s": 0.0,
     "progress": None,
+    "gb_per_hour_raw": 0.0,
+    "gb_per_hour_discovered": 0.0,
     "workers": 0,
     "slots": 0,
-    "labels": [],
 }

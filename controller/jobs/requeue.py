@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, refresh
+from controller.databases import JobHandle, Jobs
+from controller.jobs.groups.create import refresh
 from controller.jobs.passwords import remove_bank, store_bank, stored_bank
 from core.errors import EdbenchError, UsageError
 from core.passwords import PasswordBank
@@ -16,7 +16,7 @@ from sql.requeue import requeue
 
 
 def requeue_exceptions(
-    found: JobHandle | Group, code: str | None = None, *, storage_root: Path, passwords: PasswordBank | None = None
+    found: Jobs, code: str | None = None, *, storage_root: Path, passwords: PasswordBank | None = None
 ) -> int:
     """Have the loose files with exceptions (of one code, if given), and everything inside them, processed again; how
     many they are. The jobs are paused afterwards: resume them with workers. `passwords` are added to the jobs' banks.
@@ -24,11 +24,11 @@ def requeue_exceptions(
     Of a group, jobs without such exceptions stay as they are. Raises UsageError when there is nothing to requeue, or
     the jobs read copies of their source, which are gone; DatabaseFault.
     """
-    if not isinstance(found, Group):
-        return _requeue(found, code, storage_root, passwords)
-    if found.row.source_copies > 1:
+    if found.group is None:
+        return _requeue(found.each[0], code, storage_root, passwords)
+    if found.copied:
         raise UsageError(f"the jobs of group {found.id} read copies of their source, which were removed at their end")
-    with_exceptions = [h for h in refresh(found).jobs if h.job.state is JobState.COMPLETED_WITH_EXCEPTIONS]
+    with_exceptions = [h for h in refresh(found).each if h.job.state is JobState.COMPLETED_WITH_EXCEPTIONS]
     total = 0
     refused = UsageError(f"no job of group {found.id} completed with exceptions")
     for handle in with_exceptions:

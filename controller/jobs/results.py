@@ -1,11 +1,10 @@
-"""The result of a discovery job, as `discover --json` writes it and its summary shows it."""
+"""A job's figures, read out of its database."""
 
 from __future__ import annotations
 
-import dataclasses
 import platform
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -14,16 +13,20 @@ from sqlalchemy import Connection
 from controller.browse.counts import JobCounts, count_job
 from controller.databases import JobHandle
 from controller.jobs.disturbances import disturbances
-from controller.jobs.rates import GB, gb_per_hour, per_second
+from controller.jobs.figures import Calls, ChildTotals, FilerFigures, JobFigures, rates
+from controller.labels.jobs import read_labels
+from controller.labels.rules import FilerCache, filer_cache
+from controller.observe.call_time import CallTime, CallTimeFigures, call_time
+from controller.observe.io_kinds import io_of
 from controller.observe.place_kind import read_mounts, storage_label
-from controller.observe.wire import wire_json
+from controller.observe.wire import wire_shares
+from controller.timeline.thresholds import CACHED
 from core.clock import Clock
 from core.names import display_name
-from core.records import FilerChoice
 from core.settings import Settings
-from monitoring.aggregate import calls_by_op
+from monitoring.aggregate import CallTotals, calls_by_op
+from sql.figures import FIGURES, Worker
 from sql.jobs import phase_elapsed
-from sql.queries import QUERIES
 from sql.requeue import requeued_files
 from sql.workers import LIVE_SECONDS
 
@@ -51,101 +54,90 @@ def wait_for_frames(handle: JobHandle, clock: Clock, seconds: float = FRAMES_SEC
         clock.sleep(_POLL_SECONDS)
 
 
-def _workers(conn: Connection, job: uuid.UUID) -> Sequence[Any]:
-    return QUERIES["workers_of_job"].run(conn, job=job, seconds=LIVE_SECONDS).all()
+def _workers(conn: Connection, job: uuid.UUID) -> Sequence[Worker]:
+    return FIGURES.workers_of_job(conn, job=job, seconds=LIVE_SECONDS)
 
 
-def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = True) -> dict[str, Any]:
-    """Everything about a job in plain data; bytes are whole, times seconds, GB 10⁹ bytes.
-
-    `calls_complete`: whether `wait_for_frames` was in time. Raises DatabaseFault, UsageError when the job is gone.
-    """
+def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = True, copies: int = 1) -> JobFigures:
+    """Everything about a job. `calls_complete`: whether `wait_for_frames` was in time; `copies` of the source were made
+    for its group. Raises DatabaseFault, UsageError when the job is gone."""
     counts = count_job(handle)
+    options = handle.job.options
     with handle.database.transaction() as conn:
         calls = calls_by_op(conn, handle.id)
-        phases = {phase.value: round(seconds, 3) for phase, seconds in phase_elapsed(conn, handle.id).items()}
+        phases = phase_elapsed(conn, handle.id)
         workers = _workers(conn, handle.id)
-        server = QUERIES["server_version"].run(conn).scalar_one()
+        server = FIGURES.server_version(conn)
         again = requeued_files(conn, handle.id)
         disturbed = disturbances(conn, handle.id)
-        span = QUERIES["job_span"].run(conn, job=handle.id).one()
-        held = QUERIES["job_held"].run(conn, job=handle.id).one()
+        span = FIGURES.job_span(conn, job=handle.id)
+        held = FIGURES.job_held(conn, job=handle.id)
     lost = sum(worker.frames_lost for worker in workers)
-    return _figures(counts) | {
-        "phases": phases,
-        "span_s": [span.started, span.finished],
-        "held_s": None if held.finished is None else [held.started, held.finished],
-        "disturbances": disturbed,
-        "calls": {op: call_json(totals) for op, totals in calls.items()},
-        "frames_lost": lost,
-        "calls_complete": calls_complete and not lost and settings.observe,
-        "storage": str(settings.storage),
-        "versions": _versions(handle.job.options.index_engine, str(server)),
-        "filer": _filer(handle.job.options.filer),
-        "passwords": dataclasses.asdict(handle.job.options.passwords),
-        "ocr": dataclasses.asdict(handle.job.options.ocr) if handle.job.options.ocr.asked else None,
-        "wire": wire_json([handle]),
-        "labels": [
+    times = call_time([handle])
+    ruled_by = read_labels([handle], cache_of(handle, settings))
+    return JobFigures(
+        **_counted(counts),
+        index_engine=options.index_engine,
+        passes=1 if options.single_pass else 2,
+        fsync=options.fsync,
+        layout=options.layout,
+        phases=phases,
+        span_s=(span.started, span.finished),
+        held_s=None if held.started is None or held.finished is None else (held.started, held.finished),
+        disturbances=disturbed,
+        calls=calls_figures(calls, times),
+        call_time=None if times is None else times.figures(),
+        io=io_of([handle], calls, raw_bytes=counts.progress.raw_bytes, copies=copies),
+        frames_lost=lost,
+        calls_complete=calls_complete and not lost and settings.observe,
+        storage=str(settings.storage),
+        versions=_versions(options.index_engine, server),
+        filer=FilerFigures(name=options.filer.name, scale=options.filer.scale) if options.filer.digest else None,
+        passwords=options.passwords,
+        ocr=options.ocr if options.ocr.asked else None,
+        wire=wire_shares([handle]),
+        labels=[
             *disturbed,
-            *_labels(settings, handle.job.options.filer.label, calls_complete and not lost),
+            *ruled_by,
+            *_labels(settings, calls_complete and not lost, cached=CACHED in ruled_by),
             *box_labels(worker.box for worker in workers),
-            *(["the time of phase ocr is in elapsed and GB/hour"] if handle.job.options.ocr.asked else []),
+            *(["the time of phase ocr is in elapsed and GB/hour"] if options.ocr.asked else []),
             *([f"{again} loose files were processed again for their exceptions: not comparable"] if again else []),
         ],
-    }
+    )
 
 
-def _figures(counts: JobCounts) -> dict[str, Any]:
-    job, progress = counts.summary.job, counts.progress
-    seconds, raw = progress.elapsed_s, progress.raw_bytes
-    discovered = raw + progress.extracted_bytes
+def _counted(counts: JobCounts) -> dict[str, Any]:
+    job, progress, children = counts.summary.job, counts.progress, counts.children
+    raw, discovered = progress.raw_bytes, progress.raw_bytes + progress.extracted_bytes
     by_code: dict[str, int] = {}
     for row in counts.exceptions:
         by_code[row.code] = by_code.get(row.code, 0) + row.exceptions
-    return {
-        "job_id": str(job.id),
+    return rates(raw_bytes=raw, discovered_bytes=discovered, items=counts.items, seconds=progress.elapsed_s) | {
+        "job_id": job.id,
         "name": job.name,
         "source": display_name(job.source),
-        "state": job.state.value,
+        "state": job.state,
         "reason": job.reason,
         "workers": counts.summary.workers_planned,
         "slots": counts.summary.slots_planned,
-        "index_engine": job.options.index_engine,
-        "passes": 1 if job.options.single_pass else 2,
-        "fsync": job.options.fsync.value,
-        "layout": job.options.layout.value,
         "raw_bytes": raw,
         "discovered_bytes": discovered,
         "index_bytes": progress.index_bytes,
         "items": counts.items,
-        **rates_of(raw, discovered, counts.items, seconds),
         "containers": counts.containers,
         "exceptions": by_code,
-        "children": {
-            "expected": counts.children.expected,
-            "emitted": counts.children.emitted,
-            "failed": counts.children.failed,
-        },
-        "violations": [violation.line() for violation in counts.violations],
+        "children": ChildTotals(expected=children.expected, emitted=children.emitted, failed=children.failed),
+        "violations": counts.violation_lines,
     }
 
 
-def rates_of(raw: int, discovered: int, items: int, seconds: float) -> dict[str, Any]:
-    """What bytes and items come to over a job's, or a group's, elapsed seconds."""
-    return {
-        "elapsed_s": round(seconds, 3),
-        "expansion": round(discovered / raw, 4) if raw else None,
-        "gb_per_hour_raw": round(gb_per_hour(raw, seconds), 3),
-        "gb_per_hour_discovered": round(gb_per_hour(discovered, seconds), 3),
-        "items_per_second": round(per_second(items, seconds), 3),
-        "items_per_gb_raw": round(items / raw * GB) if raw else None,
-    }
-
-
-def call_json(totals: Any) -> dict[str, Any]:
-    """Calls of one op in plain data."""
-    plain = totals.to_json()
-    return {"count": plain.pop("calls")} | {k: round(v, 3) if isinstance(v, float) else v for k, v in plain.items()}
+def calls_figures(calls: Mapping[str, CallTotals], times: CallTime | CallTimeFigures | None) -> dict[str, Calls]:
+    """By op."""
+    dominated = {} if times is None else times.dominated
+    return {op: Calls(count=c.calls, bytes=c.bytes, errors=c.errors, p50_us=c.p50_us, p99_us=c.p99_us, max_us=c.max_us,
+                      processor=tuple(dominated.get(op, ())))
+            for op, c in calls.items()}  # fmt: skip
 
 
 def _versions(engine: str, server: str) -> dict[str, str]:
@@ -162,11 +154,6 @@ def _installed(package: str) -> str:
         return "unknown"
 
 
-def _filer(choice: FilerChoice) -> dict[str, Any] | None:
-    """The emulated filer; what its stations did is added by whoever watched them (controller.filer.emulated)."""
-    return {"name": choice.name, "scale": choice.scale} if choice.digest else None
-
-
 def box_labels(lacking: Iterable[str]) -> list[str]:
     """What a job's workers lacked to keep parsers from the rest of the machine (worker.box); nothing where they had
     all of it."""
@@ -178,9 +165,15 @@ def box_labels(lacking: Iterable[str]) -> list[str]:
     ]
 
 
-def _labels(settings: Settings, emulated: str, calls_complete: bool) -> list[str]:
-    labels = [emulated] if emulated else []
-    labels += [f"{storage_label(settings.storage, read_mounts())}, cache state unknown", "latencies are closed-loop"]
+def cache_of(handle: JobHandle, settings: Settings) -> FilerCache:
+    """What the filer under a job's files can cache."""
+    replayed = handle.job.options.replay.paths
+    return filer_cache(replayed[0] if replayed else settings.storage, settings.filer_cache)
+
+
+def _labels(settings: Settings, calls_complete: bool, *, cached: bool) -> list[str]:
+    state = "" if cached else ", cache state unknown"
+    labels = [f"{storage_label(settings.storage, read_mounts())}{state}", "latencies are closed-loop"]
     if not settings.observe:
         labels.append("storage calls were not recorded: EDBENCH_OBSERVE was off")
     elif not calls_complete:

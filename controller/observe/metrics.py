@@ -20,7 +20,7 @@ from monitoring.backlog import Backlog, read_backlog
 from monitoring.broker import connect
 from monitoring.metrics.catalogue import SPECS
 from monitoring.metrics.endpoint import Endpoint
-from sql.queries import QUERIES
+from sql.figures import FIGURES
 from sql.session import Database
 
 EVERY_SECONDS = 2.0
@@ -100,7 +100,7 @@ class ControllerMetrics(Collector):
 
 def _jobs(database: Database) -> dict[JobState, int]:
     with database.transaction() as conn:
-        return {JobState(row.state): row.jobs for row in QUERIES["jobs_by_state"].run(conn)}
+        return {JobState(row.state): row.jobs for row in FIGURES.jobs_by_state(conn)}
 
 
 def _backlog(seen: object | None) -> Iterator[Metric]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.databases import JobHandle
+from controller.jobs.figures import TraceFigures
 from core.clock import Clock
 from core.operations import NullRecorder
 from core.places import trace_location
@@ -52,9 +53,9 @@ def collect_trace(
     return gather_trace(gathering, storage, target)
 
 
-def trace_json(gathered: Gathered) -> dict[str, Any]:
-    """As `discover --json` has it: where the trace is, its bytes, its calls, how many are missing, its nodes."""
-    return asdict(gathered) | {"path": str(gathered.path)}
+def trace_figures(gathered: Gathered) -> TraceFigures:
+    """As `discover --json` has it."""
+    return TraceFigures(**asdict(gathered) | {"path": str(gathered.path)})
 
 
 def _wait_for_parts(handle: JobHandle, storage_root: Path, clock: Clock, seconds: float) -> None:

@@ -11,55 +11,37 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
 
 from controller.databases import JobHandle
 from controller.timeline.counters import Counter
+from core.document import Document, Milli, NotNone
 from core.operations import Op
 from core.records import PHASES, Phase
-from sql.queries import QUERIES
+from sql.figures import FIGURES
 
 SHORTEST_SECONDS = 2.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WireShare:
+class WireShare(Document):
     """Bytes of one phase, or of the whole job; `ratio` is None where nothing can be said, and `why` tells why."""
 
-    seconds: float
+    seconds: Milli
     call_read_bytes: int
     wire_read_bytes: int
-    ratio: float | None
-    why: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        out = {
-            "seconds": round(self.seconds, 3),
-            "call_read_bytes": self.call_read_bytes,
-            "wire_read_bytes": self.wire_read_bytes,
-            "ratio": None if self.ratio is None else round(self.ratio, 4),
-        }
-        return out if self.why is None else out | {"why": self.why}
+    ratio: Annotated[float | None, AfterValidator(lambda ratio: ratio and round(ratio, 4))]
+    why: Annotated[str | None, NotNone] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WireShares:
-    """Shares by phase and of the whole, and the sources (a superblock of a host each) that were counted."""
+class WireShares(Document):
+    """Shares of the whole and by phase, and the sources (a superblock of a host each) that were counted."""
 
-    phases: Mapping[Phase, WireShare]
     total: WireShare
+    phases: dict[Phase, WireShare]
     sources: tuple[str, ...]
     other_jobs: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data, for a result's `wire`."""
-        return {
-            "total": self.total.to_json(),
-            "phases": {phase.value: share.to_json() for phase, share in self.phases.items()},
-            "sources": list(self.sources),
-            "other_jobs": self.other_jobs,
-        }
 
 
 @dataclass(slots=True)
@@ -80,7 +62,7 @@ def wire_reads(handles: Sequence[JobHandle], first: float, last: float) -> WireR
     rows: dict[tuple[str, int], Any] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
-            found = QUERIES["wire_reads"].run(conn, first=int(first), last=int(last))
+            found = FIGURES.wire_reads(conn, first=int(first), last=int(last))
             rows |= {(row.source, row.second): row for row in found}
     wanted = {row.source for row in rows.values() if row.storage and not replayed}
     points = {(row.source, point) for row in rows.values() for point in row.points or ()}
@@ -113,10 +95,10 @@ def wire_shares(handles: Sequence[JobHandle]) -> WireShares | None:
     calls = dict.fromkeys(PHASES, 0)
     for handle in handles:
         with handle.database.transaction() as conn:
-            for row in QUERIES["phase_times"].run(conn, job=handle.id):
+            for row in FIGURES.phase_times(conn, job=handle.id):
                 windows.setdefault(Phase(row.phase), []).append((row.start, row.finish))
-            for row in QUERIES["bytes_by_phase"].run(conn, job=handle.id, op=int(Op.READ)):
-                calls[Phase(row.phase)] += row.bytes
+            for moved in FIGURES.bytes_by_phase(conn, job=handle.id, op=int(Op.READ)):
+                calls[Phase(moved.phase)] += moved.bytes
     if not windows:
         return None
     whole = {phase: (min(a for a, _ in spans), max(b for _, b in spans)) for phase, spans in windows.items()}
@@ -130,12 +112,6 @@ def wire_shares(handles: Sequence[JobHandle]) -> WireShares | None:
         sources=tuple(reads.counters),
         other_jobs=_others(handles, first, last),
     )
-
-
-def wire_json(handles: Sequence[JobHandle]) -> dict[str, Any] | None:
-    """`wire` of a result; None without NFS. Raises DatabaseFault."""
-    shares = wire_shares(handles)
-    return None if shares is None else shares.to_json()
 
 
 def _share(phase: Phase, whole: Mapping[Phase, tuple[float, float]], calls: int, reads: WireReads) -> WireShare:
@@ -161,5 +137,5 @@ def _others(handles: Sequence[JobHandle], first: float, last: float) -> int:
     others = 0
     for database in {handle.database.name: handle.database for handle in handles}.values():
         with database.transaction() as conn:
-            others += QUERIES["jobs_meanwhile"].run(conn, jobs=jobs, first=first, last=last).scalar_one()
+            others += FIGURES.jobs_meanwhile(conn, jobs=jobs, first=first, last=last)
     return others

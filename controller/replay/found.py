@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from controller.databases import JobHandle
+from core.document import Document, Milli
 from core.errors import RunFailed
 from core.histogram import Histogram
 from replay.result import ClientResult, Difference, merge_results
@@ -27,6 +28,7 @@ class Found:
     prepared_bytes: int
     run_queue_s: float  # that clients waited for a processor, summed
     result: ClientResult  # merged
+    dropped: tuple[Mapping[str, Any], ...] = ()  # by each client before the calls (replay.cold); empty: nothing was
 
 
 def found_by(handle: JobHandle) -> Found:
@@ -55,13 +57,43 @@ def found_of(clients: Sequence[ReplayClient], what: str) -> Found:
         prepared_files=sum(int(result["files"]) for result in results),
         prepared_bytes=sum(int(result["bytes"]) for result in results),
         run_queue_s=sum(float(result["run_queue_s"]) for result in results),
+        dropped=dropped_by(clients),
         result=merge_results(ClientResult.from_json(result["found"]) for result in results),
     )
 
 
-def played_json(handle: JobHandle) -> dict[str, Any] | None:
-    """A replay's figures in plain data, times in microseconds; None for another job, and for a replay that did not
-    go through."""
+def dropped_by(clients: Iterable[ReplayClient]) -> tuple[Mapping[str, Any], ...]:
+    """What each client dropped before the calls, of those that did."""
+    results = (client.result or {} for client in clients)
+    return tuple(result["dropped"] for result in results if result.get("dropped"))
+
+
+class PlayedCalls(Document):
+    """Calls of one op; times in microseconds."""
+
+    count: int
+    bytes: int
+    errors: int
+    response_p50_us: Milli
+    response_p99_us: Milli
+    service_p50_us: Milli
+    service_p99_us: Milli
+
+
+class Played(Document):
+    """A replay's figures."""
+
+    clients: int
+    speed: float
+    prepared_s: Milli
+    elapsed_s: Milli
+    calls_per_second: Milli
+    differences: dict[str, int]
+    calls: dict[str, PlayedCalls]
+
+
+def played(handle: JobHandle) -> Played | None:
+    """None for another job, and for a replay that did not go through."""
     if not handle.job.options.replay.asked:
         return None
     try:
@@ -69,25 +101,29 @@ def played_json(handle: JobHandle) -> dict[str, Any] | None:
     except RunFailed:
         return None
     whole = found.result
-    return {
-        "clients": found.clients,
-        "speed": handle.job.options.replay.speed,
-        "prepared_s": round(found.prepared_s, 3),
-        "elapsed_s": round(whole.elapsed_s, 3),
-        "calls_per_second": round(whole.calls / whole.elapsed_s, 3) if whole.elapsed_s else 0.0,
-        "differences": {difference_text(one): one.calls for one in whole.differences},
-        "calls": {
-            op.label: {"count": one.calls, "bytes": one.bytes, "errors": one.errors}
-            | _times("response", one.response, one.response_max_ns)
-            | _times("service", one.service, one.service_max_ns)
+    return Played(
+        clients=found.clients,
+        speed=handle.job.options.replay.speed,
+        prepared_s=found.prepared_s,
+        elapsed_s=whole.elapsed_s,
+        calls_per_second=whole.calls / whole.elapsed_s if whole.elapsed_s else 0.0,
+        differences={difference_text(one): one.calls for one in whole.differences},
+        calls={
+            op.label: PlayedCalls(
+                count=one.calls,
+                bytes=one.bytes,
+                errors=one.errors,
+                **_times("response", one.response, one.response_max_ns),
+                **_times("service", one.service, one.service_max_ns),
+            )
             for op, one in whole.ops.items()
         },
-    }
+    )
 
 
-def _times(name: str, histogram: Histogram, longest: int) -> dict[str, float]:
+def _times(name: str, histogram: Histogram, longest: int) -> dict[str, Any]:
     p50, p99 = histogram.percentiles((50, 99), longest)
-    return {f"{name}_p50_us": round(p50 / 1000, 3), f"{name}_p99_us": round(p99 / 1000, 3)}
+    return {f"{name}_p50_us": p50 / 1000, f"{name}_p99_us": p99 / 1000}
 
 
 def difference_text(difference: Difference) -> str:

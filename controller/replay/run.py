@@ -91,7 +91,7 @@ def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int
             program=program,
             clients=clients_left,
             found=found,
-            result=job_result(handle, stage.settings, calls_complete=outcome.calls_complete) | beside,
+            result=job_result(handle, stage.settings, calls_complete=outcome.calls_complete).beside(beside).to_json(),
         )
 
 

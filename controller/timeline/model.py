@@ -62,7 +62,8 @@ class Timeline:
 
     job: str
     state: str
-    labels: Sequence[str] = ()  # such as CACHED, EMULATED, GENERATOR-LIMITED
+    labels: Sequence[str] = ()  # such as CACHED, EMULATED FILER, GENERATOR-LIMITED
+    advice: Sequence[str] = ()  # what to do about them
     now_s: float  # seconds since the first claim
     step_s: float
     phases: Sequence[PhaseSpan] = ()
@@ -81,6 +82,7 @@ class Timeline:
             "job": self.job,
             "state": self.state,
             "labels": list(self.labels),
+            "advice": list(self.advice),
             "now_s": round(self.now_s, 3),
             "step_s": self.step_s,
             "phases": [asdict(span) for span in self.phases],

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-from sqlalchemy import Connection
 
 from controller.databases import JobHandle
 from controller.jobs.groups.progress import combined, group_state
 from controller.jobs.progress import Pace, Snapshot
+from controller.labels.advice import advice_on
+from controller.labels.jobs import labels_of_jobs
+from controller.labels.rules import FilerCache
 from controller.timeline.axis import Axis, axis_of
 from controller.timeline.call_panels import call_panels, read_bytes
 from controller.timeline.filer_panels import (
@@ -22,7 +22,6 @@ from controller.timeline.filer_panels import (
     space_panels,
     wire_panels,
 )
-from controller.timeline.labels import BEGIN_SECONDS, labels_of
 from controller.timeline.limits import limit_of
 from controller.timeline.machine_panels import database_panels, queue_panel, worker_panels
 from controller.timeline.model import Limit, Panel, Timeline
@@ -34,10 +33,15 @@ from controller.timeline.work_panels import Work, work_panels
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
 from sql import jobs as ledger_jobs
 from sql.jobs import JobProgress
-from sql.queries import QUERIES
 
 
-def read_timeline(handles: Sequence[JobHandle], *, since: float | None = None, points: int = 600) -> Timeline:
+def read_timeline(
+    handles: Sequence[JobHandle],
+    *,
+    since: float | None = None,
+    points: int = 600,
+    cache: FilerCache = FilerCache(),  # noqa: B008 (it is frozen)
+) -> Timeline:
     """Everything that the page draws, in at most `points` buckets, or more when the longest step is too short.
 
     `since`: only buckets that end after that second. What they say replaces what was said of them before: the last
@@ -46,10 +50,10 @@ def read_timeline(handles: Sequence[JobHandle], *, since: float | None = None, p
     """
     with contextlib.ExitStack() as stack:
         jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in handles]
-        return _read(jobs, since, points)
+        return _read(jobs, since, points, cache)
 
 
-def _read(jobs: Sequence[JobAt], since: float | None, points: int) -> Timeline:
+def _read(jobs: Sequence[JobAt], since: float | None, points: int, cache: FilerCache) -> Timeline:
     standings = [read_standing(conn, job) for conn, job in jobs]
     state = group_state([standing.job.state for standing in standings]).value
     identity = _identity(jobs)
@@ -67,10 +71,12 @@ def _read(jobs: Sequence[JobAt], since: float | None, points: int) -> Timeline:
         for (conn, _), standing, readings in zip(jobs, standings, found.progress, strict=True)
     ]
     seen = _seen(standings, done)
+    labels = labels_of_jobs(jobs, standings, done, cache)
     return Timeline(
         job=identity,
         state=state,
-        labels=labels_of(standings, done, found.of(WORKER), _first_workers(jobs[witness][0], started)),
+        labels=labels,
+        advice=advice_on(labels),
         now_s=now - started,
         step_s=float(axis.step),
         phases=spans_of(standings, started),
@@ -98,12 +104,6 @@ def _seen(standings: Sequence[Standing], done: Sequence[JobProgress]) -> Snapsho
             for standing, progress in zip(standings, done, strict=True)
         ]
     )
-
-
-def _first_workers(conn: Connection, started: float) -> Mapping[str, Mapping[str, Any]]:
-    low = math.floor(started) - 1
-    rows = QUERIES["timeline_first_workers"].run(conn, low=low, high=low + BEGIN_SECONDS)
-    return {row.source: row.values for row in rows}
 
 
 def _panels(found: Found, standings: Sequence[Standing]) -> Iterator[Panel]:

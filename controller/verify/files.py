@@ -13,7 +13,7 @@ from core.errors import SourceFileError
 from core.names import display_name
 from core.places import items_location
 from core.storage.layer import EntryKind, Storage
-from sql.queries import QUERIES
+from sql.verify import VERIFY
 
 _ROWS_AT_ONCE = 2_000
 _FIRST = uuid.UUID(int=0)
@@ -27,7 +27,7 @@ def check_files(conn: Connection, job: uuid.UUID, storage: Storage, root: Path) 
     prefix = os.fsencode(root)
     storage.keep_below(prefix, own=True)
     count, after = 0, _FIRST
-    while rows := QUERIES["verify_files"].run(conn, job=job, after=after, limit=_ROWS_AT_ONCE).all():
+    while rows := VERIFY.verify_files(conn, job=job, after=after, limit=_ROWS_AT_ONCE):
         for row in rows:
             found = _size(storage, os.path.join(prefix, bytes(row.location)))
             if found != f"{row.bytes} bytes":
@@ -57,8 +57,7 @@ def _check_extra(conn: Connection, job: uuid.UUID, storage: Storage, prefix: byt
 
 def _check_known(conn: Connection, job: uuid.UUID, batch: list[bytes]) -> None:
     ids = [identity for location in batch if (identity := _id_of(location)) is not None]
-    rows = QUERIES["verify_known_locations"].run(conn, job=job, items=ids)
-    known = {bytes(row.location) for row in rows}
+    known = set(map(bytes, VERIFY.verify_known_locations(conn, job=job, items=ids)))
     for location in batch:
         if location not in known:
             _add(conn, "extra file on the filer", "file", [display_name(location)], "none", "a file without an item")
@@ -86,4 +85,4 @@ def _written(storage: Storage, prefix: bytes, location: bytes) -> Iterator[bytes
 
 
 def _add(conn: Connection, what: str, kind: str, path: list[str], expected: str, found: str) -> None:
-    QUERIES["add_difference"].run(conn, what=what, kind=kind, path=path, expected=expected, found=found)
+    VERIFY.add_difference(conn, what=what, kind=kind, path=path, expected=expected, found=found)

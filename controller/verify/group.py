@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import Table
 
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group
+from controller.databases import JobHandle, Jobs
 from controller.verify.job import Count, Example, Part, Progress, Verification, verify_job
 from core.names import display_name
 from core.records import GroupKind
@@ -56,28 +55,30 @@ class GroupVerification:
 
 
 def verify_group(
-    group: Group, settings: Settings, storage: Storage, manifest: Path | None, *, examples: int, progress: Progress
+    found: Jobs, settings: Settings, storage: Storage, manifest: Path | None, *, examples: int, progress: Progress
 ) -> GroupVerification:
     """Check every job of a group. Simultaneous jobs are each joined with the whole manifest; the jobs of a shard each
     with the rows of their custodians, and then every row must have been given to exactly one of them.
 
     Raises as `verify_job`.
     """
-    parts: list[Part | None] = [None] * len(group.jobs)
+    group = found.group
+    assert group is not None
+    parts: list[Part | None] = [None] * len(found.each)
     counts: tuple[Count, ...] = ()
     shown: tuple[Example, ...] = ()
-    if group.row.kind is GroupKind.SHARDED and manifest is not None:
+    if group.kind is GroupKind.SHARDED and manifest is not None:
         table = m.read_manifest(manifest)
-        shares = [_custodians(handle) for handle in group.jobs]
+        shares = [_custodians(handle) for handle in found.each]
         parts = [_part(table, share) for share in shares]
         counts, shown = _uncovered(table, shares, examples)
-    found = []
-    for handle, part in zip(group.jobs, parts, strict=True):
+    verified = []
+    for handle, part in zip(found.each, parts, strict=True):
         progress(f"database {handle.database.name}")
         one = verify_job(handle, settings, storage, manifest, examples=examples, progress=progress, part=part)
-        found.append((handle.database.name, one))
+        verified.append((handle.database.name, one))
     return GroupVerification(
-        group_id=str(group.id), kind=group.row.kind, jobs=tuple(found), counts=counts, examples=shown
+        group_id=str(group.id), kind=group.kind, jobs=tuple(verified), counts=counts, examples=shown
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlalchemy import Connection
 
 from controller.verify.tables import copy_rows
-from sql.queries import QUERIES
+from sql.verify import VERIFY
 from worker.indexes.base import IndexReader
 
 _FIRST_LIMIT = 100
@@ -24,15 +24,15 @@ def load_documents(conn: Connection, readers: Mapping[uuid.UUID, IndexReader]) -
 
 def check_documents(conn: Connection, job: uuid.UUID) -> int:
     """Each item's index document; returns the number of ghosts."""
-    QUERIES["verify_owners"].run(conn, job=job)
-    return int(QUERIES["verify_ghosts"].run(conn).scalar_one())
+    VERIFY.verify_owners(conn, job=job)
+    return VERIFY.verify_ghosts(conn)
 
 
 def check_terms(conn: Connection, terms: Sequence[str], readers: Mapping[uuid.UUID, IndexReader]) -> None:
     """Search every planted term in every shard."""
     copy_rows(conn, "hit", ("number", "shard", "item", "owner"), _hits(terms, readers))
     conn.exec_driver_sql("ANALYZE hit")
-    QUERIES["verify_terms"].run(conn, terms=list(terms))
+    VERIFY.verify_terms(conn, terms=list(terms))
 
 
 def _hits(

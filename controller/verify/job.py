@@ -22,7 +22,8 @@ from core.records import JobState
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth.manifest import read_manifest
-from sql.queries import QUERIES
+from sql.figures import FIGURES
+from sql.verify import VERIFY, run_check
 
 Progress = Callable[[str], None]
 _FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
@@ -153,14 +154,14 @@ def verify_job(
     if part is None and manifest is not None:
         part = Part(read_manifest(manifest))
     with handle.database.transaction() as conn, opened_shards(handle, settings) as readers:
-        QUERIES["verify_tables"].run(conn)
+        VERIFY.verify_tables(conn)
         terms: list[str] = []
         if part is not None:
             progress("joining the manifest with the database")
             terms = _against_truth(conn, handle, part)
         progress("checking what the job says of itself")
         for check in _WITHIN:
-            QUERIES[f"verify_{check}"].run(conn, job=handle.id)
+            run_check(conn, check, handle.id)
         progress(f"reading {len(readers)} index shards")
         documents = load_documents(conn, readers)
         ghosts = check_documents(conn, handle.id)
@@ -172,7 +173,7 @@ def verify_job(
             job_id=str(handle.id),
             manifest=manifest,
             truth=part.table.num_rows if part is not None else 0,
-            items=QUERIES["count_items"].run(conn, job=handle.id).one().items,
+            items=FIGURES.count_items(conn, job=handle.id).items,
             terms=len(terms),
             documents=documents,
             ghosts=ghosts,
@@ -186,16 +187,16 @@ def _against_truth(conn: Connection, handle: JobHandle, part: Part) -> list[str]
     terms = load_manifest(conn, handle.id, part.table)
     terms += sorted(set(part.terms_elsewhere) - set(terms))
     for check in _AGAINST_TRUTH:
-        QUERIES[f"verify_{check}"].run(conn, job=handle.id)
+        run_check(conn, check, handle.id)
     return terms
 
 
 def _counts(conn: Connection) -> tuple[Count, ...]:
-    return tuple(Count(row.what, row.kind, row.items) for row in QUERIES["count_differences"].run(conn))
+    return tuple(Count(row.what, row.kind, row.items) for row in VERIFY.count_differences(conn))
 
 
 def _examples(conn: Connection, limit: int) -> tuple[Example, ...]:
     return tuple(
         Example(row.what, row.kind, tuple(row.container_path), row.expected or "", row.found or "")
-        for row in QUERIES["example_differences"].run(conn, limit=limit)
+        for row in VERIFY.example_differences(conn, limit=limit)
     )

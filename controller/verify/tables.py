@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from core.ids import item_id
 from dataset_gen.truth import manifest as m
-from sql.queries import QUERIES
+from sql.verify import VERIFY
 
 _ROWS_AT_ONCE = 10_000
 _TRUTH = [
@@ -80,9 +80,9 @@ def load_manifest(conn: Connection, job: uuid.UUID, table: Table) -> list[str]:
         for term in values or ():
             planted.append((terms.setdefault(term, len(terms)), row))
     copy_rows(conn, "term", ("number", "row"), planted)
-    QUERIES["verify_pair_by_id"].run(conn, job=job)
-    QUERIES["verify_pair_index"].run(conn)
-    QUERIES["verify_pair_by_path"].run(conn, job=job)
+    VERIFY.verify_pair_by_id(conn, job=job)
+    VERIFY.verify_pair_index(conn)
+    VERIFY.verify_pair_by_path(conn, job=job)
     return list(terms)
 
 

@@ -94,6 +94,7 @@ class Arbiter:
         self._map = mmap.mmap(self._fd, _BYTES)
         self._words = memoryview(self._map).cast("q")
         self._words[0] = _MAGIC
+        self.waited_ns = 0  # in queues, of the call that was booked last
 
     def _attach(self) -> int:
         """The file, marked as in use; another process may be removing it at this moment."""
@@ -128,6 +129,7 @@ class Arbiter:
             self._count(number, service, begin - arrived_ns)
             if transfer:
                 end = self._book_link(transfer, arrived_ns, end)
+            self.waited_ns = end - arrived_ns - service - transfer
             disk = self._disk.get(op)
             return end if disk is None else end + self._miss(*disk)
         finally:

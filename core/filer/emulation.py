@@ -10,8 +10,17 @@ from core.filer.arbiter import Arbiter
 from core.filer.load import load_filer
 from core.filer.pacing import Pacer
 from core.filer.places import arbiter_path
+from core.histogram import FIRST_BITS
 from core.operations import Op, Recorder
 from core.settings import Settings
+
+OCTAVES = 45
+SERVED_WORDS = 2 + (max(Op) + 1) * OCTAVES  # waited in queues, overshoot, then the calls that are mostly overshoot
+
+
+def octave(duration_ns: int) -> int:
+    """Which power of two a duration lies under; those that a histogram's first bucket holds are one."""
+    return min(max(duration_ns.bit_length(), FIRST_BITS), OCTAVES - 1)
 
 
 class Station(Protocol):
@@ -22,15 +31,30 @@ class Station(Protocol):
 
 
 class EmulatedFiler:
-    """Makes every call last as long as the arbiter says. One a process, made after its fork."""
+    """Makes every call last as long as the arbiter says. One a process, made after its fork.
 
-    def __init__(self, arbiter: Arbiter, pacer: Pacer) -> None:
+    `served`: `SERVED_WORDS` to which it adds the nanoseconds that calls waited in queues, and that they took longer than
+    booked (their overshoot: until the process had a processor again, and until what lies beneath had done the call); then
+    calls of which the overshoot is more than half, by op and `octave` of their duration.
+    """
+
+    def __init__(self, arbiter: Arbiter, pacer: Pacer, served: memoryview | None = None) -> None:
         self.digest = arbiter.digest
+        self._arbiter = arbiter
         self._book = arbiter.book
         self._wait_until = pacer.wait_until
+        self.served = memoryview(bytearray(8 * SERVED_WORDS)).cast("q") if served is None else served
 
     def serve(self, op: Op, nbytes: int, arrived_ns: int) -> int:
-        return self._wait_until(self._book(op, nbytes, arrived_ns))
+        booked = self._book(op, nbytes, arrived_ns)
+        ended = self._wait_until(booked)
+        served = self.served
+        served[0] += self._arbiter.waited_ns
+        over = ended - booked
+        served[1] += over
+        if 2 * over > ended - arrived_ns:
+            served[2 + op * OCTAVES + octave(ended - arrived_ns)] += 1
+        return ended
 
 
 class DelayingRecorder:
@@ -58,10 +82,10 @@ class DelayingRecorder:
         self._record(op, start_ns, max(duration_ns, ended - start_ns), nbytes, path, error, argument, other)
 
 
-def emulated_filer(settings: Settings) -> EmulatedFiler | None:
+def emulated_filer(settings: Settings, served: memoryview | None = None) -> EmulatedFiler | None:
     """The filer that these settings ask for, attached; raises UsageError, StorageFault."""
     arbiter = open_arbiter(settings)
-    return None if arbiter is None else EmulatedFiler(arbiter, Pacer())
+    return None if arbiter is None else EmulatedFiler(arbiter, Pacer(), served)
 
 
 def open_arbiter(settings: Settings) -> Arbiter | None:

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
+from pydantic import Field
+
+from core.document import Document, Milli
 from core.errors import UsageError
 from core.filer import FilerModel, load_filer
 from experiments.capacity.agreement import Agreement, agreement
 from experiments.capacity.answers import answer, sentences
 from experiments.capacity.assemble import Question
 from experiments.capacity.calibration import Calibration, calibrate
-from experiments.capacity.predict import Prediction, Predictor, network_of, prediction_json
+from experiments.capacity.predict import PointDocument, Prediction, Predictor, network_of, point_document
 from experiments.capacity.reference import NAME, read_reference
 from experiments.report.words import many
 from experiments.result.codec import read_result
 from experiments.workloads.discovery.result import of_discovery
 
-SCHEMA = "edbench-prediction/1"
 DEFAULT_RAW_GB = 45.0  # report R1's data set
 _MOST_SLOTS = 20_000
 
@@ -49,20 +51,53 @@ class Forecast:
     agreement: Agreement | None  # at the last point
     answer: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        check = self.agreement
-        return {
-            "schema": SCHEMA,
-            "calibration": {"source": self.calibration.source, "labels": list(self.calibration.labels)},
-            "filer": None if self.filer is None else {"name": self.filer.name, "scale": self.filer.scale},
-            "assumptions": list(self.assumptions),
-            "points": [prediction_json(point) for point in self.points],
-            "mean_value_check": None
+    def document(self) -> PredictionDocument:
+        """What `edbench predict --json` writes."""
+        check, filer = self.agreement, self.filer
+        return PredictionDocument(
+            schema="edbench-prediction/1",
+            calibration=Source(source=self.calibration.source, labels=list(self.calibration.labels)),
+            filer=None if filer is None else FilerNamed(name=filer.name, scale=filer.scale),
+            assumptions=list(self.assumptions),
+            points=[point_document(point) for point in self.points],
+            mean_value_check=None
             if check is None
-            else {"simulated_s": round(check.simulated_s, 3), "analysed_s": round(check.analysed_s, 3)},
-            "answer": list(self.answer),
-        }
+            else MeanValueCheck(simulated_s=check.simulated_s, analysed_s=check.analysed_s),
+            answer=list(self.answer),
+        )
+
+
+class Source(Document):
+    """What was calibrated on."""
+
+    source: str
+    labels: list[str]
+
+
+class FilerNamed(Document):
+    """The filer asked about."""
+
+    name: str
+    scale: float
+
+
+class MeanValueCheck(Document):
+    """Elapsed time of the last point by both methods."""
+
+    simulated_s: Milli
+    analysed_s: Milli
+
+
+class PredictionDocument(Document):
+    """What `edbench predict --json` writes."""
+
+    schema_: Literal["edbench-prediction/1"] = Field(alias="schema")
+    calibration: Source
+    filer: FilerNamed | None
+    assumptions: list[str]
+    points: list[PointDocument]
+    mean_value_check: MeanValueCheck | None
+    answer: list[str]
 
 
 def forecast(wish: Wish) -> Forecast:

@@ -14,9 +14,9 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from controller.jobs.rates import gb_per_hour
+from core.document import Document, Milli
 from experiments.capacity.assemble import Question, assemble
 from experiments.capacity.calibration import Calibration
 from experiments.capacity.network import Network, Predicted
@@ -140,26 +140,38 @@ def _most(names: Sequence[str]) -> str:
     return Counter(names).most_common(1)[0][0]
 
 
-def prediction_json(prediction: Prediction) -> dict[str, Any]:
-    """Plain data of one point; the intervals are of 90 %."""
-    question = prediction.question
-    return {
-        "workers": question.workers,
-        "slots": question.slots,
-        "databases": question.databases,
-        "elapsed_s": round(prediction.elapsed_s.value, 3),
-        "elapsed_s_interval": _pair(prediction.elapsed_s),
-        "gb_per_hour_discovered": round(prediction.gb_per_hour_discovered.value, 3),
-        "gb_per_hour_discovered_interval": _pair(prediction.gb_per_hour_discovered),
-        "coverage": LEVEL,
-        "limit": prediction.limit,
-        "limit_by_phase": prediction.by_phase,
-        "utilisation": {name: round(share, 4) for name, share in prediction.utilisation.items()},
-    }
+class PointDocument(Document):
+    """One point; the intervals are of 90 %."""
+
+    workers: int
+    slots: int
+    databases: int
+    elapsed_s: Milli
+    elapsed_s_interval: tuple[Milli, Milli]
+    gb_per_hour_discovered: Milli
+    gb_per_hour_discovered_interval: tuple[Milli, Milli]
+    coverage: float
+    limit: str
+    limit_by_phase: dict[str, str]
+    utilisation: dict[str, float]
 
 
-def _pair(span: Span) -> list[float]:
-    return [round(span.low, 3), round(span.high, 3)]
+def point_document(prediction: Prediction) -> PointDocument:
+    """Of a prediction."""
+    question, elapsed, rate = prediction.question, prediction.elapsed_s, prediction.gb_per_hour_discovered
+    return PointDocument(
+        workers=question.workers,
+        slots=question.slots,
+        databases=question.databases,
+        elapsed_s=elapsed.value,
+        elapsed_s_interval=(elapsed.low, elapsed.high),
+        gb_per_hour_discovered=rate.value,
+        gb_per_hour_discovered_interval=(rate.low, rate.high),
+        coverage=LEVEL,
+        limit=prediction.limit,
+        limit_by_phase=prediction.by_phase,
+        utilisation={name: round(share, 4) for name, share in prediction.utilisation.items()},
+    )
 
 
-__all__ = ["Prediction", "Predictor", "Span", "network_of", "prediction_json", "runs"]
+__all__ = ["PointDocument", "Prediction", "Predictor", "Span", "network_of", "point_document", "runs"]

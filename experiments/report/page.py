@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from controller.labels.advice import advice_on
 from core.errors import RunFailed
 from experiments.report import words
 from experiments.report.markup import Html, join, tag
@@ -16,7 +17,6 @@ from experiments.report.sheet import Sheet, sheet_in, sheet_section
 from experiments.report.style import document
 from experiments.report.svg import figure_svg, write_png
 from experiments.report.views import shouted
-from experiments.result.advice import advice_on
 from experiments.result.schema import Result
 from experiments.workloads import about
 

@@ -7,9 +7,10 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from controller.observe.call_time import MARK
 from experiments.report import words
 from experiments.report.markup import Html, escaped, join, tag
-from experiments.result.schema import Estimate, Point, Result, Run
+from experiments.result.schema import CallTime, Estimate, Latency, Point, Result, Run
 
 LIMITED = "GENERATOR-LIMITED"
 _T = TypeVar("_T")
@@ -55,6 +56,24 @@ def interval(estimate: Estimate, write: Callable[[float], str]) -> Html:
     return join(
         [write(estimate.median), tag("span", f"{write(estimate.low)} to {write(estimate.high)}", class_="interval")]
     )
+
+
+def percentiles(one: Latency, names: Sequence[str] = ("p50", "p95", "p99")) -> list[str]:
+    """In words, marked where waiting for a processor is more than half of them."""
+    return [words.microseconds(getattr(one, f"{name}_us")) + (MARK if name in one.processor else "") for name in names]
+
+
+def in_calls(time: CallTime | None) -> str | None:
+    """What the time inside calls was, as a sentence; None where it is not known."""
+    if time is None or not time.call_s:
+        return None
+    said = [f"{words.percent(time.service_s / time.call_s)} service"]
+    if time.queue_s is not None:
+        said.append(f"{words.percent(time.queue_s / time.call_s)} in the filer's queues")
+    most = "" if time.exact else "about "
+    said.append(f"{most}{words.percent(time.processor_s / time.call_s)} waiting for a processor")
+    more = f" Of percentiles marked {MARK} that is more than half, as far as can be told." if time.dominated else ""
+    return f"Of {words.seconds(time.call_s)} inside calls, over all who made them: {', '.join(said)}.{more}"
 
 
 def shouted(result: Result) -> list[str]:

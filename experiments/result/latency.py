@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
 from core.histogram import Histogram
-from experiments.result.schema import Latency
+from experiments.result.codec import decode
+from experiments.result.schema import CallTime, Latency
 
 
 def latency(calls: int, nbytes: int, errors: int, histogram: Histogram, max_ns: int) -> Latency:
     """One op's, or all calls'."""
     p50, p95, p99 = (ns / 1000 for ns in histogram.percentiles((50, 95, 99), max_ns))
     return Latency(calls=calls, bytes=nbytes, errors=errors, p50_us=p50, p95_us=p95, p99_us=p99, max_us=max_ns / 1000)
+
+
+def call_time_of(job: Mapping[str, Any]) -> CallTime | None:
+    """Of a job or group as `edbench discover --json` has it."""
+    found = job.get("call_time")
+    return None if found is None else decode(CallTime, found, "call_time")
+
+
+def marked(latencies: Mapping[str, Latency], time: CallTime | None) -> dict[str, Latency]:
+    """With the percentiles that waiting for a processor dominates."""
+    found = {} if time is None else time.dominated
+    return {op: dataclasses.replace(one, processor=found.get(op, ())) for op, one in latencies.items()}

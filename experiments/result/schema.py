@@ -35,6 +35,19 @@ class Latency:
     p95_us: float
     p99_us: float
     max_us: float
+    processor: tuple[str, ...] = ()  # of p50, p95 and p99 those of which waiting for a processor is more than half
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallTime:
+    """What the time inside storage calls was, seconds summed over those who made them."""
+
+    call_s: float
+    service_s: float  # the rest; of real storage with its own queues
+    queue_s: float | None  # in the queues of an emulated filer; None: real storage, whose queues nobody sees
+    processor_s: float  # waiting for a processor
+    exact: bool  # measured at each call; else estimated from the run-queue delay of slots (docs/labels.md)
+    dominated: dict[str, tuple[str, ...]]  # op label → percentiles, as `Latency.processor` has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +75,7 @@ class Run:
     run_queue_share: float | None  # seconds they waited for a processor ÷ seconds inside calls; None without call time
     null_elapsed_s: float | None  # the paired run on null storage; None where there is no pair
     latency: dict[str, Latency]  # over the whole run, by op label: what bounds on p99 are held against
+    call_time: CallTime | None = None  # None: not known, and in results of older versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

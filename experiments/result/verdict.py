@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from controller.jobs.rates import duration
-from controller.timeline.thresholds import CACHED, CPU_SHARE, LIMITED, RUN_QUEUE_SHARE
-from experiments.result.advice import UNDECLARED, UNPAIRED
+from controller.labels.rules import Effort, short_of_processors, study_labels
 from experiments.result.schema import At, Estimate, Knee, Point, Run
 from experiments.result.significance import LEAST_REPEATS, LEVEL, Ratio, corrected, ratio_of
 from experiments.result.statistics import estimate, interval_text
@@ -50,38 +49,31 @@ def limits_of(about: About, runs: Sequence[Run]) -> tuple[str, ...]:
     out = [] if near is None else [near]
     if about.pair_decides and any(run.null_elapsed_s is not None for run in runs):
         return tuple(out)
-    cpu = statistics.median(run.worker_cpu for run in runs)
-    if cpu > CPU_SHARE:
-        out.append(f"the {about.makers} used {cpu:.0%} of the processors (over {CPU_SHARE:.0%})")
-    waits = [run.run_queue_share for run in runs if run.run_queue_share is not None]
-    if waits and (wait := statistics.median(waits)) > RUN_QUEUE_SHARE:
-        out.append(
-            f"the {about.makers} waited {wait:.2f} s for a processor for each second of storage calls (over"
-            f" {RUN_QUEUE_SHARE})"
-        )
-    return tuple(out)
+    effort = Effort(
+        cpu=_median(run.worker_cpu for run in runs),
+        waits=_median(run.run_queue_share for run in runs),
+        in_calls=_median(about.in_calls(run) for run in runs),
+    )
+    return (*out, *short_of_processors(effort, about.makers))
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    """Of those that are known."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
 
 
 def labels_of(
     points: Sequence[Point], emulated: Sequence[str | None], *, cached: bool, undeclared: bool = False
 ) -> tuple[str, ...]:
     """Labels that must stand before any figure. `emulated`: of each point the emulated filer's own label."""
-    out = [_at(label, emulated.count(label), len(points)) for label in dict.fromkeys(emulated) if label is not None]
-    if cached:
-        out.append(CACHED)
-    if undeclared:
-        out.append(UNDECLARED)
-    unpaired = sum(all(run.null_elapsed_s is None for run in point.repeats) for point in points)
-    if unpaired:
-        out.append(_at(UNPAIRED, unpaired, len(points)))
-    limited = sum(point.limited for point in points)
-    if limited:
-        out.append(f"{LIMITED} at {'every point' if limited == len(points) else f'{limited} of {len(points)} points'}")
-    return tuple(out)
-
-
-def _at(label: str, some: int, every: int) -> str:
-    return label if some == every else f"{label} at {some} of {every} points"
+    return study_labels(
+        emulated,
+        cached=cached,
+        undeclared=undeclared,
+        unpaired=sum(all(run.null_elapsed_s is None for run in point.repeats) for point in points),
+        limited=sum(point.limited for point in points),
+    )
 
 
 def sentence(

@@ -8,6 +8,7 @@ from contextlib import closing
 from core.records import Limits, TextState
 from formats.archives.libarchive.library import ArchiveReader
 from formats.archives.libarchive.members import all_members
+from formats.archives.names import shown
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 
@@ -34,7 +35,7 @@ class ArHandler(LeafHandler):
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The members in order; DocumentError where the archive is damaged."""
         with source.open() as file, closing(ArchiveReader(file, source.size, "ar")) as reader:
-            for child in all_members(reader, source.size, limits, solid=False):
+            for child in shown(all_members(reader, source.size, limits, solid=False)):
                 if child.name not in _TABLES and not child.name.startswith(_BSD_TABLE):
                     yield child
 

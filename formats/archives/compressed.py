@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
+from formats.archives.names import shown
 from formats.archives.tar.children import tar_children
 from formats.archives.tar.header import is_tar_header
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
@@ -83,7 +84,7 @@ def content_children(piece: Callable[[], bytes], name: bytes, skippable: int) ->
         raise error
     rest = as_binary(PieceStream(lambda: content.read(CHUNK), first, error))
     if is_tar_header(first[:512]):
-        yield from tar_children(rest, size=None, skippable=skippable)
+        yield from shown(tar_children(rest, size=None, skippable=skippable))
         return
     whole = error is None and len(first) < _SMALL
     yield Child(

@@ -8,6 +8,7 @@ from contextlib import closing
 from core.records import Limits, TextState
 from formats.archives.libarchive.library import ArchiveReader
 from formats.archives.libarchive.members import all_members
+from formats.archives.names import shown
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 
@@ -32,7 +33,7 @@ class CpioHandler(LeafHandler):
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """The members in order; DocumentError where the archive is damaged."""
         with source.open() as file, closing(ArchiveReader(file, source.size, "cpio")) as reader:
-            yield from all_members(reader, source.size, limits, solid=False)
+            yield from shown(all_members(reader, source.size, limits, solid=False))
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""

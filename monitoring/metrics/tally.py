@@ -19,6 +19,7 @@ from itertools import product
 from typing import TypeVar
 
 from core.errors import ExceptionCode
+from core.filer.emulation import SERVED_WORDS
 from core.records import PHASES, Kind, Phase, TaskResult, TextState
 from monitoring.metrics import buckets
 
@@ -55,6 +56,8 @@ KINDS = _layout.place(Kind)
 TEXTS = _layout.place(TextState)
 CODES = _layout.place(ExceptionCode)
 VOLUMES = _layout.place(("raw", "extracted", "index"))
+SERVED = _layout.words  # where the counts of an emulated filer begin: core.filer.emulation
+_layout.words += SERVED_WORDS
 _TRANSACTIONS = _layout.words  # a histogram for each database
 
 
@@ -108,6 +111,10 @@ class Tally:
                 self._words[TASKS[phase, Outcome.DIED]] += 1
                 self._rest(phase)
 
+    def served(self) -> memoryview:
+        """Where the slot's emulated filer counts."""
+        return self._words[SERVED : SERVED + SERVED_WORDS]
+
     def transaction_timer(self, database: int) -> buckets.Timer:
         """What counts the slot's transactions with a database."""
         return buckets.count_into(self._words, transactions_at(database))
@@ -132,4 +139,9 @@ class Tally:
 
 def summed(tallies: Iterable[Tally]) -> Sequence[int]:
     """The words of all slots of a worker, added up."""
-    return [sum(column) for column in zip(*(tally.read() for tally in tallies), strict=True)]
+    return added(tally.read() for tally in tallies)
+
+
+def added(words: Iterable[Sequence[int]]) -> Sequence[int]:
+    """The same of what was read."""
+    return [sum(column) for column in zip(*words, strict=True)]

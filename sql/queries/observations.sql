@@ -100,7 +100,7 @@ WITH seen (second, kind, source, job, "values", counted) AS (
 SELECT counted FROM seen;
 
 -- name: observe_database
--- This database's own counters, its slots' sessions that are in a statement and those of them that wait, and every
+-- This database's own counters (bytes: pages read, temporary files, and the log of the whole server), its slots' sessions that are in a statement and those of them that wait, and every
 -- so often (it reads a directory) its size.
 WITH seen (second, kind, source, "values") AS (
     SELECT floor(extract(epoch FROM clock_timestamp()))::bigint, 'database', %(database)s, jsonb_strip_nulls(
@@ -108,6 +108,8 @@ WITH seen (second, kind, source, "values") AS (
             'commits', d.xact_commit, 'rolled_back', d.xact_rollback,
             'rows', d.tup_inserted + d.tup_updated + d.tup_deleted,
             'active', a.active, 'waiting', a.waiting,
+            'read_bytes', d.blks_read * current_setting('block_size')::bigint,
+            'write_bytes', d.temp_bytes + pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'),
             'db_bytes', CASE WHEN %(size)s THEN pg_database_size(d.datid) END))
     FROM pg_stat_database d
     CROSS JOIN LATERAL (

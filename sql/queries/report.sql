@@ -48,7 +48,7 @@ ORDER BY i.container_path LIMIT %(limit)s;
 -- name: workers_of_job
 -- Workers that lived while the job ran, and whether their frames are stored up to its end. `due` are those that
 -- can still send: not stopped, and seen after that end or lately.
-SELECT w.incarnation, w.name, w.host, w.slots, w.version, w.box, w.cpu_seconds, w.run_queue_seconds, w.frames_lost,
+SELECT w.incarnation, w.box, w.frames_lost,
     w.frames_through >= extract(epoch FROM j.finished_at) AS complete, w.stopped_at IS NOT NULL AS stopped,
     w.stopped_at IS NULL AND w.seen_at > clock_timestamp() - make_interval(secs => %(seconds)s) AS due
 FROM worker w, job j

@@ -61,6 +61,11 @@ FROM observation WHERE job = %(job)s AND kind = 'queue' AND second >= %(low)s GR
 SELECT op, sum(calls)::bigint AS calls, sum(total_ns)::bigint AS total_ns
 FROM call_step WHERE job = %(job)s AND step = %(step)s GROUP BY op ORDER BY op;
 
+-- name: timeline_last_workers
+-- The last reading of each worker in some seconds.
+SELECT DISTINCT ON (source) source, "values" FROM observation
+WHERE job IS NULL AND kind = 'worker' AND second BETWEEN %(low)s AND %(high)s ORDER BY source, second DESC;
+
 -- name: timeline_first_workers
 -- The first reading of each worker that was there when a job began.
 SELECT DISTINCT ON (source) source, "values" FROM observation

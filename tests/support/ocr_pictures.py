@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen import canvas
 
 from core.clock import SystemClock
 from core.records import Item, ItemText, Limits, OcrChoice
@@ -54,6 +56,20 @@ def picture(kind: str, *pages: Sequence[str]) -> bytes:
     return out.getvalue()
 
 
+def mixed_pdf(*pages: str | Sequence[str] | None) -> bytes:
+    """A PDF whose pages are text, a scan of lines (a sequence), or blank (None)."""
+    out = io.BytesIO()
+    document = canvas.Canvas(out)
+    for page in pages:
+        if isinstance(page, str):
+            document.drawString(72, 700, page)
+        elif page is not None:
+            document.drawImage(ImageReader(drawn(*page)), 36, 400, width=520, preserveAspectRatio=True, anchor="sw")
+        document.showPage()
+    document.save()
+    return out.getvalue()
+
+
 def stand_in(directory: Path, script: str) -> Engine:
     """A program in tesseract's place that does what no tesseract can be had to do."""
     program = directory / "stand-in"
@@ -69,7 +85,7 @@ def read(
     source = MemorySource(b"x", data)
     item = item_of(data)
     out = Findings()
-    _, row = take_text(item, source, handler_for(item.media_type), Limits(), out)
+    own, row = take_text(item, source, handler_for(item.media_type), Limits(), out)
     reader = Reader(
         engine=engine or find_engine(),
         choice=choice,
@@ -77,7 +93,7 @@ def read(
         clock=SystemClock(),
         enter=lambda item, seconds: None,
     )
-    text, new = reader.read(item, row, source, out)
+    text, new = reader.read(item, row, source, out, own)
     return text, new, {e.code.value: e.detail for e in out.exceptions}
 
 

@@ -9,9 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from job_figures import figures
+
+from controller.jobs.figures import ChildTotals
+from controller.observe.call_time import CallTimeFigures
+from controller.observe.io_kinds import IoFigures
 from core.clock import SystemClock
 from core.histogram import Histogram
 from core.operations import Op
+from core.records import JobState
 from experiments.kinds.kind import Kind
 from experiments.kinds.sweep import sweep
 from experiments.package.finish import finish
@@ -25,6 +31,10 @@ from experiments.workloads.discovery.sampler import Samples
 from experiments.workloads.discovery.tables import JobTables, Table
 
 START = 1_700_000_000.0
+CALL_TIME = CallTimeFigures(
+    call_s=2.0, service_s=0.5, queue_s=None, processor_s=1.5, exact=False, dominated={"read": ["p99"]}
+)
+IO = IoFigures(kinds=[], counters=[], unrecorded_share=0.25)
 PHASES = ("walk", "expand", "index", "finalise")
 
 
@@ -100,21 +110,21 @@ def _slots(at: At) -> int:
 
 def job_result() -> dict[str, Any]:
     """What databases counted."""
-    return {
-        "state": "completed",
-        "raw_bytes": 10**9,
-        "discovered_bytes": 2 * 10**9,
-        "index_bytes": 10**8,
-        "items": 1_000,
-        "containers": 10,
-        "calls_complete": True,
-        "exceptions": {"corrupt": 3},
-        "children": {"expected": 900, "emitted": 897, "failed": 3},
-        "violations": [],
-        "disturbances": [],
-        "labels": [],
-        "versions": {"edbench": "0"},
-    }
+    found = figures(
+        state=JobState.COMPLETED_WITH_EXCEPTIONS,
+        raw_bytes=10**9,
+        discovered_bytes=2 * 10**9,
+        index_bytes=10**8,
+        items=1_000,
+        containers=10,
+        exceptions={"corrupt": 3},
+        children=ChildTotals(expected=900, emitted=897, failed=3),
+        labels=[],
+        versions={"edbench": "0"},
+        call_time=CALL_TIME,
+        io=IO,
+    )
+    return found.to_json()
 
 
 def job(seconds: float) -> JobTables:

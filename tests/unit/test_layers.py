@@ -92,6 +92,7 @@ _OF_THEIR_OWN = {
     "worker/box/nursery.py": "/dev/null",
     "worker/box/probe.py": "the file that a probe is given",
     "worker/indexes/publisher.py": "the index on scratch, before it is published",
+    "worker/indexes/registry.py": "the meta file of a shard that is opened to be searched: no job's work",
     "worker/indexes/tantivy_engine.py": "the index on scratch; on the filer with --index-io direct, reported as unrecorded",
     "worker/indexes/whoosh_engine.py": "the index on scratch; on the filer with --index-io direct, reported as unrecorded",
     "worker/inspect/batches.py": "its spools on scratch",

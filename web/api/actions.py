@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from fastapi import APIRouter
 
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, clean_group, delete_group, jobs_of, refuse_member, resume_all
-from controller.jobs.jobs import cancel_job, delete_job, pause_job, settle_job
+from controller.databases import JobHandle, Jobs
+from controller.jobs.groups.create import clean_copies, delete_all, refuse_member, resume_all
+from controller.jobs.jobs import cancel_job, pause_job, settle_job
 from controller.jobs.lifecycle import ask_all
 from controller.jobs.requeue import requeue_exceptions
 from core.clock import Clock
@@ -40,21 +40,20 @@ def cancel(context: Context, found: Found) -> StateNow:
     return _end(context, found, cancel_job)
 
 
-def _end(context: WebContext, found: JobHandle | Group, ask: Callable[[JobHandle], JobState]) -> StateNow:
+def _end(context: WebContext, found: Jobs, ask: Callable[[JobHandle], JobState]) -> StateNow:
     state = ask_all(found, ask)
     # Where a command was killed there is nobody else who does. In a thread of its own: it may take a lease's time.
     threading.Thread(target=_settle, args=(found, context), name=f"settle {found.id}", daemon=True).start()
     return StateNow(id=found.id, state=state)
 
 
-def _settle(found: JobHandle | Group, context: WebContext) -> None:
+def _settle(found: Jobs, context: WebContext) -> None:
     """Wait until the jobs have come to rest, and remove copies of a source that nobody needs any more."""
     clock: Clock = context.clock
     try:
-        for handle in jobs_of(found):
+        for handle in found.each:
             settle_job(handle, clock)
-        if isinstance(found, Group):
-            clean_group(found, Storage(NullRecorder()), context.settings.storage)
+        clean_copies(found, Storage(NullRecorder()), context.settings.storage)
     except EdbenchError:  # the job's row has its state; whoever asks next is told what is wrong
         return
 
@@ -77,9 +76,9 @@ def requeue(context: Context, found: Found, code: ExceptionCode | None = None, w
     return Requeued(id=found.id, state=_go_on(context, found, workers, slots), loose_files=files)
 
 
-def _planned(context: WebContext, found: JobHandle | Group) -> tuple[int, int]:
+def _planned(context: WebContext, found: Jobs) -> tuple[int, int]:
     """Workers and slots of each that the job was created with; raises FieldErrors when they cannot be had now."""
-    handles = jobs_of(found)
+    handles = found.each
     if not handles:
         raise UsageError(f"no job of group {found.id} is there any more; delete it")
     with handles[0].database.transaction() as conn:
@@ -90,7 +89,7 @@ def _planned(context: WebContext, found: JobHandle | Group) -> tuple[int, int]:
     return workers, slots
 
 
-def _go_on(context: WebContext, found: JobHandle | Group, workers: int, slots: int) -> JobState:
+def _go_on(context: WebContext, found: Jobs, workers: int, slots: int) -> JobState:
     state = resume_all(found, attach=context.embedded)
     context.runner.start(context.find(str(found.id)), workers=workers, slots=slots)
     return state
@@ -99,9 +98,5 @@ def _go_on(context: WebContext, found: JobHandle | Group, workers: int, slots: i
 @router.delete("/jobs/{job}", status_code=204, responses=responses(404, 409))
 def delete(context: Context, found: Found) -> None:
     """Remove a job that does not run: its rows, and its files on the filer. The source is not touched."""
-    filer = Storage(NullRecorder())
-    if isinstance(found, Group):
-        delete_group(found, filer, context.settings.storage)
-        return
     refuse_member(context.databases, found)
-    delete_job(found, filer, context.settings.storage)
+    delete_all(found, Storage(NullRecorder()), context.settings.storage)

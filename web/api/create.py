@@ -8,22 +8,20 @@ from contextlib import contextmanager
 
 from fastapi import APIRouter, Response
 
-from controller.filer.emulated import filer_choice, refuse_no_common_arbiter
+from controller.filer.emulated import refuse_no_common_arbiter
 from controller.jobs.jobs import prepare_source, refuse_own_output
-from controller.jobs.ocr import ocr_choice, refuse_no_ocr
-from controller.jobs.orders import DiscoveryOrder, create_discovery, first_databases
+from controller.jobs.ocr import refuse_no_ocr
+from controller.jobs.orders import create_discovery, first_databases
 from controller.jobs.run import crew_of
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.operations import NullRecorder
 from core.passwords import bank_of
-from core.records import JobOptions
 from core.settings import INDEX_ENGINES, Settings, filer_source
 from core.storage.layer import Storage
 from web.api.models.common import responses
 from web.api.models.jobs import JobId, NewJob
 from web.api.needs import Context
-from web.api.shapes import field_of
 from web.api.system import DEFAULT_WORKERS
 from web.context import WebContext
 from web.corpora import chosen_source
@@ -37,18 +35,18 @@ def create(context: Context, wish: NewJob, response: Response) -> JobId:
     """Create a discovery job, or a group of simultaneous ones, and have it worked on."""
     workers, slots = _crew(context, wish)
     settings = _settings(context, wish)
-    with _at_field():
+    with _at_field("filer"):
         databases = first_databases(context.databases, wish.databases)
-        order = _order(settings, wish)
-        order.check()
+        plan = wish.plan(settings, bank_of(wish.passwords, "passwords") if wish.passwords else None)
         if context.embedded:
-            refuse_no_ocr(order.options.ocr)
+            refuse_no_ocr(plan.options.ocr)
+    with _at_field("source"):
         filer = Storage(NullRecorder())
         source = prepare_source(filer, chosen_source(context, wish.corpus, wish.source))
         refuse_own_output(source, settings)
         refuse_no_common_arbiter(databases, settings, ours=context.embedded)
     context.runner.refuse(workers, slots, settings.filer)
-    found = create_discovery(databases, filer, settings, source, order, workers=workers, slots=slots)
+    found = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
     context.runner.start(found, workers=workers, slots=slots)
     response.headers["Location"] = f"/api/v1/jobs/{found.id}"
     return JobId(id=found.id)
@@ -85,31 +83,10 @@ def _settings(context: WebContext, wish: NewJob) -> Settings:
     return dataclasses.replace(context.settings, index_engine=engine, filer=filer)
 
 
-def _order(settings: Settings, wish: NewJob) -> DiscoveryOrder:
-    options = JobOptions(
-        single_pass=wish.single_pass,
-        index_engine=settings.index_engine,
-        fsync=wish.fsync,
-        layout=wish.layout,
-        filer=filer_choice(settings),
-        ocr=ocr_choice(wish.ocr, wish.ocr_languages),
-    )
-    return DiscoveryOrder(
-        options=options,
-        name=wish.name,
-        client=wish.client,
-        project=wish.project,
-        databases=wish.databases,
-        shard=wish.shard,
-        source_copies=wish.source_copies,
-        passwords=bank_of(wish.passwords, "passwords") if wish.passwords else None,
-    )
-
-
 @contextmanager
-def _at_field() -> Iterator[None]:
-    """What a command says of an option stands at the field of that name."""
+def _at_field(usual: str) -> Iterator[None]:
+    """What a command says of an option stands at that field; what names none is about the usual one."""
     try:
         yield
     except UsageError as error:
-        raise FieldErrors({field_of(error): str(error)}) from error
+        raise FieldErrors({error.field or usual: str(error)}) from error

@@ -12,7 +12,6 @@ from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
 from controller.browse.failures import EXCEPTION_FIELDS, exceptions_by, stream_exceptions
-from controller.jobs.groups.create import jobs_of
 from core.csv_cells import defused
 from core.errors import ExceptionCode
 from web.api.models.common import Filter, responses
@@ -35,7 +34,7 @@ class By(StrEnum):
 @router.get("/jobs/{job}/exceptions", responses=responses(404, 422))
 def counts(found: Found, by: By = By.CODE, code: ExceptionCode | None = None) -> ExceptionCounts:
     """Exceptions by code, media type or custodian, most frequent first; of one code if it is given."""
-    rows = exceptions_by(jobs_of(found), by.value, code.value if code else None)
+    rows = exceptions_by(found.each, by.value, code.value if code else None)
     return ExceptionCounts.model_validate({"by": by.value, "rows": rows})
 
 
@@ -50,7 +49,7 @@ def as_csv(
     """Every exception that passes the filters, as CSV with a header; the order is that of recording. A cell that a
     spreadsheet would run as a formula has an apostrophe in front; with `raw` it stays as it is."""
     wanted = {"code": code.value if code else None, "type": type, "custodian": custodian}
-    rows = stream_exceptions(jobs_of(found), wanted)
+    rows = stream_exceptions(found.each, wanted)
     name = f"exceptions-{found.id}.csv"
     return StreamingResponse(
         _lines(rows, str if raw else defused),

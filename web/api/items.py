@@ -12,10 +12,10 @@ from controller.browse.item_filter import ItemFilter, parse_conditions
 from controller.browse.pages import family_tree, find_item, item_details, items_page
 from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, search_all
 from controller.browse.texts import item_text
-from controller.jobs.groups.create import jobs_of
+from core.document import TEXT
 from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
-from web.api.models.common import TEXT, Filter, Tally, responses
+from web.api.models.common import Filter, Tally, responses
 from web.api.models.items import Family, ItemDetails, ItemPage, ItemText, SearchAnswer
 from web.api.needs import Context, Found
 from web.api.shapes import pieces
@@ -57,7 +57,7 @@ def items(
         conditions=conditions,
     )
     try:
-        rows = items_page(jobs_of(found), wanted, after=after, limit=limit + 1)
+        rows = items_page(found.each, wanted, after=after, limit=limit + 1)
     except UsageError as error:
         raise NotFound(str(error)) from error
     more = rows[limit - 1]["id"] if len(rows) > limit else None
@@ -68,7 +68,7 @@ def items(
 def item(found: Found, item: uuid.UUID) -> ItemDetails:
     """Everything that is known of one item."""
     try:
-        handle, row = find_item(jobs_of(found), item)
+        handle, row = find_item(found.each, item)
     except UsageError as error:
         raise NotFound(str(error)) from error
     return ItemDetails.model_validate(item_details(handle, row))
@@ -78,7 +78,7 @@ def item(found: Found, item: uuid.UUID) -> ItemDetails:
 def family(found: Found, item: uuid.UUID) -> Family:
     """The item's family as a tree, and what it lies in."""
     try:
-        handle, row = find_item(jobs_of(found), item)
+        handle, row = find_item(found.each, item)
     except UsageError as error:
         raise NotFound(str(error)) from error
     return Family.model_validate(family_tree(handle, row))
@@ -94,7 +94,7 @@ def text(
 ) -> ItemText:
     """The text that was indexed of the item, so many characters of it from `offset` on."""
     try:
-        handle, row = find_item(jobs_of(found), item)
+        handle, row = find_item(found.each, item)
     except UsageError as error:
         raise NotFound(str(error)) from error
     whole = item_text(handle, context.settings, row)
@@ -117,7 +117,7 @@ def search(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 20,
 ) -> SearchAnswer:
     """Search the text and fields of a job's items, best match first: words, "a phrase", wor*, AND OR NOT, field:word."""
-    handles = jobs_of(found)
+    handles = found.each
     try:
         hits = search_all(handles, context.settings, q, limit)
         facets = count_facets(handles, context.settings, q)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from controller.browse.counts import count_job
 from controller.browse.pages import custodians_of_jobs
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, jobs_of, refresh
-from controller.jobs.groups.results import group_result
-from controller.jobs.overview import allowed
-from controller.jobs.results import job_result
+from controller.databases import Jobs
+from controller.jobs.figures import GroupFigures, JobFigures
+from controller.jobs.groups.create import refresh
+from controller.jobs.groups.results import figures_of
+from controller.jobs.overview import JobRow, allowed
 from core.records import JobState
 from sql import workers
 from web.api.models.common import responses
 from web.api.models.jobs import Counts, JobDetails, JobList
 from web.api.needs import Context, Found, Rows
-from web.api.shapes import counts_of, custodian_of
+from web.api.shapes import counts_of
 from web.context import WebContext
 
 router = APIRouter(tags=["jobs"])
@@ -34,53 +34,44 @@ def list_jobs(
 ) -> JobList:
     """Jobs of all databases, newest first."""
     found, total = rows.rows(context.databases, state=state, limit=limit, offset=offset)
-    return JobList.model_validate({"jobs": [with_problem(context, row) for row in found], "total": total})
+    return JobList(jobs=[with_problem(context, row) for row in found], total=total)
 
 
 @router.get("/jobs/{job}", responses=responses(404))
 def one_job(context: Context, rows: Rows, found: Found) -> JobDetails:
     """One job, or a group as one."""
     row = with_problem(context, rows.found(found))
-    options = jobs_of(found)[0].job.options.to_json() if jobs_of(found) else {}
-    return JobDetails.model_validate(row | {"options": options, "allowed": _allowed(context, found, row)})
+    options = found.each[0].job.options.to_json() if found.each else {}
+    return JobDetails(**dict(row), options=options, allowed=_allowed(context, found, row))
 
 
-def _allowed(context: WebContext, found: JobHandle | Group, row: dict[str, Any]) -> list[str]:
+def _allowed(context: WebContext, found: Jobs, row: JobRow) -> list[str]:
     """What may be done now; a job that runs on paper only, for its command was killed, may be resumed too."""
-    out = allowed(JobState(row["state"]))
-    if row["state"] == JobState.RUNNING.value and not context.runner.tends(found.id) and "resume" not in out:
-        with jobs_of(found)[0].database.transaction() as conn:
+    out = allowed(row.state)
+    if row.state is JobState.RUNNING and not context.runner.tends(found.id) and "resume" not in out:
+        with found.each[0].database.transaction() as conn:
             orphaned = not workers.live_slots(conn)
         return [*out, "resume"] if orphaned else out
     return out if context.runner.creating else [action for action in out if action not in ("resume", "requeue")]
 
 
-def with_problem(context: WebContext, row: dict[str, Any]) -> dict[str, Any]:
+def with_problem(context: WebContext, row: JobRow) -> JobRow:
     """A row, and those of its jobs, with what this server has to say of it."""
-    out = row | {"problem": context.runner.problem(row["id"])}
-    if row.get("jobs"):
-        out["jobs"] = [with_problem(context, each) for each in row["jobs"]]
-    return out
+    jobs = None if row.jobs is None else [with_problem(context, each) for each in row.jobs]
+    return row.model_copy(update={"problem": context.runner.problem(row.id), "jobs": jobs})
 
 
 @router.get("/jobs/{job}/counts", responses=responses(404))
 def counts(found: Found) -> Counts:
     """What the job holds: by phase, kind, media type, text state, exception code and custodian."""
-    handles = jobs_of(found)
+    handles = found.each
     return Counts(
         jobs=[counts_of(handle.database.name, count_job(handle)) for handle in handles],
-        custodians=[custodian_of(row) for row in custodians_of_jobs(handles)],
+        custodians=custodians_of_jobs(handles),
     )
 
 
 @router.get("/jobs/{job}/result", responses=responses(404))
-def result(context: Context, found: Found) -> dict[str, Any]:
+def result(context: Context, found: Found) -> JobFigures | GroupFigures:
     """The result as `edbench discover --json` writes it: bytes are whole, times seconds, GB 10⁹ bytes."""
-    return result_of(context, found)
-
-
-def result_of(context: WebContext, found: JobHandle | Group) -> dict[str, Any]:
-    """The result of a job or group as it is now."""
-    if isinstance(found, Group):
-        return group_result(refresh(found), context.settings)
-    return job_result(found, context.settings)
+    return figures_of(refresh(found), context.settings)

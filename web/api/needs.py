@@ -6,8 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group
+from controller.databases import Jobs
 from controller.jobs.overview import Overview
 from core.errors import UsageError
 from web.api.models.common import JobReference
@@ -31,7 +30,7 @@ def overview_of(request: Request) -> Overview:
     return overview
 
 
-def found_by(context: WebContext, reference: str) -> JobHandle | Group:
+def found_by(context: WebContext, reference: str) -> Jobs:
     """The job or group that is meant; raises NotFound."""
     try:
         return context.find(reference)
@@ -39,10 +38,10 @@ def found_by(context: WebContext, reference: str) -> JobHandle | Group:
         raise NotFound(str(error)) from error
 
 
-def _found(job: JobReference, request: Request) -> JobHandle | Group:
+def _found(job: JobReference, request: Request) -> Jobs:
     return found_by(context_of(request), job)
 
 
 Context = Annotated[WebContext, Depends(context_of)]
 Rows = Annotated[Overview, Depends(overview_of)]
-Found = Annotated[JobHandle | Group, Depends(_found)]
+Found = Annotated[Jobs, Depends(_found)]

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import FileResponse, StreamingResponse
 
+from controller.labels.advice import advice_on
+from core.document import TEXT
 from core.errors import UsageError
 from experiments.package.take import unsealed
 from experiments.report.page import FILE as REPORT
@@ -16,7 +18,7 @@ from experiments.result.compare import compare as side_by_side
 from experiments.result.schema import Point, Result
 from experiments.workload import About
 from experiments.workloads import about
-from web.api.models.common import TEXT, responses
+from web.api.models.common import responses
 from web.api.models.results import (
     ComparedPoint,
     ComparedResult,
@@ -118,6 +120,7 @@ def _row(run: str, found: Result, report: bool) -> dict[str, Any]:
         "created": found.created,
         "verdict": found.verdict,
         "labels": list(found.labels),
+        "advice": advice_on(found.labels),
         "points": len(found.points),
         "report": report,
     }

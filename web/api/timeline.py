@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from controller.databases import JobHandle
-from controller.jobs.groups.create import Group, jobs_of
+from controller.databases import Jobs
 from controller.jobs.overview import Overview
+from controller.jobs.results import cache_of
+from controller.labels.rules import FilerCache
 from controller.timeline.read import read_timeline
 from web.api.jobs import with_problem
 from web.api.models.common import responses
@@ -27,13 +28,14 @@ router = APIRouter(tags=["timeline"])
 
 @router.get("/jobs/{job}/timeline", responses=responses(404, 422))
 def timeline(
+    context: Context,
     found: Found,
     since: Since = None,
     points: Annotated[int, Query(ge=10, le=5_000, description="At most so many on the axis.")] = POINTS,
 ) -> dict[str, Any]:
     """Rates, latencies, depths and counters over time on one axis, downsampled to `points`, with phases, pauses,
     progress and what limits the run now."""
-    return read_timeline(jobs_of(found), since=since, points=points).to_json()
+    return read_timeline(found.each, since=since, points=points, cache=_cache(context, found)).to_json()
 
 
 @router.get(
@@ -54,11 +56,16 @@ async def events(
     return StreamingResponse(texts, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-def looker(context: WebContext, rows: Overview, found: JobHandle | Group) -> Looker:
+def looker(context: WebContext, rows: Overview, found: Jobs) -> Looker:
     """Looks at this job or group."""
 
     def look(since: float | None) -> Look:
         row = with_problem(context, rows.found(found))
-        return Look(row, read_timeline(jobs_of(found), since=since, points=POINTS).to_json())
+        seen = read_timeline(found.each, since=since, points=POINTS, cache=_cache(context, found))
+        return Look(row, seen.to_json())
 
     return look
+
+
+def _cache(context: WebContext, found: Jobs) -> FilerCache:
+    return cache_of(found.each[0], context.settings) if found.each else FilerCache()

@@ -7,8 +7,8 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
 from monitoring.filer.boot import boot_id
@@ -59,6 +59,7 @@ class Used:
     cpu_s: float
     run_queue_s: float  # waiting for a processor
     rss_bytes: int  # pages that processes share count for each
+    waits: Mapping[int, float] = field(default_factory=dict)  # of it `run_queue_s` by process
 
 
 class Effort:
@@ -85,6 +86,8 @@ class Effort:
                 found = [process_use(pid, with_children=True) for pid in parents]
                 found += [process_use(pid) for pid in others]
                 waits = self._waits.look((*parents, *others))
-                self._latest = Used(sum(use.cpu_s for use in found), waits, sum(use.rss_bytes for use in found))
+                self._latest = Used(
+                    sum(use.cpu_s for use in found), waits, sum(use.rss_bytes for use in found), self._waits.of
+                )
                 self._at = now
             return self._latest

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from core.errors import DatabaseFault
-from core.settings import Settings
+from core.settings import DatabaseAddress, Settings
 from monitoring.counters import CounterDelta, merge_deltas
 from monitoring.frames import FrameMaker
 from monitoring.host_samplers import HostSampler, HostSampling, host_samplers
@@ -29,7 +29,7 @@ from monitoring.metrics.endpoint import Endpoint
 from monitoring.sender import FrameSender
 from sql import workers
 from sql.faults import DRIVER_ERRORS
-from sql.session import Database
+from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts
 from worker.host.deliveries import Deliveries
 from worker.host.exposition import WorkerExposition
@@ -216,17 +216,20 @@ class FrameWriter:
 def _samplers(plan: ReporterPlan, effort: Effort) -> list[HostSampler]:
     if not plan.settings.observe:
         return []
-    return [WorkerSampler(plan.identity.name, plan.table, effort), *host_samplers(plan.settings)]
+    return [
+        WorkerSampler(plan.identity.name, plan.table, effort, filer=plan.settings.filer != "none"),
+        *host_samplers(plan.settings),
+    ]
 
 
 def _serve(plan: ReporterPlan, pipe: Connection) -> None:
     lock, effort = threading.Lock(), Effort(plan.identity.pid)
-    threads = {
-        d.name: DatabaseReporter(
-            plan, Database(d.name, d.url, application=f"edbench {plan.identity.name}"), effort, pipe, lock
-        )
-        for d in plan.settings.databases
-    }
+
+    def database(address: DatabaseAddress) -> Database:
+        name = f"edbench {plan.identity.name}"
+        return Database(address.name, address.url, application=name, silent_seconds=SILENT_SECONDS)
+
+    threads = {d.name: DatabaseReporter(plan, database(d), effort, pipe, lock) for d in plan.settings.databases}
     frames = FrameWriter(plan, effort)
     for thread in threads.values():
         thread.start()

@@ -33,6 +33,8 @@ class IndexDocument:
     author: str = ""
 
 
+META = "meta.json"  # of every engine: names the files of a shard's state, and is published last
+
 # Fields a query may name, and what they search.
 QUERY_FIELDS = [
     "body",

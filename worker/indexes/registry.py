@@ -6,9 +6,10 @@ import importlib
 from collections.abc import Callable
 from pathlib import Path
 
-from core.errors import UsageError
-from worker.indexes.base import IndexReader, IndexWriter
+from core.errors import StorageFault, UsageError
+from worker.indexes.base import META, IndexReader, IndexWriter
 
+_TRIES = 20  # a slot publishes a few times a second at most
 # Module, writer and reader. An engine is imported when it is used.
 _ENGINES = {
     "tantivy": ("worker.indexes.tantivy_engine", "TantivyWriter", "TantivyReader"),
@@ -36,5 +37,26 @@ def new_writer(engine: str, directory: Path) -> IndexWriter:
 
 
 def open_reader(engine: str, directory: Path, view: Path) -> IndexReader:
-    """A reader of the shard published in `directory`; `view` is a private local directory it may fill."""
-    return _engine(engine)[1](directory, view)
+    """A reader of the shard published in `directory`; `view` is a private local directory it may fill.
+
+    A slot may publish the shard anew at the same time (the job runs, or the slot does not know yet that it was taken
+    over): the files of the state before go then, so what cannot be opened is opened again if the meta file has changed.
+    Raises StorageFault.
+    """
+    make = _engine(engine)[1]
+    meta = directory / META
+    for attempt in range(_TRIES):
+        before = _state(meta)
+        try:
+            return make(directory, view / str(attempt))
+        except StorageFault:
+            if _state(meta) == before:
+                raise
+    return make(directory, view / str(_TRIES))
+
+
+def _state(meta: Path) -> bytes:
+    try:
+        return meta.read_bytes()
+    except OSError:
+        return b""

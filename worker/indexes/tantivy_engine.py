@@ -19,10 +19,9 @@ from typing import Any
 import tantivy
 
 from core.errors import StorageFault, UsageError
-from worker.indexes.base import QUERY_FIELDS, Commit, Hit, IndexDocument
+from worker.indexes.base import META, QUERY_FIELDS, Commit, Hit, IndexDocument
 from worker.indexes.query_language import apart, together
 
-META = "meta.json"
 HEAP_BYTES = 24_000_000  # one indexing thread a slot; more would only make larger first segments
 _SEGMENT_SUFFIXES = (".idx", ".pos", ".term", ".store", ".fast", ".fieldnorm")
 _SNAPSHOT_TRIES = 50
@@ -113,13 +112,15 @@ class TantivyWriter:
 
 class TantivyReader:
     """One published shard. `view` is a local directory that gets links to the shard's files, because the engine
-    wants to put lock files beside them and the filer is only to be read."""
+    wants to put lock files beside them and the filer is only to be read; and the meta file itself, so that the reader
+    stays with what it says now."""
 
     def __init__(self, directory: Path, view: Path) -> None:
         view.mkdir(parents=True, exist_ok=True)
         try:
+            (view / META).write_bytes((directory / META).read_bytes())
             for name in os.listdir(directory):
-                if not name.startswith(".") and not (view / name).exists():
+                if not name.startswith(".") and name != META:
                     os.symlink(directory / name, view / name)
             self._index = tantivy.Index.open(str(view))
             self._searcher = self._index.searcher()

@@ -26,13 +26,12 @@ from whoosh.searching import Searcher
 from whoosh.writing import IndexingError, SegmentWriter
 
 from core.errors import StorageFault
-from worker.indexes.base import QUERY_FIELDS, Commit, Hit, IndexDocument
+from worker.indexes.base import META, QUERY_FIELDS, Commit, Hit, IndexDocument
 from worker.indexes.query_language import Node, parse, tokens
 from worker.indexes.snippets import snippet
 from worker.indexes.whoosh_pickle import disarm
 from worker.indexes.whoosh_query import body_words, whoosh_query
 
-META = "meta.json"
 POOL_MB = 24  # postings kept in memory before they are sorted to scratch
 _FORMAT = "edbench-whoosh/1"
 _STORED = ("body", "subject", "title")

@@ -221,7 +221,7 @@ class _Inspection:
     def _text(self, item: Item, source: Source | None, handler: Handler) -> None:
         text, row = take_text(item, source, handler, self.options.limits, self.out)
         if self.options.ocr.asked and source is not None and is_candidate(item, row):
-            text, row = self._reader().read(item, row, source, self.out)
+            text, row = self._reader().read(item, row, source, self.out, text)
             self.crumb.enter(item.id, self.options.limits.item_deadline(item.size))
         self.texts.append((text, row))
 

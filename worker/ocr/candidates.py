@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from core.records import Item, ItemText, NewTask, OcrChoice, Phase, TextState
+from formats import page_numbers
 
 PICTURES = ("image/png", "image/jpeg", "image/tiff", "image/bmp", "image/webp", "image/gif")
 PDF = "application/pdf"
+_WITH_TEXT = (TextState.OK, TextState.PARTIAL)
 LEAST_PIXELS = 16  # on either side: no word fits into less (spacers and beacons in mail)
 PAGES_A_TASK = 8
 _PAGE_WEIGHT = 1_000_000  # a page takes about a second of a processor, as a few megabytes of an index task do
 
 
 def is_candidate(item: Item, row: ItemText) -> bool:
-    """A picture or PDF without text, that tesseract or PDFium can read and a word may be in."""
-    if row.state is not TextState.NO_TEXT_LAYER or item.container or item.sha256 is None:
+    """A picture or PDF without text, that tesseract or PDFium can read and a word may be in; a PDF that has pages without
+    text among others."""
+    if item.container or item.sha256 is None:
+        return False
+    if item.media_type == PDF and row.state in _WITH_TEXT:
+        return bool(bare_pages(row))
+    if row.state is not TextState.NO_TEXT_LAYER:
         return False
     if item.media_type == PDF:
         return True
@@ -23,12 +30,19 @@ def is_candidate(item: Item, row: ItemText) -> bool:
     return item.media_type in PICTURES and all(isinstance(s, int) and s >= LEAST_PIXELS for s in sides)
 
 
+def bare_pages(row: ItemText) -> list[int]:
+    """Pages (from 0) without text of an item whose other pages have text; [] where it has none, or no text at all."""
+    if row.state not in _WITH_TEXT:
+        return []
+    return [number - 1 for number in page_numbers.read(row.metadata.get("pages_without_text", ""))]
+
+
 def tasks(found: Iterable[tuple[Item, ItemText]], choice: OcrChoice) -> Iterator[NewTask]:
     """Tasks of a few pages each; an item is never divided."""
     batch: list[Item] = []
     pages = 0
     for item, row in found:
-        more = max(1, min(row.pages, choice.pages))
+        more = max(1, min(len(bare_pages(row)) or row.pages, choice.pages))
         if batch and pages + more > PAGES_A_TASK:
             yield _task(batch, pages)
             batch, pages = [], 0

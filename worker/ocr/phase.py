@@ -10,11 +10,13 @@ import uuid
 
 from core.errors import DocumentError, SourceFileError, SystemFault
 from core.records import Item, ItemText, Shard, TaskResult
+from formats.base import Source
+from formats.registry import handler_for
 from sql.items import item_codes, load_items, load_texts
 from worker.costs.rereading import ItemCosts
 from worker.items.findings import Findings
-from worker.items.texts import Indexing
-from worker.ocr.candidates import is_candidate
+from worker.items.texts import Indexing, take_text
+from worker.ocr.candidates import bare_pages, is_candidate
 from worker.ocr.engine import Engine, OcrUnavailable, find_engine
 from worker.ocr.reading import Reader
 from worker.phases.index import read_item
@@ -75,8 +77,15 @@ def _read(
         return
     if source is None:
         return
-    text, new = reader.read(item, row, source, indexing.out)
+    text, new = reader.read(item, row, source, indexing.out, _own(item, row, source, reader))
     if text:
         indexing.book(item, text, new)
     else:
         indexing.out.texts.append(new)
+
+
+def _own(item: Item, row: ItemText, source: Source, reader: Reader) -> str:
+    """The text of an item that has text beside bare pages, taken again: its new index document holds both."""
+    if not bare_pages(row):
+        return ""
+    return take_text(item, source, handler_for(item.media_type), reader.limits, Findings())[0]

@@ -15,6 +15,7 @@ from formats.base import Source
 from formats.clean import Collector
 from worker.items.findings import Findings
 from worker.items.guard import guarded
+from worker.ocr.candidates import bare_pages
 from worker.ocr.engine import Engine
 from worker.ocr.pages import Pages, pages_of
 from worker.ocr.tesseract import recognise
@@ -34,10 +35,10 @@ class Reader:
     clock: Clock
     enter: Callable[[uuid.UUID, float], None]
 
-    def read(self, item: Item, row: ItemText, source: Source, out: Findings) -> tuple[str, ItemText]:
+    def read(self, item: Item, row: ItemText, source: Source, out: Findings, own: str = "") -> tuple[str, ItemText]:
         """The item's text and its new row; what goes wrong is booked as an item-level exception, unless it is the damage
-        that the item is known for."""
-        found = Reading(self.limits.text_characters)
+        that the item is known for. Of one that has text of its `own`, that and the text of its bare pages."""
+        found = Reading(self.limits.text_characters, own, bare_pages(row))
         self.enter(item.id, self._page_seconds)
         try:
             with guarded, pages_of(source, item.media_type, self.limits, self.choice) as pages:
@@ -57,12 +58,13 @@ class Reader:
 
     def _pages(self, item: Item, pages: Pages, found: Reading) -> None:
         deadline = self.clock.monotonic_ns() + int(self.choice.item_seconds * 1e9)
-        for number in range(pages.count):
-            if number >= self.choice.pages or found.full:
+        wanted = found.wanted or range(pages.count)
+        for done, number in enumerate(wanted):
+            if done >= self.choice.pages or found.full:
                 found.cut = True
                 return
             if self.clock.monotonic_ns() > deadline:
-                detail = f"the time of all pages was over after {number} of {pages.count}"
+                detail = f"the time of all pages was over after {done} of {len(wanted)}"
                 raise DocumentError(ExceptionCode.TIMEOUT, detail)
             self.enter(item.id, self._page_seconds)
             try:
@@ -85,6 +87,8 @@ class Reading:
     """What came of one item's pages so far."""
 
     limit: int  # characters
+    own: str = ""  # the text that it has of its own
+    wanted: list[int] = field(default_factory=list)  # pages (from 0); all where it has no text
     pages: int = 0  # read, or seen to be blank
     cut: bool = False
     letters: int = 0
@@ -94,6 +98,8 @@ class Reading:
 
     def __post_init__(self) -> None:
         self.collector = Collector(self.limit)
+        if self.own:
+            self.collector.add(self.own if self.own.endswith("\n") else f"{self.own}\n")
 
     def add(self, page: Recognised) -> None:
         """One more page, a line break behind its text."""
@@ -129,6 +135,8 @@ class Reading:
     def _state(self, before: ItemText) -> TextState:
         if self.cut or self.full:
             return TextState.TRUNCATED_BY_LIMIT
+        if self.own:
+            return before.state
         if self.text:
             return TextState.OK
         return TextState.FAILED if self.errors else before.state

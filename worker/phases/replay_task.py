@@ -19,6 +19,7 @@ from core.places import replayed_trace_location
 from core.records import JobState, TaskResult
 from monitoring.filer.boot import boot_id
 from replay.client import run_client
+from replay.cold import drop_own
 from replay.host import ReplayHost, replay_host, target_of
 from replay.stopped import ReplayStopped
 from replay.tree import prepare_tree
@@ -67,6 +68,8 @@ def _play(work: TaskWork, watch: JobWatch, host: ReplayHost, client: int) -> dic
     program = host.program(Path(os.fsdecode(trace)), choice, watch.look)
     target = target_of(job, choice)
     prepared = prepare_tree(program, target, client=client, between=watch.look)
+    # An emulated filer has no cache beneath it: its misses are computed.
+    dropped = None if work.job.options.filer.digest else drop_own(program, target, client=client, between=watch.look)
     with work.database.transaction(durable=True) as conn:
         replay.ready(conn, work.claimed)
     start = _wait_for_start(work, watch)
@@ -89,6 +92,7 @@ def _play(work: TaskWork, watch: JobWatch, host: ReplayHost, client: int) -> dic
         "run_queue_s": waits.look([os.getpid()]) - waited,
         "files": prepared.files,
         "bytes": prepared.bytes,
+        "dropped": None if dropped is None else dropped.to_json(),
     }
 
 

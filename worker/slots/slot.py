@@ -20,7 +20,7 @@ from core.storage.layer import Storage
 from formats.identification import libmagic
 from formats.registry import all_handlers
 from monitoring.live import LiveRecorder
-from sql.session import Database
+from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts
 from worker import app
 from worker.box.boxed import install
@@ -72,7 +72,7 @@ def make_context(plan: SlotPlan) -> SlotContext:
     """The slot's services; nothing connects before its first use."""
     recorder = LiveRecorder(plan.table.region(plan.slot)) if plan.settings.observe else UnselectedRecorder()
     tally = plan.table.tally(plan.slot)
-    filer = emulated_filer(plan.settings)
+    filer = emulated_filer(plan.settings, tally.served())
     storage = Storage(recorder, filer=filer)
     return SlotContext(
         settings=plan.settings,
@@ -81,7 +81,11 @@ def make_context(plan: SlotPlan) -> SlotContext:
         incarnation=plan.incarnation,
         databases={
             d.name: Database(
-                d.name, d.url, application=f"edbench {plan.worker}/{plan.slot}", timer=tally.transaction_timer(number)
+                d.name,
+                d.url,
+                application=f"edbench {plan.worker}/{plan.slot}",
+                timer=tally.transaction_timer(number),
+                silent_seconds=SILENT_SECONDS,
             )
             for number, d in enumerate(plan.settings.databases)
         },

@@ -8,16 +8,14 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from controller.databases import LAST, JobHandle, find_job, newest_jobs
+from controller.databases import LAST, JobHandle, Jobs, alone, find_job, newest_jobs
 from controller.jobs.copies import copy_source, remove_copies
 from controller.jobs.groups.progress import group_state
 from controller.jobs.jobs import create_discovery_job, default_name, delete_job, resume_job
 from controller.jobs.source import PreparedSource
 from controller.jobs.split import split_source
 from core.errors import EdbenchError, UsageError
-from core.names import display_name
 from core.passwords import PasswordBank
 from core.records import GroupKind, JobOptions, JobState
 from core.storage.layer import Storage
@@ -25,20 +23,6 @@ from sql import groups as rows
 from sql import jobs as ledger_jobs
 from sql.groups import GroupMember, GroupRow
 from sql.session import Database
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A group and its jobs, in order of their databases."""
-
-    home: Database  # that has its row
-    row: GroupRow
-    jobs: tuple[JobHandle, ...]
-
-    @property
-    def id(self) -> uuid.UUID:
-        """The group's id."""
-        return self.row.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +37,16 @@ class GroupPlan:
 def check_plan(databases: int, *, shard: bool, source_copies: int) -> None:
     """Raises UsageError for a plan that cannot be."""
     if databases < 2:
-        raise UsageError("a group needs at least two databases")
+        raise UsageError("a group needs at least two databases", field="databases")
     if source_copies not in (1, databases):
-        raise UsageError(f"--source-copies is {source_copies}; with {databases} databases it can be 1 or {databases}")
+        raise UsageError(
+            f"--source-copies is {source_copies}; with {databases} databases it can be 1 or {databases}",
+            field="source_copies",
+        )
     if shard and source_copies != 1:
-        raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
+        raise UsageError(
+            "--shard and --source-copies exclude each other: no two jobs of a shard read the same file", field="shard"
+        )
 
 
 def create_discovery_group(
@@ -73,7 +62,7 @@ def create_discovery_group(
     workers: int = 0,
     slots: int = 0,
     passwords: PasswordBank | None = None,
-) -> Group:
+) -> Jobs:
     """Jobs over `source`, one a database: all are made, and copies of the source too, before the first may start.
 
     Raises UsageError for a plan that cannot be, StorageFault, DatabaseFault; nothing is running then.
@@ -122,7 +111,7 @@ def _parts(
     return [copy_source(storage, storage_root, group, database.name, source) for database in plan.databases]
 
 
-def _enter(plan: GroupPlan, identity: uuid.UUID, name: str, source: PreparedSource, jobs: Sequence[JobHandle]) -> Group:
+def _enter(plan: GroupPlan, identity: uuid.UUID, name: str, source: PreparedSource, jobs: Sequence[JobHandle]) -> Jobs:
     home = plan.databases[0]
     with home.transaction(durable=True) as conn:
         rows.create_group(
@@ -135,19 +124,19 @@ def _enter(plan: GroupPlan, identity: uuid.UUID, name: str, source: PreparedSour
             members=[GroupMember(database=handle.database.name, job=handle.id) for handle in jobs],
         )
         (row,) = rows.find_groups(conn, identity.hex)
-    return Group(home, row, tuple(jobs))
+    return Jobs(tuple(jobs), home, row)
 
 
-def release_group(group: Group) -> None:
+def release_group(group: Jobs) -> None:
     """Have all its paused jobs run from the same moment: the commits come one right after the other."""
     with contextlib.ExitStack() as commits:
-        for handle in group.jobs:
+        for handle in group.each:
             conn = commits.enter_context(handle.database.transaction(durable=True))
             if ledger_jobs.get_job(conn, handle.id).state in (JobState.PAUSED, JobState.HELD, JobState.SUSPENDED):
                 ledger_jobs.request_resume(conn, handle.id)
 
 
-def find_group(databases: Sequence[Database], reference: str) -> Group | None:
+def find_group(databases: Sequence[Database], reference: str) -> Jobs | None:
     """The group with this id or beginning of one; None when there is none. Raises UsageError when several are meant."""
     digits = reference.strip().replace("-", "").lower()
     if not digits or len(digits) > 32 or not all(c in "0123456789abcdef" for c in digits):
@@ -160,7 +149,7 @@ def find_group(databases: Sequence[Database], reference: str) -> Group | None:
     return load_group(databases, found[0]) if found else None
 
 
-def load_group(databases: Sequence[Database], row: GroupRow) -> Group:
+def load_group(databases: Sequence[Database], row: GroupRow) -> Jobs:
     """The group with those of its jobs that are there (a deletion may have been cut short); UsageError when a
     database is not among those of this installation."""
     by_name = {database.name: database for database in databases}
@@ -174,7 +163,7 @@ def load_group(databases: Sequence[Database], row: GroupRow) -> Group:
             )
         with database.transaction() as conn, contextlib.suppress(UsageError):
             jobs.append(JobHandle(database, ledger_jobs.get_job(conn, member.job)))
-    return Group(databases[0], row, tuple(jobs))
+    return Jobs(tuple(jobs), databases[0], row)
 
 
 def list_groups(databases: Sequence[Database]) -> list[GroupRow]:
@@ -183,17 +172,17 @@ def list_groups(databases: Sequence[Database]) -> list[GroupRow]:
         return rows.list_groups(conn)
 
 
-def find(databases: Sequence[Database], reference: str) -> JobHandle | Group:
+def find(databases: Sequence[Database], reference: str) -> Jobs:
     """The job or group meant by an id, an unambiguous beginning of one, or `last`: the newest job's group if it has
     one. Raises UsageError."""
     if reference.strip().lower() == LAST:
         newest = newest_jobs(databases, 1)
         group_id = newest[0][1].group_id if newest else None
         group = find_group(databases, group_id.hex) if group_id is not None else None
-        return group or find_job(databases, reference)
+        return group or alone(find_job(databases, reference))
     group = find_group(databases, reference)
     if group is None:
-        return find_job(databases, reference)
+        return alone(find_job(databases, reference))
     try:
         find_job(databases, reference)
     except UsageError as error:
@@ -202,68 +191,55 @@ def find(databases: Sequence[Database], reference: str) -> JobHandle | Group:
     raise UsageError(f"a group and a job begin with {reference}; give more digits of the id")
 
 
-def jobs_of(found: JobHandle | Group) -> list[JobHandle]:
-    """The jobs that are meant: of a group all."""
-    return list(found.jobs) if isinstance(found, Group) else [found]
-
-
-def refresh(group: Group) -> Group:
-    """The group with its jobs as they are now."""
+def refresh(found: Jobs) -> Jobs:
+    """The jobs as they are now."""
     jobs = []
-    for handle in group.jobs:
+    for handle in found.each:
         with handle.database.transaction() as conn:
             jobs.append(JobHandle(handle.database, ledger_jobs.get_job(conn, handle.id)))
-    return dataclasses.replace(group, jobs=tuple(jobs))
+    return dataclasses.replace(found, each=tuple(jobs))
 
 
-def resume_all(found: JobHandle | Group, *, attach: bool) -> JobState:
+def resume_all(found: Jobs, *, attach: bool) -> JobState:
     """Have a job, or what is not over of a group, run again; its state afterwards. See `resume_job` for `attach`.
 
     Raises UsageError when nothing of it is in a state for that.
     """
-    if not isinstance(found, Group):
-        return resume_job(found, attach=attach)
-    open_jobs = [handle for handle in refresh(found).jobs if not handle.job.state.over]
+    if found.group is None:
+        return resume_job(found.each[0], attach=attach)
+    open_jobs = [handle for handle in refresh(found).each if not handle.job.state.over]
     if not open_jobs:
         raise UsageError(f"all jobs of group {found.id} are over; there is nothing to resume")
     return group_state([resume_job(handle, attach=attach) for handle in open_jobs])
 
 
-def refuse_member(databases: Sequence[Database], handle: JobHandle) -> None:
-    """Raises UsageError for a job of a group: it goes with the others."""
-    with handle.database.transaction() as conn:
-        group_id = ledger_jobs.summary(conn, handle.id).group_id
+def refuse_member(databases: Sequence[Database], found: Jobs) -> None:
+    """Raises UsageError for a single job of a group: it goes with the others."""
+    if found.group is not None:
+        return
+    with found.home.transaction() as conn:
+        group_id = ledger_jobs.summary(conn, found.id).group_id
     if group_id is not None and find_group(databases, group_id.hex) is not None:
-        raise UsageError(f"job {handle.id} belongs to a group; remove all of it with `edbench delete {group_id}`")
+        raise UsageError(f"job {found.id} belongs to a group; remove all of it with `edbench delete {group_id}`")
 
 
-def clean_group(group: Group, storage: Storage, storage_root: Path) -> None:
-    """Remove the copies of the source once all jobs are over. Raises StorageFault, DatabaseFault."""
-    if group.row.source_copies > 1 and all(handle.job.state.over for handle in refresh(group).jobs):
-        remove_copies(storage, storage_root, group.id)
+def clean_copies(found: Jobs, storage: Storage, storage_root: Path) -> None:
+    """Remove the copies of the source, if any, once all jobs are over. Raises StorageFault, DatabaseFault."""
+    if found.copied and all(handle.job.state.over for handle in refresh(found).each):
+        remove_copies(storage, storage_root, found.id)
 
 
-def delete_group(group: Group, storage: Storage, storage_root: Path) -> None:
-    """Delete all its jobs with what they wrote, the copies of the source, and its row; a repeated call goes on where
-    the first one stopped. Raises UsageError while a job may still change, StorageFault, DatabaseFault."""
-    for handle in refresh(group).jobs:
+def delete_all(found: Jobs, storage: Storage, storage_root: Path) -> None:
+    """Delete a job with what it wrote; of a group all of them, the copies of the source, and its row: a repeated call
+    goes on where the first one stopped. Raises UsageError while a job may still change, StorageFault, DatabaseFault."""
+    if found.group is None:
+        return delete_job(found.each[0], storage, storage_root)
+    for handle in refresh(found).each:
         if not (handle.job.state.over or handle.job.state in (JobState.PAUSED, JobState.SUSPENDED)):
-            raise UsageError(f"group {group.id} is {handle.job.state}; end it first with `edbench cancel {group.id}`")
-    for handle in group.jobs:
+            raise UsageError(f"group {found.id} is {handle.job.state}; end it first with `edbench cancel {found.id}`")
+    for handle in found.each:
         delete_job(handle, storage, storage_root)
-    remove_copies(storage, storage_root, group.id)
-    with group.home.transaction(durable=True) as conn:
-        rows.delete_group(conn, group.id)
-
-
-def group_json(row: GroupRow) -> dict[str, Any]:
-    """A group's row in plain data."""
-    return {
-        "group_id": str(row.id),
-        "name": row.name,
-        "kind": row.kind.value,
-        "databases": len(row.members),
-        "source": display_name(row.source),
-        "source_copies": row.source_copies,
-        "created_at": row.created_at.isoformat(),
-    }
+    remove_copies(storage, storage_root, found.id)
+    with found.home.transaction(durable=True) as conn:
+        rows.delete_group(conn, found.id)
+    return None

@@ -10,7 +10,7 @@ from experiments.report import words
 from experiments.result.statistics import estimate, interval_text
 from experiments.telling import Telling
 from experiments.workload import About, Figure, Same
-from experiments.workloads.discovery.result import ELAPSED, NAME, NULL, RATE, RAW, SHARE, Point, Result, Run
+from experiments.workloads.discovery.result import ELAPSED, NAME, NULL, RATE, RAW, SHARE, UNRECORDED, Point, Result, Run
 from experiments.workloads.discovery.version1 import upgraded
 
 if TYPE_CHECKING:
@@ -24,6 +24,12 @@ def near_null(runs: Sequence[Run]) -> str | None:
     if not shares or (share := estimate(shares)).median >= STORAGE_SHARE:
         return None
     return f"the storage share is {interval_text(share, words.percent)} (under {words.percent(STORAGE_SHARE)})"
+
+
+def unrecorded(run: Run) -> float | None:
+    """Unrecorded bytes of all bytes that are known of (controller.observe.io_kinds)."""
+    found = run.result.get("io")
+    return None if found is None else found["unrecorded_share"]
 
 
 def _sections(result: Result) -> list[Section]:
@@ -56,6 +62,16 @@ def _states(run: Run) -> str:
     return ", ".join(dict.fromkeys(str(job.get("state", "not known")).replace("_", " ") for job in jobs))
 
 
+def in_calls(run: Run) -> float | None:
+    """What of the time that slots were in tasks they were inside storage calls and not waiting for a processor."""
+    busy = sum(end - start for *_, start, end in run.series.tasks)
+    if run.call_time is None:  # of an older version: all that any thread waited is taken off
+        inside = run.call_time_s - run.run_queue_s
+    else:
+        inside = run.call_time.call_s - run.call_time.processor_s
+    return max(0.0, inside) / busy if busy else None
+
+
 ABOUT = About(
     name=NAME,
     title="{kind}",
@@ -67,6 +83,7 @@ ABOUT = About(
         Figure(name=SHARE, title="storage share", of=lambda run: run.storage_share, write=words.percent),
         Figure(name=RATE, title="GB/hour discovered", of=lambda run: run.gb_per_hour_discovered, told=True),
         Figure(name=RAW, title="raw", of=lambda run: run.gb_per_hour_raw),
+        Figure(name=UNRECORDED, title="unrecorded I/O", of=unrecorded, write=words.percent),
     ),
     sections=_sections,
     notes={"state": _states, "first_done_s": lambda run: run.first_done_s, "last_done_s": lambda run: run.last_done_s},
@@ -76,6 +93,7 @@ ABOUT = About(
         Same(name="corpus raw_bytes", path=("corpus", "raw_bytes")),
         Same(name="expansion", path=("expansion",), tolerance=0.001),
     ),
+    in_calls=in_calls,
     near_null=near_null,
     pair_decides=True,
     rule=(
@@ -88,6 +106,8 @@ ABOUT = About(
     telling=_telling,
     trusted=(
         "what the databases of each run counted: items, bytes, containers, exceptions, versions, labels of its jobs",
+        "the time inside calls told apart (call_time, percentiles marked for it) and every kind of I/O (io): of readings"
+        " that are not kept",
         "what was observed of hosts, mounts, caches dropped, containers and an emulated filer's stations",
     ),
 )

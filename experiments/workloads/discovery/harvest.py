@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from experiments.result.codec import decode
+from experiments.result.latency import call_time_of, marked
 from experiments.workloads.discovery.figures import told_result
 from experiments.workloads.discovery.observed import Observed, OnNull
 from experiments.workloads.discovery.phase_use import phases_used
@@ -33,6 +34,7 @@ def run_of(seen: Observed) -> Run:
     busy, passed = used_between(samples.host, times, offset) if samples.host else (0.0, 0.0)
     first, last = first_and_last_done(spans)
     elapsed = float(result["elapsed_s"])
+    time = call_time_of(result)
     return Run(
         repeat=seen.repeat,
         order=seen.order,
@@ -50,7 +52,8 @@ def run_of(seen: Observed) -> Run:
         null_elapsed_s=None if seen.null is None else _elapsed(seen.null),
         containers=tuple(decode(ContainerUse, one, "container") for one in seen.containers),
         host_cpu=round(busy / passed, 4) if passed else None,
-        latency=calls.latency,
+        latency=marked(calls.latency, time),
+        call_time=time,
         phases=tuple(
             phase for job in seen.jobs for phase in phases_used(job, times.start, processors_between(samples, offset))
         ),

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from experiments.processes import host_seconds
-from sql.queries import QUERIES
+from sql.runs import RUNS
 from sql.session import Database
 from sql.workers import LIVE_SECONDS
 
@@ -25,7 +25,7 @@ class LedgerMeter:
 
     def workers(self) -> tuple[float, float, float]:
         with self._database.transaction() as conn:
-            row = QUERIES["workers_effort"].run(conn, seconds=LIVE_SECONDS).one()
+            row = RUNS.workers_effort(conn, seconds=LIVE_SECONDS)
         if row.seen > self._seen:  # else nobody has reported since
             self._seen = row.seen
             self._last = (max(self._last[0], time.time() - (row.now - row.seen)), row.cpu, row.waited)

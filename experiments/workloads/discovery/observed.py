@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.workloads.discovery.cold import Drop
+from experiments.drops import Drop
 from experiments.workloads.discovery.run_point import PointRun
 from experiments.workloads.discovery.sampler import Samples
 from experiments.workloads.discovery.tables import JobTables, read_tables

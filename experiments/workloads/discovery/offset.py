@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from sql.queries import QUERIES
+from sql.runs import RUNS
 from sql.session import Database
 
 _TRIES = 5
@@ -17,7 +17,7 @@ def clock_offset(database: Database) -> float:
     with database.transaction() as conn:
         for _ in range(_TRIES):
             before = time.time()
-            there = float(QUERIES["clock_now"].run(conn).scalar_one())
+            there = RUNS.clock_now(conn)
             after = time.time()
             found = (after - before, there - (before + after) / 2)
             best = found if best is None else min(best, found)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from core.operations import Op
 from core.records import Phase
 from experiments.workloads.discovery.tables import JobTables
 from monitoring.aggregate import sums_of
+from sql.runs import CallSecond, PhaseSpan
 
 MOST_TASKS = 400  # durations kept of one phase: of more tasks, so many order statistics
 SERVERS = "databases"  # in `cpu_s`: all database servers of the run
@@ -67,10 +67,10 @@ def phases_used(job: JobTables, since: float, between: Between) -> tuple[PhaseUs
 
 def _phase(
     database: str,
-    span: Any,
+    span: PhaseSpan,
     since: float,
     tasks: Sequence[float],
-    calls: Iterable[Any],
+    calls: Iterable[CallSecond],
     cpu: Mapping[str, float],
     heaviest: tuple[tuple[int, int], ...],
 ) -> PhaseUse:

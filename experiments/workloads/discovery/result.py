@@ -12,7 +12,7 @@ from experiments.workloads.discovery.phase_use import PhaseUse
 
 NAME = "discovery"
 RATE, RAW, ELAPSED, NULL = "gb_per_hour_discovered", "gb_per_hour_raw", "elapsed_s", "null_elapsed_s"
-SHARE = "storage_share"
+SHARE, UNRECORDED = "storage_share", "unrecorded_share"
 
 # One second of a series: seconds since the run's first claim, then figures by op or by database.
 CallSecond = tuple[float, dict[str, int]]

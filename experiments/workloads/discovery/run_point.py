@@ -11,13 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from controller.databases import JobHandle
+from controller.databases import JobHandle, Jobs
 from controller.filer.emulated import filer_choice
-from controller.jobs.groups.create import Group, GroupPlan, create_discovery_group
-from controller.jobs.groups.results import group_result
-from controller.jobs.jobs import create_discovery_job
+from controller.jobs.figures import Figures
+from controller.jobs.groups.results import figures_of
+from controller.jobs.orders import DiscoveryPlan, create_discovery
 from controller.jobs.progress import Snapshot
-from controller.jobs.results import job_result
 from controller.jobs.run import Outcome, judge, run_all_to_rest
 from controller.jobs.source import PreparedSource
 from core.clock import Clock
@@ -27,12 +26,12 @@ from core.passwords import PasswordBank
 from core.records import JobOptions, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
-from experiments.workloads.discovery.cold import Drop, drop
+from experiments.drops import Drop
+from experiments.workloads.discovery.cold import drop
 from experiments.workloads.discovery.offset import clock_offset
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import Sampler, Samples
 from experiments.workloads.discovery.site import Ground, Site, Stand
-from sql.jobs import get_job
 from sql.session import Database
 
 
@@ -81,7 +80,8 @@ def _run(spec: PointSpec, stand: Stand, source: PreparedSource, load: Load) -> P
     settings, databases = stand.settings, stand.databases
     started_at = load.clock.now()
     before = {database.name: clock_offset(database) for database in databases}
-    group, handles = _create(spec, settings, databases, source, load)
+    found = _create(spec, settings, databases, source, load)
+    handles = found.each
     drops: list[Drop] = []
 
     def drop_now(when: str) -> None:
@@ -95,16 +95,13 @@ def _run(spec: PointSpec, stand: Stand, source: PreparedSource, load: Load) -> P
         beside = filer.figures()
     complete = all(outcome.calls_complete for outcome in outcomes)
     _refuse(outcomes, handles)
-    if group is not None:
-        result = group_result(group, settings, calls_complete=complete)
-    else:
-        result = job_result(handles[0], settings, calls_complete=complete)
+    result = figures_of(found, settings, calls_complete=complete)
     _judge(spec, result)
     readings = [(filer.began + at, stations) for at, stations in beside.get("filer", {}).pop("series", [])]
     return PointRun(
         spec=spec,
         started_at=started_at,
-        result=result | beside,
+        result=result.beside(beside).to_json(),
         handles=handles,
         samples=seen.samples,
         containers=stand.containers(),
@@ -117,22 +114,21 @@ def _run(spec: PointSpec, stand: Stand, source: PreparedSource, load: Load) -> P
 
 def _create(
     spec: PointSpec, settings: Settings, databases: Sequence[Database], source: PreparedSource, load: Load
-) -> tuple[Group | None, Sequence[JobHandle]]:
-    filer = Storage(NullRecorder())
+) -> Jobs:
     options = dataclasses.replace(
         load.options,
         index_engine=settings.index_engine,
         filer=filer_choice(settings),
         hold_before=Phase.INDEX if load.cold else None,
     )
-    crew: dict[str, Any] = {"workers": spec.workers, "slots": spec.slots, "passwords": load.passwords}
-    if spec.databases > 1:
-        plan = GroupPlan(databases=databases, shard=load.shard, source_copies=spec.databases if load.copies else 1)
-        group = create_discovery_group(plan, filer, settings.storage, source, options, **crew)
-        return group, group.jobs
-    job = create_discovery_job(databases[0], filer, settings.storage, source, options, **crew)
-    with databases[0].transaction() as conn:
-        return None, [JobHandle(databases[0], get_job(conn, job))]
+    plan = DiscoveryPlan(
+        options=options,
+        shard=load.shard,
+        source_copies=spec.databases if load.copies else 1,
+        passwords=load.passwords,
+    )
+    storage = Storage(NullRecorder())
+    return create_discovery(databases, storage, settings, source, plan, workers=spec.workers, slots=spec.slots)
 
 
 def _refuse(outcomes: Sequence[Outcome], handles: Sequence[JobHandle]) -> None:
@@ -144,8 +140,8 @@ def _refuse(outcomes: Sequence[Outcome], handles: Sequence[JobHandle]) -> None:
             raise RunFailed(f"the experiment ends without a result: {remark}")
 
 
-def _judge(spec: PointSpec, result: Mapping[str, Any]) -> None:
+def _judge(spec: PointSpec, result: Figures) -> None:
     """Counts that do not add up make a run worthless."""
-    violations = len(result["violations"])
+    violations = len(result.violations)
     if violations:
         raise RunFailed(f"{spec}: the counts of {violations} containers do not add up; the experiment has no result")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -13,7 +14,7 @@ from controller.databases import JobHandle
 from core.errors import DatabaseFault
 from experiments.workloads.discovery.hold import Hold
 from experiments.workloads.discovery.site import Meter
-from sql.queries import QUERIES
+from sql.runs import RUNS
 from sql.session import Database
 
 SAMPLE_SECONDS = 1.0
@@ -91,9 +92,9 @@ class Sampler:
     def _patience(self) -> float:
         return SAMPLE_SECONDS if self._hold is None or self._hold.over else _HELD_SECONDS
 
-    def _queue_of(self, database: Database, job: object) -> tuple[str, int, int, int]:
+    def _queue_of(self, database: Database, job: uuid.UUID) -> tuple[str, int, int, int]:
         with database.transaction() as conn:
-            row = QUERIES["queue_now"].run(conn, job=job).one()
+            row = RUNS.queue_now(conn, job=job)
         return row.phase, row.pending, row.dispatched, row.running
 
     def _look(self) -> None:
@@ -106,7 +107,7 @@ class Sampler:
             self.samples.workers.append(self._meter.workers())
             for database, job in self._jobs:
                 with database.transaction() as conn:
-                    now = QUERIES["activity_now"].run(conn).one()
+                    now = RUNS.activity_now(conn)
                 self.samples.activity.setdefault(database.name, []).append((now.at, now.commits, now.rows))
                 for place, tasks in enumerate(self._queue_of(database, job)[1:]):
                     depth[place] += tasks

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import base64
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from controller.databases import JobHandle
-from sql.queries import QUERIES
+from sql.figures import FIGURES
+from sql.runs import RUNS
 
 MOST_FILES = 100  # heaviest loose files that are kept
-# Every statement whose rows are kept of a job, with its parameters beside the job.
-_KEPT: Mapping[str, Mapping[str, Any]] = {
-    "job_times": {},
-    "job_held": {},
-    "phase_spans": {},
-    "task_spans": {},
-    "call_seconds": {},
-    "heaviest_files": {"most": MOST_FILES},
+# Every statement whose rows are kept of a job.
+_KEPT: Mapping[str, Callable[..., Any]] = {
+    "job_times": RUNS.job_times,
+    "job_held": FIGURES.job_held,
+    "phase_spans": RUNS.phase_spans,
+    "task_spans": RUNS.task_spans,
+    "call_seconds": RUNS.call_seconds,
+    "heaviest_files": partial(RUNS.heaviest_files, most=MOST_FILES),
 }
 _KEPT_OF_NULL = ("job_times", "job_held", "phase_spans", "task_spans")
 
@@ -68,10 +70,10 @@ def read_tables(handles: Sequence[JobHandle], *, null: bool = False) -> tuple[Jo
 
 def _table(handle: JobHandle, query: str) -> Table:
     with handle.database.transaction() as conn:
-        found = QUERIES[query].run(conn, job=handle.id, **_KEPT[query])
-        columns, rows = tuple(found.keys()), found.all()
-    first = rows[0] if rows else ()
-    binary = tuple(name for name, value in zip(columns, first, strict=False) if isinstance(value, bytes | memoryview))
+        found = _KEPT[query](conn, job=handle.id)
+    rows = found if isinstance(found, list) else [found]
+    columns = rows[0]._fields if rows else ()
+    binary = tuple(name for name in columns if isinstance(getattr(rows[0], name), bytes | memoryview))
     return Table(columns=columns, rows=tuple(tuple(map(_plain, row)) for row in rows), binary=binary)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from controller.timeline.thresholds import CACHE_FACTOR
-from core.records import GroupKind
+from controller.labels.rules import is_cached, unique_bytes
 from experiments.conditions import configuration_hash
+from experiments.drops import NOT_DROPPED, Drop, cache_state
 from experiments.report import words
 from experiments.result.statistics import interval_text
 from experiments.telling import Telling
-from experiments.workloads.discovery.cold import NOT_DROPPED, ONE_KERNEL, Drop, cache_state
+from experiments.workloads.discovery.cold import ONE_KERNEL
 from experiments.workloads.discovery.observed import Observed
 from experiments.workloads.discovery.result import Point, Result
 
@@ -42,13 +42,11 @@ class DiscoveryTelling(Telling):
 
     def cached(self, points: Sequence[Point]) -> bool:
         """Whether some point discovered too little for what can cache it."""
-        cache = self.surroundings["cache"]
-        return cached(points, cache["client_memory_bytes"] + (cache["filer_cache_bytes"] or 0))
+        return cached(points, self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
 
     def undeclared(self) -> bool:
         """Whether there may be a filer whose cache nobody told of."""
-        cache = self.surroundings["cache"]
-        return cache["filer_cache_bytes"] is None and bool(cache["filer_caches_itself"])
+        return self.filer_cache.undeclared
 
     def remarks(self, result: Result) -> Sequence[str]:
         """What of its time the storage took."""
@@ -99,15 +97,16 @@ def shares_told(points: Sequence[Point]) -> list[str]:
 
 def cached(points: Sequence[Point], caches: int) -> bool:
     """Whether some point discovered less than three times the bytes that caches hold, each byte counted once."""
-    return min(_unique(run.result) for point in points for run in point.repeats) < CACHE_FACTOR * caches
+    return is_cached(min(_unique(run.result) for point in points for run in point.repeats), caches)
 
 
 def _unique(result: Mapping[str, Any]) -> float:
-    """Discovered bytes, once for all jobs that read the same source: what one of them read the others find cached."""
-    discovered = float(result["discovered_bytes"])
-    if result.get("kind") != GroupKind.SIMULTANEOUS.value:
-        return discovered
-    return discovered * int(result["source_copies"]) / int(result["databases"])
+    return unique_bytes(
+        float(result["discovered_bytes"]),
+        kind=result.get("kind"),
+        jobs=int(result.get("databases", 1)),
+        source_copies=int(result.get("source_copies", 1)),
+    )
 
 
 def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from controller.jobs.source import PreparedSource, refuse_own_output
-from controller.observe.place_kind import caches_itself, read_mounts
+from controller.labels.rules import filer_cache
 from core.errors import RunFailed, StorageFault, UsageError
 from core.filer import load_filer
 from core.settings import Settings
@@ -91,7 +91,7 @@ class Discovery(Workload):
         disturbed = done.result["disturbances"]
         if disturbed:
             return Disturbed(disturbed)
-        places = said.database_places(done.database_files, self.storage)
+        places = said.database_places(done.database_files, self.storage, emulated=self._filer is not None)
         return observed(done, turn.repeat, turn.order, self._machine.processors, places)
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
@@ -108,13 +108,14 @@ class Discovery(Workload):
     def surroundings(self) -> dict[str, Any]:
         """Design §7, so far as the runs do not tell it. Raises RunFailed when the corpus is another than before them."""
         settings, load = self._settings, self._load
+        cache = filer_cache(self.storage, self._filer_cache)
         return {
             "configuration": configuration(settings, load, self._filer, cluster=self._site.cluster),
             "corpus": self._corpus.describe() | {"content": self._unchanged().to_json()},
             "cache": {
                 "client_memory_bytes": self._machine.memory_bytes,
-                "filer_cache_bytes": self._filer_cache,
-                "filer_caches_itself": caches_itself(self.storage, read_mounts()),
+                "filer_cache_bytes": cache.declared,
+                "filer_caches_itself": cache.possible,
             },
             "storage": said.place(self.storage),
             "source": said.place(self._corpus.root),

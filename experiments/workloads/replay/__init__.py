@@ -33,6 +33,12 @@ def near_null(runs: Sequence[ReplayRun]) -> str | None:
     )
 
 
+def in_calls(run: ReplayRun) -> float | None:
+    """What of the time that clients had something to do, which is calls alone, they did not wait for a processor."""
+    time = run.call_time
+    return None if time is None or not time.call_s else 1 - time.processor_s / time.call_s
+
+
 def _sections(result: ReplayResult) -> list[Section]:
     from experiments.workloads.replay.sections import sections  # draws: matplotlib is slow to come
 
@@ -104,6 +110,7 @@ ABOUT = About(
     same=(Same(name="trace hash", path=("trace", "hash")),),
     aside=("storage",),
     makers="clients",
+    in_calls=in_calls,
     near_null=near_null,
     rule=(
         f"GENERATOR-LIMITED is a point above {MARK:.0%} of its ceiling: what the same clients make of calls on null storage"
@@ -117,6 +124,8 @@ ABOUT = About(
     trusted=(
         "the figures of the recording: the trace is not in the package, its hash is",
         "histograms of each client over the whole replay; there are none by second",
-        "what was observed of hosts, mounts, the job and an emulated filer's stations",
+        "the time inside calls told apart (call_time, percentiles marked for it) and every kind of I/O (io of its job): of"
+        " readings that are not kept",
+        "what was observed of hosts, mounts, caches dropped, the job and an emulated filer's stations",
     ),
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.replay.found import difference_text, found_of
+from experiments.result.latency import call_time_of, marked
 from experiments.workloads.replay.figures import replayed_latencies
 from experiments.workloads.replay.result import ReplayRun
 from sql.replay import ReplayClient
@@ -33,6 +34,7 @@ def run_of(seen: Observed) -> ReplayRun:
     """Every figure of it; nothing else is asked. Raises RunFailed when a client has no result."""
     all_of = found_of(seen.clients, f"job {seen.job_id}")
     found = all_of.result
+    time = call_time_of(seen.job)
     inside = sum(one.service_total_ns for one in found.ops.values()) / 1e9
     return ReplayRun(
         repeat=seen.repeat,
@@ -51,7 +53,8 @@ def run_of(seen: Observed) -> ReplayRun:
         bytes=found.bytes,
         differences={difference_text(one): one.calls for one in found.differences},
         calls_per_second=found.calls / found.elapsed_s if found.elapsed_s else 0.0,
-        service=replayed_latencies(found, response=False),
+        service=marked(replayed_latencies(found, response=False), time),
+        call_time=time,
         per_second=found.by_second,
         late_s=found.lateness_max_ns / 1e9,
         waited_s=found.waited_s,

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from controller.labels.rules import is_cached
+from controller.replay.found import dropped_by
 from controller.replay.order import parse_speed
-from controller.timeline.thresholds import CACHE_FACTOR
+from experiments.drops import NOT_DROPPED, Drop, cache_state
 from experiments.report import words
 from experiments.result.codec import decode
 from experiments.telling import Telling
 from experiments.workloads.replay.fidelity import fidelity
 from experiments.workloads.replay.observed import Observed
 from experiments.workloads.replay.result import Fidelity, RecordedFigures, ReplayPoint, ReplayResult, by_storage
+
+_NOTHING_DROPPED = "nothing was dropped: the misses of an emulated filer are computed"
 
 
 class ReplayTelling(Telling):
@@ -22,10 +26,12 @@ class ReplayTelling(Telling):
         super().__init__(surroundings)
         self._recorded = decode(RecordedFigures, surroundings["recorded"], "recorded")
         self._speed = surroundings["configuration"]["speed"]
+        self._drops: list[Drop] = []
         self._touched = self._adapted = self._opened = 0
 
     def see(self, raw: Observed) -> None:
-        """What its files and its program came to."""
+        """What its files and its program came to, and what its clients dropped."""
+        self._drops += map(drop_of, dropped_by(raw.clients))
         self._touched = max(self._touched, raw.touched)
         self._adapted = max(self._adapted, raw.adapted)
         self._opened = max(self._opened, raw.opened)
@@ -41,8 +47,12 @@ class ReplayTelling(Telling):
         return point.storage if point.run.emulated else None
 
     def cached(self, points: Sequence[ReplayPoint]) -> bool:
-        """Whether the files are less than three times this host's memory."""
-        return self._touched < CACHE_FACTOR * int(self.surroundings["client_memory_bytes"])
+        """Whether the files are less than three times what this host's memory and the filer hold."""
+        return is_cached(self._touched, self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
+
+    def undeclared(self) -> bool:
+        """Whether there may be a filer whose cache nobody told of."""
+        return self.filer_cache.undeclared
 
     def beside(self, points: Sequence[ReplayPoint]) -> Mapping[str, Any]:
         """The trace, and whether it came out as recorded."""
@@ -76,9 +86,20 @@ class ReplayTelling(Telling):
         return {
             "configuration": edbench | beside["configuration"],
             **{key: beside[key] for key in kept},
+            "cache": {
+                "state": cache_state(self._drops, asked=True) if self._drops else _NOTHING_DROPPED,
+                **beside["cache"],
+                "drops": [drop.to_json() for drop in self._drops],
+                "not_dropped": NOT_DROPPED if self._drops else "nothing was dropped",
+            },
             "workers": run.job["workers"],
             "versions": run.job["versions"],
         }
+
+
+def drop_of(found: Mapping[str, Any]) -> Drop:
+    """What one client dropped between writing its files and playing."""
+    return Drop(when="before the calls", drop_caches=False, **found)
 
 
 def as_recorded(result: ReplayResult) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from msgspec import to_builtins
 
+from controller.labels.rules import filer_cache
 from controller.observe.place_kind import read_mounts, storage_label
 from controller.replay.ceiling import PLACE, ceiling
 from controller.replay.order import ReplayOrder, speed_text
@@ -112,6 +113,7 @@ class Replays(Workload):
     def surroundings(self) -> dict[str, Any]:
         """What was asked for, the trace, and the places."""
         order = self._order
+        cache = filer_cache(order.paths[0], self._stage.settings.filer_cache)
         filers = [emulated(filer) for filer in self._filers.values()]
         return {
             "configuration": {
@@ -130,7 +132,11 @@ class Replays(Workload):
             "targets": [place(path) for path in order.paths],
             "emulated_filer": filers[0] if len(filers) == 1 else filers,
             "digests": {name: "" if filer is None else filer.digest for name, filer in self._filers.items()},
-            "client_memory_bytes": client_memory(),
+            "cache": {
+                "client_memory_bytes": client_memory(),
+                "filer_cache_bytes": cache.declared,
+                "filer_caches_itself": cache.possible,
+            },
             "null_storage": {"paired": self._no_pair is None, "place": str(PLACE), "why_not": self._no_pair},
             "hosts": [host()],
         }

@@ -13,6 +13,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from formats.archives.libarchive.library import ArchiveReader, library
 from formats.archives.libarchive.members import Members
+from formats.archives.names import shown
 from formats.archives.rar.headers import Layout, Member, members, read_layout
 from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
@@ -68,7 +69,7 @@ class RarHandler(LeafHandler):
             layout = read_layout(file)
             found = members(file, source.size, layout)
             at_once = layout.solid or layout.prefix > _MOST_PREFIX
-            yield from (_solid if at_once else _single)(file, source.size, layout, found, limits)
+            yield from shown((_solid if at_once else _single)(file, source.size, layout, found, limits))
             if layout.volume:
                 raise DocumentError(
                     ExceptionCode.UNSUPPORTED, "one part of a split RAR archive; join the parts or repack it"

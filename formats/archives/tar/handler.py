@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.records import Limits, TextState
+from formats.archives.names import shown
 from formats.archives.tar.children import tar_children
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
@@ -33,7 +34,7 @@ class TarHandler(LeafHandler):
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
         """See `tar_children`."""
         with source.open() as file:
-            yield from tar_children(file, size=source.size)
+            yield from shown(tar_children(file, size=source.size))
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""

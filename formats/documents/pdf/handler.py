@@ -9,7 +9,7 @@ import pypdfium2 as pdfium
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
-from formats import clean
+from formats import clean, page_numbers
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.documents.pdf import document as pdf_document
@@ -25,6 +25,7 @@ _KEYS = {
     "CreationDate": "created",
     "ModDate": "modified",
 }
+_BARE = 1_000  # pages without text that are named
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?|(Z))?")
 
 
@@ -48,12 +49,16 @@ class PdfHandler(LeafHandler):
             title="PDF documents",
             extensions=("pdf",),
             text="all pages, comments, and the values of form fields, XFA's too",
-            metadata=("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
+            metadata=(
+                *("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
+                "pages_without_text",
+            ),
             children="embedded files and those of a portfolio in the order of the name tree, then files that are attached "
             "to a place on a page",
             leaves_out=(
                 "the contents of documents that need a password which is not in the bank (`--passwords`)",
-                "text in pictures: a document without any other has the state `no text layer` unless `--ocr` finds some",
+                "text in pictures, unless `--ocr` finds some on a page that has no other; a document without any has the "
+                "state `no text layer`, and one that has such pages names them (the first 1,000)",
                 "pictures, sounds and films on pages; scripts; what XFA forms say beside the values",
                 "embedded files beyond the first 5,000: the exception is `children_limit`",
                 "of more than 10,000 form fields, values that only a field above the one on the page has",
@@ -79,7 +84,7 @@ class PdfHandler(LeafHandler):
         with pdf_document.opened(data, source.passwords, limits) as (document, opened):
             collector = clean.Collector(limits.text_characters)
             pdf_document.with_forms(document, data)
-            unreadable = _collect(document, collector)
+            unreadable, bare = _collect(document, collector)
             for value in pdf_xfa.values(document):
                 if not (collector.add(value) and collector.add("\n")):
                     break
@@ -92,6 +97,8 @@ class PdfHandler(LeafHandler):
         )
         if not out.text.strip():
             out.text, out.state = "", TextState.NO_TEXT_LAYER
+        elif bare:
+            out.metadata["pages_without_text"] = page_numbers.written(bare)
         if unreadable:
             detail = f"{unreadable} of {out.pages} pages cannot be read"
             out.error = DocumentError(ExceptionCode.CORRUPT, detail)
@@ -117,20 +124,23 @@ def _child(position: int, attachment: Attachment) -> Child:
     )
 
 
-def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> int:
-    """Text of the pages in order, one line break between; returns how many pages cannot be read."""
-    unreadable = 0
+def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> tuple[int, list[int]]:
+    """Text of the pages in order, one line break between; returns how many pages cannot be read, and the numbers (from 1)
+    of those that are bare, the first of them."""
+    unreadable, bare = 0, list[int]()
     pages = Pages(document)
     for number in range(len(pages)):
         try:
-            pieces = pages.texts(number)
+            content = pages.content(number)
         except pdfium.PdfiumError:
             unreadable += 1
             continue
-        for piece in pieces:
+        if content.bare and len(bare) < _BARE:
+            bare.append(number + 1)
+        for piece in content.texts:
             if piece and not (collector.add(piece) and collector.add("\n")):
-                return unreadable
-    return unreadable
+                return unreadable, bare
+    return unreadable, bare
 
 
 HANDLERS: tuple[Handler, ...] = (PdfHandler(),)

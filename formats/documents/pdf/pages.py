@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pypdfium2 as pdfium
@@ -23,6 +24,14 @@ _NOT_TEXT = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP)
 def utf16(data: bytes) -> str:
     """UTF-16 as PDFium gives it, without its NUL at the end; halves of characters are left out."""
     return data[:-2].decode("utf-16-le", "ignore")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a page says."""
+
+    texts: tuple[str, ...]  # its text, then its comments and form values
+    bare: bool  # something is drawn on it (a scan, mostly), and no text
 
 
 class Pages:
@@ -50,11 +59,13 @@ class Pages:
             raw.FORM_OnBeforeClosePage(page, self._form)
         raw.FPDF_ClosePage(page)
 
-    def texts(self, index: int) -> list[str]:
-        """A page's text, then its comments and form values. pdfium.PdfiumError when it cannot be read."""
+    def content(self, index: int) -> Content:
+        """What a page says. pdfium.PdfiumError when it cannot be read."""
         page = self._load(index)
         try:
-            return [self._text(page), *self._annotation_texts(page)]
+            text = self._text(page)
+            bare = not text.strip() and raw.FPDFPage_CountObjects(page) > 0
+            return Content((text, *self._annotation_texts(page)), bare)
         finally:
             self._close(page)
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from sqlalchemy import insert
 from sqlalchemy.exc import ProgrammingError
 
-from controller.databases import JobHandle, find_job, newest_jobs, open_databases
+from controller.databases import Jobs, alone, find_job, newest_jobs, open_databases
 from controller.jobs.groups.create import (
-    Group,
     GroupPlan,
     create_discovery_group,
-    delete_group,
+    delete_all,
     find,
     find_group,
     list_groups,
@@ -26,6 +29,10 @@ from controller.jobs.groups.create import (
     resume_all,
 )
 from controller.jobs.jobs import cancel_job, pause_job, prepare_source
+from controller.labels.jobs import labels_of_jobs
+from controller.labels.rules import FilerCache
+from controller.timeline.standing import read_standing
+from controller.timeline.thresholds import CACHED
 from controller.verify.group import _part, _uncovered
 from core.errors import UsageError
 from core.operations import NullRecorder
@@ -34,6 +41,8 @@ from core.services import embedded_services
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth import manifest as m
+from sql import jobs as ledger_jobs
+from sql import models
 from sql.jobs import custodians
 from sql.session import Database
 
@@ -48,12 +57,12 @@ class Place:
     source: Path
     storage: Path
 
-    def create(self, **plan: object) -> Group:
+    def create(self, **plan: object) -> Jobs:
         options = GroupPlan(databases=self.databases, **plan)  # type: ignore[arg-type]
         return create_discovery_group(options, FILER, self.storage, prepare_source(FILER, self.source), JobOptions())
 
-    def states(self, group: Group) -> list[JobState]:
-        return [handle.job.state for handle in refresh(group).jobs]
+    def states(self, group: Jobs) -> list[JobState]:
+        return [handle.job.state for handle in refresh(group).each]
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +93,7 @@ def test_all_jobs_are_there_before_the_first_may_start(place: Place, monkeypatch
     """Promise: jobs are held until the last one is made, and are released together."""
     seen: list[JobState] = []
 
-    def looking(group: Group) -> None:
+    def looking(group: Jobs) -> None:
         seen.extend(place.states(group))
         release_group(group)
 
@@ -92,8 +101,8 @@ def test_all_jobs_are_there_before_the_first_may_start(place: Place, monkeypatch
     group = place.create()
     assert seen == [JobState.PAUSED, JobState.PAUSED]
     assert place.states(group) == [JobState.RUNNING, JobState.RUNNING]
-    assert [handle.database.name for handle in group.jobs] == ["db1", "db2"]
-    for handle in group.jobs:
+    assert [handle.database.name for handle in group.each] == ["db1", "db2"]
+    for handle in group.each:
         with handle.database.transaction() as conn:
             assert len(custodians(conn, handle.id)) == 3
 
@@ -102,7 +111,7 @@ def test_a_shard_gives_each_custodian_to_one_database(place: Place) -> None:
     """Promise: the jobs together have the source's custodians, each once."""
     group = place.create(shard=True)
     found = []
-    for handle in group.jobs:
+    for handle in group.each:
         with handle.database.transaction() as conn:
             found.append({custodian.name for custodian in custodians(conn, handle.id)})
     assert found[0] | found[1] == {b"ann", b"bob", b"cid"}
@@ -139,12 +148,12 @@ def test_a_group_is_found_by_its_id_and_as_the_last(place: Place) -> None:
     group = place.create()
     for reference in (str(group.id), group.id.hex[:12], "last"):
         found = find(place.databases, reference)
-        assert isinstance(found, Group)
+        assert found.group is not None
         assert found.id == group.id
-        assert [handle.id for handle in found.jobs] == [handle.id for handle in group.jobs]
-    one = find(place.databases, str(group.jobs[1].id))
-    assert isinstance(one, JobHandle)
-    assert one.database.name == "db2"
+        assert [handle.id for handle in found.each] == [handle.id for handle in group.each]
+    one = find(place.databases, str(group.each[1].id))
+    assert one.group is None
+    assert one.home.name == "db2"
     assert find_group(place.databases, uuid.uuid4().hex) is None
     with pytest.raises(UsageError, match="there is no job"):
         find(place.databases, uuid.uuid4().hex)
@@ -156,28 +165,50 @@ def test_a_group_is_resumed_and_deleted_as_one(place: Place) -> None:
     """Promise: what is over stays over, the rest runs again; nothing of a group is deleted while a job may change,
     nor one of its jobs alone; a deletion that was cut short is taken up again."""
     group = place.create(source_copies=2)
-    pause_job(group.jobs[0])
-    cancel_job(group.jobs[1])
+    pause_job(group.each[0])
+    cancel_job(group.each[1])
     assert place.states(group) == [JobState.PAUSED, JobState.CANCELLED]
     assert resume_all(group, attach=False) is JobState.RUNNING
     assert place.states(group) == [JobState.RUNNING, JobState.CANCELLED]
     with pytest.raises(UsageError, match="edbench cancel"):
-        delete_group(group, FILER, place.storage)
+        delete_all(group, FILER, place.storage)
     with pytest.raises(UsageError, match=f"edbench delete {group.id}"):
-        refuse_member(place.databases, group.jobs[0])
-    cancel_job(group.jobs[0])
+        refuse_member(place.databases, alone(group.each[0]))
+    cancel_job(group.each[0])
     with pytest.raises(UsageError, match="nothing to resume"):
         resume_all(group, attach=False)
-    with group.jobs[0].database.transaction() as conn:
+    with group.each[0].database.transaction() as conn:
         conn.exec_driver_sql("DELETE FROM job")  # as far as a deletion came
     left = find_group(place.databases, group.id.hex)
     assert left is not None
-    delete_group(left, FILER, place.storage)
+    delete_all(left, FILER, place.storage)
     assert newest_jobs(place.databases) == []
     assert list_groups(place.databases) == []
     assert not list((place.storage / "corpora").iterdir())
     with pytest.raises(UsageError):
-        find_job(place.databases, str(group.jobs[1].id))
+        find_job(place.databases, str(group.each[1].id))
+
+
+@pytest.mark.parametrize(("plan", "cached"), [({}, True), ({"source_copies": 2}, False), ({"shard": True}, False)])
+def test_a_group_counts_each_byte_once(place: Place, plan: dict[str, Any], cached: bool) -> None:
+    """Promise: two databases over one source of 1.5 x memory are CACHED, though their jobs discovered 3 x memory
+    together; copies of it, and shards, are that many different bytes."""
+    group = place.create(**plan)
+    with contextlib.ExitStack() as stack:
+        jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in group.each]
+        for conn, _ in jobs:
+            conn.exec_driver_sql("UPDATE job SET first_claim_at = clock_timestamp()")
+            second = conn.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())::bigint").scalar_one()
+            values = {"host": "h", "processors": 2, "memory_bytes": 1000}
+            row = {"second": second, "kind": "worker", "source": "w1", "job": None, "values": values}
+            conn.execute(insert(models.observation).values(**row))
+        looks = [ledger_jobs.progress(conn, job) for conn, job in jobs]
+        done = [dataclasses.replace(look, raw_bytes=1000, extracted_bytes=500, total_known=True) for look in looks]
+        standings = [read_standing(conn, job) for conn, job in jobs]
+        labels = labels_of_jobs(jobs, standings, done, FilerCache())
+        for conn, _ in jobs:
+            conn.exec_driver_sql("DELETE FROM observation")
+    assert labels == ([CACHED] if cached else [])
 
 
 def _truth() -> pa.Table:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.browse.counts import count_job, counts_json
+from controller.browse.counts import count_job
 from controller.databases import JobHandle, find_job, newest_jobs
+from controller.jobs.documents import holds_of
 from controller.jobs.jobs import (
     cancel_job,
     create_discovery_job,
@@ -242,7 +243,7 @@ def test_a_lost_database_is_waited_for_a_while(handle: JobHandle) -> None:
 
 def test_counts_of_a_fresh_job(handle: JobHandle) -> None:
     """`edbench job` works from the first second on."""
-    shown = counts_json(count_job(handle))
+    shown = holds_of(count_job(handle), handle.database.name).to_json()
     assert (shown["items"], shown["violations"], shown["elapsed_s"]) == (0, [], 0.0)
     assert shown["phases"]["walk"]["tasks_open"] == 3
 

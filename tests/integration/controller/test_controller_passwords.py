@@ -12,7 +12,7 @@ from encrypted import OFFICE_PASSWORD, archive, old_office
 from taskbench import TaskBench
 
 from controller.browse.counts import count_job
-from controller.databases import JobHandle
+from controller.databases import JobHandle, alone
 from controller.jobs.jobs import create_discovery_job, delete_job, job_directory, prepare_source
 from controller.jobs.requeue import requeue_exceptions
 from core.errors import UsageError
@@ -83,7 +83,10 @@ def test_passwords_found_later_open_what_the_first_run_left_shut(task_bench: Tas
     (first,) = _banks(task_bench)
     found = bank_of(["other", SECRET], "it")
     assert (
-        requeue_exceptions(_handle(task_bench), "encrypted", storage_root=task_bench.storage_root, passwords=found) == 2
+        requeue_exceptions(
+            alone(_handle(task_bench)), "encrypted", storage_root=task_bench.storage_root, passwords=found
+        )
+        == 2
     )
     (second,) = _banks(task_bench)
     assert first != second
@@ -101,7 +104,7 @@ def test_a_requeue_that_is_refused_leaves_the_bank_alone(task_bench: TaskBench) 
     before = _banks(task_bench)
     with pytest.raises(UsageError, match="only one that completed with exceptions"):
         requeue_exceptions(
-            _handle(task_bench), None, storage_root=task_bench.storage_root, passwords=bank_of(["more"], "it")
+            alone(_handle(task_bench)), None, storage_root=task_bench.storage_root, passwords=bank_of(["more"], "it")
         )
     assert _banks(task_bench) == before
 

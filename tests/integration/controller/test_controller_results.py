@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from schema_check import refuse_unlike_schema
 
+from controller.browse.counts import count_job
 from controller.browse.items import FIELDS, csv_row, stream_items
 from controller.browse.search import search_job, search_shard
 from controller.browse.shards import opened_shards
-from controller.databases import JobHandle
+from controller.databases import JobHandle, alone
+from controller.jobs.documents import document_of
+from controller.jobs.overview import Overview
 from controller.jobs.results import job_result
+from controller.labels.advice import advice_on
+from controller.labels.rules import ruled
+from controller.observe.io_kinds import io_of
+from controller.timeline.read import read_timeline
+from controller.timeline.thresholds import CACHED
 from core.errors import UsageError
 from dataset_gen.truth import manifest as m
 from worker.indexes.base import IndexDocument
@@ -48,9 +58,11 @@ KEYS = [
 
 def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> None:
     """Every promised key is there, and bytes, items and children are those of the ground truth."""
-    result = json.loads(json.dumps(job_result(handle, finished.settings)))
+    result = json.loads(json.dumps(job_result(handle, finished.settings).to_json()))
     truth = json.loads((finished.corpus / "dataset.json").read_text())
     assert set(KEYS) <= set(result)
+    refuse_unlike_schema("discover", result)
+    refuse_unlike_schema("job", document_of(count_job(handle), None, None).to_json())
     assert result["raw_bytes"] == truth["raw_bytes"]
     assert result["items"] == truth["items"]
     assert result["discovered_bytes"] == truth["discovered_bytes"]
@@ -60,12 +72,26 @@ def test_the_result_agrees_with_the_corpus(finished: Any, handle: JobHandle) -> 
     assert result["violations"] == []
     assert list(result["phases"]) == ["walk", "expand", "index", "finalise"]
     assert (result["workers"], result["slots"], result["passes"]) == (1, 2, 2)
-    assert any("cache state unknown" in label for label in result["labels"])
+    assert CACHED in result["labels"]
+    assert not any("cache state unknown" in label for label in result["labels"])
+
+
+def test_a_small_job_says_that_it_is_cached(finished: Any, handle: JobHandle) -> None:
+    """What fits into memory three times is no storage result: the result, the page and the list of jobs say so, and what
+    to do about it; a result is labelled by the same rule as what runs."""
+    result = job_result(handle, finished.settings)
+    seen = read_timeline([handle])
+    row = Overview().found(alone(handle))
+    assert seen.labels[0] == CACHED
+    assert [label for label in result.labels if ruled(label)] == list(seen.labels) == row.labels
+    assert list(seen.advice) == row.advice == advice_on(result.labels) != []
+    vast = job_result(handle, dataclasses.replace(finished.settings, filer_cache=0))
+    assert [label for label in vast.labels if ruled(label)] == list(seen.labels)
 
 
 def test_rates_follow_from_bytes_and_elapsed(finished: Any, handle: JobHandle) -> None:
     """GB/hour is decimal GB over elapsed, raw and discovered apart."""
-    result = job_result(handle, finished.settings)
+    result = job_result(handle, finished.settings).to_json()
     for kind in ("raw", "discovered"):
         rate = result[f"{kind}_bytes"] / 1e9 / result["elapsed_s"] * 3600
         assert result[f"gb_per_hour_{kind}"] == pytest.approx(rate, rel=2e-3)
@@ -74,7 +100,7 @@ def test_rates_follow_from_bytes_and_elapsed(finished: Any, handle: JobHandle) -
 
 def test_calls_are_complete(finished: Any, handle: JobHandle) -> None:
     """Every loose file was opened in both passes, every child created and renamed once: no record was lost."""
-    result = job_result(handle, finished.settings)
+    result = job_result(handle, finished.settings).to_json()
     calls = result["calls"]
     with handle.database.transaction() as conn:
         written = conn.exec_driver_sql("SELECT count(*) FROM item WHERE location IS NOT NULL").scalar_one()
@@ -84,8 +110,34 @@ def test_calls_are_complete(finished: Any, handle: JobHandle) -> None:
     assert calls["rename"]["count"] >= written
     assert calls["open"]["count"] >= loose
     assert calls["read"]["bytes"] >= result["raw_bytes"]
-    assert set(calls["read"]) == {"count", "bytes", "errors", "p50_us", "p99_us", "max_us"}
+    assert set(calls["read"]) == {"count", "bytes", "errors", "p50_us", "p99_us", "max_us", "processor"}
     assert calls["read"]["p50_us"] <= calls["read"]["p99_us"] <= calls["read"]["max_us"]
+
+
+def test_the_time_in_calls_is_told_apart(finished: Any, handle: JobHandle) -> None:
+    """Service and waiting for a processor add up to it; on real storage nobody sees a queue."""
+    time = job_result(handle, finished.settings).to_json()["call_time"]
+    assert time["service_s"] + time["processor_s"] == pytest.approx(time["call_s"], abs=0.002)
+    assert (time["queue_s"], time["exact"]) == (None, False)
+    assert time["call_s"] > 0
+
+
+def test_every_kind_of_io_is_told(finished: Any, handle: JobHandle) -> None:
+    """What is not recorded stands beside what is, by name, with bytes where somebody counts them: the databases' too."""
+    result = job_result(handle, finished.settings).to_json()
+    kinds = {kind["kind"]: kind for kind in result["io"]["kinds"]}
+    recorded = kinds["calls of the job"]
+    assert recorded["recorded"]
+    assert recorded["read_bytes"] == result["calls"]["read"]["bytes"]
+    assert {"databases", "the controller's calls", "memory-mapped reads of the index"} <= set(kinds)
+    assert not any(kind["recorded"] for name, kind in kinds.items() if name != "calls of the job")
+    databases = kinds["databases"]["written_bytes"]
+    assert databases > 0
+    every = sum((kind["read_bytes"] or 0) + (kind["written_bytes"] or 0) for kind in kinds.values())
+    rest = every - recorded["read_bytes"] - recorded["written_bytes"]
+    assert result["io"]["unrecorded_share"] == pytest.approx(rest / every, abs=1e-4)
+    copied = io_of([handle], {}, raw_bytes=100, copies=2).to_json()["kinds"]
+    assert [kind["written_bytes"] for kind in copied if kind["kind"] == "copies of the source"] == [100]
 
 
 def test_every_item_is_listed_once_with_all_fields(finished: Any, handle: JobHandle) -> None:

@@ -11,7 +11,7 @@ from taskbench import SelectingRecorder, TaskBench
 from unpacking import make_mail, make_mbox, make_zip
 
 from controller.databases import JobHandle
-from controller.observe.trace_collection import collect_trace, trace_json
+from controller.observe.trace_collection import collect_trace, trace_figures
 from core.clock import SystemClock
 from core.records import JobOptions, Phase
 from core.settings import Settings
@@ -71,7 +71,7 @@ def collected(bench: TaskBench, clock: SystemClock, seconds: float = 600.0) -> P
     settings = Settings(storage=bench.storage_root, scratch=bench.home / "elsewhere")
     found = collect_trace(handle, settings, clock, labels=["local"], ours=False, seconds=seconds)
     assert found.lost == 0
-    assert trace_json(found) == {
+    assert trace_figures(found).to_json() == {
         "path": str(found.path),
         "bytes": found.path.stat().st_size,
         "calls": found.calls,

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import subprocess
+import sys
 import threading
 import uuid
+from pathlib import Path
 
+import psutil
 import psycopg2
 import pytest
 from installation import PATIENCE, until
@@ -187,3 +192,37 @@ def test_errors_of_the_raw_driver_are_translated_too(database: Database) -> None
         conn.connection.cursor().execute(read_only)
     with pytest.raises(psycopg2.errors.UndefinedTable), database.transaction() as conn:
         conn.connection.cursor().execute(f'SELECT * FROM "{uuid.uuid4()}"')
+
+
+_STOPPED = """
+import os, signal, sys
+from core.errors import DatabaseFault
+from sql.session import Database
+
+try:
+    with Database("db1", sys.argv[1], silent_seconds=1).transaction() as conn:
+        conn.exec_driver_sql("UPDATE held_row SET n = n + 1")
+        os.kill(os.getpid(), signal.SIGSTOP)
+except DatabaseFault as fault:
+    sys.exit(7 if fault.transient else str(fault))
+"""
+
+
+def test_what_a_stopped_process_holds_is_let_go(database: Database) -> None:
+    """Promise: nobody waits for ever for the row that a process locked before it was stopped; once it goes on, its
+    transaction is known to be lost."""
+    with database.transaction() as conn:
+        conn.exec_driver_sql("CREATE TABLE held_row (n int); INSERT INTO held_row VALUES (0)")
+    child = subprocess.Popen([sys.executable, "-c", _STOPPED, database.url], cwd=Path(__file__).parents[3])
+    try:
+        watched = psutil.Process(child.pid)
+        until(lambda: watched.status() == psutil.STATUS_STOPPED, "it is stopped")
+        with database.transaction() as conn:
+            conn.exec_driver_sql(f"SET LOCAL lock_timeout = '{PATIENCE}s'; UPDATE held_row SET n = n + 10")
+        child.send_signal(signal.SIGCONT)
+        assert child.wait(PATIENCE) == 7
+    finally:
+        child.kill()
+        child.wait()
+    with database.transaction() as conn:
+        assert conn.exec_driver_sql("SELECT n FROM held_row").scalars().all() == [10]

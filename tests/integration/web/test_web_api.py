@@ -219,6 +219,16 @@ def test_ocr_that_cannot_be_done_is_refused_at_its_field(
     assert said in refused.json()["errors"][field]
 
 
+def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: Any) -> None:
+    """A path that holds the name of another field is not taken for that field."""
+    site = make_site(embedded=True)
+    roots = _get(site, f"{API}/corpora")["roots"]
+    for gone in ("filer", "--shard", "--ocr-languages"):
+        refused = site.client.post(f"{API}/jobs", json={"source": f"{roots[0]}/{gone}/gone"})
+        assert refused.status_code == 422
+        assert list(refused.json()["errors"]) == ["source"]
+
+
 def test_ocr_without_tesseract_is_refused_at_its_field(
     make_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

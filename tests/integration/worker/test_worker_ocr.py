@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from ocr_pictures import ENGLISH, need_tesseract, picture, stand_in
+from ocr_pictures import ENGLISH, mixed_pdf, need_tesseract, picture, stand_in
 from taskbench import TaskBench
 from unpacking import make_zip
 
@@ -26,6 +26,7 @@ def _corpus(source: Path) -> None:
     (source / "a.zip").write_bytes(make_zip({"in.png": picture("PNG", ["HARVEST LANTERN"]), "x.txt": b"plain harvest"}))
     (source / "scan.pdf").write_bytes(picture("PDF", ["UMBRELLA"], ["HARVEST"]))
     (source / "white.png").write_bytes(picture("PNG", []))
+    (source / "mixed.pdf").write_bytes(mixed_pdf("plain harvest", ["UMBRELLA"], None))
 
 
 def _states(bench: TaskBench) -> dict[str, str]:
@@ -66,17 +67,18 @@ def test_words_in_pictures_are_found(task_bench: TaskBench, tmp_path: Path, sing
         "a.zip": TextState.EMPTY,
         "a.zip/in.png": TextState.OK,
         "a.zip/x.txt": TextState.OK,
+        "mixed.pdf": TextState.OK,
         "scan.pdf": TextState.OK,
         "white.png": TextState.NO_TEXT_LAYER,
     }
-    assert _hits(bench, tmp_path, "harvest") == ["a.zip/in.png", "a.zip/x.txt", "scan.pdf"]
-    assert _hits(bench, tmp_path, "umbrella") == ["scan.pdf"]
-    assert bench.value("SELECT count(*) FROM item_text WHERE metadata ? 'ocr'") == 3
-    assert bench.value("SELECT count(*) FROM item_index") == 5
+    assert _hits(bench, tmp_path, "harvest") == ["a.zip/in.png", "a.zip/x.txt", "mixed.pdf", "scan.pdf"]
+    assert _hits(bench, tmp_path, "umbrella") == ["mixed.pdf", "scan.pdf"]
+    assert bench.value("SELECT count(*) FROM item_text WHERE metadata ? 'ocr'") == 4
+    assert bench.value("SELECT count(*) FROM item_index") == 6
     with bench.database.transaction() as conn:
         now = jobs.progress(conn, bench.job)
     assert [*now.phases] == [phase for phase in OCR.phases if not (single_pass and phase is Phase.INDEX)]
-    assert (now.phases[Phase.OCR].items, now.items, now.items_indexed) == (3, 5, 5)
+    assert (now.phases[Phase.OCR].items, now.items, now.items_indexed) == (4, 6, 6)
 
 
 def test_a_job_that_does_not_ask_has_no_such_phase(task_bench: TaskBench) -> None:
@@ -121,7 +123,7 @@ def test_an_attempt_that_was_taken_over_leaves_nothing(
         bench.handle(task)
     assert _hits(bench, tmp_path, "umbrella") == []
     assert bench.run() == "completed"
-    assert _hits(bench, tmp_path, "harvest") == ["a.zip/in.png", "a.zip/x.txt", "scan.pdf"]
+    assert _hits(bench, tmp_path, "harvest") == ["a.zip/in.png", "a.zip/x.txt", "mixed.pdf", "scan.pdf"]
     (row,) = bench.rows("SELECT attempt, token FROM task WHERE id = %(t)s", t=task)
     assert row.attempt == 2
     assert row.token.hex in {r.owner for r in bench.rows("SELECT owner FROM item_index")}

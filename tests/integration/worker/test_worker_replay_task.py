@@ -90,6 +90,8 @@ def test_two_slots_play_a_trace(bench: TaskBench, tmp_path: Path) -> None:
     assert merged.elapsed_s >= 0.030  # the trace's own length
     made = sum(result["files"] for result in results)
     assert made == 8
+    assert [found["dropped"]["files"] for found in results] == [found["files"] for found in results]
+    assert all(found["dropped"]["refused"] == 0 for found in results)
     home = tmp_path / "target" / f"edbench-replay-{bench.job.hex}"
     assert len([path for path in home.rglob("*") if path.is_file()]) == 10  # with the two that the calls made
     assert {row.state for row in bench.rows("SELECT state FROM task")} == {"done"}

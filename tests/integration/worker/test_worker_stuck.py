@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from installation import PATIENCE
 
-from controller.databases import JobHandle
+from controller.databases import JobHandle, alone
 from controller.jobs.overview import Overview
 from controller.jobs.progress import Pace, one_line
 from core.records import JobOptions
@@ -68,8 +68,8 @@ def test_what_a_slot_waits_for_is_told_to_whoever_asks_for_the_job(bench: Any) -
         assert progress.waiting == (f"w1: {text}",)
         assert one_line(Pace(JobOptions()).snapshot(progress, 0.0, 0.0)).endswith(f"waiting: w1: {text}")
         job = jobs.get_job(conn, bench.job)
-    row = Overview().found(JobHandle(bench.database, job))
-    assert (row["state"], row["reason"]) == ("running", f"waiting: w1: {text}")
+    row = Overview().found(alone(JobHandle(bench.database, job)))
+    assert (row.state, row.reason) == ("running", f"waiting: w1: {text}")
     with bench.database.transaction() as conn:
         workers.stopped(conn, incarnation)
         assert jobs.progress(conn, bench.job).waiting == ()

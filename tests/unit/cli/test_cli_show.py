@@ -4,57 +4,29 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
+from job_figures import TRACE, figures
 from rich.console import Console
 
 from cli.jobs.search import highlighted
 from cli.output import bytes_text, write_json
 from cli.show.jobs import show_result
 from cli.show.table import table
+from controller.jobs.figures import Figures
 from core.errors import RunFailed
 
 
-def result(**changes: Any) -> dict[str, Any]:
-    """A result as `job_result` gives it."""
-    return {
-        "state": "completed_with_exceptions",
-        "reason": None,
-        "elapsed_s": 12.0,
-        "phases": {"walk": 1.0, "expand": 11.0},
-        "raw_bytes": 45_000_000_000,
-        "gb_per_hour_raw": 9.5,
-        "discovered_bytes": 75_000_000_000,
-        "gb_per_hour_discovered": 15.8,
-        "expansion": 1.667,
-        "items": 1_000_000,
-        "items_per_second": 58.0,
-        "containers": 3,
-        "children": {"expected": 10, "emitted": 8, "failed": 2},
-        "violations": [],
-        "index_bytes": 7,
-        "index_engine": "tantivy",
-        "workers": 15,
-        "slots": 4,
-        "passes": 2,
-        "fsync": "none",
-        "labels": ["local storage (ext4), cache state unknown"],
-        "exceptions": {"encrypted": 3},
-        "calls": {"read": {"count": 5, "bytes": 10, "errors": 0, "p50_us": 1.0, "p99_us": 2.0, "max_us": 3.0}},
-    } | changes
-
-
-def shown(data: dict[str, Any]) -> str:
+def shown(of: Figures) -> str:
     """The summary as text."""
     out = io.StringIO()
-    show_result(Console(file=out, width=160), data)
+    show_result(Console(file=out, width=160), of)
     return out.getvalue()
 
 
 def test_the_summary_names_both_rates_and_what_they_were_measured_on() -> None:
     """GB/hour says whether raw or discovered, and the labels stand beside it."""
-    text = shown(result())
+    text = shown(figures())
     for piece in (
         "raw         45.0 GB, 9.5 GB/hour",
         "discovered  75.0 GB, 15.8 GB/hour",
@@ -65,28 +37,67 @@ def test_the_summary_names_both_rates_and_what_they_were_measured_on() -> None:
     assert "DOES NOT" not in text
 
 
+def test_a_label_says_what_to_do_about_it() -> None:
+    """A line for each that something can be done about."""
+    text = shown(figures(labels=["CACHED: not a storage result", "GENERATOR-LIMITED", "latencies are closed-loop"]))
+    todo = [line for line in text.splitlines() if line.startswith("what to do")]
+    assert ["CACHED" in todo[0], "GENERATOR-LIMITED" in todo[1], len(todo)] == [True, True, 2]
+
+
+def test_what_the_processor_dominates_is_marked() -> None:
+    """A p99 of waiting is no p99 of the storage; the shares of the time in calls stand beside."""
+    read = {"count": 5, "bytes": 10, "errors": 0, "p50_us": 1.0, "p99_us": 2.0, "max_us": 3.0, "processor": ["p99"]}
+    time = {"call_s": 10.0, "service_s": 5.0, "queue_s": 2.0, "processor_s": 3.0, "exact": True, "dominated": {}}
+    text = shown(figures(calls={"read": read}, call_time=time))
+    assert "2†" in text
+    assert "1†" not in text
+    assert "10.0 s over all slots: 50% service, 20% in the filer's queues, 30% waiting for a processor" in text
+    bound = shown(figures(call_time=time | {"queue_s": None, "exact": False}))
+    assert "about 30% waiting for a processor" in bound
+    assert "†" not in bound
+
+
+def test_what_is_not_recorded_is_named() -> None:
+    """With its bytes where somebody counts them."""
+    nobody = {"recorded": False, "read_bytes": None, "written_bytes": None, "when": "w", "told_by": "t"}
+    kinds = [
+        {
+            "kind": "calls of the job",
+            "recorded": True,
+            "read_bytes": 60,
+            "written_bytes": 20,
+            "when": "w",
+            "told_by": "t",
+        },
+        {"kind": "databases", "recorded": False, "read_bytes": 5, "written_bytes": 15, "when": "w", "told_by": "t"},
+        {"kind": "trace parts"} | nobody,
+    ]
+    text = shown(figures(io={"kinds": kinds, "counters": [], "unrecorded_share": 0.2}))
+    assert "20% of the bytes that are known are not recorded: databases 20 B; not counted: trace parts" in text
+    assert "not recorded" not in shown(figures())
+
+
 def test_wire_read_over_call_read_stands_in_the_summary() -> None:
     """By phase where it can be told; not at all without NFS."""
-    phases = {"walk": {"ratio": None}, "expand": {"ratio": 0.94}}
-    assert "wire-read ÷ call-read 0.66 (expand 0.94)" in shown(
-        result(wire={"total": {"ratio": 0.66}, "phases": phases})
-    )
-    assert "wire" not in shown(result(wire=None))
+    share = {"seconds": 1.0, "call_read_bytes": 9, "wire_read_bytes": 6}
+    phases = {"walk": share | {"ratio": None, "why": "nothing was read by calls"}, "expand": share | {"ratio": 0.94}}
+    wire = {"total": share | {"ratio": 0.66}, "phases": phases, "sources": [], "other_jobs": 0}
+    assert "wire-read ÷ call-read 0.66 (expand 0.94)" in shown(figures(wire=wire))
+    assert "wire" not in shown(figures())
 
 
 def test_a_trace_stands_in_the_summary_with_what_it_lacks() -> None:
     """One line for each job that asked for one."""
-    whole = {"path": "/s/t", "bytes": 8_100, "calls": 1_000, "lost": 0}
-    lines = [line.strip() for line in shown(result(trace=whole)).splitlines()]
+    lines = [line.strip() for line in shown(figures(trace=TRACE)).splitlines()]
     assert "trace       /s/t, 8.1 kB, 1,000 calls" in lines
-    assert "1,000 calls, 12 more are lost" in shown(result(trace=whole | {"lost": 12}))
-    assert "more are lost" not in shown(result())
+    assert "1,000 calls, 12 more are lost" in shown(figures(trace=TRACE | {"lost": 12}))
+    assert "more are lost" not in shown(figures())
 
 
 def test_counts_that_do_not_add_up_are_shouted() -> None:
     """A broken promise is not hidden in a table."""
-    assert "DOES NOT ADD UP" in shown(result(children={"expected": 11, "emitted": 8, "failed": 2}))
-    assert "DOES NOT ADD UP: a.zip" in shown(result(violations=["a.zip: expected 3, emitted 1, failed 1, rows 1"]))
+    assert "DOES NOT ADD UP" in shown(figures(children={"expected": 11, "emitted": 8, "failed": 2}))
+    assert "DOES NOT ADD UP: a.zip" in shown(figures(violations=["a.zip: expected 3, emitted 1, failed 1, rows 1"]))
 
 
 def test_names_are_never_taken_for_markup() -> None:

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from schema_check import refuse_unlike_schema
 from trace_samples import call, directory, everything, memory_trace, written_and_moved
 
 from cli.main import OK, USAGE, main
@@ -50,6 +51,7 @@ def test_info_as_json(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = json.loads(capsys.readouterr().out)
     assert (said["schema"], said["calls"]) == ("edbench-trace-info/1", 15)
     assert said["bytes"] == trace.stat().st_size
+    refuse_unlike_schema("trace-info", said)
 
 
 def test_info_writes_a_page_that_needs_nothing_but_itself(trace: Path, tmp_path: Path) -> None:

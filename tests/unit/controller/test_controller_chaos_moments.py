@@ -73,6 +73,31 @@ def test_a_moment_that_such_a_job_never_comes_to(listener: Moments, ear: Ear) ->
     assert ear.struck == [(aimed, os.getpid())]
 
 
+def test_what_is_striking_has_ended_when_it_is_over() -> None:
+    """Else a fault is mended before it has come: a disk was remounted read-only after it had been made writable."""
+    begun, go_on, struck = threading.Event(), threading.Event(), threading.Event()
+
+    def strike(_strike: Strike, _peer: int) -> None:
+        begun.set()
+        go_on.wait()
+        struck.set()
+
+    with Moments(strike) as made:
+        made.begin([_strike("claim")], {})
+        moments.arm(str(made.path))
+        arriving = threading.Thread(target=moments.reached, args=("claim",))
+        try:
+            arriving.start()
+            begun.wait()
+            threading.Timer(0.05, go_on.set).start()
+            made.end()
+            assert struck.is_set()
+        finally:
+            go_on.set()
+            arriving.join()
+            moments.arm("")
+
+
 def test_nothing_strikes_once_it_is_over(listener: Moments, ear: Ear) -> None:
     """Faults are mended before a job is judged."""
     listener.begin([_strike("claim")], {})

@@ -1,8 +1,7 @@
-"""controller.timeline: what becomes of counters of mounts, devices, arrays and stations, and the labels of a run."""
+"""controller.timeline: what becomes of counters of mounts, devices, arrays and stations."""
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import pytest
@@ -16,11 +15,7 @@ from controller.timeline.filer_panels import (
     space_panels,
     wire_panels,
 )
-from controller.timeline.labels import labels_of
 from controller.timeline.model import Panel
-from controller.timeline.standing import Standing
-from core.records import FilerChoice, Job, JobOptions, JobState, Phase
-from sql.jobs import JobProgress
 
 AXIS = Axis(100.5, 106, 1)
 
@@ -97,63 +92,3 @@ def test_stations_of_an_emulated_filer() -> None:
     assert lines(busy) == {"data": [0.5] * 6}
     assert lines(wait)["data"] == pytest.approx([2.0] * 6)
     assert (busy.id, wait.id, wait.unit) == ("emulated_1", "emulated_1_wait", "ms")
-
-
-def standing(**options: Any) -> Standing:
-    job = Job(
-        id=uuid.UUID(int=1),
-        name="j",
-        state=JobState.RUNNING,
-        phase=Phase.INDEX,
-        source=b"/s",
-        source_device=1,
-        source_inode=1,
-        options=JobOptions(**options),
-        reason=None,
-    )
-    return Standing(job=job, started=100.0, finished=None, now=200.0, phases=[], exceptions={}, calls={3: (5, 10**10)})
-
-
-def done(*, discovered: int = 1000, known: bool = True, elapsed_s: float = 100.0) -> JobProgress:
-    return JobProgress(
-        state=JobState.RUNNING,
-        phase=Phase.INDEX,
-        reason=None,
-        phases={},
-        items=0,
-        items_indexed=0,
-        containers=0,
-        exceptions=0,
-        raw_bytes=discovered,
-        extracted_bytes=0,
-        index_bytes=0,
-        elapsed_s=elapsed_s,
-        total_known=known,
-    )
-
-
-@pytest.mark.parametrize(
-    ("progress", "cpu_s", "run_queue_s", "labels"),
-    [
-        (done(), 10.0, 0.0, []),
-        (done(discovered=299), 10.0, 0.0, ["CACHED: not a storage result"]),
-        (done(discovered=299, known=False), 10.0, 0.0, []),
-        (done(), 170.0, 0.0, ["GENERATOR-LIMITED"]),
-        (done(), 10.0, 1.5, ["GENERATOR-LIMITED"]),
-        (done(elapsed_s=1.0), 170.0, 9.0, []),
-    ],
-)
-def test_labels_are_those_of_a_result_as_far_as_they_are_known(
-    progress: JobProgress, cpu_s: float, run_queue_s: float, labels: list[str]
-) -> None:
-    """Cached only once all data is known, generator-limited by the run so far, nothing in the first seconds."""
-    last = {"cpu_s": cpu_s + 7, "run_queue_s": run_queue_s, "host": "h", "processors": 2, "memory_bytes": 100}
-    assert labels_of([standing()], [progress], {"w": [(1, last)]}, {"w": {"cpu_s": 7.0}}) == labels
-
-
-def test_an_emulated_filer_is_said_first() -> None:
-    """Whatever else is to be said."""
-    filer = FilerChoice(source="small", name="small", scale=50.0, digest="abc")
-    last = {"host": "h", "processors": 2, "memory_bytes": 1000}
-    found = labels_of([standing(filer=filer)], [done(discovered=1)], {"w": [(1, last)]}, {})
-    assert found == ["EMULATED FILER small, scale 1/50", "CACHED: not a storage result"]

@@ -15,7 +15,7 @@ from installation import until
 from core.errors import StorageFault
 from core.filer import FilerModel, load_filer
 from core.filer.arbiter import Arbiter
-from core.filer.emulation import EmulatedFiler
+from core.filer.emulation import OCTAVES, EmulatedFiler, octave
 from core.filer.pacing import Pacer
 from core.filer.places import SHARED_MEMORY, arbiter_path
 from core.operations import MemoryRecorder, Op
@@ -202,3 +202,23 @@ def _median_of_delayed_calls(tmp_path: Path, path: Path) -> int:
     assert {Op.CREATE, Op.CLOSE, Op.RENAME, Op.OPEN, Op.SCAN, Op.REMOVE} == {r.op for r in metadata}
     assert all(r.duration_ns > 2.9 * MS for r in metadata)
     return sorted(r.duration_ns for r in metadata)[len(metadata) // 2]
+
+
+class _Late:
+    """In place of a pacer: a processor that comes 3 ms after it was due."""
+
+    def wait_until(self, end_ns: int) -> int:
+        return end_ns + 3 * MS
+
+
+def test_what_a_call_took_beyond_its_booking_is_told(path: Path, tmp_path: Path) -> None:
+    """Two calls at one moment to one server of 1 ms: the second waits 1 ms in the queue; each is 3 ms late, whoever's
+    fault the latency of 4 and 5 ms seems."""
+    with Arbiter(path, _model(tmp_path)) as arbiter:
+        filer = EmulatedFiler(arbiter, _Late())  # type: ignore[arg-type]
+        ends = [filer.serve(Op.STAT, 0, 1_000 * MS) for _ in range(2)]
+        assert ends == [1_004 * MS, 1_005 * MS]
+        assert filer.served[:2].tolist() == [1 * MS, 6 * MS]
+        mostly = 2 + Op.STAT * OCTAVES
+        found = {at - mostly: n for at, n in enumerate(filer.served.tolist()) if at > 1 and n}
+        assert found == {octave(4 * MS): 1, octave(5 * MS): 1}  # 3 of 4 ms, and 3 of 5

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from schema_check import refuse_unlike_schema
 
 from core.errors import UsageError
 from experiments.capacity.answers import answer, is_filer, sentences, words_of
@@ -33,7 +34,7 @@ def found() -> Forecast:
 
 def test_every_point_has_what_was_promised(found: Forecast) -> None:
     """By databases, then workers: elapsed, GB/hour, both with an interval, and a named limit."""
-    plain = json.loads(json.dumps(found.to_json()))
+    plain = json.loads(json.dumps(found.document().to_json()))
     assert [(p["databases"], p["workers"]) for p in plain["points"]] == [(1, 2), (1, 20), (2, 2), (2, 20)]
     for point in plain["points"]:
         for name in ("elapsed_s", "gb_per_hour_discovered"):
@@ -42,6 +43,7 @@ def test_every_point_has_what_was_promised(found: Forecast) -> None:
         assert point["coverage"] == 0.9
         assert point["limit"] in {SLOTS, TASKS, *point["utilisation"]}
     assert plain["filer"] == {"name": "titan", "scale": 40.0}
+    refuse_unlike_schema("prediction", plain)
 
 
 def test_gb_per_hour_is_of_all_jobs(found: Forecast) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from installation import until
 
-from experiments.workloads.discovery.cold import Drop, cache_state, drop
-from experiments.workloads.discovery.residency import resident_bytes
+from core.residency import resident_bytes
+from experiments.drops import Drop, cache_state
+from experiments.workloads.discovery.cold import drop
 
 SIZE = 4_000_000
 

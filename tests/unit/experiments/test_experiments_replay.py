@@ -17,7 +17,7 @@ from experiments.report.page import build_sections, write_report
 from experiments.report.parts import Tabled
 from experiments.result.codec import read_result, write_result
 from experiments.result.compare import compare
-from experiments.result.schema import Knee
+from experiments.result.schema import CallTime, Knee
 from experiments.result.verdict import limits_of
 from experiments.workloads.replay import ABOUT
 from experiments.workloads.replay.fidelity import fidelity
@@ -179,3 +179,13 @@ def test_a_replay_has_repeats_with_intervals_and_is_compared(tmp_path: Path) -> 
     strange = dataclasses.replace(other, conditions=other.conditions | {"trace": {"hash": "u"}})
     with pytest.raises(UsageError, match="trace hash u, the first has t"):
         compare([first, strange], force=False)
+
+
+def test_waits_for_a_processor_limit_a_replay_where_they_are_most_of_its_calls() -> None:
+    """At 1 % of the ceiling, 0.11 s of waits for each second of calls do not make it the generator's."""
+
+    def limits(processor_s: float) -> int:
+        time = CallTime(call_s=10.0, service_s=1.0, queue_s=1.0, processor_s=processor_s, exact=True, dominated={})
+        return len(limits_of(ABOUT, [made.run(1000.0, run_queue_share=0.11, call_time=time)]))
+
+    assert [limits(1.1), limits(5.5)] == [0, 1]

@@ -13,10 +13,10 @@ from lxml import etree, html
 from rich.console import Console
 
 from cli.show.study import show_study
+from controller.labels.advice import advice_on
 from core.errors import RunFailed
 from experiments.report.page import build_sections, page_html, write_report
 from experiments.report.parts import Plot, Tabled
-from experiments.result.advice import advice_on
 from experiments.result.schema import Knee
 from experiments.workloads.discovery.result import Result
 
@@ -47,7 +47,7 @@ def test_page_is_well_formed_and_begins_with_the_verdict(written: Path, result: 
     assert body is not None
     assert "".join(body[0].itertext()) == result.verdict
     lenient = html.fromstring((written / "report.html").read_text(encoding="utf-8"))
-    assert len(lenient.findall(".//section")) == len(body.findall("section")) == 17
+    assert len(lenient.findall(".//section")) == len(body.findall("section")) == 18
 
 
 def test_page_needs_nothing_from_outside(written: Path) -> None:

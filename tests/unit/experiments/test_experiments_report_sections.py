@@ -10,11 +10,13 @@ import pytest
 import report_results as made
 from lxml import etree
 
+from experiments.report import words
 from experiments.report.disclosure import disclosure, flattened
 from experiments.report.knee import knee
 from experiments.report.parts import Plot, Section, Tabled
 from experiments.report.points import points
-from experiments.result.schema import Knee
+from experiments.result.latency import marked
+from experiments.result.schema import CallTime, Knee
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.sections import ALWAYS
 from experiments.workloads.discovery.sections.beside_r1 import beside_r1
@@ -23,6 +25,7 @@ from experiments.workloads.discovery.sections.calls_over_time import calls_over_
 from experiments.workloads.discovery.sections.database_activity import database_activity
 from experiments.workloads.discovery.sections.exceptions import exceptions
 from experiments.workloads.discovery.sections.generator import generator
+from experiments.workloads.discovery.sections.io_kinds import io_kinds
 from experiments.workloads.discovery.sections.latency import latency
 from experiments.workloads.discovery.sections.occupancy import by_slot, merged, occupancy
 from experiments.workloads.discovery.sections.one_or_two import one_or_two
@@ -31,6 +34,7 @@ from experiments.workloads.discovery.sections.queue_depth import queue_depth
 from experiments.workloads.discovery.sections.scaling import scaling
 from experiments.workloads.discovery.sections.sizes import sizes
 from experiments.workloads.discovery.sections.stages import stages
+from experiments.workloads.discovery.views import busiest, middle_run
 
 
 def said(section: Section) -> str:
@@ -199,6 +203,56 @@ def test_latency_names_the_most_frequent_and_the_slowest_op() -> None:
     text = said(latency(made.result()))
     assert "rename is made most often (8,000 calls" in text
     assert "From 1 to 2 workers the p99 changes: read from 1.60 ms to 2.26 ms" in text
+
+
+def test_percentiles_of_waiting_for_a_processor_are_marked() -> None:
+    """A p99 of which more than half is such waiting; what of the time in calls is what stands beside."""
+    time = CallTime(call_s=10.0, service_s=6.0, queue_s=3.0, processor_s=1.0, exact=True, dominated={"read": ("p99",)})
+    whole = made.result()
+    points = [
+        dataclasses.replace(
+            point,
+            repeats=tuple(dataclasses.replace(run, latency=marked(run.latency, time), call_time=time)
+                          for run in point.repeats),
+        )
+        for point in whole.points
+    ]  # fmt: skip
+    section = latency(dataclasses.replace(whole, points=tuple(points)))
+    assert re.findall(r"[\d.]+ [mµ]?s†", said(section)) == [
+        words.microseconds(middle_run(busiest(whole)).latency["read"].p99_us) + "†"
+    ]
+    assert "60 % service, 30 % in the filer's queues, 10 % waiting for a processor" in said(section)
+    assert "†" not in said(latency(whole))
+
+
+def test_every_kind_of_io_has_a_line() -> None:
+    """Recorded, not recorded, and the counters beside; a result that does not tell says so."""
+    nobody = {
+        "recorded": False,
+        "read_bytes": None,
+        "written_bytes": None,
+        "when": "after the end",
+        "told_by": "nobody",
+    }
+    calls = {"kind": "calls", "recorded": True, "read_bytes": 3_000, "written_bytes": 0, "when": "w", "told_by": "t"}
+    counted = {"kind": "block", "source": "h:sda", "read_bytes": 7_000, "written_bytes": 1}
+    io = {"kinds": [calls, {"kind": "searches"} | nobody], "counters": [counted], "unrecorded_share": 0.25}
+    whole = made.result()
+    points = [
+        dataclasses.replace(point, repeats=tuple(
+            dataclasses.replace(run, result=run.result | {"io": io}) for run in point.repeats
+        ))
+        for point in whole.points
+    ]  # fmt: skip
+    section = io_kinds(dataclasses.replace(whole, points=tuple(points)))
+    (rows,) = tables(section)
+    assert [row[:4] for row in rows] == [
+        ["calls", "yes", "3.00 kB", "0 B"],
+        ["searches", "no", "not counted", "not counted"],
+        ["block h:sda", "beside", "7.00 kB", "1 B"],
+    ]
+    assert "25 % is unrecorded" in said(section)
+    assert "Not shown" in said(io_kinds(whole))
 
 
 def test_knee_names_peak_knee_and_what_broke() -> None:

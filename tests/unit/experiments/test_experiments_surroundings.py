@@ -132,6 +132,7 @@ def test_places_tell_their_mount_and_the_hash_ignores_order(tmp_path: Path) -> N
     assert found["free_bytes"] <= found["total_bytes"]
     assert database_places({"db1": tmp_path}, tmp_path)[0]["on_storage_under_test"] is True
     assert database_places({"db1": Path("/proc")}, tmp_path)[0]["on_storage_under_test"] is False
+    assert database_places({"db1": tmp_path}, tmp_path, emulated=True)[0]["on_storage_under_test"] is False
     assert configuration_hash({"a": 1, "b": 2}) == configuration_hash({"b": 2, "a": 1}) != configuration_hash({"a": 1})
 
 

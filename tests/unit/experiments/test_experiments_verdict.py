@@ -8,10 +8,10 @@ import pytest
 from experiment_runs import a_run
 from experiment_runs import points as points_of
 
+from controller.labels.advice import advice_on
 from controller.observe.place_kind import caches_itself
 from controller.timeline.thresholds import CACHED
-from experiments.result.advice import advice_on
-from experiments.result.schema import Knee
+from experiments.result.schema import CallTime, Knee
 from experiments.result.verdict import labels_of, sentence
 from experiments.result.verdict import limits_of as limits_of_any
 from experiments.result.verdict import warnings_of as warnings_of_any
@@ -41,9 +41,9 @@ def _line(kind: str, points: tuple[Point, ...], labels: tuple[str, ...], where: 
         ({"null_elapsed_s": None, "worker_cpu": 0.80}, 0),
         ({"null_elapsed_s": None, "worker_cpu": 0.81}, 1),
         ({"null_elapsed_s": None, "run_queue_share": 0.10}, 0),
-        ({"null_elapsed_s": None, "run_queue_share": 0.11}, 1),
+        ({"null_elapsed_s": None, "run_queue_share": 0.11, "call_time_s": 0.3}, 1),
         ({"null_elapsed_s": None, "run_queue_share": None}, 0),
-        ({"null_elapsed_s": None, "worker_cpu": 0.9, "run_queue_share": 0.5}, 2),
+        ({"null_elapsed_s": None, "worker_cpu": 0.9, "run_queue_share": 0.5, "call_time_s": 0.3}, 2),
         ({"null_elapsed_s": 12.0}, 1),
     ],
 )
@@ -63,6 +63,15 @@ def test_with_a_pair_the_storage_share_decides_alone() -> None:
     assert [round(value or 0, 3) for value in (share.low, share.median, share.high)] == [0.613, 0.64, 0.656]
     (said,) = limits_of([a_run(10.0, null_elapsed_s=8.0, worker_cpu=0.1)])
     assert said == "the storage share is 20 % (under 23 %)"
+
+
+def test_waits_for_a_processor_limit_only_who_is_not_in_calls_anyway() -> None:
+    """Without a pair: 0.2 s of waits for each second of calls say nothing where slots are in calls nearly always."""
+    slow = {"null_elapsed_s": None, "run_queue_share": 0.2}  # slots were in tasks for 1 s
+    assert limits_of([a_run(8.6, **slow, call_time_s=0.9, run_queue_s=0.18)]) == ()
+    assert len(limits_of([a_run(8.6, **slow, call_time_s=0.6, run_queue_s=0.12)])) == 1
+    time = CallTime(call_s=0.6, service_s=0.57, queue_s=None, processor_s=0.03, exact=False, dominated={})
+    assert limits_of([a_run(8.6, **slow, call_time_s=0.6, run_queue_s=0.12, call_time=time)]) == ()
 
 
 def test_one_odd_repeat_does_not_limit_a_point() -> None:

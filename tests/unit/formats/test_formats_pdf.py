@@ -7,6 +7,7 @@ import os
 
 import pypdfium2 as pdfium
 import pytest
+from ocr_pictures import mixed_pdf
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen import canvas
 
@@ -45,6 +46,16 @@ def test_text_pages_and_metadata() -> None:
     assert out.pages == 2
     assert (out.metadata["title"], out.metadata["author"]) == ("A title", "An author")
     assert out.error is None
+
+
+def test_pages_without_text_are_named() -> None:
+    """Those with something on them, where others have text: a blank page lacks nothing, and a document of scans alone has
+    the state for that."""
+    found = read(mixed_pdf("words", ["a scan"], None, ["another"], ["a third"]))
+    assert (found.metadata["pages_without_text"], found.text.split()) == ("2, 4-5", ["words"])
+    assert "pages_without_text" not in read(mixed_pdf("words", None)).metadata
+    scans = read(mixed_pdf(["a scan"]))
+    assert (scans.state, "pages_without_text" in scans.metadata) == (TextState.NO_TEXT_LAYER, False)
 
 
 def test_form_fields_are_text() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lived_traces import looked_at, nodes
 
 from core.errors import StorageFault, UsageError
+from replay.cold import drop_own
 from replay.plan import plan_replay
 from replay.program import Program, Room, compile_replay
 from replay.room import check_paths, check_room
@@ -205,3 +206,12 @@ def test_room_is_checked_first(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="too long"):
         check_room(replace(program, longest=4090), [tmp_path / "path"])
     assert os.listdir(tmp_path / "path") == []
+
+
+def test_the_caches_forget_what_was_written(tmp_path: Path) -> None:
+    """Every client drops the files that it made, all of them and no others, so that reads may reach the storage."""
+    program = compiled(one_file(), tmp_path)
+    target = made(program, tmp_path, 1)
+    found = drop_own(program, target, client=0)
+    assert (found.files, found.looked_at, found.bytes, found.refused, found.unknown) == (1, 1, 100_000, 0, 0)
+    assert found.resident_after <= found.resident_before  # in memory itself nothing can go

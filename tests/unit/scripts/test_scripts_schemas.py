@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
 from pathlib import Path
@@ -11,7 +12,11 @@ import jsonschema_rs
 import pytest
 import replay_results
 import report_results
+from job_figures import GROUP, TRACE, figures
+from schema_check import refuse_unlike_schema
 
+from controller.doctor.finding import bad, ok
+from controller.jobs.figures import merge
 from experiments.result.codec import to_json
 from experiments.result.schema import Result
 
@@ -47,3 +52,11 @@ def test_results_are_as_their_schema_says(schemas: ModuleType, result: Result) -
     assert not valid.is_valid(document | {"surplus": 1})
     assert not valid.is_valid({key: value for key, value in document.items() if key != "points"})
     assert not valid.is_valid(document | {"workload": "guess"})
+
+
+def test_figures_and_findings_are_as_their_schemas_say() -> None:
+    """Of a job, of one with everything that may be beside, and of a group."""
+    refuse_unlike_schema("discover", figures().to_json())
+    refuse_unlike_schema("discover", figures(trace=TRACE, database="b", filer={"name": "t", "scale": 4.0}).to_json())
+    refuse_unlike_schema("discover", merge([figures(), figures()], **GROUP).to_json())
+    refuse_unlike_schema("doctor", [dataclasses.asdict(finding) for finding in (ok("there"), bad("gone", "mend it"))])

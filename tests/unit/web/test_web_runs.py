@@ -11,7 +11,7 @@ import pytest
 from installation import until
 
 import web.runs
-from controller.databases import JobHandle
+from controller.databases import JobHandle, alone
 from controller.jobs.run import Crew
 from core.clock import SystemClock
 from core.errors import SystemFault
@@ -75,7 +75,7 @@ def _job() -> JobHandle:
 def _begin(runner: EmbeddedRunner, work: Work, workers: int = 1, slots: int = 2) -> JobHandle:
     handle = _job()
     runner.refuse(workers, slots, "none")
-    runner.start(handle, workers=workers, slots=slots)
+    runner.start(alone(handle), workers=workers, slots=slots)
     assert work.begun.acquire(timeout=PATIENCE)
     return handle
 
@@ -111,7 +111,7 @@ def test_what_goes_wrong_is_kept_until_the_job_is_started_again(runner: Embedded
         assert (runner.problem(handle.id) or "").startswith(line)
         assert not runner.tends(handle.id)
         work.fault = None
-        runner.start(handle, workers=1, slots=2)
+        runner.start(alone(handle), workers=1, slots=2)
         assert runner.problem(handle.id) is None
         assert work.begun.acquire(timeout=PATIENCE)
         work.may_end.release()
@@ -121,7 +121,7 @@ def test_what_goes_wrong_is_kept_until_the_job_is_started_again(runner: Embedded
 def test_a_job_resumed_while_it_comes_to_rest_goes_on(runner: EmbeddedRunner, work: Work) -> None:
     """In the same thread, once more; and then it has ended."""
     handle = _begin(runner, work)
-    runner.start(handle, workers=1, slots=2)
+    runner.start(alone(handle), workers=1, slots=2)
     work.may_end.release()
     assert work.begun.acquire(timeout=PATIENCE)
     assert runner.tends(handle.id)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from job_figures import job_row
 
 import web.stream
 from core.errors import DatabaseFault, EdbenchError, UsageError
@@ -47,7 +48,8 @@ class Job:
         if isinstance(step, EdbenchError):
             raise step
         now = 10.0 * len(self.asked)
-        return Look({"state": step, "elapsed_s": now if step == "running" else 0.0}, {"now_s": now, "since": since})
+        row = job_row(state=step, elapsed_s=now if step == "running" else 0.0)
+        return Look(row, {"now_s": now, "since": since})
 
 
 async def _names(

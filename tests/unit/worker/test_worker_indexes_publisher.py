@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 import uuid
 from collections.abc import Callable
@@ -14,7 +15,8 @@ from core.errors import StorageFault
 from core.operations import MemoryRecorder, NullRecorder, Op
 from core.settings import INDEX_ENGINES
 from core.storage.layer import Storage
-from worker.indexes.base import IndexDocument
+from worker.indexes import whoosh_engine
+from worker.indexes.base import META, IndexDocument
 from worker.indexes.publisher import KEPT_OPEN, OpenShard, OpenShards
 from worker.indexes.registry import open_reader
 
@@ -174,3 +176,47 @@ def test_abandoned_documents_are_not_published(tmp_path: Path, engine: str, stor
     assert row.first
     assert not shards.of(JOB, engine).publish(storage, bytes(tmp_path))[0].first
     shards.close()
+
+
+def test_a_shard_that_is_published_anew_while_it_is_opened(
+    tmp_path: Path, engine: str, storage: _Noting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reader has one state or the other: here the files of the first are gone when it comes to open them."""
+    shards = OpenShards(tmp_path / "scratch")
+    shard = shards.of(JOB, engine)
+    _add(shard)
+    shard.publish(storage, bytes(tmp_path))
+    place = tmp_path / shard.location.decode()
+    other = shards.of(uuid.UUID(int=2), engine)
+    _add(other, 3)
+    other.publish(storage, bytes(tmp_path))
+    module, name = {"tantivy": (os, "listdir"), "whoosh": (whoosh_engine, "_reader")}[engine]
+    real, swaps = getattr(module, name), [place]
+
+    def published_anew() -> None:
+        for file in swaps.pop().iterdir():
+            file.unlink()
+        for file in (tmp_path / other.location.decode()).iterdir():
+            shutil.copy(file, place)
+
+    def meanwhile(*args: object) -> object:
+        found = real(*args) if engine == "tantivy" else None
+        if swaps:
+            published_anew()
+        return real(*args) if found is None else found
+
+    monkeypatch.setattr(module, name, meanwhile)
+    assert _count(tmp_path, shard) == 3
+    assert not swaps
+
+
+def test_a_shard_that_lacks_a_file_is_told(tmp_path: Path, engine: str, storage: _Noting) -> None:
+    """Nobody publishes it anew, so it is not waited for."""
+    shard = OpenShards(tmp_path / "scratch").of(JOB, engine)
+    _add(shard)
+    shard.publish(storage, bytes(tmp_path))
+    for file in (tmp_path / shard.location.decode()).iterdir():
+        if file.name != META:
+            file.unlink()
+    with pytest.raises(StorageFault, match="cannot be opened"):
+        _count(tmp_path, shard)

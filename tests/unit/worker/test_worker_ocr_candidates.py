@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.records import Item, ItemText, OcrChoice, Phase, TextState
 from worker.items.loose import loose_row
-from worker.ocr.candidates import PAGES_A_TASK, is_candidate, tasks
+from worker.ocr.candidates import PAGES_A_TASK, bare_pages, is_candidate, tasks
 
 CHOICE = OcrChoice(languages="eng", pages=5)
 
@@ -48,6 +48,17 @@ def test_types_and_sizes(media_type: str, metadata: dict[str, int], wanted: bool
 def test_only_what_has_no_text_layer(state: TextState) -> None:
     """A PDF with text, one that is encrypted, one that failed: none of them."""
     assert not is_candidate(_item("application/pdf"), _row(state))
+
+
+@pytest.mark.parametrize("state", [TextState.OK, TextState.PARTIAL])
+def test_a_pdf_with_bare_pages(state: TextState) -> None:
+    """Those pages alone are counted, and no other type of file can have them."""
+    row = _row(state, pages=900, pages_without_text="2, 5-7")
+    assert is_candidate(_item("application/pdf"), row)
+    assert bare_pages(row) == [1, 4, 5, 6]
+    assert not is_candidate(_item("image/png"), row)
+    assert not is_candidate(_item("application/pdf"), _row(TextState.TRUNCATED_BY_LIMIT, pages_without_text="2"))
+    assert len(list(tasks([(_item("application/pdf"), row)] * 2, CHOICE))) == 1
 
 
 def test_bytes_must_be_there() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ocr_pictures import ENGLISH, drawn, need_tesseract, picture, read, stand_in
+from ocr_pictures import ENGLISH, drawn, mixed_pdf, need_tesseract, picture, read, stand_in
 from PIL import Image
 
 from core.errors import DocumentError, ExceptionCode
@@ -176,3 +176,30 @@ def test_a_picture_is_handed_over_as_it_is(tmp_path: Path) -> None:
         page = pages.page(0)
         assert page is not None
         assert os.pread(page.file, len(data) + 1, 0) == data
+
+
+def test_bare_pages_among_pages_with_text() -> None:
+    """They alone are read; the text of the others stays, once, and the metadata says what was read."""
+    need_tesseract()
+    text, row, codes = read(mixed_pdf("plain words", ["HARVEST"], None, "more words", ["LANTERN"]))
+    assert sorted(text.split()) == sorted(["plain", "words", "more", "words", "HARVEST", "LANTERN"])
+    assert (row.state, row.characters, row.pages, codes) == (TextState.OK, len(text), 5, {})
+    assert (row.metadata["pages_without_text"], row.metadata["ocr_pages"]) == ("2, 5", 2)
+
+
+def test_bare_pages_in_which_nothing_is_found(tmp_path: Path) -> None:
+    """The document is as it was, and says that somebody looked; a page that kills is an exception."""
+    text, row, codes = read(mixed_pdf("words", ["x"]), engine=stand_in(tmp_path, ":"))
+    assert (text.split(), row.state, codes, row.metadata["ocr_pages"]) == (["words"], TextState.OK, {}, 1)
+    text, row, codes = read(mixed_pdf("words", ["x"]), engine=stand_in(tmp_path, "kill -SEGV $$"))
+    assert (text.split(), row.state, [*codes]) == (["words"], TextState.OK, ["killed_parser"])
+
+
+def test_more_bare_pages_than_are_read(tmp_path: Path) -> None:
+    """The limit counts them, not the pages between."""
+    few = dataclasses.replace(ENGLISH, pages=2)
+    pages = ["words", ["a"], "words", ["b"], ["c"]]
+    text, row, _ = read(mixed_pdf(*pages), few, stand_in(tmp_path, _ECHO))
+    assert (text.split().count("page"), row.state) == (2, TextState.TRUNCATED_BY_LIMIT)
+    text, row, _ = read(mixed_pdf(*pages[:4]), few, stand_in(tmp_path, _ECHO))
+    assert (text.split().count("page"), row.state) == (2, TextState.OK)

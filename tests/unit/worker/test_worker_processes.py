@@ -67,6 +67,15 @@ def test_the_run_queue_meter_only_grows() -> None:
     assert meter.look([os.getpid()]) >= second
 
 
+def test_the_run_queue_meter_tells_processes_apart() -> None:
+    """What each waited, and all of them the total; a process that is gone is not told of any more."""
+    meter = RunQueueMeter()
+    total = meter.look([os.getpid(), os.getppid()])
+    assert sum(meter.of.values()) == total
+    meter.look([os.getpid()])
+    assert set(meter.of) == {os.getpid()}
+
+
 def test_the_kernel_tells_its_counts() -> None:
     """The sources the supervisor relies on are there on this machine, or say that they are not."""
     assert thread_count() >= 1

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-# PostgreSQL text holds no NUL.
-TEXT = r"^[^\x00]*$"
+from core.document import TEXT, Document
 
 JobReference = Annotated[
     str, Path(max_length=64, description="Id of a job or group, an unambiguous beginning of one, or `last`.")
@@ -16,13 +15,7 @@ JobReference = Annotated[
 Filter = Annotated[str | None, Query(max_length=1_000, pattern=TEXT)]
 
 
-class Model(BaseModel):
-    """Base of all bodies."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class Problem(Model):
+class Problem(Document):
     """Why a request was not carried out."""
 
     error: str = Field(description="One line for people.")
@@ -34,15 +27,7 @@ class FieldProblem(Problem):
     errors: dict[str, str] = Field(description="A message for each field that is wrong, by its name.")
 
 
-class Counted(Model):
-    """Items that have something in common."""
-
-    name: str
-    items: int
-    bytes: int
-
-
-class Tally(Model):
+class Tally(Document):
     """A count by name."""
 
     name: str

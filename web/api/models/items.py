@@ -7,12 +7,13 @@ from typing import Any
 
 from pydantic import Field
 
+from core.document import Document
 from core.errors import ExceptionCode
 from core.records import ExceptionLevel, Kind, Phase, TextState
-from web.api.models.common import Model, Tally
+from web.api.models.common import Tally
 
 
-class ItemRow(Model):
+class ItemRow(Document):
     """One item."""
 
     id: uuid.UUID
@@ -35,14 +36,14 @@ class ItemRow(Model):
     name_b64: str | None = Field(None, description="The name's bytes, where `name` does not show them faithfully.")
 
 
-class ItemPage(Model):
+class ItemPage(Document):
     """Items in path order."""
 
     items: list[ItemRow]
     next: uuid.UUID | None = Field(description="Give it as `after` to get the page after this one; null: the last.")
 
 
-class ChildCounts(Model):
+class ChildCounts(Document):
     """What a container announced and what came of it."""
 
     announced: int | None
@@ -51,7 +52,7 @@ class ChildCounts(Model):
     remainder_unknown: bool
 
 
-class Failure(Model):
+class Failure(Document):
     """One exception of an item."""
 
     code: ExceptionCode
@@ -75,7 +76,7 @@ class ItemDetails(ItemRow):
     failures: list[Failure]
 
 
-class FamilyMember(Model):
+class FamilyMember(Document):
     """One item of a tree; its place is given by `parent`."""
 
     id: uuid.UUID
@@ -89,7 +90,7 @@ class FamilyMember(Model):
     failed: bool = Field(description="It has exceptions.")
 
 
-class Family(Model):
+class Family(Document):
     """The family of an item; of a container outside any family its direct children."""
 
     item: uuid.UUID
@@ -99,7 +100,7 @@ class Family(Model):
     truncated: bool = Field(description="There are more members than are given.")
 
 
-class ItemText(Model):
+class ItemText(Document):
     """The text that was indexed of an item."""
 
     item: uuid.UUID
@@ -110,14 +111,14 @@ class ItemText(Model):
     next: int | None = Field(description="Give it as `offset` to get what follows; null: this is the end.")
 
 
-class Piece(Model):
+class Piece(Document):
     """A piece of a snippet."""
 
     text: str
     match: bool
 
 
-class SearchHit(Model):
+class SearchHit(Document):
     """One item that matches."""
 
     item: uuid.UUID
@@ -132,7 +133,7 @@ class SearchHit(Model):
     snippet: list[Piece] = Field(description="Plain text around the match, in pieces; escape it before you show it.")
 
 
-class SearchAnswer(Model):
+class SearchAnswer(Document):
     """The best hits, and all that match counted."""
 
     hits: list[SearchHit]
@@ -142,7 +143,7 @@ class SearchAnswer(Model):
     custodians: list[Tally]
 
 
-class ExceptionTally(Model):
+class ExceptionTally(Document):
     """Exceptions that have a code, media type or custodian in common."""
 
     name: str
@@ -151,7 +152,7 @@ class ExceptionTally(Model):
     missing: int
 
 
-class ExceptionCounts(Model):
+class ExceptionCounts(Document):
     """Exceptions counted, most frequent first."""
 
     by: str

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import Field
 
-from web.api.models.common import Model
+from core.document import Document
 
 
-class ResultRow(Model):
+class ResultRow(Document):
     """One result in the list."""
 
     run: str
@@ -18,18 +18,19 @@ class ResultRow(Model):
     created: float = Field(description="Wall clock, seconds since the epoch.")
     verdict: str
     labels: list[str]
+    advice: list[str] = Field([], description="What to do about them, a line each.")
     points: int
     report: bool = Field(description="report.html is there.")
 
 
-class ResultList(Model):
+class ResultList(Document):
     """Results, newest first; `unreadable` names directories whose result.json cannot be read, and why."""
 
     results: list[ResultRow]
     unreadable: dict[str, str]
 
 
-class Estimate(Model):
+class Estimate(Document):
     """The median of repeats with its interval."""
 
     median: float
@@ -39,7 +40,7 @@ class Estimate(Model):
     n: int
 
 
-class FigureName(Model):
+class FigureName(Document):
     """A figure that points of a workload have."""
 
     name: str = Field(description="In `figures`; its unit is part of it.")
@@ -47,7 +48,7 @@ class FigureName(Model):
     told: bool = Field(description="In the verdict and in comparisons.")
 
 
-class PointRow(Model):
+class PointRow(Document):
     """One point of a study."""
 
     at: dict[str, int | str] = Field(description="Its load, by what can be varied.")
@@ -57,7 +58,7 @@ class PointRow(Model):
     limits: list[str]
 
 
-class FileRow(Model):
+class FileRow(Document):
     """One file of a result."""
 
     name: str
@@ -76,14 +77,14 @@ class ResultDetails(ResultRow):
     files: list[FileRow]
 
 
-class ComparedResult(Model):
+class ComparedResult(Document):
     """One of the results that stand side by side."""
 
     run_id: str
     verdict: str
 
 
-class Ratio(Model):
+class Ratio(Document):
     """What one result's repeats are to another's."""
 
     ratio: float
@@ -93,7 +94,7 @@ class Ratio(Model):
     p: float = Field(description="Of this comparison alone; what is told is corrected for all of them.")
 
 
-class ComparedCell(Model):
+class ComparedCell(Document):
     """One result at one point."""
 
     figures: dict[str, Estimate]
@@ -102,14 +103,14 @@ class ComparedCell(Model):
     ratios: dict[str, Ratio | None] = Field(description="Of the same, to the first result's; null: too few repeats.")
 
 
-class ComparedPoint(Model):
+class ComparedPoint(Document):
     """One point, a cell for each result; null where a result has it not."""
 
     at: dict[str, int | str]
     cells: list[ComparedCell | None]
 
 
-class Comparison(Model):
+class Comparison(Document):
     """Results side by side; the first is what the others are held against."""
 
     figures: list[FigureName]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from web.api.models.common import Model
+from core.document import Document
 
 
-class Health(Model):
+class Health(Document):
     """Whether the databases answer."""
 
     status: str = Field(description="ok, or degraded while a database does not answer.")
     databases: dict[str, str] = Field(description="ok or what is wrong, by database.")
 
 
-class Version(Model):
+class Version(Document):
     """Which edbench this is."""
 
     edbench: str
@@ -22,7 +22,7 @@ class Version(Model):
     api: str
 
 
-class Corpus(Model):
+class Corpus(Document):
     """A directory that a job may be created over."""
 
     id: str = Field(description="Give it as `corpus` when creating a job.")
@@ -31,14 +31,14 @@ class Corpus(Model):
     manifest: bool = Field(description="It is a generated corpus with ground truth.")
 
 
-class Corpora(Model):
+class Corpora(Document):
     """What may be chosen, and below which directories a `source` may lie."""
 
     corpora: list[Corpus]
     roots: list[str]
 
 
-class Choices(Model):
+class Choices(Document):
     """What a new job may be created with here."""
 
     embedded: bool = Field(description="The server starts the workers itself.")

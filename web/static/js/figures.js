@@ -45,10 +45,13 @@ function showVerdict({ verdict, evidence = [] }, state) {
   box.replaceChildren(said, ...list);
 }
 
-function showLabels(labels) {
+function showLabels(labels, advice = []) {
   const list = document.querySelector("#labels");
   list.hidden = !labels.length;
   list.replaceChildren(...labels.map((text) => make("li", { className: "label" }, text)));
+  const todo = document.querySelector("#advice");
+  todo.hidden = !advice.length;
+  todo.replaceChildren(...advice.map((line) => make("li", {}, line)));
 }
 
 function put(name, value, beside = "") {
@@ -60,7 +63,7 @@ function put(name, value, beside = "") {
 export function showFigures(timeline, job, state) {
   const { data } = timeline;
   showVerdict(data.limit ?? {}, state);
-  showLabels(data.labels);
+  showLabels(data.labels, data.advice);
   showSpans(data);
   showProgress(data, state);
   const elapsed = job.elapsed_s ?? data.now_s;

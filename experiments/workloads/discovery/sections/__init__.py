@@ -17,6 +17,7 @@ from experiments.workloads.discovery.sections.containers import containers, ran_
 from experiments.workloads.discovery.sections.database_activity import database_activity
 from experiments.workloads.discovery.sections.exceptions import exceptions
 from experiments.workloads.discovery.sections.generator import generator
+from experiments.workloads.discovery.sections.io_kinds import io_kinds
 from experiments.workloads.discovery.sections.latency import latency
 from experiments.workloads.discovery.sections.occupancy import occupancy
 from experiments.workloads.discovery.sections.one_or_two import one_or_two
@@ -28,7 +29,7 @@ from experiments.workloads.discovery.sections.stages import stages
 
 ALWAYS: tuple[Callable[[Result], Section], ...] = (
     points, beside_r1, scaling, capacity, calls_over_time, database_activity, one_or_two, sizes, stages, queue_depth, latency,
-    calls_an_item, phases, occupancy, generator, exceptions, disclosure,
+    calls_an_item, io_kinds, phases, occupancy, generator, exceptions, disclosure,
 )  # fmt: skip
 
 

@@ -10,8 +10,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from experiments.report import words
 from experiments.report.markup import Html, table
 from experiments.report.palette import line_style, marker, series_colour
-from experiments.report.parts import Cell, Part, Plot, Section, Series, missing, note
+from experiments.report.parts import Cell, Part, Plot, Section, Series, missing, note, paragraph
 from experiments.report.plots import counts_on_x, drawing, legend_beside, new_figure
+from experiments.report.views import in_calls, percentiles
 from experiments.result.schema import Latency
 from experiments.workloads.discovery.result import Point, Result
 from experiments.workloads.discovery.views import busiest, middle_run, which_run
@@ -27,6 +28,8 @@ def latency(result: Result) -> Section:
     if not run.latency:
         return missing(ANCHOR, TITLE, "the run has no call records.")
     parts: list[Part] = [_plot(run.latency, which_run(point, result.points), _series(result)), _table(run.latency)]
+    if (said := in_calls(run.call_time)) is not None:
+        parts.append(paragraph(said))
     loads = _line(result, point)
     if len(loads) > 1:
         parts.append(_against_load(loads))
@@ -81,7 +84,7 @@ def _plot(latencies: Mapping[str, Latency], where: str, series: Series) -> Plot:
 def _table(latencies: Mapping[str, Latency]) -> Html:
     rows = [
         (op, words.count(one.calls), words.size(one.bytes) if one.bytes else "–", words.count(one.errors),
-         *(words.microseconds(value) for value in (one.p50_us, one.p95_us, one.p99_us, one.max_us)))
+         *percentiles(one), words.microseconds(one.max_us))
         for op, one in latencies.items()
     ]  # fmt: skip
     return table(("op", "calls", "bytes", "errors", "p50", "p95", "p99", "max"), rows)
@@ -90,11 +93,11 @@ def _table(latencies: Mapping[str, Latency]) -> Html:
 def _series(result: Result) -> Series:
     rows: list[tuple[Cell, ...]] = [
         (point.workers, point.slots, point.databases, run.repeat, op, one.calls, one.bytes, one.errors,
-         one.p50_us, one.p95_us, one.p99_us, one.max_us)
+         one.p50_us, one.p95_us, one.p99_us, one.max_us, " ".join(one.processor))
         for point in result.points for run in point.repeats for op, one in run.latency.items()
     ]  # fmt: skip
     header = ("workers", "slots", "databases", "repeat", "op", "calls", "bytes", "errors",
-              "p50_us", "p95_us", "p99_us", "max_us")  # fmt: skip
+              "p50_us", "p95_us", "p99_us", "max_us", "processor")  # fmt: skip
     return Series(name="latency", header=header, rows=tuple(rows))
 
 

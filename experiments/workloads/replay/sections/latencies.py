@@ -5,6 +5,7 @@ from __future__ import annotations
 from experiments.report import words
 from experiments.report.markup import join, table
 from experiments.report.parts import Cell, Part, Section, Series, Tabled, note, paragraph
+from experiments.report.views import in_calls, named, percentiles
 from experiments.result.schema import Latency
 from experiments.workloads.replay.fidelity import LATENCY_BOUND, RATE_BOUND
 from experiments.workloads.replay.result import Compared, Fidelity, ReplayPoint, ReplayResult, by_storage
@@ -32,12 +33,19 @@ def latencies(result: ReplayResult) -> Section:
     ]
     for storage, points in by_storage(result.points).items():
         rows = [(point.clients, *row) for point in points for row in _rows(point)]
-        shown = [(clients, op, words.count(calls), words.count(errors), *map(words.microseconds, times))
-                 for clients, op, calls, errors, *times in rows]  # fmt: skip
+        shown = [(clients, op, words.count(calls), words.count(errors), *map(words.microseconds, times[:4]),
+                  *percentiles(one), words.microseconds(one.max_us))
+                 for (clients, op, calls, errors, *times), one in zip(rows, _services(points), strict=True)]  # fmt: skip
         tables.append(table(("clients", *_HEADER), shown, text_columns=frozenset({1}), caption=storage))
         numbers += [(storage, *row) for row in rows]
     found = Tabled(table=join(tables), series=Series(name="latency", header=_COLUMNS, rows=tuple(numbers)))
-    return Section(anchor="latency", title="Response and service time, by op", parts=(found,))
+    said = ((named(point, result), in_calls(point.run.call_time)) for point in result.points)
+    told = [paragraph(f"{name}: {sentence}") for name, sentence in said if sentence is not None]
+    return Section(anchor="latency", title="Response and service time, by op", parts=(found, *told))
+
+
+def _services(points: list[ReplayPoint]) -> list[Latency]:
+    return [point.run.service[op] for point in points for op in point.run.latency]
 
 
 def _rows(point: ReplayPoint) -> list[tuple[str, int, int, float, float, float, float, float, float, float, float]]:

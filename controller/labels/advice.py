@@ -1,20 +1,19 @@
-"""What to do about each label of a result."""
+"""What to do about each label of a job or a result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from controller.labels.rules import UNDECLARED, UNPAIRED
 from controller.timeline.thresholds import CACHE_FACTOR, LIMITED
-
-UNPAIRED = "UNPAIRED"  # no run of a point has a pair on null storage
-UNDECLARED = "FILER CACHE UNDECLARED"
 
 _ADVICE = {
     "EMULATED FILER": "its delays are computed; measure the filer itself, without --filer",
     "CACHED": f"take data of at least {CACHE_FACTOR} x what this client's memory and the filer's cache hold",
-    UNDECLARED: "say what the filer can cache, such as --filer-cache 16GB (0B: nothing); CACHED is not told without it",
+    UNDECLARED: "say what the filer can cache, such as EDBENCH_FILER_CACHE=16GB, of experiments and replays --filer-cache"
+    " 16GB (0B: nothing); CACHED is not told without it",
     UNPAIRED: "who was the limit is not known; free memory for null storage, or measure smaller data on the same clients",
-    LIMITED: "says nothing about the storage; add processors or hosts for the load, or use the other points only",
+    LIMITED: "says nothing about the storage; add processors or hosts for the load, or use a study's other points only",
 }
 
 

@@ -1,0 +1,160 @@
+"""What `edbench jobs --json` and `edbench job --json` print."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer
+
+from controller.browse.counts import Children, ExceptionCount, JobCounts, PhaseCounts
+from controller.observe.wire import WireShares
+from controller.replay.found import Played
+from core.document import Document, Milli, NotNone
+from core.names import display_name
+from core.records import GroupKind, JobState, Phase
+from sql.groups import GroupRow
+from sql.jobs import JobSummary
+
+Moment = Annotated[datetime.datetime, PlainSerializer(lambda moment: moment.isoformat())]
+
+
+class JobLine(Document):
+    """One job with its circumstances."""
+
+    job_id: uuid.UUID
+    group_id: uuid.UUID | None
+    name: str
+    type: str
+    client: str
+    project: str
+    state: JobState
+    phase: Phase
+    reason: str | None
+    source: str
+    workers: int
+    slots: int
+    passes: int
+    created_at: Moment
+    finished_at: Moment | None
+
+
+class ListedJob(JobLine):
+    """The same in a list of all databases' jobs."""
+
+    database: str
+
+
+class JobHolds(JobLine):
+    """One job with what it holds, counted."""
+
+    elapsed_s: Milli
+    waiting: tuple[str, ...]
+    items: int
+    containers: int
+    loose_files: int
+    raw_bytes: int
+    discovered_bytes: int
+    index_bytes: int
+    phases: dict[Phase, PhaseCounts]
+    kinds: dict[str, int]
+    media_types: dict[str, int]
+    texts: dict[str, int]
+    exceptions: tuple[ExceptionCount, ...]
+    children: Children
+    violations: list[str]
+    database: Annotated[str | None, NotNone] = None  # of a group's job
+
+
+class JobDocument(JobHolds):
+    """The same with what was read over the wire and, of a replay, what its clients found."""
+
+    wire: WireShares | None
+    replay: Annotated[Played | None, NotNone] = None
+
+
+class GroupDocument(Document):
+    """A group with its jobs."""
+
+    group_id: uuid.UUID
+    name: str
+    kind: GroupKind
+    databases: int
+    source: str
+    source_copies: int
+    created_at: Moment
+    wire: WireShares | None
+    jobs: list[JobHolds]
+
+
+def line_of(summary: JobSummary, database: str) -> ListedJob:
+    """A job's."""
+    return ListedJob(**_line(summary), database=database)
+
+
+def holds_of(counts: JobCounts, database: str) -> JobHolds:
+    """Of a group's job."""
+    return JobHolds(**_line(counts.summary), **_holds(counts), database=database)
+
+
+def document_of(counts: JobCounts, wire: WireShares | None, played: Played | None) -> JobDocument:
+    """A job's."""
+    return JobDocument(**_line(counts.summary), **_holds(counts), wire=wire, replay=played)
+
+
+def group_document(row: GroupRow, wire: WireShares | None, jobs: list[JobHolds]) -> GroupDocument:
+    """A group's."""
+    return GroupDocument(
+        group_id=row.id,
+        name=row.name,
+        kind=row.kind,
+        databases=len(row.members),
+        source=display_name(row.source),
+        source_copies=row.source_copies,
+        created_at=row.created_at,
+        wire=wire,
+        jobs=jobs,
+    )
+
+
+def _line(summary: JobSummary) -> dict[str, Any]:
+    job = summary.job
+    return {
+        "job_id": job.id,
+        "group_id": summary.group_id,
+        "name": job.name,
+        "type": summary.type,
+        "client": summary.client,
+        "project": summary.project,
+        "state": job.state,
+        "phase": job.phase,
+        "reason": job.reason,
+        "source": display_name(job.source),
+        "workers": summary.workers_planned,
+        "slots": summary.slots_planned,
+        "passes": 1 if job.options.single_pass else 2,
+        "created_at": summary.created_at,
+        "finished_at": summary.finished_at,
+    }
+
+
+def _holds(counts: JobCounts) -> dict[str, Any]:
+    progress = counts.progress
+    return {
+        "elapsed_s": progress.elapsed_s,
+        "waiting": progress.waiting,
+        "items": counts.items,
+        "containers": counts.containers,
+        "loose_files": counts.loose_files,
+        "raw_bytes": progress.raw_bytes,
+        "discovered_bytes": progress.raw_bytes + progress.extracted_bytes,
+        "index_bytes": progress.index_bytes,
+        "phases": counts.phases,
+        "kinds": {row.name: row.items for row in counts.kinds},
+        "media_types": {row.name: row.items for row in counts.media_types},
+        "texts": {row.name: row.items for row in counts.texts},
+        "exceptions": counts.exceptions,
+        "children": counts.children,
+        "violations": counts.violation_lines,
+    }

@@ -1,0 +1,210 @@
+"""A job's figures: what `discover --json` writes, its summary shows, and a study keeps of each of its runs."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Self
+
+from controller.jobs.groups.progress import group_state
+from controller.jobs.rates import GB, gb_per_hour, per_second
+from controller.observe.call_time import CallTimeFigures
+from controller.observe.io_kinds import IoFigures
+from controller.observe.wire import WireShares
+from core.document import Document, Milli, NotNone
+from core.records import BankNote, FsyncPolicy, GroupKind, JobState, Layout, OcrChoice, Phase
+
+_SUMMED = ("raw_bytes", "discovered_bytes", "index_bytes", "items", "containers", "frames_lost")
+_COMMON = ("workers", "slots", "index_engine", "passes", "fsync", "layout", "filer", "passwords", "ocr", "storage", "versions")  # fmt: skip
+
+
+class Calls(Document):
+    """Storage calls of one op; latencies in microseconds."""
+
+    count: int
+    bytes: int
+    errors: int
+    p50_us: Milli
+    p99_us: Milli
+    max_us: Milli
+    processor: tuple[str, ...] = ()  # its percentiles that waiting for a processor dominates
+
+
+class ChildTotals(Document):
+    """Children over all containers; expected must be emitted and failed together."""
+
+    expected: int
+    emitted: int
+    failed: int
+
+
+class Station(Document):
+    """One station of an emulated filer while there were calls."""
+
+    utilisation: float
+    mean_wait_us: float
+    calls: int
+
+
+class FilerFigures(Document):
+    """The emulated filer; what its stations did is there where somebody watched them (controller.filer.emulated)."""
+
+    name: str
+    scale: float
+    seconds: Annotated[float | None, NotNone] = None
+    stations: Annotated[dict[str, Station] | None, NotNone] = None
+    misses: Annotated[dict[str, int | float] | None, NotNone] = None
+    series: Annotated[list[tuple[float, dict[str, Station]]] | None, NotNone] = None
+
+
+class TraceFigures(Document):
+    """The trace of a job."""
+
+    path: str
+    bytes: int
+    calls: int
+    lost: int  # calls that are missing from it
+    nodes: int
+
+
+class Figures(Document):
+    """Of a job, or of a group's jobs together; bytes are whole, times seconds, GB 10⁹ bytes."""
+
+    job_id: uuid.UUID
+    name: str
+    source: str
+    state: JobState
+    reason: str | None
+    workers: int
+    slots: int
+    index_engine: str
+    passes: int
+    fsync: FsyncPolicy
+    layout: Layout
+    elapsed_s: Milli
+    raw_bytes: int
+    discovered_bytes: int
+    expansion: float | None
+    index_bytes: int
+    gb_per_hour_raw: Milli
+    gb_per_hour_discovered: Milli
+    items: int
+    items_per_second: Milli
+    items_per_gb_raw: int | None
+    containers: int
+    exceptions: dict[str, int]
+    children: ChildTotals
+    violations: list[str]
+    phases: dict[Phase, Milli]
+    disturbances: list[str]
+    calls: dict[str, Calls]
+    call_time: CallTimeFigures | None = None  # None: no call was recorded, or no worker told of itself
+    io: IoFigures | None = None
+    frames_lost: int
+    calls_complete: bool
+    storage: str
+    versions: dict[str, str]
+    filer: FilerFigures | None
+    passwords: BankNote
+    ocr: OcrChoice | None
+    wire: WireShares | None
+    labels: list[str]
+    containers_stats: Annotated[list[dict[str, Any]] | None, NotNone] = None  # what the system's containers used
+
+    @property
+    def each(self) -> Sequence[JobFigures]:
+        """Those of each job."""
+        raise NotImplementedError
+
+    def beside(self, seen: Mapping[str, Any]) -> Self:
+        """The same with what was seen from outside: `filer`, `containers_stats`, of a job its `trace`."""
+        return type(self).model_validate({**dict(self), **seen})
+
+
+class JobFigures(Figures):
+    """Of one job."""
+
+    span_s: tuple[float | None, float | None]  # first claim and end on its database's clock, since the epoch
+    held_s: tuple[float, float] | None  # at a barrier
+    database: Annotated[str | None, NotNone] = None  # of a group's job
+    trace: Annotated[TraceFigures | None, NotNone] = None
+
+    @property
+    def each(self) -> Sequence[JobFigures]:
+        """Its own."""
+        return (self,)
+
+
+class GroupFigures(Figures):
+    """Of a group. `elapsed_s` is from the first claim of the first job to the end of the last, pauses included, less
+    the time in which all were held at a barrier; rates are over that. Beside: the longest job's, which report R1 has."""
+
+    group_id: uuid.UUID
+    kind: GroupKind
+    databases: int
+    source_copies: int
+    longest_job_s: Milli
+    gb_per_hour_discovered_longest_job: Milli
+    jobs: list[JobFigures]
+
+    @property
+    def each(self) -> Sequence[JobFigures]:
+        """Of every job, in order."""
+        return self.jobs
+
+
+def rates(*, raw_bytes: int, discovered_bytes: int, items: int, seconds: float) -> dict[str, Any]:
+    """The fields of Figures that follow from these."""
+    return {
+        "elapsed_s": seconds,
+        "expansion": round(discovered_bytes / raw_bytes, 4) if raw_bytes else None,
+        "gb_per_hour_raw": gb_per_hour(raw_bytes, seconds),
+        "gb_per_hour_discovered": gb_per_hour(discovered_bytes, seconds),
+        "items_per_second": per_second(items, seconds),
+        "items_per_gb_raw": round(items / raw_bytes * GB) if raw_bytes else None,
+    }
+
+
+def merge(jobs: Sequence[JobFigures], **own: Any) -> GroupFigures:
+    """One group's, from those of its jobs. `own`: what cannot be had from theirs — who the group is, its calls (whose
+    histograms are merged), its wire reads, and the labels of all its jobs together."""
+    total = {key: sum(getattr(job, key) for job in jobs) for key in _SUMMED}
+    longest = max(job.elapsed_s for job in jobs)
+    sizes = {key: total[key] for key in ("raw_bytes", "discovered_bytes", "items")}
+    exceptions: dict[str, int] = {}
+    phases: dict[Phase, float] = {}
+    for job in jobs:
+        for code, number in job.exceptions.items():
+            exceptions[code] = exceptions.get(code, 0) + number
+        for phase, took in job.phases.items():
+            phases[phase] = max(phases.get(phase, 0.0), took)
+    return GroupFigures(
+        **own,
+        **total,
+        **{key: getattr(jobs[0], key) for key in _COMMON},
+        **rates(**sizes, seconds=_start_to_end(jobs) or longest),
+        databases=len(jobs),
+        state=group_state([job.state for job in jobs]),
+        reason=next((job.reason for job in jobs if job.reason), None),
+        longest_job_s=longest,
+        gb_per_hour_discovered_longest_job=gb_per_hour(total["discovered_bytes"], longest),
+        exceptions=exceptions,
+        phases=phases,
+        children=ChildTotals(
+            **{key: sum(getattr(job.children, key) for job in jobs) for key in ChildTotals.model_fields}
+        ),
+        violations=[line for job in jobs for line in job.violations],
+        disturbances=[*dict.fromkeys(line for job in jobs for line in job.disturbances)],
+        calls_complete=all(job.calls_complete for job in jobs),
+        jobs=list(jobs),
+    )
+
+
+def _start_to_end(jobs: Sequence[JobFigures]) -> float | None:
+    """Seconds; None while a job has not ended."""
+    starts, ends = [job.span_s[0] for job in jobs], [job.span_s[1] for job in jobs]
+    if None in starts or None in ends:
+        return None
+    held = [job.held_s for job in jobs if job.held_s is not None]
+    common = max(0.0, min(end for _, end in held) - max(start for start, _ in held)) if len(held) == len(jobs) else 0.0
+    return max(filter(None, ends)) - min(filter(None, starts)) - common

@@ -1,0 +1,105 @@
+"""When a label is given: the one rule for jobs, the live page, and studies of discoveries and of replays (design §4)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from controller.observe.place_kind import caches_itself, read_mounts
+from controller.timeline.thresholds import CACHE_FACTOR, CACHED, CPU_SHARE, LIMITED, MOST_OF_TIME, RUN_QUEUE_SHARE
+from core.records import GroupKind
+
+UNPAIRED = "UNPAIRED"  # no run of a point has a pair on null storage
+UNDECLARED = "FILER CACHE UNDECLARED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilerCache:
+    """What the filer itself can cache."""
+
+    declared: int | None = None  # bytes; None: nobody said
+    possible: bool = False  # there may be one: network storage, or it cannot be told
+
+    @property
+    def bytes(self) -> int:
+        """That are known of."""
+        return self.declared or 0
+
+    @property
+    def undeclared(self) -> bool:
+        """There may be one of a size that nobody told, so that `is_cached` does not know of it."""
+        return self.possible and self.declared is None
+
+
+def filer_cache(path: str | os.PathLike[str], declared: int | None) -> FilerCache:
+    """Of the storage that `path` lies on."""
+    return FilerCache(declared=declared, possible=caches_itself(path, read_mounts()))
+
+
+def unique_bytes(discovered: float, *, kind: str | None, jobs: int, source_copies: int) -> float:
+    """Discovered bytes of all jobs, once for those that read the same source: what one of them read the others find
+    cached. `kind`: of their group, None for a job alone."""
+    return discovered * source_copies / jobs if kind == GroupKind.SIMULTANEOUS.value else discovered
+
+
+def is_cached(unique: float, caches: float) -> bool:
+    """Whether so many different bytes may have come from caches that hold so many."""
+    return unique < CACHE_FACTOR * caches
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """What the processes that make the load needed of processors, over a run; None: not known."""
+
+    cpu: float | None  # share of all processors of their hosts
+    waits: float | None  # seconds they waited for a processor ÷ seconds inside storage calls
+    in_calls: float | None = None  # of the time that slots were in tasks, inside calls and not waiting for a processor
+
+
+def short_of_processors(effort: Effort, makers: str = "workers") -> tuple[str, ...]:
+    """Why a run without a pair says nothing about the storage, one line each; empty where it may.
+
+    Waits for a processor do not make it the generator's where slots spend most of their time in storage calls even
+    without those waits: 0.2 s for each second of calls, of a job that is in calls nearly always, is not what it waits for.
+    """
+    out = []
+    if effort.cpu is not None and effort.cpu > CPU_SHARE:
+        out.append(f"the {makers} used {effort.cpu:.0%} of the processors (over {CPU_SHARE:.0%})")
+    if (effort.waits or 0.0) > RUN_QUEUE_SHARE and (effort.in_calls or 0.0) < MOST_OF_TIME:
+        out.append(
+            f"the {makers} waited {effort.waits:.2f} s for a processor for each second of storage calls (over {RUN_QUEUE_SHARE})"
+        )
+    return tuple(out)
+
+
+def job_labels(*, emulated: Sequence[str], cached: bool, undeclared: bool, limited: bool) -> list[str]:
+    """Of a job, or of a group's jobs together: what is known of it by itself. It has no pair, and so no UNPAIRED."""
+    given = ((CACHED, cached), (UNDECLARED, undeclared), (LIMITED, limited))
+    return [*dict.fromkeys(filter(None, emulated)), *(label for label, holds in given if holds)]
+
+
+def ruled(label: str) -> bool:
+    """Whether it is one of `job_labels`; those of a group are told of its jobs together."""
+    return label.startswith(("EMULATED FILER", CACHED, UNDECLARED, LIMITED))
+
+
+def study_labels(
+    emulated: Sequence[str | None], *, cached: bool, undeclared: bool, unpaired: int, limited: int
+) -> tuple[str, ...]:
+    """Of a study. `emulated`: of each point the emulated filer's own label; `unpaired`, `limited`: so many points."""
+    every = len(emulated)
+    out = [_at(label, emulated.count(label), every) for label in dict.fromkeys(emulated) if label is not None]
+    if cached:
+        out.append(CACHED)
+    if undeclared:
+        out.append(UNDECLARED)
+    if unpaired:
+        out.append(_at(UNPAIRED, unpaired, every))
+    if limited:
+        out.append(f"{LIMITED} at {'every point' if limited == every else f'{limited} of {every} points'}")
+    return tuple(out)
+
+
+def _at(label: str, some: int, every: int) -> str:
+    return label if some == every else f"{label} at {some} of {every} points"

@@ -1,0 +1,202 @@
+"""What the time inside storage calls was: service, the emulated filer's queues, waiting for a processor.
+
+Nothing is looked at for each call of a real storage. Once a second each slot's run-queue delay is (what its threads waited
+for a processor); what of it fell into its calls is not known, and estimated: as much as of its time at tasks did.
+Calls of an emulated filer know when they were booked to end: what they took beyond that is their overshoot, which is
+waiting for a processor, and the local storage beneath where that was slower than the filer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from controller.databases import JobHandle
+from controller.timeline.counters import Counter
+from controller.timeline.readings import JobAt, Readings, counter, number
+from core.document import Document, Milli
+from core.filer.emulation import octave
+from core.histogram import bucket_bounds, bucket_of
+from core.operations import Op
+from monitoring.aggregate import CallSum
+from monitoring.observations import WORKER
+from monitoring.steps import step_for
+from sql.queries import QUERIES
+
+DOMINATED = 0.5  # of the time in calls, from where on a percentile is the processor's
+MARK = "†"  # of a percentile that waiting for a processor dominates
+PERCENTS = (50, 95, 99)
+ALL = "all"  # in place of an op's label: all calls together
+_POINTS = 600
+_BESIDE_SECONDS = 3  # before and after a job: readings to grow from
+
+Over = Mapping[str, Mapping[int, int]]  # op label → octave → calls that are mostly overshoot
+Steps = Mapping[int, Mapping[int, CallSum]]  # first second of a step → op → its calls
+
+
+class CallTimeFigures(Document):
+    """Of a job or a group's jobs, as CallTime has it; `service_s` is the rest."""
+
+    call_s: Milli
+    service_s: Milli
+    queue_s: Milli | None
+    processor_s: Milli
+    exact: bool
+    dominated: dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallTime:
+    """Of a job or a group's jobs; seconds summed over slots."""
+
+    call_s: float  # inside calls
+    processor_s: float  # of it waiting for a processor
+    queue_s: float | None  # of it in the emulated filer's queues; None on real storage, whose queues nobody sees
+    exact: bool  # `processor_s` was measured at each call; else it is estimated
+    dominated: Mapping[
+        str, Sequence[str]
+    ]  # op label, or ALL → its percentiles of which more than half is waiting for a processor
+
+    def figures(self) -> CallTimeFigures:
+        """What a result keeps of it."""
+        return CallTimeFigures(
+            call_s=self.call_s,
+            service_s=max(0.0, self.call_s - self.processor_s - (self.queue_s or 0.0)),
+            queue_s=self.queue_s,
+            processor_s=self.processor_s,
+            exact=self.exact,
+            dominated={op: list(percentiles) for op, percentiles in self.dominated.items()},
+        )
+
+
+def call_time(handles: Sequence[JobHandle]) -> CallTime | None:
+    """None where no call was recorded, or no worker told of itself. Raises DatabaseFault."""
+    with contextlib.ExitStack() as stack:
+        jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in handles]
+        times = [QUERIES["timeline_job"].run(conn, job=job).one() for conn, job in jobs]
+        starts = [row.started for row in times if row.started is not None]
+        if not starts:
+            return None
+        ends = [row.finished or row.stopped or row.now for row in times]
+        low, high = math.floor(min(starts)), math.ceil(max(ends)) + 1
+        step = step_for(low, high, _POINTS)
+        witness = max(range(len(jobs)), key=lambda n: ends[n])
+        workers = _workers(jobs[witness], step, low, high)
+        return split(_steps(jobs, step, low), workers, step) if workers else None
+
+
+def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTime | None:
+    """The same of what was read: calls by step of so many seconds, and readings of workers."""
+    counters = {key: [_counter(readings, key) for readings in workers.values()] for key in ("wait", "over", "queued")}
+    counters["busy"] = [counter(readings, number("busy_s")) for readings in workers.values()]
+    call_s = processor_s = queue_s = 0.0
+    exact = any("slot_over_s" in values for readings in workers.values() for _, values in readings)
+    shares: dict[int, float] = {}
+    for second, by_op in steps.items():
+        inside = sum(found.total_ns for found in by_op.values()) / 1e9
+        grown = {key: sum(one.grown(second, second + step)[0] for one in them) for key, them in counters.items()}
+        waited = min(grown["over"] if exact else _within_calls(grown["wait"], inside, grown["busy"]), inside)
+        call_s, processor_s = call_s + inside, processor_s + waited
+        queue_s += grown["queued"]
+        shares[second] = waited / inside if inside else 0.0
+    if not call_s:
+        return None
+    queued = min(queue_s, call_s - processor_s) if exact else None
+    dominated = _dominated(steps, _mostly_over(workers) if exact else None, shares)
+    return CallTime(call_s=call_s, processor_s=processor_s, queue_s=queued, exact=exact, dominated=dominated)
+
+
+def _within_calls(wait: float, inside: float, busy: float) -> float:
+    """What of a step's waits fell into calls, taken to be spread evenly over the time at tasks."""
+    return wait * min(1.0, inside / busy) if busy else wait
+
+
+def _dominated(steps: Steps, over: Over | None, shares: Mapping[int, float]) -> dict[str, list[str]]:
+    """Of each op its percentiles that waiting for a processor dominates.
+
+    Where that was measured at each call (`over`): of the calls as long as it, by octave, or longer, most are mostly
+    waiting. Else: of the time in calls of those steps in which the calls at or beyond it were made, each step by its number of
+    them, more than half was waiting.
+    """
+    named = {second: {Op(op).label: found for op, found in by_op.items()} for second, by_op in steps.items()}
+    named = {second: by_op | {ALL: _merged(by_op.values())} for second, by_op in named.items()}
+    ops = dict.fromkeys(op for by_op in named.values() for op in by_op)
+    of = {op: {second: by_op[op] for second, by_op in named.items() if op in by_op} for op in ops}
+    if over is None:
+        out = {op: _marked(found, shares) for op, found in of.items()}
+    else:
+        out = {op: _measured(_merged(found.values()), over.get(op, {})) for op, found in of.items()}
+    return {op: marked for op, marked in out.items() if marked}
+
+
+def _marked(steps: Mapping[int, CallSum], shares: Mapping[int, float]) -> list[str]:
+    whole, marked = _merged(steps.values()), []
+    for percent, value in zip(PERCENTS, whole.histogram.percentiles(PERCENTS, whole.max_ns), strict=True):
+        beyond = {second: _from(found, bucket_of(value)) for second, found in steps.items()}
+        if sum(shares[second] * n for second, n in beyond.items()) > DOMINATED * sum(beyond.values()):
+            marked.append(f"p{percent}")
+    return marked
+
+
+def _measured(whole: CallSum, over: Mapping[int, int]) -> list[str]:
+    calls: dict[int, int] = {}
+    for bucket, n in whole.histogram.counts.items():
+        at = octave(bucket_bounds(bucket)[0])
+        calls[at] = calls.get(at, 0) + n
+    marked = []
+    for percent, value in zip(PERCENTS, whole.histogram.percentiles(PERCENTS, whole.max_ns), strict=True):
+        waiting, every = (sum(n for at, n in one.items() if at >= octave(value)) for one in (over, calls))
+        if waiting > DOMINATED * every:
+            marked.append(f"p{percent}")
+    return marked
+
+
+def _mostly_over(workers: Mapping[str, Readings]) -> dict[str, dict[int, int]]:
+    """Calls that were mostly overshoot, between the first and the last reading of each worker."""
+    out: dict[str, dict[int, int]] = {ALL: {}}
+    for readings in workers.values():
+        before, after = (readings[at][1].get("mostly_over", {}) for at in (0, -1))
+        for op, counts in after.items():
+            for at, n in counts.items():
+                grown = n - before.get(op, {}).get(at, 0)
+                for name in (op, ALL):
+                    of = out.setdefault(name, {})
+                    of[int(at)] = of.get(int(at), 0) + grown
+    return out
+
+
+def _merged(found: Iterable[CallSum]) -> CallSum:
+    out = CallSum()
+    for one in found:
+        out.merge(one, one.histogram)
+    return out
+
+
+def _from(found: CallSum, bucket: int) -> int:
+    return sum(n for at, n in found.histogram.counts.items() if at >= bucket)
+
+
+def _steps(jobs: Sequence[JobAt], step: int, low: int) -> dict[int, dict[int, CallSum]]:
+    out: dict[int, dict[int, CallSum]] = {}
+    for conn, job in jobs:
+        for row in QUERIES["timeline_call_histograms"].run(conn, job=job, step=step, low=low - low % step):
+            out.setdefault(row.second, {}).setdefault(row.op, CallSum()).add(row)
+    return out
+
+
+def _workers(job: JobAt, step: int, low: int, high: int) -> dict[str, Readings]:
+    low, high = low - step - _BESIDE_SECONDS, high + _BESIDE_SECONDS
+    found: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
+    where = {"kinds": [WORKER], "step": step, "low": low, "high": high, "first": low + 5, "last": high - 5}
+    for row in QUERIES["timeline_readings"].run(job[0], **where):
+        if "slot_wait_s" in row.values:
+            found.setdefault(row.source, []).append((row.second, row.values))
+    return dict(found)
+
+
+def _counter(readings: Readings, key: str) -> Counter:
+    """A worker's, all slots together."""
+    return Counter((second, sum(values.get(f"slot_{key}_s", ()))) for second, values in readings)

@@ -1,0 +1,178 @@
+"""Every kind of I/O of a job: what is recorded, what is not, and what the counters beside them say.
+
+Bytes are None where nobody counts them. What the kernel's counters say of a disk or a mount is everybody's on that host, and
+what its caches answer is in no counter: so these stand beside the kinds and are not taken from one another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+from controller.databases import JobHandle
+from controller.timeline.readings import counter, number
+from core.document import Document
+from core.operations import Op
+from monitoring.aggregate import CallTotals
+from monitoring.observations import BLOCK, DATABASE, WIRE
+from monitoring.steps import step_for
+from sql import replay
+from sql.queries import QUERIES
+
+_POINTS = 600
+_BESIDE_SECONDS = 5  # before and after a job: readings to grow from
+Source = tuple[str, str]  # kind of observation, and its source
+Moved = tuple[int, int]  # bytes read and written
+_COUNTERS = {BLOCK: ("read_bytes", "write_bytes"), WIRE: ("read_bytes", "written_bytes")}
+
+
+class IoKind(Document):
+    """One kind; `when` and `told_by` are for people."""
+
+    kind: str
+    recorded: bool  # by the storage layer: in rates, latencies and traces, and delayed by an emulated filer
+    read_bytes: int | None
+    written_bytes: int | None
+    when: str
+    told_by: str
+
+    @property
+    def bytes(self) -> int:
+        """Of both directions, as far as they are known."""
+        return (self.read_bytes or 0) + (self.written_bytes or 0)
+
+
+class IoCounter(Document):
+    """What the kernel counted of a disk or a mount."""
+
+    kind: str
+    source: str
+    read_bytes: int
+    written_bytes: int
+
+
+class IoFigures(Document):
+    """All kinds of a job's I/O; the share is of the bytes that are known, None where none are."""
+
+    kinds: list[IoKind]
+    counters: list[IoCounter]
+    unrecorded_share: float | None
+
+
+def io_of(handles: Sequence[JobHandle], calls: Mapping[str, CallTotals], *, raw_bytes: int, copies: int) -> IoFigures:
+    """Of a job, or of a group's jobs together.
+
+    `copies` of the source were made for them, of `raw_bytes` in all. Raises DatabaseFault.
+    """
+    with contextlib.ExitStack() as stack:
+        jobs = [(stack.enter_context(handle.database.transaction()), handle) for handle in handles]
+        databases = [_grown(conn, handle, [DATABASE]) for conn, handle in jobs]
+        counters = _longest(_grown(conn, handle, list(_COUNTERS)) for conn, handle in jobs)
+        prepared = [_prepared(conn, handle) for conn, handle in jobs if handle.job.options.replay.asked]
+    kinds = [
+        _calls(calls),
+        _databases([pair for found in databases for pair in found.values()]),
+        *(_beforehand("files that clients prepared", 0, bytes_) for bytes_ in prepared),
+        *([_beforehand("copies of the source", raw_bytes, raw_bytes)] if copies > 1 else []),
+        *_uncounted(traced=any(h.job.options.trace for h in handles), indexed=not prepared),
+    ]
+    return IoFigures(
+        kinds=kinds,
+        counters=[
+            IoCounter(kind=kind, source=source, read_bytes=read, written_bytes=written)
+            for (kind, source), (read, written) in sorted(counters.items())
+        ],
+        unrecorded_share=unrecorded_share(kinds),
+    )
+
+
+def unrecorded_share(kinds: Iterable[IoKind]) -> float | None:
+    """Unrecorded bytes ÷ all bytes, of those that are known; None where there are none."""
+    found = list(kinds)
+    every = sum(kind.bytes for kind in found)
+    return round(sum(kind.bytes for kind in found if not kind.recorded) / every, 4) if every else None
+
+
+def _calls(calls: Mapping[str, CallTotals]) -> IoKind:
+    read, written = (calls[op.label].bytes if op.label in calls else 0 for op in (Op.READ, Op.WRITE))
+    return IoKind(
+        kind="calls of the job",
+        recorded=True,
+        read_bytes=read,
+        written_bytes=written,
+        when="within elapsed",
+        told_by="the storage layer, at each call",
+    )
+
+
+def _databases(moved: Sequence[tuple[int, int]]) -> IoKind:
+    return IoKind(
+        kind="databases",
+        recorded=False,
+        read_bytes=sum(read for read, _ in moved) if moved else None,
+        written_bytes=sum(written for _, written in moved) if moved else None,
+        when="within elapsed",
+        told_by="their own counters: pages read, temporary files and the log of the whole server; pages written back are not"
+        " counted",
+    )
+
+
+def _beforehand(kind: str, read: int, written: int | None) -> IoKind:
+    return IoKind(
+        kind=kind,
+        recorded=False,
+        read_bytes=None if written is None else read,
+        written_bytes=written,
+        when="before the measured time",
+        told_by="the files' own sizes",
+    )
+
+
+def _uncounted(*, traced: bool, indexed: bool) -> list[IoKind]:
+    there = [("the controller's calls", "before the first claim and after the end", True),
+             ("memory-mapped reads of the index", "after the end, by searches and verify", indexed),
+             ("trace parts", "within elapsed and after the end", traced)]  # fmt: skip
+    return [
+        IoKind(kind=kind, recorded=False, read_bytes=None, written_bytes=None, when=when, told_by="nobody")
+        for kind, when, holds in there
+        if holds
+    ]
+
+
+def _prepared(conn: Connection, handle: JobHandle) -> int | None:
+    """Bytes of the files that a replay's clients made; None until all have told."""
+    results = [client.result for client in replay.clients(conn, handle.id)]
+    return None if None in results else sum(int(found["bytes"]) for found in results if found)
+
+
+def _longest(found: Iterable[dict[Source, Moved]]) -> dict[Source, Moved]:
+    """Hosts are told of in every database: those of the job that ran longest have most."""
+    out: dict[Source, Moved] = {}
+    for one in found:
+        for source, moved in one.items():
+            out[source] = max(moved, out.get(source, moved), key=sum)
+    return out
+
+
+def _grown(conn: Connection, handle: JobHandle, kinds: list[str]) -> dict[Source, Moved]:
+    """By kind and source what was read and written between a job's first claim and its end; sources that told less
+    than two readings, or older ones that have not these counters, are left out."""
+    times = QUERIES["timeline_job"].run(conn, job=handle.id).one()
+    if times.started is None:
+        return {}
+    start, end = times.started, times.finished or times.stopped or times.now
+    low, high = math.floor(start) - _BESIDE_SECONDS, math.ceil(end) + _BESIDE_SECONDS
+    where = {"kinds": kinds, "step": step_for(low, high, _POINTS), "first": low + 10, "last": high - 10}
+    found: dict[tuple[str, str], list[tuple[int, Any]]] = {}
+    for row in QUERIES["timeline_readings"].run(conn, low=low, high=high, **where):
+        found.setdefault((row.kind, row.source), []).append((row.second, row.values))
+    out = {}
+    for (kind, source), readings in found.items():
+        grown = [counter(readings, number(key)).grown(start, end) for key in _COUNTERS.get(kind, _COUNTERS[BLOCK])]
+        if all(seconds for _, seconds in grown):
+            out[kind, source] = (round(grown[0][0]), round(grown[1][0]))
+    return out

@@ -1,0 +1,50 @@
+"""What was dropped of this host's caches before or within a run, and what stayed: the cache state of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+NOT_DROPPED = "not dropped: caches of the filer itself, of its disks, and of other hosts"
+_STAYS = 0.01  # a share of resident bytes up to this counts as cold: pages that are mapped cannot go
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop:
+    """What one attempt to drop caches did. Bytes are those of the files looked at, just before and just after."""
+
+    when: str  # "before" the run, or at the barrier into "index"
+    files: int  # meant
+    looked_at: int  # of them, for what lies in memory
+    bytes: int
+    resident_before: int
+    resident_after: int
+    unknown: int  # of files whose residency the kernel does not tell us
+    refused: int  # files that could not be opened for it
+    drop_caches: bool  # the whole machine's, as root
+    seconds: float
+
+    @property
+    def cold(self) -> bool:
+        """Whether nothing worth speaking of stayed, as far as is known."""
+        return not self.refused and not self.unknown and self.resident_after <= _STAYS * self.bytes
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self) | {"seconds": round(self.seconds, 3), "cold": self.cold}
+
+
+def cache_state(drops: Sequence[Drop], *, asked: bool) -> str:
+    """`cold …`, `partly cold: …`, or `unknown` when nothing was dropped; with how much was in memory after a drop."""
+    if not asked:
+        return "unknown (nothing was dropped; --cold drops what may be dropped)"
+    stayed = max((one.resident_after / one.bytes for one in drops if one.bytes), default=0.0)
+    if drops and all(one.cold for one in drops):
+        return f"cold on this host, at most {stayed:.1%} of the bytes in memory after a drop ({NOT_DROPPED})"
+    unknown = max((one.unknown for one in drops), default=0)
+    refused = max((one.refused for one in drops), default=0)
+    return (
+        f"partly cold: up to {stayed:.1%} of the bytes stayed in memory, {unknown:,} bytes unknown,"
+        f" {refused:,} files refused ({NOT_DROPPED})"
+    )

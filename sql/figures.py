@@ -1,0 +1,105 @@
+"""What a job's figures are read from."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from sqlalchemy import Connection
+
+from sql.face import face
+
+
+class Worker(NamedTuple):
+    """A worker that was there while the job ran."""
+
+    incarnation: uuid.UUID
+    box: str  # what it lacked to keep parsers apart
+    frames_lost: int
+    complete: bool | None  # its calls are stored up to the job's end; None while that is not there
+    stopped: bool
+    due: bool  # it can still send
+
+
+class Span(NamedTuple):
+    """Seconds since the epoch; None where there is no such moment yet."""
+
+    started: float | None
+    finished: float | None
+
+
+class Stop(NamedTuple):
+    """A pause or a suspension."""
+
+    state: str
+    reason: str | None
+    seconds: float
+
+
+class Crews(NamedTuple):
+    """Workers that were planned, that did tasks, and of those that left before the end."""
+
+    planned: int
+    worked: int
+    lost: int
+
+
+class Totals(NamedTuple):
+    """Items."""
+
+    items: int
+    containers: int
+    loose_files: int
+
+
+class WireReading(NamedTuple):
+    """What had been read over the wire."""
+
+    source: str
+    second: int
+    read_bytes: int
+    storage: bool
+    points: list[str] | None
+
+
+class PhaseTime(NamedTuple):
+    """Seconds since the epoch, to now where it has not ended."""
+
+    phase: str
+    start: float
+    finish: float
+
+
+class PhaseBytes(NamedTuple):
+    """Of one op."""
+
+    phase: str
+    bytes: int
+
+
+class StateCount(NamedTuple):
+    """Jobs in a state."""
+
+    state: str
+    jobs: int
+
+
+class _Figures(Protocol):
+    def workers_of_job(self, conn: Connection, *, job: uuid.UUID, seconds: float) -> list[Worker]: ...
+    def server_version(self, conn: Connection) -> str: ...
+    def job_span(self, conn: Connection, *, job: uuid.UUID) -> Span: ...
+    def job_held(self, conn: Connection, *, job: uuid.UUID) -> Span: ...
+    def stops_of_job(self, conn: Connection, *, job: uuid.UUID) -> list[Stop]: ...
+    def workers_changed(self, conn: Connection, *, job: uuid.UUID, seconds: float) -> Crews: ...
+    def count_items(self, conn: Connection, *, job: uuid.UUID) -> Totals: ...
+    def wire_reads(self, conn: Connection, *, first: int, last: int) -> list[WireReading]: ...
+    def phase_times(self, conn: Connection, *, job: uuid.UUID) -> list[PhaseTime]: ...
+    def bytes_by_phase(self, conn: Connection, *, job: uuid.UUID, op: int) -> list[PhaseBytes]: ...
+    def jobs_meanwhile(self, conn: Connection, *, jobs: Sequence[str], first: float, last: float) -> int: ...
+    def jobs_by_state(self, conn: Connection) -> list[StateCount]: ...
+    def return_orphans(self, conn: Connection, *, job: uuid.UUID) -> None: ...
+    def lock_job(self, conn: Connection, *, job: uuid.UUID) -> None: ...
+
+
+FIGURES: _Figures = face(_Figures)

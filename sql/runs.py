@@ -1,0 +1,99 @@
+"""What a study reads of its runs."""
+
+from __future__ import annotations
+
+import uuid
+from typing import NamedTuple, Protocol
+
+from sqlalchemy import Connection
+
+from sql.face import face
+
+
+class QueueDepth(NamedTuple):
+    """Tasks at a moment."""
+
+    phase: str
+    pending: int
+    dispatched: int
+    running: int
+
+
+class Activity(NamedTuple):
+    """Of a database since its server started."""
+
+    at: float
+    commits: int
+    rows: int
+
+
+class Effort(NamedTuple):
+    """Of all workers, as they last said: processor seconds, seconds waited for one, when, and the clock now."""
+
+    cpu: float
+    waited: float
+    seen: float
+    now: float
+
+
+class PhaseSpan(NamedTuple):
+    """Of a phase that has ended; seconds since the epoch, and seconds stopped in between."""
+
+    phase: str
+    started: float
+    finished: float
+    stopped: float
+
+
+class TaskSpan(NamedTuple):
+    """Of a task that is done."""
+
+    worker: str
+    slot: int
+    phase: str
+    claimed: float
+    finished: float
+
+
+class Heavy(NamedTuple):
+    """What lies under a loose file."""
+
+    items: int
+    bytes: int
+
+
+class JobTimes(NamedTuple):
+    """Of a job that has ended; seconds since the epoch, and seconds between that are taken off its elapsed."""
+
+    first_claim: float
+    finished: float
+    stopped: float
+
+
+class CallSecond(NamedTuple):
+    """Calls of one op of a worker in a phase and second."""
+
+    second: int
+    phase: str
+    op: int
+    calls: int
+    bytes: int
+    errors: int
+    total_ns: int
+    max_ns: int
+    histogram: memoryview
+
+
+class _Runs(Protocol):
+    def queue_now(self, conn: Connection, *, job: uuid.UUID) -> QueueDepth: ...
+    def activity_now(self, conn: Connection) -> Activity: ...
+    def clock_now(self, conn: Connection) -> float: ...
+    def workers_effort(self, conn: Connection, *, seconds: float) -> Effort: ...
+    def phase_spans(self, conn: Connection, *, job: uuid.UUID) -> list[PhaseSpan]: ...
+    def task_spans(self, conn: Connection, *, job: uuid.UUID) -> list[TaskSpan]: ...
+    def heaviest_files(self, conn: Connection, *, job: uuid.UUID, most: int) -> list[Heavy]: ...
+    def job_times(self, conn: Connection, *, job: uuid.UUID) -> JobTimes: ...
+    def call_seconds(self, conn: Connection, *, job: uuid.UUID) -> list[CallSecond]: ...
+
+
+RUNS: _Runs = face(_Runs)

@@ -1,0 +1,82 @@
+"""What `edbench verify` and the checks of a campaign ask of the database; differences go to a table of the transaction."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from sqlalchemy import Connection
+
+from sql.face import face
+from sql.queries import QUERIES
+
+
+class Written(NamedTuple):
+    """An item that has a file on the filer."""
+
+    id: uuid.UUID
+    kind: str
+    container_path: list[str]
+    location: memoryview
+    bytes: int
+
+
+class Difference(NamedTuple):
+    """One that was found."""
+
+    what: str
+    kind: str
+    container_path: list[str]
+    expected: str | None
+    found: str | None
+
+
+class DifferenceCount(NamedTuple):
+    """Those of one sort."""
+
+    what: str
+    kind: str
+    items: int
+
+
+class Orphans(NamedTuple):
+    """Rows that belong to nothing."""
+
+    counts: int
+    texts: int
+    exceptions: int
+    tasks: int
+
+
+class _Verify(Protocol):
+    def verify_tables(self, conn: Connection) -> None: ...
+    def verify_pair_by_id(self, conn: Connection, *, job: uuid.UUID) -> None: ...
+    def verify_pair_index(self, conn: Connection) -> None: ...
+    def verify_pair_by_path(self, conn: Connection, *, job: uuid.UUID) -> None: ...
+    def verify_files(self, conn: Connection, *, job: uuid.UUID, after: uuid.UUID, limit: int) -> list[Written]: ...
+    def verify_known_locations(
+        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID]
+    ) -> list[memoryview]: ...
+    def add_difference(
+        self, conn: Connection, *, what: str, kind: str, path: Sequence[str], expected: str, found: str
+    ) -> None: ...
+    def verify_owners(self, conn: Connection, *, job: uuid.UUID) -> None: ...
+    def verify_ghosts(self, conn: Connection) -> int: ...
+    def verify_terms(self, conn: Connection, *, terms: Sequence[str]) -> None: ...
+    def count_differences(self, conn: Connection) -> list[DifferenceCount]: ...
+    def example_differences(self, conn: Connection, *, limit: int) -> list[Difference]: ...
+    def chaos_clock(self, conn: Connection) -> None: ...
+    def chaos_step(self, conn: Connection, *, seconds: float) -> None: ...
+    def chaos_fingerprint(self, conn: Connection, *, job: uuid.UUID) -> str | None: ...
+    def chaos_excepted(self, conn: Connection, *, job: uuid.UUID) -> list[str]: ...
+    def chaos_orphans(self, conn: Connection, *, job: uuid.UUID) -> Orphans: ...
+    def has_out(self, conn: Connection, *, job: uuid.UUID) -> bool: ...
+
+
+VERIFY: _Verify = face(_Verify)
+
+
+def run_check(conn: Connection, check: str, job: uuid.UUID) -> None:
+    """One of the checks that add to the differences, by name."""
+    QUERIES[f"verify_{check}"].run(conn, job=job)

@@ -1,0 +1,76 @@
+"""controller.observe.call_time: what of the time inside calls is service, queue and waiting for a processor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controller.observe.call_time import split
+from core.operations import Op
+from monitoring.aggregate import CallSum
+
+US = 1_000
+
+
+def calls(count: int, ns: int) -> CallSum:
+    """So many of one duration."""
+    found = CallSum(calls=count, total_ns=count * ns, max_ns=ns)
+    for _ in range(count):
+        found.histogram.record(ns)
+    return found
+
+
+# Second 10: 98 opens of 0.4 ms. Second 11: two of 20 ms.
+STEPS = {10: {Op.OPEN: calls(98, 400 * US)}, 11: {Op.OPEN: calls(2, 20_000 * US)}}
+
+
+def worker(**growth: tuple[float, float, float]) -> dict[str, list[tuple[int, dict[str, Any]]]]:
+    """Two slots' counters at the ends of seconds 9, 10 and 11."""
+    zero = {"slot_wait_s": [0.0, 0.0]}
+    return {
+        "w": [(9 + n, zero | {f"slot_{key}_s": [1.0, value[n]] for key, value in growth.items()}) for n in range(3)]
+    }
+
+
+def test_the_slow_calls_are_the_processors() -> None:
+    """Of calls of an emulated filer that serves in 0.4 ms: those that took 20 ms waited for a processor, the others did
+    not. The p99 is marked, the p50 is not, and the shares add up."""
+    seen = worker(wait=(0.0, 9.0, 18.0), over=(0.0, 0.0, 0.0392), queued=(0.0, 0.008, 0.008))
+    seen["w"][0][1]["mostly_over"] = {"open": {"25": 7}}  # of a job before
+    seen["w"][2][1]["mostly_over"] = {"open": {"25": 9}}
+    found = split(STEPS, seen, 1)
+    assert found is not None
+    assert found.dominated == {"open": ["p99"], "all": ["p99"]}
+    assert found.figures().to_json() == {
+        "call_s": 0.079, "service_s": 0.032, "queue_s": 0.008, "processor_s": 0.039, "exact": True,
+        "dominated": {"open": ["p99"], "all": ["p99"]},
+    }  # fmt: skip
+
+
+def test_waits_of_slots_that_are_hardly_in_calls_are_not_their_calls() -> None:
+    """2 s of waits in a second of which two slots were in calls for 40 ms fell into their parsing, not into reads of 20 ms."""
+    seen = worker(wait=(0.0, 0.0, 1.0))
+    for n, (_, values) in enumerate(seen["w"]):
+        values["busy_s"] = 2.0 * n
+    found = split(STEPS, seen, 1)
+    assert found is not None
+    assert found.processor_s == pytest.approx(0.02)
+    assert found.dominated == {}
+
+
+def test_on_real_storage_the_waits_of_slots_are_never_more_than_their_calls() -> None:
+    """Without a filer that books, it is taken from the run-queue delay of the slots, and no queue is made up."""
+    found = split(STEPS, worker(wait=(0.0, 0.0, 5.0)), 1)
+    assert found is not None
+    assert (found.exact, found.queue_s) == (False, None)
+    assert found.processor_s == pytest.approx(0.04)
+    assert found.dominated["open"] == ["p99"]
+    quiet = split(STEPS, worker(wait=(0.0, 0.01, 0.02)), 1)
+    assert quiet is not None
+    assert quiet.dominated == {}
+
+
+def test_nothing_is_said_without_calls() -> None:
+    """No call, no time."""
+    assert split({}, worker(wait=(0.0, 0.0, 0.0)), 1) is None
