@@ -139,6 +139,13 @@ COMMANDS: tuple[Entry, ...] = (
         "edbench compare results/a results/b",
     ),
     Entry(
+        "result",
+        "cli.experiments.packages:result_app",
+        "Check result packages, sign them, say what was measured.",
+        "edbench result check results/a",
+        group=True,
+    ),
+    Entry(
         "chaos",
         "cli.experiments.chaos:chaos",
         "Run jobs of every kind with faults at seeded moments, and check that nothing is lost.",

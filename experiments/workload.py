@@ -2,7 +2,8 @@
 
 `About` is what is known of it without running it: reports, `compare` and the page need only that. `Workload` runs it:
 `prepared` is prepare and clean up around a whole study, `started` is start and stop around one run, and what `started`
-gives is called to observe the run to its end.
+gives is called to observe the run to its end. What is observed is kept as it is; everything else is told from that
+(`About.run_of`, `experiments.telling`), by whoever measures and by whoever checks alike.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_type_hints
 
 from core.clock import Clock
 from experiments.result.schema import At, Point, Result, Run
+from experiments.telling import Telling
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section
@@ -78,10 +80,28 @@ class About:
     rule: str = ""  # when that is so, for the report
     doubt: Callable[[Any], bool] = lambda _result: False  # whether the first line is marked besides its labels
     upgrade: Callable[[dict[str, Any]], dict[str, Any]] = lambda data: data  # its results of version 1
+    raw: Callable[[], type[Any]] | None = None  # what is observed of a run; None: its runs are that themselves
+    run_of: Callable[[Any], Any] = lambda raw: raw  # a run out of what was observed of it, and nothing else
+    telling: Callable[[dict[str, Any]], Telling] = Telling
+    trusted: tuple[str, ...] = ()  # what of a result cannot be told anew from what was observed
 
     def titled(self, kind: str) -> str:
         """What a study of this kind is called."""
         return self.title.format(kind=kind)
+
+    @property
+    def load_type(self) -> type[At]:
+        """What its points are put under."""
+        found: type[At] = get_type_hints(self.point)["at"]
+        return found
+
+    @property
+    def raw_type(self) -> type[Any]:
+        """What is observed of a run."""
+        if self.raw is not None:
+            return self.raw()
+        found: type[Any] = get_args(get_type_hints(self.point)["repeats"])[0]
+        return found
 
     @property
     def told(self) -> tuple[Figure, ...]:
@@ -113,7 +133,9 @@ class Disturbed:
     why: Sequence[str]
 
 
-Observe = Callable[[], "Run | Disturbed"]  # raises SystemFault, RunFailed, Interrupted
+Observe = Callable[
+    [], Any
+]  # what was observed, of `About.raw_type`, or Disturbed; raises SystemFault, RunFailed, Interrupted
 
 
 class Workload(ABC):
@@ -123,7 +145,6 @@ class Workload(ABC):
     storage: Path  # the storage root; results go below it
     clock: Clock
     say: Callable[[str], None]
-    no_pair: str | None = None  # why no run has a pair on null storage, once that is known
 
     @contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
@@ -136,41 +157,9 @@ class Workload(ABC):
         """Start one run, stop it at the end; what it gives observes it. Raises UsageError, SystemFault."""
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
-        """The same load on null storage: fields of the run that tell of it; nothing where there is no pair."""
+        """The same load on null storage: fields of what was observed; nothing where there is no pair."""
         return {}
 
     @abstractmethod
-    def conditions(self, points: Sequence[Any]) -> dict[str, Any]:
-        """The disclosure. What must not differ between results that are compared is in "configuration"."""
-
-    @abstractmethod
-    def where(self) -> str:
-        """What it ran on, in words."""
-
-    def emulated(self, point: Any) -> str | None:
-        """The label of the emulated filer that a point ran on; None without one."""
-        return None
-
-    def cached(self, points: Sequence[Any]) -> bool:
-        """Whether caches may have held the data."""
-        return False
-
-    def undeclared(self) -> bool:
-        """Whether the storage may have a cache of a size that nobody told, so that `cached` does not know of it."""
-        return False
-
-    def pace(self) -> str:
-        """What the first line says of how it was run; empty where there is nothing to say."""
-        return ""
-
-    def beside(self, points: Sequence[Any]) -> Mapping[str, Any]:
-        """Fields of the result beside those that every result has."""
-        return {}
-
-    def remarks(self, result: Any) -> Sequence[str]:
-        """What the first line ends with."""
-        return ()
-
-    def warnings(self, points: Sequence[Any]) -> Sequence[str]:
-        """What a reader must know before using the figures, beside what is said of every study."""
-        return ()
+    def surroundings(self) -> dict[str, Any]:
+        """What was observed beside the runs, in plain data, at the end of all: what its `Telling` tells from."""

@@ -88,12 +88,12 @@ class CallSum:
 
 def calls_by_op(conn: Connection, job: uuid.UUID) -> dict[str, CallTotals]:
     """Op label → totals over the whole job, in order of op; ops without calls are left out."""
-    return _by_op(_rows(conn, job))
+    return totals_by_op(_rows(conn, job))
 
 
 def calls_by_op_of_jobs(jobs: Iterable[tuple[Connection, uuid.UUID]]) -> dict[str, CallTotals]:
     """The same over several jobs together; their histograms are merged, nothing is averaged."""
-    return _by_op(row for conn, job in jobs for row in _rows(conn, job))
+    return totals_by_op(row for conn, job in jobs for row in _rows(conn, job))
 
 
 def calls_per_second(conn: Connection, job: uuid.UUID) -> list[SecondPoint]:
@@ -121,8 +121,15 @@ def _rows(conn: Connection, job: uuid.UUID) -> Iterable[Any]:
     return QUERIES["call_rows"].run(conn, job=str(job))
 
 
-def _by_op(rows: Iterable[Any]) -> dict[str, CallTotals]:
+def sums_of(rows: Iterable[Any]) -> dict[int, CallSum]:
+    """Rows of `call_second` added up by op."""
     sums: dict[int, CallSum] = {}
     for row in rows:
         sums.setdefault(row.op, CallSum()).add(row)
+    return sums
+
+
+def totals_by_op(rows: Iterable[Any]) -> dict[str, CallTotals]:
+    """Op label → totals of rows of `call_second`, in order of op."""
+    sums = sums_of(rows)
     return {Op(op).label: sums[op].totals() for op in sorted(sums)}

@@ -55,16 +55,6 @@ class TaskSpan(NamedTuple):
     finished: float
 
 
-class PhaseCalls(NamedTuple):
-    """Calls of an op in a phase."""
-
-    phase: str
-    op: int
-    calls: int
-    bytes: int
-    total_ns: int
-
-
 class Heavy(NamedTuple):
     """What lies under a loose file."""
 
@@ -73,16 +63,18 @@ class Heavy(NamedTuple):
 
 
 class JobTimes(NamedTuple):
-    """Of a job that has ended; seconds since the epoch."""
+    """Of a job that has ended; seconds since the epoch, and seconds between that are taken off its elapsed."""
 
     first_claim: float
     finished: float
+    stopped: float
 
 
 class CallSecond(NamedTuple):
-    """Calls of one op of a worker in a second."""
+    """Calls of one op of a worker in a phase and second."""
 
     second: int
+    phase: str
     op: int
     calls: int
     bytes: int
@@ -99,7 +91,6 @@ class _Runs(Protocol):
     def workers_effort(self, conn: Connection, *, seconds: float) -> Effort: ...
     def phase_spans(self, conn: Connection, *, job: uuid.UUID) -> list[PhaseSpan]: ...
     def task_spans(self, conn: Connection, *, job: uuid.UUID) -> list[TaskSpan]: ...
-    def calls_by_phase(self, conn: Connection, *, job: uuid.UUID) -> list[PhaseCalls]: ...
     def heaviest_files(self, conn: Connection, *, job: uuid.UUID, most: int) -> list[Heavy]: ...
     def job_times(self, conn: Connection, *, job: uuid.UUID) -> JobTimes: ...
     def call_seconds(self, conn: Connection, *, job: uuid.UUID) -> list[CallSecond]: ...

@@ -31,7 +31,7 @@ from experiments.kinds.kind import Kind
 from experiments.kinds.knee import KneeSearch, parse_bounds
 from experiments.kinds.scale_out import scale_out as scale_out_kind
 from experiments.kinds.scale_up import scale_up as scale_up_kind
-from experiments.report.page import write_report
+from experiments.package.finish import finish
 from experiments.study import conduct
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.embedded_site import EmbeddedSite
@@ -184,7 +184,7 @@ def _carry_out(
             result, directory = conduct(discovery, plan)
     show_study(context.out, result)
     show_warnings(context.out, result)
-    print(write_report(result, directory))
+    print(finish(result, directory))
 
 
 def _site(

@@ -75,6 +75,8 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     """Each result's verdict under its number, then the points side by side."""
     for number, result in enumerate(comparison.results, 1):
         console.print(f"{number}  {result.run_id}: {result.verdict}", markup=False, soft_wrap=True)
+    for line in comparison.unchecked:
+        console.print(f"UNCHECKED  {line}", markup=False, soft_wrap=True)
     for line in comparison.differences:
         console.print(f"NOT COMPARABLE  {line}", markup=False, soft_wrap=True)
     for line in comparison.disclosed:
@@ -122,6 +124,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "results": [{"run_id": r.run_id, "verdict": r.verdict} for r in comparison.results],
         "differences": list(comparison.differences),
         "disclosed": list(comparison.disclosed),
+        "unchecked": list(comparison.unchecked),
         "points": [
             row.at | {"cells": [None if cell is None else _cell_json(cell, main) for cell in row.cells]}
             for row in comparison.rows

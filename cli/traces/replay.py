@@ -27,8 +27,8 @@ from core.settings import Settings
 from experiments.kinds.kind import Kind
 from experiments.kinds.knee import KneeSearch, parse_bounds
 from experiments.kinds.sweep import sweep
+from experiments.package.finish import finish
 from experiments.report import words
-from experiments.report.page import write_report
 from experiments.result.codec import to_json
 from experiments.result.schema import Result
 from experiments.study import conduct
@@ -129,7 +129,7 @@ def replay(
     show_warnings(context.out, result)
     if json_file is not None:
         write_json(json_file, to_json(result))
-    page = write_report(result, directory)
+    page = finish(result, directory)
     flush()
     print(page)
 

@@ -16,7 +16,7 @@ from controller.jobs.disturbances import disturbances
 from controller.jobs.figures import Calls, ChildTotals, FilerFigures, JobFigures, rates
 from controller.labels.jobs import read_labels
 from controller.labels.rules import FilerCache, filer_cache
-from controller.observe.call_time import CallTime, call_time
+from controller.observe.call_time import CallTime, CallTimeFigures, call_time
 from controller.observe.io_kinds import io_of
 from controller.observe.place_kind import read_mounts, storage_label
 from controller.observe.wire import wire_shares
@@ -132,7 +132,7 @@ def _counted(counts: JobCounts) -> dict[str, Any]:
     }
 
 
-def calls_figures(calls: Mapping[str, CallTotals], times: CallTime | None) -> dict[str, Calls]:
+def calls_figures(calls: Mapping[str, CallTotals], times: CallTime | CallTimeFigures | None) -> dict[str, Calls]:
     """By op."""
     dominated = {} if times is None else times.dominated
     return {op: Calls(count=c.calls, bytes=c.bytes, errors=c.errors, p50_us=c.p50_us, p99_us=c.p99_us, max_us=c.max_us,

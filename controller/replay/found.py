@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from core.errors import RunFailed
 from core.histogram import Histogram
 from replay.result import ClientResult, Difference, merge_results
 from sql import replay
+from sql.replay import ReplayClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +33,20 @@ class Found:
 
 def found_by(handle: JobHandle) -> Found:
     """Of a replay that completed. Raises RunFailed when a client has no result, DatabaseFault."""
+    return found_of(clients_of(handle), f"job {handle.id}")
+
+
+def clients_of(handle: JobHandle) -> Sequence[ReplayClient]:
+    """What each client left. Raises DatabaseFault."""
     with handle.database.transaction() as conn:
-        clients = replay.clients(conn, handle.id)
+        return replay.clients(conn, handle.id)
+
+
+def found_of(clients: Sequence[ReplayClient], what: str) -> Found:
+    """All of `what`'s clients together; raises RunFailed when one has no result."""
     results = [client.result for client in clients if client.result is not None]
     if not results or len(results) < len(clients):
-        raise RunFailed(f"job {handle.id}: {len(clients) - len(results)} clients have no result; replay again")
+        raise RunFailed(f"{what}: {len(clients) - len(results)} clients have no result; replay again")
     taken = [client.taken for client in clients if client.taken is not None]
     ready = [client.ready for client in clients if client.ready is not None]
     return Found(
@@ -47,9 +57,15 @@ def found_by(handle: JobHandle) -> Found:
         prepared_files=sum(int(result["files"]) for result in results),
         prepared_bytes=sum(int(result["bytes"]) for result in results),
         run_queue_s=sum(float(result["run_queue_s"]) for result in results),
-        dropped=tuple(result["dropped"] for result in results if result.get("dropped")),
+        dropped=dropped_by(clients),
         result=merge_results(ClientResult.from_json(result["found"]) for result in results),
     )
+
+
+def dropped_by(clients: Iterable[ReplayClient]) -> tuple[Mapping[str, Any], ...]:
+    """What each client dropped before the calls, of those that did."""
+    results = (client.result or {} for client in clients)
+    return tuple(result["dropped"] for result in results if result.get("dropped"))
 
 
 class PlayedCalls(Document):

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import socket
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.databases import JobHandle
@@ -16,7 +16,7 @@ from controller.jobs.progress import Snapshot
 from controller.jobs.results import job_result
 from controller.jobs.run import Crew, Outcome, crew_of, run_all_to_rest
 from controller.replay.create import ReplayCrew, create_replay
-from controller.replay.found import Found, found_by
+from controller.replay.found import Found, clients_of, found_of
 from controller.replay.hosts import hosts_of
 from controller.replay.order import ReplayOrder, default_name
 from core.clock import Clock
@@ -32,6 +32,7 @@ from replay.program import Program
 from replay.room import check_room
 from replay.tree import Target, remove_trees
 from sql import replay
+from sql.replay import ReplayClient
 from sql.session import Database
 from sql.states import request_cancel
 from traces.read import FileTrace
@@ -57,7 +58,8 @@ class Replayed:
 
     job: uuid.UUID
     program: Program
-    found: Found
+    clients: Sequence[ReplayClient]  # what each left
+    found: Found  # all of them together
     result: dict[str, object]  # as `edbench job --json` has it
 
 
@@ -80,12 +82,14 @@ def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int
         try:
             outcome, beside = _to_rest(stage, handle, crew)
             _judge(outcome)
-            found = found_by(handle)
+            clients_left = clients_of(handle)
+            found = found_of(clients_left, f"job {job}")
         finally:
             _clear(stage, handle, target, keep=order.keep)
         return Replayed(
             job=job,
             program=program,
+            clients=clients_left,
             found=found,
             result=job_result(handle, stage.settings, calls_complete=outcome.calls_complete).beside(beside).to_json(),
         )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from core.errors import UsageError
-from experiments.kinds.kind import Findings, Measure
+from experiments.kinds.kind import Findings, Measure, Plan
 from experiments.result.schema import At, Run
 
 A = TypeVar("A", bound=At)
@@ -21,6 +21,11 @@ class Grid:
         self.name, self.axis = name, axis
         self.order = f"random within each round of repeats, seed {seed}"
         self._points, self._repeats, self._seed = tuple(points), repeats, seed
+
+    def plan(self) -> Plan:
+        """Points, repeats and seed."""
+        points = tuple(point.values() for point in self._points)
+        return Plan(kind=self.name, axis=self.axis, points=points, repeats=self._repeats, seed=self._seed)
 
     def points(self) -> Sequence[At]:
         """All of them."""

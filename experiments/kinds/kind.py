@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from experiments.result.schema import At, Knee, Run
 
@@ -24,12 +24,28 @@ class Findings:
     knee: Knee | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A kind in plain data, as a result package has it."""
+
+    kind: str
+    axis: str
+    points: tuple[dict[str, Any], ...]  # of a search the one that it starts from
+    repeats: int
+    seed: int | None = None  # of the random order; None: a search has an order of its own
+    most: int | None = None  # the highest load of a search
+    bounds_us: dict[str, float] | None = None  # on the p99 of ops
+
+
 class Kind(Protocol):
     """Which points are measured, and in what order."""
 
     name: str
     axis: str  # the field of `At` that varies; of several the one that figures are plotted against
     order: str  # in words
+
+    def plan(self) -> Plan:
+        """What it was asked for, so that it can be gone through again (`experiments.kinds.plan`)."""
 
     def points(self) -> Sequence[At]:
         """Those known beforehand, the largest at least; raises UsageError when the plan makes no sense."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from core.errors import UsageError
 from core.operations import Op
-from experiments.kinds.kind import Findings, Measure
+from experiments.kinds.kind import Findings, Measure, Plan
 from experiments.result.schema import At, Knee, Run
 
 _GAIN = 1.05  # rate over the best so far that makes another doubling worth its time
@@ -59,6 +59,17 @@ class KneeSearch:
         self._base, self._bounds, self._most, self._repeats, self._rate_of = base, dict(bounds_us), most, repeats, rate
         self._runs: dict[int, list[Run]] = {}  # by load
         self._broken: dict[int, str | None] = {}  # load → what broke
+
+    def plan(self) -> Plan:
+        """Where the search starts, how far it may go, and what bounds it."""
+        return Plan(
+            kind=self.name,
+            axis=self.axis,
+            points=(self._base.values(),),
+            repeats=self._repeats,
+            most=self._most,
+            bounds_us=self._bounds,
+        )
 
     def points(self) -> Sequence[At]:
         """The least load and the most."""

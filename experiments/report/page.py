@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from core.errors import RunFailed
 from experiments.report import words
 from experiments.report.markup import Html, join, tag
 from experiments.report.parts import Part, Plot, Section, Series, Tabled
+from experiments.report.sheet import Sheet, sheet_in, sheet_section
 from experiments.report.style import document
 from experiments.report.svg import figure_svg, write_png
 from experiments.report.views import shouted
@@ -25,36 +27,52 @@ FIGURES, SERIES = "figures", "series"
 def write_report(result: Result, directory: Path) -> Path:
     """Write `report.html`, `figures/*.png` and `series/*.csv` into the directory; returns the page's path.
 
-    The page needs nothing but itself. What is there under the same names is replaced. Raises RunFailed when a file
-    cannot be written.
+    The page needs nothing but itself. What is there under the same names is replaced; a sheet that is there is in it.
+    Raises RunFailed when a file cannot be written, UsageError for a sheet that is none.
     """
-    sections = build_sections(result)
+    sections = build_sections(result, sheet_in(directory))
     page = directory / FILE
     try:
         for folder in (FIGURES, SERIES):
             (directory / folder).mkdir(parents=True, exist_ok=True)
-        for part in (part for section in sections for part in section.parts):
-            if isinstance(part, Plot):
-                write_png(part.figure, directory / FIGURES / f"{part.name}.png")
-            if isinstance(part, Plot | Tabled):
-                write_csv(part.series, directory / SERIES / f"{part.series.name}.csv")
-        page.write_text(page_html(result, sections), encoding="utf-8")
+        for name, text in texts(result, sections).items():
+            (directory / name).write_text(text, encoding="utf-8", newline="")
+        for plot in plots(sections):
+            write_png(plot.figure, directory / figure_name(plot))
     except OSError as error:
         raise RunFailed(f"the report cannot be written to {directory}: {error.strerror}") from error
     return page
 
 
-def build_sections(result: Result) -> list[Section]:
-    """Every section that the workload contributes, in its order."""
-    return about(result.workload).sections(result)
+def build_sections(result: Result, sheet: Sheet | None = None) -> list[Section]:
+    """Every section that the workload contributes, in its order, and what the operator says of the filer."""
+    sections = about(result.workload).sections(result)
+    return sections if sheet is None else [*sections, sheet_section(result, sheet)]
 
 
-def write_csv(series: Series, path: Path) -> None:
-    """Header and rows; numbers in full precision, what is not known as nothing. Raises OSError."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(series.header)
-        writer.writerows(series.rows)
+def texts(result: Result, sections: Sequence[Section]) -> dict[str, str]:
+    """The page and every series, by the names of their files: for the same result the same."""
+    series = [part.series for section in sections for part in section.parts if isinstance(part, Plot | Tabled)]
+    return {FILE: page_html(result, sections)} | {f"{SERIES}/{one.name}.csv": _csv(one) for one in series}
+
+
+def plots(sections: Sequence[Section]) -> list[Plot]:
+    """Every figure of them."""
+    return [part for section in sections for part in section.parts if isinstance(part, Plot)]
+
+
+def figure_name(plot: Plot) -> str:
+    """Of its file."""
+    return f"{FIGURES}/{plot.name}.png"
+
+
+def _csv(series: Series) -> str:
+    """Header and rows; numbers in full precision, what is not known as nothing."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(series.header)
+    writer.writerows(series.rows)
+    return out.getvalue()
 
 
 def page_html(result: Result, sections: Sequence[Section]) -> str:

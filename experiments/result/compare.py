@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from core.errors import UsageError
+from experiments.result.grounds import differing_grounds
 from experiments.result.schema import Estimate, Point, Result
 from experiments.result.significance import Ratio, corrected, difference, ratio_of
 from experiments.workload import About, Figure, Same
@@ -40,11 +41,14 @@ class Comparison:
     differences: tuple[str, ...]  # why they should not be compared; empty when they may
     disclosed: tuple[str, ...]  # what differs besides and is perhaps the point of it: storage, host, versions
     rows: tuple[Row, ...]
+    unchecked: tuple[str, ...] = ()  # results that were not checked against what was observed, and why
 
 
-def compare(results: Sequence[Result], *, force: bool) -> Comparison:
+def compare(
+    results: Sequence[Result], *, force: bool, allow: Collection[str] = (), unchecked: Sequence[str] = ()
+) -> Comparison:
     """Raises UsageError naming what differs, unless `force`; then `differences` has it. Results of different workloads
-    have no figure in common and are always refused."""
+    have no figure in common and are always refused. `allow`: grounds (`experiments.result.grounds`) that may differ; `unchecked`: what is to be said of results taken all the same."""
     if len(results) < 2:
         raise UsageError("there must be at least two results to compare")
     first, about = results[0], about_of(results[0].workload)
@@ -52,20 +56,25 @@ def compare(results: Sequence[Result], *, force: bool) -> Comparison:
         if other.workload != first.workload:
             raise UsageError(f"result {number} is of a {other.workload}, the first of a {first.workload}")
     keys = _keys(about, results)
-    found = tuple(line for n, other in enumerate(results[1:], 2) for line in _differences(about, first, other, n))
+    found = tuple(
+        line for n, other in enumerate(results[1:], 2) for line in _differences(about, first, other, n, allow)
+    )
     found += tuple(
         f"result {number}: it has no point ({', '.join(_names(keys[0]))}) in common with the first"
         for number, own in enumerate(keys[1:], 2)
         if not own.keys() & keys[0].keys()
     )
     if found and not force:
-        raise UsageError(f"these results may not be compared: {'; '.join(found)}; --force shows them all the same")
+        raise UsageError(
+            f"these results may not be compared: {'; '.join(found)}; --force shows them all the same{_by_name(results, allow)}"
+        )
     return Comparison(
         about=about,
         results=tuple(results),
         differences=found,
         disclosed=tuple(line for n, other in enumerate(results[1:], 2) for line in _disclosed(first, other, n)),
         rows=_rows(about, keys),
+        unchecked=tuple(unchecked),
     )
 
 
@@ -90,8 +99,14 @@ def _keys(about: About, results: Sequence[Result]) -> list[dict[_Key, Point]]:
     ]
 
 
-def _differences(about: About, first: Result, other: Result, number: int) -> list[str]:
-    """What forbids comparing result `number` with the first: kind, configuration, what the workload names."""
+def _by_name(results: Sequence[Result], allow: Collection[str]) -> str:
+    """How to ask for what may be asked for by name; nothing where nothing may."""
+    names = {name for other in results[1:] for name in differing_grounds(results[0].conditions, other.conditions)}
+    return f"; --allow {','.join(sorted(names.difference(allow)))} compares them" if names.difference(allow) else ""
+
+
+def _differences(about: About, first: Result, other: Result, number: int, allow: Collection[str]) -> list[str]:
+    """What forbids comparing result `number` with the first: kind, configuration, what the workload names, grounds."""
     out = []
     if first.kind != other.kind:
         out.append(f"result {number}: it is a {other.kind}, the first is a {first.kind}")
@@ -100,7 +115,8 @@ def _differences(about: About, first: Result, other: Result, number: int) -> lis
         ours, theirs = (_get(result, *same.path) for result in (first, other))
         if not _close(ours, theirs, same):
             out.append(f"result {number}: {same.name} {theirs}, the first has {ours}")
-    return out
+    grounds = differing_grounds(first.conditions, other.conditions)
+    return out + [f"result {number}: {line}" for name, line in grounds.items() if name not in allow]
 
 
 def _disclosed(first: Result, other: Result, number: int) -> list[str]:

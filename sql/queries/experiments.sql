@@ -16,8 +16,10 @@ FROM job j LEFT JOIN task t ON t.job = j.id AND t.state IN ('pending', 'dispatch
 WHERE j.id = %(job)s GROUP BY j.phase;
 
 -- name: job_times
--- When a job's first task was claimed and when it was over, seconds since the epoch.
-SELECT extract(epoch FROM first_claim_at)::float8 AS first_claim, extract(epoch FROM finished_at)::float8 AS finished
+-- When a job's first task was claimed and when it was over, seconds since the epoch, and the seconds between that are
+-- taken off its elapsed.
+SELECT extract(epoch FROM first_claim_at)::float8 AS first_claim, extract(epoch FROM finished_at)::float8 AS finished,
+    stopped_seconds AS stopped
 FROM job WHERE id = %(job)s;
 
 -- name: task_spans
@@ -34,12 +36,7 @@ SELECT p.phase, extract(epoch FROM p.started_at)::float8 AS started,
     extract(epoch FROM coalesce(p.finished_at, j.finished_at))::float8 AS finished,
     p.stopped_seconds::float8 AS stopped
 FROM job_phase p JOIN job j ON j.id = p.job
-WHERE p.job = %(job)s AND coalesce(p.finished_at, j.finished_at) IS NOT NULL;
-
--- name: calls_by_phase
--- A job's calls by phase and op.
-SELECT phase, op, sum(calls)::bigint AS calls, sum(bytes)::bigint AS bytes, sum(total_ns)::bigint AS total_ns
-FROM call_second WHERE job = %(job)s GROUP BY phase, op ORDER BY phase, op;
+WHERE p.job = %(job)s AND coalesce(p.finished_at, j.finished_at) IS NOT NULL ORDER BY p.started_at;
 
 -- name: heaviest_files
 -- The loose files under which most is found: items (itself among them) and their bytes, of the heaviest.
@@ -52,8 +49,9 @@ SELECT count(*)::bigint AS items, sum(bytes)::bigint AS bytes FROM found GROUP B
 ORDER BY sum(bytes) + 4096 * count(*) DESC, loose LIMIT %(most)s;
 
 -- name: call_seconds
--- Every stored second of a job's calls with its histogram.
-SELECT second, op, calls, bytes, errors, total_ns, max_ns, histogram FROM call_second WHERE job = %(job)s;
+-- Every stored second of a job's calls with its histogram, by worker and phase.
+SELECT second, phase, op, calls, bytes, errors, total_ns, max_ns, histogram FROM call_second WHERE job = %(job)s
+ORDER BY second, phase, op, incarnation;
 
 -- name: clock_now
 -- The database's clock, seconds since the epoch.

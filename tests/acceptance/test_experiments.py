@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from installation import Bench, until
+from packages import edit_json
 
 from cli.main import USAGE, main
 from experiments.result.codec import read_result
@@ -56,6 +57,7 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
         assert series.worker_cpu
     conditions = result.conditions
     assert conditions["corpus"]["hash"] == dataset["hash"]
+    assert conditions["corpus"]["content"]["files"] == conditions["corpus"]["files"]
     assert conditions["databases"][0]["mount"]["type"]
     assert len(conditions["clock_offset_s"]) == 2
     assert abs(conditions["clock_offset_s"][0]["start"]["db1"]) < 1
@@ -63,14 +65,23 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
     assert {path.name for path in bench.storage.iterdir()} == {"results"}
     assert not (bench.scratch / "experiments").exists()
 
+    assert "every figure, label and verdict is what was observed" in bench.edbench("result", "check", str(at)).stdout
     shown = bench.edbench("compare", str(at), str(at / "result.json")).stdout
     assert "fewer than 5 repeats: no statement" in shown
-    other = json.loads((at / "result.json").read_text())
-    other["conditions"]["configuration"]["fsync"] = "file"
-    (bench.home / "other.json").write_text(json.dumps(other))
-    refused = bench.edbench("compare", str(at), str(bench.home / "other.json"), check=2)
+    other = shutil.copytree(at, bench.home / "other")
+    edit_json(other / "result.json", lambda data: data["conditions"]["configuration"].update(fsync="file"))
+    edit_json(other / "result.json", lambda data: data["points"][0]["figures"]["elapsed_s"].update(median=0.5))
+    forged = bench.edbench("result", "check", str(other), check=1)
+    assert "result.json: changed since the manifest was written" in forged.stdout
+    assert 'result.json: conditions.configuration.fsync is "file"; observed is "none"' in forged.stdout
+    assert "result.json: points[0].figures.elapsed_s.median is 0.5; observed is" in forged.stdout
+    both = ("compare", str(at), str(other))
+    assert "result.json: changed since the manifest was written" in bench.edbench(*both, check=2).stderr
+    refused = bench.edbench(*both, "--unchecked", check=2)
     assert "fsync file, the first has none" in refused.stderr
-    assert "NOT COMPARABLE" in bench.edbench("compare", str(at), str(bench.home / "other.json"), "--force").stdout
+    shown = bench.edbench(*both, "--unchecked", "--force").stdout
+    assert "NOT COMPARABLE" in shown
+    assert "UNCHECKED  result 2" in shown
 
 
 def test_a_scale_out_counts_every_database(bench: Bench, small: Path) -> None:
@@ -98,6 +109,7 @@ def test_a_scale_out_counts_every_database(bench: Bench, small: Path) -> None:
     starts, ends = zip(*(job["held_s"] for job in jobs), strict=True)
     assert min(ends) - max(starts) >= at_barrier
     assert not run.result["disturbances"]
+    bench.edbench("result", "check", str(at))
 
 
 def test_an_interrupted_experiment_leaves_nothing(bench: Bench) -> None:
@@ -112,6 +124,15 @@ def test_an_interrupted_experiment_leaves_nothing(bench: Bench) -> None:
     assert not (bench.scratch / "experiments").exists()
     assert not (bench.storage / "results").exists()
     assert not list(Path("/dev/shm").glob(f"edbench-null-{process.pid}-*"))
+
+
+def test_a_corpus_with_other_bytes_is_refused(bench: Bench, small: Path) -> None:
+    """One of its files holds zeroes: the published hash would stand on data that nobody published."""
+    zeroed = shutil.copytree(small, bench.home / "zeroed")
+    victim = next(path for path in sorted((zeroed / "data").rglob("*.*")) if path.is_file() and path.stat().st_size)
+    victim.write_bytes(bytes(victim.stat().st_size))
+    refused = bench.edbench("experiment", "scale-up", "--corpus", str(zeroed), "--workers", "1", check=2)
+    assert f"{victim.name} of {zeroed} is not what its manifest says" in " ".join(refused.stderr.split())
 
 
 def test_what_cannot_be_measured_is_refused(

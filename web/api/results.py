@@ -12,6 +12,7 @@ from fastapi.responses import FileResponse, StreamingResponse
 from controller.labels.advice import advice_on
 from core.document import TEXT
 from core.errors import UsageError
+from experiments.package.take import unsealed
 from experiments.report.page import FILE as REPORT
 from experiments.result.compare import compare as side_by_side
 from experiments.result.schema import Point, Result
@@ -97,12 +98,16 @@ def compare(
     force: Annotated[bool, Query(description="Show results that differ all the same, and say so.")] = False,
 ) -> Comparison:
     """Results side by side; 409 names what differs between those that may not be compared."""
-    found = side_by_side([result_in(run_directory(context.results_root, name)) for name in run], force=force)
+    directories = [run_directory(context.results_root, name) for name in run]
+    doubts = [(number, unsealed(directory)) for number, directory in enumerate(directories, 1)]
+    unchecked = [f"result {number}: {why}" for number, why in doubts if why is not None]
+    found = side_by_side([result_in(one) for one in directories], force=force, unchecked=unchecked)
     return Comparison(
         figures=_figures(found.about),
         results=[ComparedResult(run_id=result.run_id, verdict=result.verdict) for result in found.results],
         differences=list(found.differences),
         disclosed=list(found.disclosed),
+        unchecked=list(found.unchecked),
         points=[ComparedPoint.model_validate(dataclasses.asdict(row)) for row in found.rows],
     )
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from controller.timeline.thresholds import STORAGE_SHARE
 from experiments.report import words
 from experiments.result.statistics import estimate, interval_text
+from experiments.telling import Telling
 from experiments.workload import About, Figure, Same
 from experiments.workloads.discovery.result import ELAPSED, NAME, NULL, RATE, RAW, SHARE, UNRECORDED, Point, Result, Run
 from experiments.workloads.discovery.version1 import upgraded
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section
+    from experiments.workloads.discovery.observed import Observed
 
 
 def near_null(runs: Sequence[Run]) -> str | None:
@@ -22,14 +24,6 @@ def near_null(runs: Sequence[Run]) -> str | None:
     if not shares or (share := estimate(shares)).median >= STORAGE_SHARE:
         return None
     return f"the storage share is {interval_text(share, words.percent)} (under {words.percent(STORAGE_SHARE)})"
-
-
-def shares_told(points: Sequence[Point]) -> list[str]:
-    """The storage shares of the lowest and the highest load, for the first line; nothing without pairs."""
-    ends = dict.fromkeys((points[0].at, points[-1].at))
-    found = [(point.at, point.storage_share) for point in points if point.at in ends]
-    said = [f"{interval_text(share, words.percent)} at {at}" for at, share in found if share is not None]
-    return [f"storage share {', '.join(said)}"] if said else []
 
 
 def unrecorded(run: Run) -> float | None:
@@ -42,6 +36,24 @@ def _sections(result: Result) -> list[Section]:
     from experiments.workloads.discovery.sections import sections  # draws: matplotlib is slow to come
 
     return sections(result)
+
+
+def _observed() -> type[Any]:
+    from experiments.workloads.discovery.observed import Observed  # the ledger is slow to come
+
+    return Observed
+
+
+def _run_of(seen: Observed) -> Run:
+    from experiments.workloads.discovery.harvest import run_of
+
+    return run_of(seen)
+
+
+def _telling(surroundings: dict[str, Any]) -> Telling:
+    from experiments.workloads.discovery.telling import DiscoveryTelling
+
+    return DiscoveryTelling(surroundings)
 
 
 def _states(run: Run) -> str:
@@ -77,6 +89,7 @@ ABOUT = About(
     notes={"state": _states, "first_done_s": lambda run: run.first_done_s, "last_done_s": lambda run: run.last_done_s},
     same=(
         Same(name="corpus hash", path=("corpus", "hash")),
+        Same(name="corpus content", path=("corpus", "content", "hash")),
         Same(name="corpus raw_bytes", path=("corpus", "raw_bytes")),
         Same(name="expansion", path=("expansion",), tolerance=0.001),
     ),
@@ -88,4 +101,13 @@ ABOUT = About(
         f" under {words.percent(STORAGE_SHARE)}."
     ),
     upgrade=upgraded,
+    raw=_observed,
+    run_of=_run_of,
+    telling=_telling,
+    trusted=(
+        "what the databases of each run counted: items, bytes, containers, exceptions, versions, labels of its jobs",
+        "the time inside calls told apart (call_time, percentiles marked for it) and every kind of I/O (io): of readings"
+        " that are not kept",
+        "what was observed of hosts, mounts, caches dropped, containers and an emulated filer's stations",
+    ),
 )

@@ -1,71 +1,73 @@
-"""A run's record out of its databases, while they are still there."""
+"""A run out of what was observed of it."""
 
 from __future__ import annotations
 
 from experiments.result.codec import decode
 from experiments.result.latency import call_time_of, marked
-from experiments.workloads.discovery.phase_use import read_phases
+from experiments.workloads.discovery.figures import told_result
+from experiments.workloads.discovery.observed import Observed, OnNull
+from experiments.workloads.discovery.phase_use import phases_used
 from experiments.workloads.discovery.result import ContainerUse, Run, Series
-from experiments.workloads.discovery.run_point import PointRun
 from experiments.workloads.discovery.series import (
     activity,
+    calls_of,
     filer_use,
     first_and_last_done,
     queue_depth,
-    read_calls,
-    read_spans,
-    read_times,
+    spans_of,
+    times_of,
     used_between,
     worker_cpu,
 )
 from experiments.workloads.discovery.serving import processors_between
 
 
-def harvest(run: PointRun, repeat: int, order: int, processors: int) -> Run:
-    """Everything but the paired run on null storage, which comes later; `processors` of the workers' host.
-
-    Raises DatabaseFault.
-    """
-    times = read_times(run.handles)
-    calls = read_calls(run.handles, times)
-    spans = read_spans(run.handles, times)
-    offset = run.offsets[0][run.handles[0].database.name]
-    cpu_s, run_queue_s = used_between(run.samples.workers, times, offset)
-    busy, passed = used_between(run.samples.host, times, offset) if run.samples.host else (0.0, 0.0)
+def run_of(seen: Observed) -> Run:
+    """Every figure of it; nothing else is asked."""
+    result = told_result(seen.result, seen.jobs)
+    samples, processors = seen.samples, seen.processors
+    times = times_of(seen.jobs)
+    calls = calls_of(seen.jobs, times)
+    spans = spans_of(seen.jobs, times)
+    offset = seen.offsets[0][seen.jobs[0].database]
+    cpu_s, run_queue_s = used_between(samples.workers, times, offset)
+    busy, passed = used_between(samples.host, times, offset) if samples.host else (0.0, 0.0)
     first, last = first_and_last_done(spans)
-    elapsed = float(run.result["elapsed_s"])
-    time = call_time_of(run.result)
+    elapsed = float(result["elapsed_s"])
+    time = call_time_of(result)
     return Run(
-        repeat=repeat,
-        order=order,
-        result=run.result,
-        started_at=run.started_at,
+        repeat=seen.repeat,
+        order=seen.order,
+        result=result,
+        started_at=seen.started_at,
         elapsed_s=elapsed,
-        gb_per_hour_raw=float(run.result["gb_per_hour_raw"]),
-        gb_per_hour_discovered=float(run.result["gb_per_hour_discovered"]),
+        gb_per_hour_raw=float(result["gb_per_hour_raw"]),
+        gb_per_hour_discovered=float(result["gb_per_hour_discovered"]),
         worker_cpu=round(cpu_s / (elapsed * processors), 4) if elapsed else 0.0,
         run_queue_s=round(run_queue_s, 3),
         call_time_s=round(calls.seconds, 3),
         run_queue_share=round(run_queue_s / calls.seconds, 4) if calls.seconds else None,
         first_done_s=first,
         last_done_s=last,
-        null_elapsed_s=None,
-        containers=tuple(decode(ContainerUse, dict(one), "container") for one in run.containers),
+        null_elapsed_s=None if seen.null is None else _elapsed(seen.null),
+        containers=tuple(decode(ContainerUse, one, "container") for one in seen.containers),
         host_cpu=round(busy / passed, 4) if passed else None,
         latency=marked(calls.latency, time),
         call_time=time,
         phases=tuple(
-            phase
-            for handle in run.handles
-            for phase in read_phases(handle, times.start, processors_between(run.samples, offset))
+            phase for job in seen.jobs for phase in phases_used(job, times.start, processors_between(samples, offset))
         ),
         series=Series(
             calls_per_second=calls.per_second,
-            database_activity=activity(run.samples, times),
-            queue_depth=queue_depth(run.samples, times, offset),
-            worker_cpu=worker_cpu(run.samples, times, offset, processors),
+            database_activity=activity(samples, times),
+            queue_depth=queue_depth(samples, times, offset),
+            worker_cpu=worker_cpu(samples, times, offset, processors),
             latency_stages=calls.stages,
             tasks=spans,
-            filer=filer_use(run.filer, times, offset),
+            filer=filer_use(seen.filer, times, offset),
         ),
     )
+
+
+def _elapsed(null: OnNull) -> float:
+    return float(told_result(null.result, null.jobs)["elapsed_s"])

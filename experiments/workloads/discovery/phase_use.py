@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from controller.databases import JobHandle
 from core.operations import Op
 from core.records import Phase
-from sql.runs import RUNS, PhaseCalls, PhaseSpan
+from experiments.workloads.discovery.tables import JobTables
+from monitoring.aggregate import sums_of
+from sql.runs import CallSecond, PhaseSpan
 
 MOST_TASKS = 400  # durations kept of one phase: of more tasks, so many order statistics
-MOST_FILES = 100  # heaviest loose files that are kept
 SERVERS = "databases"  # in `cpu_s`: all database servers of the run
 WORKERS = "workers"
 
@@ -46,18 +46,14 @@ class PhaseUse:
     heaviest: tuple[tuple[int, int], ...] = ()
 
 
-def read_phases(handle: JobHandle, since: float, between: Between) -> tuple[PhaseUse, ...]:
+def phases_used(job: JobTables, since: float, between: Between) -> tuple[PhaseUse, ...]:
     """The job's phases in order; `since`: the run's first claim, seconds since the epoch on the database's clock;
-    `between`: processor seconds by user between two such moments. Raises DatabaseFault."""
-    with handle.database.transaction() as conn:
-        spans = RUNS.phase_spans(conn, job=handle.id)
-        tasks = RUNS.task_spans(conn, job=handle.id)
-        calls = RUNS.calls_by_phase(conn, job=handle.id)
-        heaviest = RUNS.heaviest_files(conn, job=handle.id, most=MOST_FILES)
-    files = tuple((row.items, row.bytes) for row in heaviest)
+    `between`: processor seconds by user between two such moments."""
+    tasks, calls = job.rows("task_spans"), job.rows("call_seconds")
+    files = tuple((row.items, row.bytes) for row in job.rows("heaviest_files"))
     return tuple(
         _phase(
-            handle.database.name,
+            job.database,
             span,
             since,
             [task.finished - task.claimed for task in tasks if task.phase == span.phase],
@@ -65,7 +61,7 @@ def read_phases(handle: JobHandle, since: float, between: Between) -> tuple[Phas
             between(span.started, span.finished),
             files if span.phase == Phase.EXPAND.value else (),
         )
-        for span in sorted(spans, key=lambda span: float(span.started))
+        for span in job.rows("phase_spans")
     )
 
 
@@ -74,7 +70,7 @@ def _phase(
     span: PhaseSpan,
     since: float,
     tasks: Sequence[float],
-    calls: Iterable[PhaseCalls],
+    calls: Iterable[CallSecond],
     cpu: Mapping[str, float],
     heaviest: tuple[tuple[int, int], ...],
 ) -> PhaseUse:
@@ -87,8 +83,8 @@ def _phase(
         busy_s=round(sum(tasks), 3),
         task_s=tuple(round(seconds, 4) for seconds in thinned(sorted(tasks), MOST_TASKS)),
         calls={
-            Op(row.op).label: CallUse(calls=row.calls, bytes=row.bytes, seconds=round(row.total_ns / 1e9, 4))
-            for row in calls
+            Op(op).label: CallUse(calls=one.calls, bytes=one.bytes, seconds=round(one.total_ns / 1e9, 4))
+            for op, one in sorted(sums_of(calls).items())
         },
         cpu_s={name: round(seconds, 3) for name, seconds in cpu.items()},
         heaviest=heaviest,

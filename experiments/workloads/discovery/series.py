@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-from controller.databases import JobHandle
 from core.operations import Op
 from core.records import Phase
 from experiments.result.latency import latency
 from experiments.result.schema import Latency
 from experiments.workloads.discovery.result import CallSecond, DatabaseSecond, FilerSecond, QueueSecond, TaskSpan
 from experiments.workloads.discovery.sampler import Samples
+from experiments.workloads.discovery.tables import JobTables
 from monitoring.aggregate import CallSum
-from sql.runs import RUNS
 
-T = TypeVar("T")
 Readings = Sequence[tuple[float, float, float]]  # by this host's clock, two counters as they stood
 
 STAGES = 3
@@ -51,19 +48,19 @@ class Calls:
     seconds: float  # spent inside calls, summed over slots
 
 
-def read_times(handles: Sequence[JobHandle]) -> Times:
+def times_of(jobs: Sequence[JobTables]) -> Times:
     """First claim of the first job to the end of the last."""
-    rows = [_read(handle, RUNS.job_times) for handle in handles]
+    rows = [job.rows("job_times")[0] for job in jobs]
     return Times(min(row.first_claim for row in rows), max(row.finished for row in rows))
 
 
-def read_calls(handles: Sequence[JobHandle], times: Times) -> Calls:
+def calls_of(jobs: Sequence[JobTables], times: Times) -> Calls:
     """Calls by second, and latencies over the whole run and its three thirds; all jobs together."""
     whole: dict[int, CallSum] = {}
     stages: list[dict[int, CallSum]] = [{} for _ in range(STAGES)]
     seconds: dict[int, dict[str, int]] = {}
     total_ns = 0
-    for row in (row for handle in handles for row in _read(handle, RUNS.call_seconds)):
+    for row in (row for job in jobs for row in job.rows("call_seconds")):
         stage = int((row.second + 0.5 - times.start) / times.elapsed * STAGES) if times.elapsed > 0 else 0
         whole.setdefault(row.op, CallSum()).add(row)
         stages[min(max(stage, 0), STAGES - 1)].setdefault(row.op, CallSum()).add(row)
@@ -85,9 +82,9 @@ def _latencies(merged: dict[int, CallSum]) -> dict[str, Latency]:
     }
 
 
-def read_spans(handles: Sequence[JobHandle], times: Times) -> tuple[TaskSpan, ...]:
+def spans_of(jobs: Sequence[JobTables], times: Times) -> tuple[TaskSpan, ...]:
     """What every slot did when; tasks of one phase that follow each other closely are one span."""
-    rows = [row for handle in handles for row in _read(handle, RUNS.task_spans)]
+    rows = [row for job in jobs for row in job.rows("task_spans")]
     return merge_spans(
         [(r.worker, r.slot, r.phase, times.since(r.claimed), times.since(r.finished)) for r in rows],
         gap=times.elapsed / _SPANS,
@@ -174,8 +171,3 @@ def _interpolated(readings: Readings, at: float) -> tuple[float, float]:
             return before[1] + share * (now[1] - before[1]), before[2] + share * (now[2] - before[2])
     nearest = readings[0] if at < readings[0][0] else readings[-1]
     return nearest[1], nearest[2]
-
-
-def _read(handle: JobHandle, statement: Callable[..., T]) -> T:
-    with handle.database.transaction() as conn:
-        return statement(conn, job=handle.id)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from controller.replay.ceiling import MARK
 from experiments.report import words
 from experiments.result.schema import Latency
+from experiments.telling import Telling
 from experiments.workload import About, Figure, Same
 from experiments.workloads.replay.result import ALL, NAME, RATE, ReplayPoint, ReplayResult, ReplayRun
 from experiments.workloads.replay.version1 import upgraded
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section
+    from experiments.workloads.replay.observed import Observed
 
 
 def near_null(runs: Sequence[ReplayRun]) -> str | None:
@@ -41,6 +43,24 @@ def _sections(result: ReplayResult) -> list[Section]:
     from experiments.workloads.replay.sections import sections  # draws: matplotlib is slow to come
 
     return sections(result)
+
+
+def _observed() -> type[Any]:
+    from experiments.workloads.replay.observed import Observed  # the ledger is slow to come
+
+    return Observed
+
+
+def _run_of(seen: Observed) -> ReplayRun:
+    from experiments.workloads.replay.observed import run_of
+
+    return run_of(seen)
+
+
+def _telling(surroundings: dict[str, Any]) -> Telling:
+    from experiments.workloads.replay.telling import ReplayTelling
+
+    return ReplayTelling(surroundings)
 
 
 def _time(name: str, of: Callable[[ReplayRun], dict[str, Latency]], percent: int, *, told: bool = False) -> Figure:
@@ -98,4 +118,14 @@ ABOUT = About(
     ),
     doubt=lambda result: result.fidelity is not None and result.fidelity.passed is False,
     upgrade=upgraded,
+    raw=_observed,
+    run_of=_run_of,
+    telling=_telling,
+    trusted=(
+        "the figures of the recording: the trace is not in the package, its hash is",
+        "histograms of each client over the whole replay; there are none by second",
+        "the time inside calls told apart (call_time, percentiles marked for it) and every kind of I/O (io of its job): of"
+        " readings that are not kept",
+        "what was observed of hosts, mounts, caches dropped, the job and an emulated filer's stations",
+    ),
 )

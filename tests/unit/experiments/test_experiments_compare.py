@@ -11,6 +11,7 @@ from experiment_runs import CONDITIONS, a_result, a_run
 
 from core.errors import UsageError
 from experiments.result.compare import compare
+from experiments.result.grounds import parse_grounds
 from experiments.workloads.discovery.result import RATE, PointSpec, Result
 
 ONE, TWO = PointSpec(1, 1, 4), PointSpec(1, 2, 4)
@@ -107,3 +108,52 @@ def test_another_workload_is_always_refused() -> None:
     replayed = replay_results.result(replay_results.point(4, 990.0))
     with pytest.raises(UsageError, match="result 2 is of a replay, the first of a discovery"):
         compare([_result(10.0), replayed], force=True)
+
+
+def _place(kind: str, *options: str, tested: bool | None = None) -> dict[str, Any]:
+    mount = {"point": "/m", "type": kind, "source": "s", "options": ["rw", *options]}
+    return {"label": kind, "path": "/m", "mount": mount, "on_storage_under_test": tested}
+
+
+COLD = "cold on this host, at most {} of the bytes in memory after a drop"
+NFS = {"storage": _place("nfs4", "relatime", "vers=4.2", "addr=10.0.0.1")}
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "name"),
+    [
+        (NFS, {"storage": _place("nfs4", "relatime", "vers=3", "addr=10.0.0.1")}, "mount-options"),
+        (NFS, {"storage": _place("fuse.mfs", "noatime")}, "mount-options"),
+        ({"cache": {"state": COLD.format("0.1%")}}, {"cache": {"state": "unknown (nothing was …)"}}, "cache-state"),
+        ({"cache": {"state": COLD.format("0.1%")}}, {"cache": {"state": "partly cold: up to 9%"}}, "cache-state"),
+        (
+            {"databases": [_place("ext4", tested=False)]},
+            {"databases": [_place("ext4", tested=True)]},
+            "database-placement",
+        ),
+    ],
+)
+def test_other_grounds_are_asked_for_by_name(first: dict[str, Any], other: dict[str, Any], name: str) -> None:
+    """Refused with the name to ask for; then compared, and disclosed; the name of another ground does not help."""
+    pair = [_result(10.0, **first), _result(10.0, **other)]
+    with pytest.raises(UsageError, match=f"result 2: {name} .*, the first has .*--allow {name} compares them"):
+        compare(pair, force=False)
+    with pytest.raises(UsageError, match=name):
+        compare(pair, force=False, allow=parse_grounds("mount-options,cache-state,database-placement") - {name})
+    found = compare(pair, force=False, allow={name})
+    assert found.differences == ()
+    assert found.disclosed
+    assert len(compare(pair, force=True).differences) == 1
+
+
+def test_what_another_storage_brings_along_is_no_other_ground() -> None:
+    """Its address, the options of its type of file system, how little stayed in memory, how many databases there were."""
+    for first, other in (
+        (NFS, {"storage": _place("nfs4", "relatime", "vers=4.2", "addr=10.0.0.2")}),
+        (NFS, {"storage": _place("fuse.mfs", "relatime", "user_id=0")}),
+        ({"cache": {"state": COLD.format("0.1%")}}, {"cache": {"state": COLD.format("0.9%")}}),
+        ({"databases": [_place("ext4")]}, {"databases": [_place("ext4"), _place("ext4")]}),
+    ):
+        assert compare([_result(10.0, **first), _result(10.0, **other)], force=False).differences == ()
+    with pytest.raises(UsageError, match="--allow: there is no 'mount'"):
+        parse_grounds("mount")

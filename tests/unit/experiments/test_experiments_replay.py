@@ -22,7 +22,8 @@ from experiments.result.verdict import limits_of
 from experiments.workloads.replay import ABOUT
 from experiments.workloads.replay.fidelity import fidelity
 from experiments.workloads.replay.result import ALL, ReplayResult
-from experiments.workloads.replay.workload import refuse_bounds_on_nothing, warnings_of
+from experiments.workloads.replay.telling import warnings_of
+from experiments.workloads.replay.workload import refuse_bounds_on_nothing
 
 
 def test_a_faithful_replay_passes_and_each_bound_can_fail_it() -> None:

@@ -18,6 +18,8 @@ from core.operations import NullRecorder
 from core.storage.layer import Storage
 from experiments.conditions import configuration_hash, database_places, place
 from experiments.processes import WorkerMeter, host_seconds
+from experiments.workloads.discovery import content
+from experiments.workloads.discovery.content import content_of
 from experiments.workloads.discovery.corpus import look_at
 from experiments.workloads.discovery.null_storage import no_room, null_storage
 
@@ -132,3 +134,35 @@ def test_places_tell_their_mount_and_the_hash_ignores_order(tmp_path: Path) -> N
     assert database_places({"db1": Path("/proc")}, tmp_path)[0]["on_storage_under_test"] is False
     assert database_places({"db1": tmp_path}, tmp_path, emulated=True)[0]["on_storage_under_test"] is False
     assert configuration_hash({"a": 1, "b": 2}) == configuration_hash({"b": 2, "a": 1}) != configuration_hash({"a": 1})
+
+
+def test_content_is_told_from_content_of_the_same_size(custodians: Path) -> None:
+    """Zeroes in place of a text: the listing is the same, the content is not; that of nothing changed is."""
+    corpus = look_at(_source(custodians))
+    before = content_of(corpus)
+    assert (before.files, before.of_files, before.bytes, before.of_bytes) == (2, 2, 6, 6)
+    assert content_of(corpus) == before
+    (custodians / "ann" / "a.txt").write_bytes(bytes(3))
+    assert look_at(_source(custodians)).hash == corpus.hash
+    assert content_of(corpus).hash != before.hash
+
+
+def test_a_sample_is_the_same_for_the_same_data_and_says_how_much(
+    custodians: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole files while there is room, of long ones blocks from the first to the last byte."""
+    for number in range(40):
+        (custodians / "bob" / f"{number}.txt").write_bytes(b"%d" % number * 50)
+    corpus = look_at(_source(custodians))
+    part = content_of(corpus, most=1_000)
+    assert 0 < part.files < part.of_files == 42
+    assert part.bytes <= 1_000 < part.of_bytes
+    assert content_of(corpus, most=1_000) == part
+    monkeypatch.setattr(content, "WHOLE", 640)
+    monkeypatch.setattr(content, "_BLOCK", 10)
+    long = custodians / "ann" / "long"
+    long.write_bytes(bytes(10_000))
+    whole = content_of(corpus)
+    for at in (0, 9_999):
+        long.write_bytes(bytes(at) + b"x" + bytes(9_999 - at))
+        assert content_of(corpus).hash != whole.hash

@@ -14,7 +14,8 @@ import experiments.workloads
 from core.clock import SystemClock
 from core.errors import RunFailed, UsageError
 from experiments.kinds.sweep import sweep
-from experiments.report.page import write_report
+from experiments.package.check import check
+from experiments.package.finish import finish
 from experiments.result.codec import read_result
 from experiments.result.compare import compare
 from experiments.result.json_schema import json_schema
@@ -58,7 +59,8 @@ def test_the_example_is_studied_reported_and_compared(listing: ModuleType, tree:
         plan = sweep([listing.Load(1)], "threads", [2, 1], repeats=3, seed=seed)
         result, directory = conduct(listing.Listing(tree, tmp_path, SystemClock()), plan)
         assert read_result(directory) == result
-        assert write_report(result, directory).exists()
+        assert finish(result, directory).exists()
+        assert check(directory).differences == ()
         made.append(result)
     first = made[0]
     assert [point.at for point in first.points] == [listing.Load(1), listing.Load(2)]

@@ -137,6 +137,8 @@ def test_side_by_side(client: TestClient, runs: dict[str, Result]) -> None:
     answer = client.get(f"{API}/compare", params={"run": ["run-a", "run b é"]}).json()
     assert len(answer["points"]) == len(runs["run-a"].points)
     assert all(len(point["cells"]) == 2 for point in answer["points"])
+    assert len(answer["unchecked"]) == 2  # results alone, without what was observed
+    assert "UNCHECKED" in client.get("/compare", params={"run": ["run-a", "run b é"]}).text
     assert client.get(f"{API}/compare", params={"run": ["run-a"]}).status_code == 422
     assert client.get(f"{API}/compare", params={"run": ["run-a", "../x"]}).status_code == 404
 

@@ -117,4 +117,7 @@ class Comparison(Document):
     results: list[ComparedResult]
     differences: list[str] = Field(description="Why they should not be compared; only with `force`.")
     disclosed: list[str]
+    unchecked: list[str] = Field(
+        description="Results that are no packages, or not as their manifest says; `edbench result check` looks deeper."
+    )
     points: list[ComparedPoint]

@@ -1,0 +1,28 @@
+"""A kind out of its plan: what a package says was asked for, gone through again."""
+
+from __future__ import annotations
+
+from core.errors import UsageError
+from experiments.kinds.grid import Grid
+from experiments.kinds.kind import Kind, Plan
+from experiments.kinds.knee import KneeSearch
+from experiments.result.codec import decode
+from experiments.workload import About
+
+_MOST = 10_000  # repeats, or points: a plan from elsewhere is not gone through for ever
+
+
+def kind_of(plan: Plan, about: About) -> Kind:
+    """The kind whose plan it is; raises UsageError for a plan that none has."""
+    if not 1 <= plan.repeats <= _MOST or len(plan.points) > _MOST:
+        raise UsageError(
+            f"the plan has {len(plan.points):,} points and {plan.repeats:,} repeats; {_MOST:,} are the most"
+        )
+    points = [decode(about.load_type, at, "plan.points") for at in plan.points]
+    if plan.kind == KneeSearch.name:
+        if plan.most is None or plan.bounds_us is None or len(points) != 1:
+            raise UsageError("the plan of a knee has a start, bounds and a highest load")
+        return KneeSearch(points[0], plan.axis, plan.bounds_us, most=plan.most, repeats=plan.repeats, rate=about.rate)
+    if plan.seed is None or not points:
+        raise UsageError(f"the plan of a {plan.kind} has points and a seed")
+    return Grid(plan.kind, plan.axis, points, repeats=plan.repeats, seed=plan.seed)

@@ -1,0 +1,91 @@
+"""`MANIFEST.sha256`: a hash of every file of a package, in the format of sha256sum(1), which checks it too."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from core.errors import RunFailed, UsageError
+
+MANIFEST = "MANIFEST.sha256"
+SIGNATURE = f"{MANIFEST}.sig"
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+
+
+def seal(directory: Path) -> Path:
+    """Write the manifest anew over everything that lies there; a signature over the one before is removed.
+
+    Raises RunFailed.
+    """
+    path = directory / MANIFEST
+    try:
+        (directory / SIGNATURE).unlink(missing_ok=True)
+        lines = [f"{_hash(directory / name)}  {name}\n" for name in files_of(directory)]
+        path.write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise RunFailed(f"{path} cannot be written: {error.strerror}") from error
+    return path
+
+
+def files_of(directory: Path) -> list[str]:
+    """Everything in a package but the manifest and its signature, with `/` between the parts, sorted; links too."""
+    found = []
+    for parent, folders, names in os.walk(directory):
+        links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        found += [Path(parent, name).relative_to(directory).as_posix() for name in [*names, *links]]
+    return sorted(set(found) - {MANIFEST, SIGNATURE})
+
+
+def broken(directory: Path) -> list[str]:
+    """Where the files are not those of the manifest, a line each. Raises UsageError when there is no manifest."""
+    listed = _read(directory / MANIFEST)
+    return [*_changed(directory, listed), *_unlisted(directory, listed)]
+
+
+def _changed(directory: Path, listed: Mapping[str, str]) -> Iterable[str]:
+    for name, digest in listed.items():
+        path = directory / name
+        if not path.is_file() or path.is_symlink():
+            yield f"{name}: in the manifest, and no such file"
+            continue
+        try:
+            same = _hash(path) == digest
+        except OSError as error:
+            yield f"{name}: cannot be read: {error.strerror}"
+            continue
+        if not same:
+            yield f"{name}: changed since the manifest was written"
+
+
+def _unlisted(directory: Path, listed: Mapping[str, str]) -> Iterable[str]:
+    return (f"{name}: not in the manifest" for name in files_of(directory) if name not in listed)
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise UsageError(f"{path.parent} is no result package: it has no {MANIFEST}") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+    out = {}
+    for number, line in enumerate(lines, 1):
+        found = _LINE.fullmatch(line)
+        if found is None or found[2] in out or not _inside(found[2]):
+            raise UsageError(f"{path}, line {number}: not a hash and the name of a file of the package")
+        out[found[2]] = found[1]
+    return out
+
+
+def _inside(name: str) -> bool:
+    return not name.startswith("/") and ".." not in name.split("/")
+
+
+def _hash(path: Path) -> str:
+    if path.is_symlink():  # what it leads to is not in the package
+        raise RunFailed(f"{path} is a link; a package holds files")
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,95 @@
+"""What was observed of each run, kept one file a run as it comes, and read again one at a time.
+
+`raw/study.json` has what was asked for and what was observed beside the runs; `raw/runs/000.json.gz` the first run, its
+load and number with it. A run of an hour has some megabytes: they are not held in memory.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from core.errors import RunFailed, UsageError
+from experiments.kinds.kind import Plan
+from experiments.result.codec import decode
+from experiments.result.schema import At
+from experiments.workload import About, Turn
+
+SCHEMA: Final = "edbench-raw/1"
+RAW, STUDY, RUNS = "raw", "study.json", "runs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """A study without its runs."""
+
+    schema: Literal["edbench-raw/1"] = SCHEMA
+    workload: str
+    plan: Plan
+    run_id: str
+    created: float  # wall clock, seconds since the epoch
+    surroundings: dict[str, Any]
+
+
+class Records:
+    """Below a directory, which need not be the package's yet."""
+
+    def __init__(self, directory: Path, about: About) -> None:
+        self._runs, self._about = directory / RUNS, about
+
+    def keep(self, turn: Turn, observed: Any) -> Any:
+        """Write it, and give it as it will be read: what is told of a run is told from its file. Raises RunFailed."""
+        data = {"order": turn.order, "repeat": turn.repeat, "at": turn.at.values(), "observed": observed}
+        file = self._file(turn.order)
+        try:
+            self._runs.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(gzip.compress(msgspec.json.encode(data), 6, mtime=0))
+        except OSError as error:
+            raise RunFailed(f"{file}: what was observed cannot be kept: {error.strerror}") from error
+        return self.read(turn.order, turn.at, turn.repeat)
+
+    def read(self, order: int, at: At, repeat: int) -> Any:
+        """What was observed of the run that was made at this place; raises UsageError when there is none, or another."""
+        name = f"{RAW}/{RUNS}/{self._file(order).name}"
+        try:
+            data = msgspec.json.decode(gzip.decompress(self._file(order).read_bytes()))
+            observed = msgspec.convert(data["observed"], self._about.raw_type)
+            if (data["order"], data["repeat"], data["at"]) != (order, repeat, at.values()):
+                raise UsageError(f"{name} is another run: the plan has {at}, repeat {repeat + 1} at this place")
+        except FileNotFoundError as error:
+            raise UsageError(f"{name}: run {order + 1} ({at}, repeat {repeat + 1}) is missing") from error
+        except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:
+            raise UsageError(f"{name} cannot be read: {error}") from error
+        return observed
+
+    def count(self) -> int:
+        """How many files there are."""
+        return sum(1 for _ in self._runs.glob("*")) if self._runs.is_dir() else 0
+
+    def _file(self, order: int) -> Path:
+        return self._runs / f"{order:03d}.json.gz"
+
+
+def write_study(study: Study, directory: Path) -> None:
+    """`study.json` in `directory`; raises RunFailed."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(msgspec.to_builtins(study), indent=1, allow_nan=False)
+        (directory / STUDY).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise RunFailed(f"{directory}: what was observed cannot be kept: {error.strerror}") from error
+
+
+def read_study(directory: Path) -> Study:
+    """The inverse; raises UsageError."""
+    file = directory / STUDY
+    try:
+        return decode(Study, json.loads(file.read_text(encoding="utf-8")), "study")
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{RAW}/{STUDY} cannot be read: {error}") from error

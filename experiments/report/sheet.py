@@ -1,0 +1,122 @@
+"""The sheet on which an operator says what was measured and what it costs (`edbench result describe`).
+
+Nobody checks what it says; a package's manifest holds that it was said. Where a price is given, figures are shown for it.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import UsageError
+from experiments.report import words
+from experiments.report.markup import table
+from experiments.report.parts import Cell, Part, Section, Series, Tabled, note
+from experiments.report.views import named
+from experiments.result.codec import decode
+from experiments.result.schema import Point, Result, Run
+
+FILE = "sheet.toml"
+ANCHOR, TITLE = "sheet", "The filer, as its operator describes it"
+PER = 1_000  # units of the currency
+_GB = "gb_per_hour_discovered"  # of results that have it
+
+TEMPLATE = """\
+# What was measured, and what it costs. It is printed in the report; nobody checks it.
+name = ""           # vendor, model, number of nodes
+software = ""       # version of the filer's software
+controllers = ""    # processors, memory, caches
+disks = ""          # number, kind, size, protection
+network = ""        # links from clients to filer, switches, MTU
+settings = ""       # what is not as delivered: tuning, compression, deduplication, snapshots
+price = 0.0         # of all that; 0: not said
+currency = ""       # such as EUR
+price_of = ""       # what it holds: a purchase with three years of support, a month …
+priced_on = ""      # the day, such as 2026-01-31
+notes = ""
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """As it was filled in."""
+
+    name: str
+    software: str = ""
+    controllers: str = ""
+    disks: str = ""
+    network: str = ""
+    settings: str = ""
+    price: float = 0.0
+    currency: str = ""
+    price_of: str = ""
+    priced_on: str = ""
+    notes: str = ""
+
+
+def parse_sheet(text: str, what: str = FILE) -> Sheet:
+    """Raises UsageError for what is no sheet, has no name, or a price without a currency."""
+    try:
+        found = decode(Sheet, tomllib.loads(text), "sheet")
+    except (tomllib.TOMLDecodeError, UsageError) as error:
+        raise UsageError(f"{what}: {error}") from error
+    if not found.name.strip():
+        raise UsageError(f"{what}: name must say what was measured")
+    if found.price < 0 or (found.price and not found.currency.strip()):
+        raise UsageError(f"{what}: a price is positive and has a currency")
+    return found
+
+
+def sheet_in(directory: Path) -> Sheet | None:
+    """The sheet of a package; None where nobody filled one in. Raises UsageError."""
+    try:
+        return parse_sheet((directory / FILE).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{FILE} cannot be read: {error}") from error
+
+
+def sheet_section(result: Result, sheet: Sheet) -> Section:
+    """What it says, and each point's figures for the price."""
+    said = [(name, value) for name in Sheet.__slots__ if name != "price" and (value := getattr(sheet, name))]
+    if sheet.price:
+        said.insert(1, ("price", f"{sheet.price:,.2f} {sheet.currency}"))
+    told = Tabled(
+        table=table(("of the filer", "said"), said, text_columns=frozenset({0, 1}), caption="Configuration and price"),
+        series=Series(name="sheet", header=("of_the_filer", "said"), rows=tuple(said)),
+    )
+    parts: list[Part] = [told, note("As its operator filled it in; nothing here was measured or checked.")]
+    return Section(anchor=ANCHOR, title=TITLE, parts=(*parts, *([_priced(result, sheet)] if sheet.price else [])))
+
+
+def _priced(result: Result, sheet: Sheet) -> Tabled:
+    """Medians of the repeats. Calls are those of the storage layer."""
+    rows, numbers = [], []
+    for point in result.points:
+        calls = statistics.median(map(_calls_per_second, point.repeats))
+        both = [calls, calls / sheet.price * PER, *_gb(point, sheet)]
+        shown = ["–" if value is None else words.figure(value) for value in both]
+        rows.append((named(point, result), *shown, "GENERATOR-LIMITED" if point.limited else ""))
+        cells: tuple[Cell, ...] = (*point.at.values().values(), *both, int(point.limited))
+        numbers.append(cells)
+    per = f"per {PER:,} {sheet.currency}"
+    header = ("point", "calls/s", f"calls/s {per}", "GB/hour discovered", f"GB/hour {per}", "limit")
+    columns = ("calls_per_s", "calls_per_s_for_1000", _GB, "gb_per_hour_for_1000", "limited")
+    return Tabled(
+        table=table(header, rows, text_columns=frozenset({0, 5}), caption=f"For the price, {per}"),
+        series=Series(name="price", header=(*result.points[0].at.values(), *columns), rows=tuple(numbers)),
+    )
+
+
+def _gb(point: Point, sheet: Sheet) -> tuple[float | None, float | None]:
+    found = point.figures.get(_GB)
+    return (None, None) if found is None else (found.median, found.median / sheet.price * PER)
+
+
+def _calls_per_second(run: Run) -> float:
+    """All ops together, which some workloads have beside the single ones."""
+    calls = sum(one.calls for op, one in run.latency.items() if op != "all")
+    return calls / run.elapsed_s if run.elapsed_s else 0.0

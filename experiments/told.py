@@ -1,0 +1,73 @@
+"""A result out of what was observed: the one function that makes every figure, label and verdict of `result.json`.
+
+`experiments.study` calls it when everything is measured, `edbench result check` calls it again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from core.errors import UsageError
+from experiments.kinds.kind import Findings
+from experiments.kinds.plan import kind_of
+from experiments.package.records import Records, Study
+from experiments.result.schema import At, Result, Run
+from experiments.result.statistics import METHOD
+from experiments.result.verdict import labels_of, points_of, sentence, warnings_of
+from experiments.telling import Telling
+from experiments.workload import About
+from experiments.workloads import about as about_of
+
+
+def told(study: Study, records: Records) -> Result:
+    """Goes through the plan again with what was observed in place of measuring: a run that is missing, surplus or at
+    another place is found. Raises UsageError."""
+    about = about_of(study.workload)
+    kind = kind_of(study.plan, about)
+    telling = about.telling(study.surroundings)
+    observed = _Observed(about, records, telling)
+    findings = kind.run(observed)
+    if observed.done != records.count():
+        raise UsageError(f"there are {records.count()} runs, the plan has {observed.done}")
+    return _result(about, study, kind.order, findings, telling)
+
+
+class _Observed:
+    """A `Measure` that reads."""
+
+    def __init__(self, about: About, records: Records, telling: Telling) -> None:
+        self._about, self._records, self._telling = about, records, telling
+        self.done = 0
+
+    def __call__(self, at: At, repeat: int) -> Run:
+        observed = self._records.read(self.done, at, repeat)
+        self._telling.see(observed)
+        run: Run = self._about.run_of(observed)
+        if (run.order, run.repeat) != (self.done, repeat):
+            raise UsageError(f"run {self.done + 1} says of itself that it is run {run.order + 1}")
+        self.done += 1
+        return run
+
+
+def _result(about: About, study: Study, order: str, findings: Findings, telling: Telling) -> Result:
+    kind, axis = study.plan.kind, study.plan.axis
+    points = points_of(about, findings.runs)
+    emulated = [telling.emulated(point) for point in points]
+    labels = labels_of(points, emulated, cached=telling.cached(points), undeclared=telling.undeclared())
+    said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(), knee=findings.knee)
+    fields: dict[str, Any] = {
+        "workload": about.name,
+        "kind": kind,
+        "axis": axis,
+        "run_id": study.run_id,
+        "created": study.created,
+        "verdict": "",
+        "labels": labels,
+        "warnings": (*warnings_of(points, no_pair=telling.no_pair), *telling.warnings(points)),
+        "conditions": telling.conditions(points) | {"order": order, "statistics": METHOD},
+        "points": points,
+        "knee": findings.knee,
+    }
+    result = about.result(**fields, **telling.beside(points))
+    return dataclasses.replace(result, verdict="; ".join([*labels, said, *telling.remarks(result)]))

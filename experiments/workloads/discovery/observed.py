@@ -1,0 +1,62 @@
+"""What is observed of a discovery: the ledger's rows, samples, and what the job's databases counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.drops import Drop
+from experiments.workloads.discovery.run_point import PointRun
+from experiments.workloads.discovery.sampler import Samples
+from experiments.workloads.discovery.tables import JobTables, read_tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnNull:
+    """The same run on null storage."""
+
+    result: dict[str, Any]
+    jobs: tuple[JobTables, ...]  # their times and tasks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """One run. Times are seconds since the epoch; counters stand as they stood."""
+
+    repeat: int
+    order: int
+    started_at: float
+    processors: int  # of the workers' host
+    result: dict[str, Any]  # as `discover --json` writes it; what follows from the rows is told anew (`figures`)
+    jobs: tuple[JobTables, ...]
+    samples: Samples
+    containers: tuple[dict[str, Any], ...]
+    filer: tuple[tuple[float, dict[str, dict[str, float]]], ...]  # stations of an emulated filer, by this host's clock
+    offsets: tuple[dict[str, float], dict[str, float]]  # database → its clock less this host's, start and end
+    drops: tuple[Drop, ...]
+    databases: tuple[dict[str, Any], ...]  # where each server kept its files
+    null: OnNull | None = None
+
+
+def observed(run: PointRun, repeat: int, order: int, processors: int, places: Sequence[Mapping[str, Any]]) -> Observed:
+    """Read while its databases are still there; `places`: where they keep their files. Raises DatabaseFault."""
+    return Observed(
+        repeat=repeat,
+        order=order,
+        started_at=run.started_at,
+        processors=processors,
+        result=run.result,
+        jobs=read_tables(run.handles),
+        samples=run.samples,
+        containers=tuple(dict(one) for one in run.containers),
+        filer=tuple(run.filer),
+        offsets=run.offsets,
+        drops=run.drops,
+        databases=tuple(dict(place) for place in places),
+    )
+
+
+def observed_on_null(run: PointRun) -> OnNull:
+    """The same of a run on null storage. Raises DatabaseFault."""
+    return OnNull(result=run.result, jobs=read_tables(run.handles, null=True))

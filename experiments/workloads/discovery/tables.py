@@ -1,0 +1,81 @@
+"""Rows of the ledger as they were read when a job was over: what is told of a run is told from these."""
+
+from __future__ import annotations
+
+import base64
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from controller.databases import JobHandle
+from sql.figures import FIGURES
+from sql.runs import RUNS
+
+MOST_FILES = 100  # heaviest loose files that are kept
+# Every statement whose rows are kept of a job.
+_KEPT: Mapping[str, Callable[..., Any]] = {
+    "job_times": RUNS.job_times,
+    "job_held": FIGURES.job_held,
+    "phase_spans": RUNS.phase_spans,
+    "task_spans": RUNS.task_spans,
+    "call_seconds": RUNS.call_seconds,
+    "heaviest_files": partial(RUNS.heaviest_files, most=MOST_FILES),
+}
+_KEPT_OF_NULL = ("job_times", "job_held", "phase_spans", "task_spans")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """What one statement gave; bytes as base64."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | int | float | None, ...], ...]
+    binary: tuple[str, ...] = ()  # columns that are bytes
+
+    def read(self) -> list[Any]:
+        """The rows, with a name for each column."""
+        row: Any = namedtuple("Row", self.columns)  # type: ignore[misc]
+        places = [self.columns.index(name) for name in self.binary]
+        out = []
+        for values in self.rows:
+            decoded: list[Any] = list(values)
+            for place in places:
+                decoded[place] = base64.b64decode(decoded[place])
+            out.append(row(*decoded))
+        return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobTables:
+    """One job's, by the name of the statement (`sql/queries`)."""
+
+    database: str
+    tables: dict[str, Table]
+
+    def rows(self, query: str) -> list[Any]:
+        """Those of one statement."""
+        return self.tables[query].read()
+
+
+def read_tables(handles: Sequence[JobHandle], *, null: bool = False) -> tuple[JobTables, ...]:
+    """Of every job, in order; of one on null storage its times and tasks alone. Raises DatabaseFault."""
+    names = _KEPT_OF_NULL if null else tuple(_KEPT)
+    return tuple(
+        JobTables(database=handle.database.name, tables={name: _table(handle, name) for name in names})
+        for handle in handles
+    )
+
+
+def _table(handle: JobHandle, query: str) -> Table:
+    with handle.database.transaction() as conn:
+        found = _KEPT[query](conn, job=handle.id)
+    rows = found if isinstance(found, list) else [found]
+    columns = rows[0]._fields if rows else ()
+    binary = tuple(name for name in columns if isinstance(getattr(rows[0], name), bytes | memoryview))
+    return Table(columns=columns, rows=tuple(tuple(map(_plain, row)) for row in rows), binary=binary)
+
+
+def _plain(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes | memoryview) else value

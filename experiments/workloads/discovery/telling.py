@@ -1,0 +1,130 @@
+"""What is said of discoveries beside their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from controller.labels.rules import is_cached, unique_bytes
+from experiments.conditions import configuration_hash
+from experiments.drops import NOT_DROPPED, Drop, cache_state
+from experiments.report import words
+from experiments.result.statistics import interval_text
+from experiments.telling import Telling
+from experiments.workloads.discovery.cold import ONE_KERNEL
+from experiments.workloads.discovery.observed import Observed
+from experiments.workloads.discovery.result import Point, Result
+
+
+class DiscoveryTelling(Telling):
+    """`surroundings` as `Discovery.surroundings` has them."""
+
+    def __init__(self, surroundings: dict[str, Any]) -> None:
+        super().__init__(surroundings)
+        self._drops: list[Drop] = []
+        self._offsets: list[dict[str, Any]] = []
+        self._databases: list[dict[str, Any]] = []
+        self._versions: dict[str, Any] = {}
+        self._missed = 0  # samples that a database did not answer
+
+    def see(self, raw: Observed) -> None:
+        """Its drops, clocks, places and versions."""
+        self._drops += raw.drops
+        self._missed += raw.samples.missed
+        self._offsets.append({"run": raw.order, "start": raw.offsets[0], "end": raw.offsets[1]})
+        self._databases = list(raw.databases)
+        self._versions = raw.result["versions"]
+
+    def emulated(self, point: Point) -> str | None:
+        """The same for every point."""
+        filer = self.surroundings["emulated_filer"]
+        return filer and str(filer["label"])
+
+    def cached(self, points: Sequence[Point]) -> bool:
+        """Whether some point discovered too little for what can cache it."""
+        return cached(points, self.surroundings["cache"]["client_memory_bytes"] + self.filer_cache.bytes)
+
+    def undeclared(self) -> bool:
+        """Whether there may be a filer whose cache nobody told of."""
+        return self.filer_cache.undeclared
+
+    def remarks(self, result: Result) -> Sequence[str]:
+        """What of its time the storage took."""
+        return shares_told(result.points)
+
+    def warnings(self, points: Sequence[Point]) -> Sequence[str]:
+        """Of gaps, and of runs that did not find the same."""
+        return warnings_of(points, missed=self._missed)
+
+    def conditions(self, points: Sequence[Point]) -> dict[str, Any]:
+        """Design §7."""
+        beside, run = self.surroundings, points[0].repeats[0]
+        cold = beside["configuration"]["cold"]
+        return {
+            "configuration": beside["configuration"],
+            "configuration_hash": configuration_hash(beside["configuration"]),
+            "corpus": beside["corpus"],
+            "expansion": run.result["expansion"],
+            "items_per_gb_raw": run.result["items_per_gb_raw"],
+            "cache": {
+                "state": cache_state(self._drops, asked=cold),
+                **beside["cache"],
+                "drops": [drop.to_json() for drop in self._drops],
+                "not_dropped": NOT_DROPPED if cold else "nothing was dropped",
+                "index_batches": ONE_KERNEL,
+            },
+            "storage": beside["storage"],
+            "source": beside["source"],
+            "databases": self._databases,
+            "emulated_filer": beside["emulated_filer"],
+            "null_storage": beside["null_storage"],
+            "hosts": beside["hosts"],
+            "versions": self._versions,
+            "clock_offset_s": self._offsets,  # by run: the database's clock less this host's
+            "samples_missed": self._missed,
+            "fresh": beside["fresh"],
+            "latencies": "closed-loop: a slot makes its next call after the last has returned",
+        }
+
+
+def shares_told(points: Sequence[Point]) -> list[str]:
+    """The storage shares of the lowest and the highest load, for the first line; nothing without pairs."""
+    ends = dict.fromkeys((points[0].at, points[-1].at))
+    found = [(point.at, point.storage_share) for point in points if point.at in ends]
+    said = [f"{interval_text(share, words.percent)} at {at}" for at, share in found if share is not None]
+    return [f"storage share {', '.join(said)}"] if said else []
+
+
+def cached(points: Sequence[Point], caches: int) -> bool:
+    """Whether some point discovered less than three times the bytes that caches hold, each byte counted once."""
+    return is_cached(min(_unique(run.result) for point in points for run in point.repeats), caches)
+
+
+def _unique(result: Mapping[str, Any]) -> float:
+    return unique_bytes(
+        float(result["discovered_bytes"]),
+        kind=result.get("kind"),
+        jobs=int(result.get("databases", 1)),
+        source_copies=int(result.get("source_copies", 1)),
+    )
+
+
+def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:
+    """What keeps the figures of discoveries from being whole."""
+    out = []
+    if missed:
+        out.append(f"{missed} looks at a database got no answer: the series have gaps")
+    if not all(run.result["calls_complete"] for point in points for run in point.repeats):
+        out.append("some call records are missing: the calls are a lower bound")
+    for databases in sorted({point.databases for point in points}):
+        found = {
+            (run.result["items"], run.result["discovered_bytes"])
+            for point in points
+            if point.databases == databases
+            for run in point.repeats
+        }
+        if len(found) > 1:
+            out.append(
+                f"runs did not find the same items and discovered bytes ({databases} databases): {sorted(found)}"
+            )
+    return out

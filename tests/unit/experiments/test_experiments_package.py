@@ -1,0 +1,289 @@
+"""A package is what was observed: whoever changes a figure, a label or an observation of it is found out."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packages import edit_json, package
+
+from core.errors import RunFailed, UsageError
+from experiments.kinds.knee import KneeSearch
+from experiments.kinds.plan import kind_of
+from experiments.kinds.sweep import sweep
+from experiments.package.check import check
+from experiments.package.manifest import MANIFEST, SIGNATURE, broken, seal
+from experiments.package.signature import sign
+from experiments.result.codec import FILE, read_result
+from experiments.workloads.discovery import ABOUT
+from experiments.workloads.discovery.result import PointSpec
+
+Forgery = Callable[[Path], None]
+
+
+@pytest.fixture(scope="module")
+def genuine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return package(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture
+def copied(genuine: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(genuine, tmp_path / "package"))
+
+
+@pytest.fixture
+def another(genuine: Path, tmp_path: Path) -> Path:
+    """A result of another study."""
+    (tmp_path / "another").mkdir()
+    data = json.loads((genuine / FILE).read_text()) | {"run_id": "another"}
+    (tmp_path / "another" / FILE).write_text(json.dumps(data))
+    return tmp_path / "another"
+
+
+def test_what_nobody_touched_checks(genuine: Path) -> None:
+    """Every figure, label, verdict, report and series comes out again; what cannot is named; sha256sum agrees."""
+    found = check(genuine)
+    assert found.differences == ()
+    assert found.signed is None
+    assert any("items, bytes" in line for line in found.trusted)
+    told = subprocess.run(["sha256sum", "--strict", "-c", MANIFEST], cwd=genuine, capture_output=True, check=False)
+    assert told.returncode == 0
+    result = json.loads((genuine / FILE).read_text())
+    assert result["points"][0]["repeats"][0]["result"]["calls"]["read"]["count"] == 400
+    assert result["points"][0]["figures"]["storage_share"]["n"] == 2
+
+
+def test_a_search_is_gone_through_again(tmp_path: Path) -> None:
+    """A knee's points follow from what was measured: a bound that was lowered afterwards is found."""
+    search = KneeSearch(PointSpec(1, 1, 1), "slots", {"read": 500.0}, most=4, repeats=1, rate=ABOUT.rate)
+    made = package(tmp_path, plan=search)
+    assert check(made).differences == ()
+    knee = read_result(made).knee
+    assert knee is not None
+    assert knee.knee is None
+    edit_json(made / "raw" / "study.json", lambda data: data["plan"]["bounds_us"].update(read=5_000.0))
+    seal(made)
+    assert any(line.startswith("result.json: knee.") for line in check(made).differences)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kind": "knee"}, "the plan of a knee has a start"),
+        ({"seed": None}, "has points and a seed"),
+        ({"points": [{"workers": "two"}]}, "plan.points"),
+        ({"repeats": 10**12}, "1,000,000,000,000 repeats"),
+    ],
+)
+def test_a_plan_that_is_none_is_refused(change: dict[str, Any], said: str) -> None:
+    plan = sweep([PointSpec(1, 1, 1)], "slots", [1, 2], repeats=2, seed=1).plan()
+    assert kind_of(plan, ABOUT).plan() == plan
+    with pytest.raises(UsageError, match=said):
+        kind_of(dataclasses.replace(plan, **change), ABOUT)
+
+
+def _result(change: Callable[[Any], object]) -> Forgery:
+    return lambda at: edit_json(at / FILE, change)
+
+
+def _tripled(data: Any) -> None:
+    for point in data["points"]:
+        for figure in point["figures"].values():
+            figure["median"] *= 3
+
+
+def _repeat_removed(at: Path) -> None:
+    """From the result and from what was observed."""
+    edit_json(at / FILE, lambda data: data["points"][0]["repeats"].pop())
+    (at / "raw" / "runs" / "003.json.gz").unlink()
+
+
+def _run(change: Callable[[Any], object]) -> Forgery:
+    def forge(at: Path) -> None:
+        file = at / "raw" / "runs" / "000.json.gz"
+        data = json.loads(gzip.decompress(file.read_bytes()))
+        change(data["observed"])
+        file.write_bytes(gzip.compress(json.dumps(data).encode()))
+
+    return forge
+
+
+def _histogram_emptied(observed: Any) -> None:
+    """Its slow calls made fast."""
+    table = observed["jobs"][0]["tables"]["call_seconds"]
+    place = table["columns"].index("histogram")
+    for row in table["rows"]:
+        row[place] = "AQo="  # ten calls of 1 µs
+
+
+def _clock_set(observed: Any) -> None:
+    observed["jobs"][0]["tables"]["job_times"]["rows"][0][1] -= 20.0
+
+
+def _appended(name: str, text: str) -> Forgery:
+    def forge(at: Path) -> None:
+        with (at / name).open("a") as file:
+            file.write(text)
+
+    return forge
+
+
+def _of_another(at: Path) -> None:
+    shutil.copy(at.parent / "another" / FILE, at / FILE)
+
+
+def _swapped(at: Path) -> None:
+    runs = at / "raw" / "runs"
+    first, second = (runs / f"00{n}.json.gz" for n in range(2))
+    content = first.read_bytes()
+    first.write_bytes(second.read_bytes())
+    second.write_bytes(content)
+
+
+def _replaced(name: str, old: str, new: str) -> Forgery:
+    def forge(at: Path) -> None:
+        text = (at / name).read_text()
+        assert old in text
+        (at / name).write_text(text.replace(old, new))
+
+    return forge
+
+
+FORGERIES: dict[str, tuple[Forgery, str]] = {
+    "medians tripled": (_result(_tripled), "result.json: points[0].figures.elapsed_s.median is 120"),
+    "a warning deleted": (_result(lambda data: data["warnings"].pop(0)), "result.json: warnings has"),
+    "the verdict rewritten": (_result(lambda data: data.update(verdict="twice as fast")), "verdict is"),
+    "a label added": (_result(lambda data: data["labels"].append("FINE")), "labels has 1 entries; there are 0"),
+    "a repeat removed": (_repeat_removed, "raw/runs/003.json.gz: run 4"),
+    "a series of the report edited": (_appended("series/runs.csv", "9,9\n"), "series/runs.csv: not what the result"),
+    "a series of the result edited": (
+        _result(lambda data: data["points"][0]["repeats"][0]["series"]["queue_depth"][0].__setitem__(1, 99)),
+        "series.queue_depth[0][1] is 99; observed is 5",
+    ),
+    "a file added": (lambda at: (at / "figures" / "better.png").touch(), "figures/better.png: no part of this result"),
+    "histograms edited": (_run(_histogram_emptied), "latency.read.p50_us is"),
+    "the end moved": (_run(_clock_set), "elapsed_s"),
+    "another package's result": (_of_another, "result.json: run_id is"),
+    "runs swapped": (_swapped, "raw/runs/000.json.gz is another run"),
+    "the report rewritten": (_replaced("report.html", "GB/hour", "TB/hour"), "report.html: not what the result makes"),
+    "another client": (
+        _result(lambda data: data["conditions"]["hosts"][0].update(memory_bytes=10**12)),
+        "conditions.hosts[0].memory_bytes is 1000000000000; observed is 100000000",
+    ),
+    "a run cut short": (
+        lambda at: (at / "raw/runs/000.json.gz").write_bytes((at / "raw/runs/000.json.gz").read_bytes()[:-20]),
+        "raw/runs/000.json.gz cannot be read",
+    ),
+    "a run that is none": (
+        lambda at: (at / "raw/runs/000.json.gz").write_bytes(gzip.compress(b"[]")),
+        "raw/runs/000.json.gz cannot be read",
+    ),
+    "bytes of a run changed": (
+        lambda at: (at / "raw/runs/000.json.gz").write_bytes(gzip.compress(b"")[:10] + b"\xff" * 99),
+        "raw/runs/000.json.gz cannot be read",
+    ),
+    "a plan without end": (
+        lambda at: edit_json(at / "raw/study.json", lambda data: data["plan"].update(repeats=10**12)),
+        "1,000,000,000,000 repeats",
+    ),
+    "no observations": (lambda at: shutil.rmtree(at / "raw"), "raw/study.json cannot be read"),
+    "nonsense observed": (_run(lambda observed: observed.update(offsets=[{}, {}])), "makes no result: KeyError"),
+}
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_forgeries_are_found(name: str, copied: Path, another: Path) -> None:
+    """By the manifest, and where that was written anew to fit, by telling everything again from what was observed."""
+    forge, said = FORGERIES[name]
+    forge(copied)
+    assert broken(copied)
+    seal(copied)
+    assert not broken(copied)
+    found = check(copied).differences
+    assert any(said in line for line in found), found
+    assert all("\n" not in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: lines[1:], "not in the manifest"),
+        (
+            lambda lines: [*lines, f"{'0' * 64}  series/none.csv\n"],
+            "series/none.csv: in the manifest, and no such file",
+        ),
+    ],
+)
+def test_a_manifest_that_says_less_or_more_is_found(
+    copied: Path, change: Callable[[list[str]], list[str]], said: str
+) -> None:
+    lines = (copied / MANIFEST).read_text().splitlines(keepends=True)
+    (copied / MANIFEST).write_text("".join(change(lines)))
+    assert any(said in line for line in broken(copied))
+
+
+@pytest.mark.parametrize("line", ["nonsense\n", f"{'0' * 64}  ../outside\n", f"{'0' * 64}  /etc/passwd\n"])
+def test_no_manifest_leads_out_of_the_package(copied: Path, line: str) -> None:
+    with (copied / MANIFEST).open("a") as file:
+        file.write(line)
+    with pytest.raises(UsageError, match="not a hash and the name of a file of the package"):
+        check(copied)
+
+
+def test_a_link_is_no_file_of_a_package(copied: Path) -> None:
+    """What it leads to could be changed behind the manifest's back."""
+    (copied / FILE).rename(copied.parent / "elsewhere.json")
+    (copied / FILE).symlink_to(copied.parent / "elsewhere.json")
+    assert broken(copied) == [f"{FILE}: in the manifest, and no such file"]
+    with pytest.raises(RunFailed, match="is a link; a package holds files"):
+        seal(copied)
+
+
+def test_what_is_no_package_is_said_to_be_none(tmp_path: Path) -> None:
+    """Results of before packages among them."""
+    with pytest.raises(UsageError, match="is no result package: it has no MANIFEST"):
+        check(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two keys, `ours` and `theirs`; the signers' file knows the first."""
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("there is no ssh-keygen")
+    at = tmp_path_factory.mktemp("keys")
+    for name in ("ours", "theirs"):
+        line = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(at / name)]
+        subprocess.run(line, check=True, capture_output=True)
+    (at / "signers").write_text(f"lab@example.org {(at / 'ours.pub').read_text()}")
+    return at
+
+
+def test_a_signature_holds_until_the_manifest_is_written_anew(copied: Path, keys: Path) -> None:
+    """Edited observations whose result and manifest were made to fit are consistent; who signed them did not sign that."""
+    sign(copied, keys / "ours")
+    before = (copied / SIGNATURE).read_bytes()
+    good = check(copied, keys / "signers")
+    assert good.differences == ()
+    assert good.signed is not None
+    assert "lab@example.org" in good.signed
+    assert "SHA256:" in (check(copied).signed or "")
+    _run(_histogram_emptied)(copied)
+    seal(copied)
+    (copied / SIGNATURE).write_bytes(before)
+    for signers in (None, keys / "signers"):
+        assert any(f"{SIGNATURE}: not a signature" in line for line in check(copied, signers).differences)
+
+
+def test_somebody_elses_signature_is_not_ours(copied: Path, keys: Path) -> None:
+    """Nor is none, where signers are asked for."""
+    assert f"{SIGNATURE}: missing; nobody signed it" in check(copied, keys / "signers").differences
+    sign(copied, keys / "theirs")
+    assert check(copied).differences == ()
+    assert any("signed by none of" in line for line in check(copied, keys / "signers").differences)

@@ -1,0 +1,69 @@
+"""What a result of replays says of caches follows from what its clients dropped, and from what the filer can hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import replay_results as made
+from msgspec import to_builtins
+
+from experiments.workloads.replay.observed import Observed
+from experiments.workloads.replay.telling import ReplayTelling
+from sql.replay import ReplayClient
+
+GB = 10**9
+
+
+def telling(**cache: Any) -> ReplayTelling:
+    beside: dict[str, Any] = dict.fromkeys(
+        ("trace", "seed", "storage", "targets", "emulated_filer", "null_storage", "hosts")
+    )
+    known = {"client_memory_bytes": GB, "filer_cache_bytes": None, "filer_caches_itself": True}
+    return ReplayTelling(
+        beside
+        | {"recorded": to_builtins(made.recorded()), "configuration": {"speed": "recorded"}, "cache": known | cache}
+    )  # fmt: skip
+
+
+def observed(*dropped: dict[str, Any] | None) -> Observed:
+    clients = [
+        ReplayClient(
+            client=n, host="h", worker="w", slot=n, taken=0.0, ready=1.0, finished=2.0, result={"dropped": one}
+        )
+        for n, one in enumerate(dropped)
+    ]
+    return Observed(
+        repeat=0, order=0, emulated=False, job_id="j", job={}, processors=2, clients=tuple(clients), touched=10 * GB,
+        adapted=0, opened=0,
+    )  # fmt: skip
+
+
+def dropped(stayed: int) -> dict[str, Any]:
+    return {"files": 3, "looked_at": 3, "bytes": 1_000, "resident_before": 1_000, "resident_after": stayed,
+            "unknown": 0, "refused": 0, "seconds": 0.5}  # fmt: skip
+
+
+def test_every_client_drops_its_own() -> None:
+    """One whose files stayed keeps the whole from being cold; of an emulated filer nothing is dropped."""
+    points = [made.point(4, 990.0)]
+    cold, partly, nothing = telling(), telling(), telling()
+    cold.see(observed(dropped(0), dropped(0)))
+    partly.see(observed(dropped(0), dropped(500)))
+    nothing.see(observed(None, None))
+    cache = cold.conditions(points)["cache"]
+    assert cache["state"].startswith("cold on this host")
+    assert [one["when"] for one in cache["drops"]] == ["before the calls"] * 2
+    assert partly.conditions(points)["cache"]["state"].startswith("partly cold: up to 50.0% of the bytes")
+    assert nothing.conditions(points)["cache"]["state"].startswith("nothing was dropped: the misses")
+
+
+@pytest.mark.parametrize(
+    ("declared", "possible", "cached", "undeclared"),
+    [(None, True, False, True), (0, True, False, False), (5 * GB, True, True, False), (None, False, False, False)],
+)
+def test_the_filers_cache_counts(declared: int | None, possible: bool, cached: bool, undeclared: bool) -> None:
+    """10 GB of files on a client with 1 GB."""
+    told = telling(filer_cache_bytes=declared, filer_caches_itself=possible)
+    told.see(observed(None))
+    assert (told.cached([]), told.undeclared()) == (cached, undeclared)

@@ -1,0 +1,38 @@
+"""What `edbench compare` takes: packages that check, and what is asked for by name."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from experiment_runs import a_result, a_run
+from packages import edit_json, package
+
+from core.errors import UsageError
+from experiments.package.take import take
+from experiments.result.codec import FILE, write_result
+from experiments.workloads.discovery.result import PointSpec
+
+
+def test_only_what_checks_is_taken_unless_asked_for_by_name(tmp_path: Path) -> None:
+    """A forged package and a result without one are refused, or taken with a label; a file beside is no package's."""
+    good = package(tmp_path / "good")
+    forged = Path(shutil.copytree(good, tmp_path / "forged"))
+    edit_json(forged / FILE, lambda data: data.update(verdict="fast"))
+    bare = write_result(a_result({PointSpec(1, 1, 4): [a_run()]}), tmp_path / "bare")
+    shutil.copy(forged / FILE, good.parent / "copy.json")
+    results, labels = take([good, good / FILE], unchecked=False)
+    assert labels == []
+    assert results[0] == results[1]
+    for wrong, why in (
+        (forged, "does not check: result.json: changed since the manifest was written (and 1 more)"),
+        (bare, "is no result package: it has no MANIFEST"),
+        (good.parent / "copy.json", "is no result package: give its directory"),
+    ):
+        with pytest.raises(UsageError, match=r"result 2: .*--unchecked takes it all the same") as caught:
+            take([good, wrong], unchecked=False)
+        assert why in str(caught.value)
+        (label,) = take([good, wrong], unchecked=True)[1]
+        assert label.startswith("result 2: ")
+        assert why in label
