@@ -66,6 +66,7 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench, finished: Finished) -
     assert client.post("/jobs", json=wish | {"slots": 3}).json()["errors"].keys() == {"slots"}
     assert client.post("/jobs", json=wish | {"workers": 500}).json()["errors"].keys() == {"workers"}
     next(row for name, row in _events(client, job) if name == "job" and row["items"])
+    hold.until_reached(process)
     process.send_signal(signal.SIGINT)
     bench.until_pausing()
     hold.let_go()
