@@ -311,9 +311,9 @@ def test_prometheus_finds_every_process_and_every_query_finds_something(system: 
 
 
 def _where(client: DockerClient, filters: dict[str, str], command: list[str], said: bytes) -> Container | None:
-    """The running container of a swarm's service in which the command says so. A swarm starts anew what ended because
-    another service was not there yet: the container of a moment ago may be gone."""
-    for container in client.containers.list(filters=filters, ignore_removed=True):
+    """The container of a swarm's service in which the command says so, once it is healthy. A swarm starts anew what ended
+    because another service was not there yet: before that, the container of a moment ago may be gone."""
+    for container in client.containers.list(filters=filters | {"health": "healthy"}, ignore_removed=True):
         with contextlib.suppress(APIError):
             if container.exec_run(command).output.strip() == said:
                 return container
