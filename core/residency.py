@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 _PAGE = mmap.PAGESIZE
 _DROP = Path("/proc/sys/vm/drop_caches")
+_AT_ONCE = 1_000  # files that are dropped between two looks whether to go on
 _SAMPLE = 4_096  # files whose residency is looked at: a look at all of a million would take minutes
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
@@ -24,6 +26,46 @@ class Residency:
     bytes: int
     resident: int
     unknown: int  # bytes of files that the kernel tells nothing about (not ours, or not readable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """What one attempt to drop caches did. Bytes are those of the files looked at, just before and just after."""
+
+    files: int  # meant
+    looked_at: int  # of them, for what lies in memory
+    bytes: int
+    resident_before: int
+    resident_after: int
+    unknown: int  # of files whose residency the kernel does not tell us
+    refused: int  # files that could not be opened for it
+    drop_caches: bool  # the whole machine's, as root
+    seconds: float
+
+
+def drop_pages(paths: Sequence[Path], *, everything: bool, between: Callable[[], None] = lambda: None) -> Dropped:
+    """Write out and drop these files' pages, with `everything` of the machine where we may; `between` is called now and
+    then, and may end it by raising."""
+    started = time.monotonic()
+    sample = _spread(paths)
+    before = residency(sample)
+    os.sync()  # a page that is not written yet cannot go
+    all_gone, refused = everything and _drop_everything(), 0
+    for first in range(0, 0 if all_gone else len(paths), _AT_ONCE):
+        between()
+        refused += _advise_drop(paths[first : first + _AT_ONCE])
+    after = residency(sample)
+    return Dropped(
+        files=len(paths),
+        looked_at=after.files,
+        bytes=after.bytes,
+        resident_before=before.resident,
+        resident_after=after.resident,
+        unknown=after.unknown,
+        refused=refused,
+        drop_caches=all_gone,
+        seconds=time.monotonic() - started,
+    )
 
 
 def resident_bytes(path: Path) -> int | None:
@@ -48,7 +90,7 @@ def resident_bytes(path: Path) -> int | None:
     return None if failed else min(size, sum(page & 1 for page in seen) * _PAGE)
 
 
-def spread(paths: Sequence[Path]) -> Sequence[Path]:
+def _spread(paths: Sequence[Path]) -> Sequence[Path]:
     """All of them, or so many at even distances, to be looked at."""
     return [paths[n * len(paths) // _SAMPLE] for n in range(_SAMPLE)] if len(paths) > _SAMPLE else paths
 
@@ -71,7 +113,7 @@ def residency(paths: Iterable[Path]) -> Residency:
     return Residency(files, total, resident, unknown)
 
 
-def advise_drop(paths: Iterable[Path]) -> int:
+def _advise_drop(paths: Iterable[Path]) -> int:
     """Write out and drop each file's pages; how many files could not be opened. Pages in use stay."""
     refused = 0
     for path in paths:
@@ -91,7 +133,7 @@ def advise_drop(paths: Iterable[Path]) -> int:
     return refused
 
 
-def drop_everything() -> bool:
+def _drop_everything() -> bool:
     """All clean pages, directory entries and inodes of the machine; False where we may not (needs root)."""
     try:
         _DROP.write_text("3\n")

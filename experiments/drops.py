@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
+
+from core.residency import Dropped
 
 NOT_DROPPED = "not dropped: caches of the filer itself, of its disks, and of other hosts"
 _STAYS = 0.01  # a share of resident bytes up to this counts as cold: pages that are mapped cannot go
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drop:
-    """What one attempt to drop caches did. Bytes are those of the files looked at, just before and just after."""
+class Drop(Dropped):
+    """What one attempt to drop caches did, and when."""
 
-    when: str  # "before" the run, or at the barrier into "index"
-    files: int  # meant
-    looked_at: int  # of them, for what lies in memory
-    bytes: int
-    resident_before: int
-    resident_after: int
-    unknown: int  # of files whose residency the kernel does not tell us
-    refused: int  # files that could not be opened for it
-    drop_caches: bool  # the whole machine's, as root
-    seconds: float
+    when: str  # "before" the run, at the barrier into "index", "before the calls" of a replay
+
+    @classmethod
+    def of(cls, when: str, dropped: Dropped) -> Self:
+        """With its moment."""
+        return cls(when=when, **asdict(dropped))
 
     @property
     def cold(self) -> bool:

@@ -21,7 +21,7 @@ def calls_table(calls: Mapping[str, Calls]) -> Table:
     ]
     found = table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
     if any(c.processor for c in calls.values()):
-        found.caption = f"{MARK} more than half of it is waiting for a processor, as far as can be told"
+        found.caption = f"{MARK} more than half of it is waiting for a processor"
     return found
 
 

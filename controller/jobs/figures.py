@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
 
@@ -112,9 +113,9 @@ class Figures(Document):
     containers_stats: Annotated[list[dict[str, Any]] | None, NotNone] = None  # what the system's containers used
 
     @property
+    @abstractmethod
     def each(self) -> Sequence[JobFigures]:
         """Those of each job."""
-        raise NotImplementedError
 
     def beside(self, seen: Mapping[str, Any]) -> Self:
         """The same with what was seen from outside: `filer`, `containers_stats`, of a job its `trace`."""

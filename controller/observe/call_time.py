@@ -19,7 +19,7 @@ from controller.timeline.counters import Counter
 from controller.timeline.readings import JobAt, Readings, counter, number
 from core.document import Document, Milli
 from core.filer.emulation import octave
-from core.histogram import bucket_bounds, bucket_of
+from core.histogram import bucket_bounds
 from core.operations import Op
 from monitoring.aggregate import CallSum
 from monitoring.observations import WORKER
@@ -58,7 +58,7 @@ class CallTime:
     exact: bool  # `processor_s` was measured at each call; else it is estimated
     dominated: Mapping[
         str, Sequence[str]
-    ]  # op label, or ALL → its percentiles of which more than half is waiting for a processor
+    ]  # op label, or ALL → its percentiles of which more than half is waiting for a processor; none unless `exact`
 
     def figures(self) -> CallTimeFigures:
         """What a result keeps of it."""
@@ -94,18 +94,16 @@ def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTime 
     counters["busy"] = [counter(readings, number("busy_s")) for readings in workers.values()]
     call_s = processor_s = queue_s = 0.0
     exact = any("slot_over_s" in values for readings in workers.values() for _, values in readings)
-    shares: dict[int, float] = {}
     for second, by_op in steps.items():
         inside = sum(found.total_ns for found in by_op.values()) / 1e9
         grown = {key: sum(one.grown(second, second + step)[0] for one in them) for key, them in counters.items()}
         waited = min(grown["over"] if exact else _within_calls(grown["wait"], inside, grown["busy"]), inside)
         call_s, processor_s = call_s + inside, processor_s + waited
         queue_s += grown["queued"]
-        shares[second] = waited / inside if inside else 0.0
     if not call_s:
         return None
     queued = min(queue_s, call_s - processor_s) if exact else None
-    dominated = _dominated(steps, _mostly_over(workers) if exact else None, shares)
+    dominated = _dominated(steps, _mostly_over(workers)) if exact else {}
     return CallTime(call_s=call_s, processor_s=processor_s, queue_s=queued, exact=exact, dominated=dominated)
 
 
@@ -114,31 +112,16 @@ def _within_calls(wait: float, inside: float, busy: float) -> float:
     return wait * min(1.0, inside / busy) if busy else wait
 
 
-def _dominated(steps: Steps, over: Over | None, shares: Mapping[int, float]) -> dict[str, list[str]]:
-    """Of each op its percentiles that waiting for a processor dominates.
-
-    Where that was measured at each call (`over`): of the calls as long as it, by octave, or longer, most are mostly
-    waiting. Else: of the time in calls of those steps in which the calls at or beyond it were made, each step by its number of
-    them, more than half was waiting.
-    """
-    named = {second: {Op(op).label: found for op, found in by_op.items()} for second, by_op in steps.items()}
-    named = {second: by_op | {ALL: _merged(by_op.values())} for second, by_op in named.items()}
-    ops = dict.fromkeys(op for by_op in named.values() for op in by_op)
-    of = {op: {second: by_op[op] for second, by_op in named.items() if op in by_op} for op in ops}
-    if over is None:
-        out = {op: _marked(found, shares) for op, found in of.items()}
-    else:
-        out = {op: _measured(_merged(found.values()), over.get(op, {})) for op, found in of.items()}
+def _dominated(steps: Steps, over: Over) -> dict[str, list[str]]:
+    """Of each op its percentiles that waiting for a processor dominates: of the calls as long as it, by octave, or longer,
+    most are mostly waiting. Nothing tells that of calls of real storage: an fsync beside slots that waited did not."""
+    of: dict[str, list[CallSum]] = {}
+    for by_op in steps.values():
+        for op, found in by_op.items():
+            for name in (Op(op).label, ALL):
+                of.setdefault(name, []).append(found)
+    out = {op: _measured(_merged(found), over.get(op, {})) for op, found in of.items()}
     return {op: marked for op, marked in out.items() if marked}
-
-
-def _marked(steps: Mapping[int, CallSum], shares: Mapping[int, float]) -> list[str]:
-    whole, marked = _merged(steps.values()), []
-    for percent, value in zip(PERCENTS, whole.histogram.percentiles(PERCENTS, whole.max_ns), strict=True):
-        beyond = {second: _from(found, bucket_of(value)) for second, found in steps.items()}
-        if sum(shares[second] * n for second, n in beyond.items()) > DOMINATED * sum(beyond.values()):
-            marked.append(f"p{percent}")
-    return marked
 
 
 def _measured(whole: CallSum, over: Mapping[int, int]) -> list[str]:
@@ -173,10 +156,6 @@ def _merged(found: Iterable[CallSum]) -> CallSum:
     for one in found:
         out.merge(one, one.histogram)
     return out
-
-
-def _from(found: CallSum, bucket: int) -> int:
-    return sum(n for at, n in found.histogram.counts.items() if at >= bucket)
 
 
 def _steps(jobs: Sequence[JobAt], step: int, low: int) -> dict[int, dict[int, CallSum]]:

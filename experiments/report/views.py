@@ -72,7 +72,7 @@ def in_calls(time: CallTime | None) -> str | None:
         said.append(f"{words.percent(time.queue_s / time.call_s)} in the filer's queues")
     most = "" if time.exact else "about "
     said.append(f"{most}{words.percent(time.processor_s / time.call_s)} waiting for a processor")
-    more = f" Of percentiles marked {MARK} that is more than half, as far as can be told." if time.dominated else ""
+    more = f" Of percentiles marked {MARK} that is more than half." if time.dominated else ""
     return f"Of {words.seconds(time.call_s)} inside calls, over all who made them: {', '.join(said)}.{more}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from formats.base import Child
 from formats.charset_guess import guess, reads
 
-_MOST = 500  # names that are looked at together
+MOST = 500  # names that are looked at together
 
 
 def shown(children: Iterable[Child]) -> Iterator[Child]:
@@ -16,23 +16,23 @@ def shown(children: Iterable[Child]) -> Iterator[Child]:
     names: list[bytes] = []
     charset = ""
     for child in children:
-        if child.shown is None and not _is_utf8(child.name):
-            if len(names) < _MOST:
+        if child.shown is None and not is_utf8(child.name):
+            if len(names) < MOST:
                 names.append(child.name)
-                charset = _charset(names) or charset
+                charset = charset_of(names) or charset
             if charset and reads(child.name, charset):
                 child.shown = child.name.decode(charset, "replace")
         yield child
 
 
-def _charset(names: list[bytes]) -> str:
+def charset_of(names: Iterable[bytes]) -> str:
+    """What such names together are surely in; "" where they do not tell."""
     found = guess(b"\n".join(names))
     return found.codec if found.sure else ""
 
 
-def _is_utf8(name: bytes) -> bool:
-    if name.isascii():
-        return True
+def is_utf8(name: bytes) -> bool:
+    """Whether it can be read as that."""
     try:
         name.decode("utf-8")
     except UnicodeDecodeError:

@@ -7,6 +7,7 @@ not run any more.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import socket
 import threading
@@ -92,7 +93,7 @@ def _play(work: TaskWork, watch: JobWatch, host: ReplayHost, client: int) -> dic
         "run_queue_s": waits.look([os.getpid()]) - waited,
         "files": prepared.files,
         "bytes": prepared.bytes,
-        "dropped": None if dropped is None else dropped.to_json(),
+        "dropped": None if dropped is None else dataclasses.asdict(dropped),
     }
 
 

@@ -9,12 +9,10 @@ result says so.
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.residency import advise_drop, drop_everything, residency, spread
+from core.residency import drop_pages
 from experiments.drops import Drop
 from experiments.workloads.discovery.corpus import regular_files
 
@@ -24,23 +22,5 @@ ONE_KERNEL = "read by the client that wrote them: all workers of an experiment s
 
 def drop(directories: Sequence[Path], when: str) -> Drop:
     """Drop the pages of every regular file below the directories; as root, with everything else of the machine."""
-    started = time.monotonic()
     paths = [path for directory in directories for path in regular_files(directory)]
-    sample = spread(paths)
-    before = residency(sample)
-    os.sync()
-    everything = drop_everything()
-    refused = 0 if everything else advise_drop(paths)
-    after = residency(sample)
-    return Drop(
-        when=when,
-        files=len(paths),
-        looked_at=after.files,
-        bytes=after.bytes,
-        resident_before=before.resident,
-        resident_after=after.resident,
-        unknown=after.unknown,
-        refused=refused,
-        drop_caches=everything,
-        seconds=time.monotonic() - started,
-    )
+    return Drop.of(when, drop_pages(paths, everything=True))

@@ -99,7 +99,7 @@ class ReplayTelling(Telling):
 
 def drop_of(found: Mapping[str, Any]) -> Drop:
     """What one client dropped between writing its files and playing."""
-    return Drop(when="before the calls", drop_caches=False, **found)
+    return Drop(when="before the calls", **found)
 
 
 def as_recorded(result: ReplayResult) -> list[str]:

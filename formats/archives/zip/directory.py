@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
-from formats.charset_guess import guess
+from formats.archives.names import MOST, charset_of, is_utf8
 
 _END = struct.Struct("<4s4H2LH")  # end of central directory
 _END64 = struct.Struct("<4sQ2H2L4Q")  # zip64 end of central directory
@@ -27,7 +27,6 @@ _END_SIGNATURE = b"PK\x05\x06"
 _MASK32, _MASK16 = 0xFFFFFFFF, 0xFFFF
 _ZIP64, _UNICODE_NAME = 0x0001, 0x7075  # kinds of extra fields
 _CHUNK = 1 << 18
-_NAMES = 500  # that are looked at together
 _MOST_DISKS = 4096
 SPLIT = "one part of a split zip archive; join the parts first"
 
@@ -190,7 +189,7 @@ def shown_name(name: bytes, extra: bytes) -> str | None:
         return told[5:].decode("utf-8", "replace")
     if name.isascii():
         return None
-    if _is_utf8(name):
+    if is_utf8(name):
         return None
     text = name.decode("cp437")
     return text if all(c.isalpha() for c in text if c > "\x7f") else None
@@ -200,22 +199,13 @@ def says_no_charset(entry: Entry) -> bool:
     """Whether the bytes of its name may be in any charset but ASCII and UTF-8."""
     if entry.name.isascii():
         return False
-    return entry.shown == entry.name.decode("cp437") if entry.shown else not _is_utf8(entry.name)
+    return entry.shown == entry.name.decode("cp437") if entry.shown else not is_utf8(entry.name)
 
 
 def charset_of_names(file: BinaryIO, directory: Directory) -> str:
     """What all such names together are surely in; "" where they do not tell."""
     names = (entry.name for entry in iter_quietly(file, directory) if says_no_charset(entry))
-    found = guess(b"\n".join(itertools.islice(names, _NAMES)))
-    return found.codec if found.sure else ""
-
-
-def _is_utf8(name: bytes) -> bool:
-    try:
-        name.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+    return charset_of(itertools.islice(names, MOST))
 
 
 def _extra_field(extra: bytes, wanted: int) -> bytes:

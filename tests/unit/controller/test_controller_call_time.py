@@ -65,7 +65,7 @@ def test_on_real_storage_the_waits_of_slots_are_never_more_than_their_calls() ->
     assert found is not None
     assert (found.exact, found.queue_s) == (False, None)
     assert found.processor_s == pytest.approx(0.04)
-    assert found.dominated["open"] == ["p99"]
+    assert found.dominated == {}, "which calls waited is not known"
     quiet = split(STEPS, worker(wait=(0.0, 0.01, 0.02)), 1)
     assert quiet is not None
     assert quiet.dominated == {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 import replay_results as made
 from msgspec import to_builtins
 
+from core.residency import Dropped
 from experiments.workloads.replay.observed import Observed
 from experiments.workloads.replay.telling import ReplayTelling
 from sql.replay import ReplayClient
@@ -40,8 +42,8 @@ def observed(*dropped: dict[str, Any] | None) -> Observed:
 
 
 def dropped(stayed: int) -> dict[str, Any]:
-    return {"files": 3, "looked_at": 3, "bytes": 1_000, "resident_before": 1_000, "resident_after": stayed,
-            "unknown": 0, "refused": 0, "seconds": 0.5}  # fmt: skip
+    return asdict(Dropped(files=3, looked_at=3, bytes=1_000, resident_before=1_000, resident_after=stayed,
+                          unknown=0, refused=0, drop_caches=False, seconds=0.5))  # fmt: skip
 
 
 def test_every_client_drops_its_own() -> None:
