@@ -58,10 +58,10 @@ def replay(stage: Stage) -> None:
 
 def _record(stage: Stage, trace: Path) -> None:
     found = create(stage, trace=True)
-    assert isinstance(found, JobHandle), "one database"
     to_rest(found, stage.deadline, mend=stage.mend)
-    with found.database.transaction() as conn:
-        handle = JobHandle(found.database, get_job(conn, found.id))
+    (handle,) = found.each
+    with handle.database.transaction() as conn:
+        handle = JobHandle(handle.database, get_job(conn, handle.id))
     gathered = collect_trace(handle, stage.site.settings, SystemClock(), labels=[], ours=False)
     trace.write_bytes(gathered.path.read_bytes())
     delete_found(stage, found)
