@@ -6,13 +6,17 @@ moment and waits for the answer; while it waits, the campaign may kill or stop i
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
+import threading
 import time
+from collections.abc import Iterator
 
 GATE = "storage"  # a file beside the socket: there while calls of the storage layer are to ask too (core.storage.faulty_os)
 
 _socket = ""  # of the campaign; empty: nobody listens
+_thread = threading.local()
 
 
 def arm(path: str) -> None:
@@ -26,7 +30,17 @@ def reached(moment: str, detail: str = "") -> str:
 
     Raises OSError, or sleeps, when the campaign wants that.
     """
-    return _tell(moment, detail) if _socket else ""
+    return _tell(moment, detail) if _socket and not getattr(_thread, "unheard", False) else ""
+
+
+@contextlib.contextmanager
+def unheard() -> Iterator[None]:
+    """This thread tells of no moment: a fault that is being carried out may commit too, and nobody would answer it."""
+    _thread.unheard = True
+    try:
+        yield
+    finally:
+        _thread.unheard = False
 
 
 def _tell(moment: str, detail: str) -> str:

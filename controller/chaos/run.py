@@ -19,6 +19,7 @@ from controller.chaos.scripts_command import command
 from controller.chaos.scripts_replay import replay
 from controller.chaos.site import Site
 from controller.chaos.source import Source
+from core import moments
 from core.errors import EdbenchError
 
 SCRIPTS: Mapping[str, Callable[[Stage], None]] = {
@@ -78,10 +79,10 @@ class Striker:
     def strike(self, strike: Strike, peer: int) -> None:
         """Do it now; `peer` is the process that came to the moment."""
         fault = self.faults[strike.fault]
+        scene = Scene(site=self.site, ear=self.ear, source=self.source, peer=peer, choice=strike.choice)
         try:
-            effect = fault.strike(
-                Scene(site=self.site, ear=self.ear, source=self.source, peer=peer, choice=strike.choice)
-            )
+            with moments.unheard():
+                effect = fault.strike(scene)
         except (OSError, EdbenchError) as error:
             self.errors.append(f"{strike.fault} could not strike: {error}")
             return
@@ -103,7 +104,8 @@ class Striker:
                 return
             self._undo.remove(undo)
         try:
-            undo()
+            with moments.unheard():
+                undo()
         except (OSError, EdbenchError) as error:
             self.errors.append(f"it could not be taken back: {error}")
 

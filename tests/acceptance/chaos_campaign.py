@@ -1,4 +1,4 @@
-"""`edbench chaos`: twenty-five runs with faults of most families, as a person asks for them (`make test-chaos`).
+"""`edbench chaos`: some thirty runs with faults of most families, as a person asks for them (`make test-chaos`).
 
 Not named `test_…`, so that the ordinary run leaves it out: it takes minutes, and CI runs it by itself.
 """
@@ -18,6 +18,7 @@ _FAULTS = (
     "source-shrunk,source-removed,poison-segfault,clock-back,fork-refused"
 )
 _KINDS = "two-pass,single-pass,requeued,cancelled"
+_OTHERS = ("two-databases", "sharded", "paused", "passwords", "deleted", "replay")
 _RUNS = 25
 
 
@@ -42,6 +43,17 @@ def test_a_campaign_of_faults_loses_nothing(bench: Bench, tiny: Path) -> None:
     assert sum(row["runs"] for row in summary["table"] if row["phase"] != "-") > _RUNS // 2
     again = bench.edbench(*line, "--runs", str(_RUNS))
     assert "survived," not in again.stderr  # no run was done again
+
+
+def test_a_job_of_each_other_kind_survives_a_killed_slot(bench: Bench, tiny: Path) -> None:
+    """The kinds that the campaign above leaves out, each once: seed 281 deals them out so."""
+    told = bench.home / "chaos.json"
+    line = ("chaos", "--corpus", str(tiny), "--faults", "slot-killed", "--kind", ",".join(_OTHERS), "--seed", "281")
+    bench.edbench(*line, "--runs", str(len(_OTHERS)), "--json", str(told), check=None)
+    summary = json.loads(told.read_text())
+    assert not summary["failures"]
+    ran = [json.loads(row) for row in Path(summary["journal"]).read_text().splitlines()]
+    assert {row["kind"] for row in ran if "kind" in row} == set(_OTHERS)
 
 
 def test_what_cannot_be_had_is_refused_before_anything_starts(bench: Bench, tiny: Path) -> None:

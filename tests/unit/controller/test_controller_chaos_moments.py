@@ -6,11 +6,15 @@ import errno
 import os
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from installation import PATIENCE
 
+from controller.chaos.faults.base import Fault
 from controller.chaos.moments import Moments
 from controller.chaos.plan import Aim, Strike
+from controller.chaos.run import Striker
 from core import moments
 from core.errors import StorageFault
 from core.operations import NullRecorder
@@ -71,6 +75,29 @@ def test_a_moment_that_such_a_job_never_comes_to(listener: Moments, ear: Ear) ->
     assert not ear.struck
     moments.reached("committed")
     assert ear.struck == [(aimed, os.getpid())]
+
+
+def test_a_fault_that_comes_to_a_moment_itself_is_not_heard() -> None:
+    """A stepped clock is a commit, where the campaign itself deletes a job: it waited for its own answer for ever."""
+
+    def commits(_scene: Any) -> None:
+        moments.reached("committed")
+
+    nowhere: Any = None
+    faults = {"f": Fault(name="f", what="a commit", strike=commits)}
+    striker = Striker(nowhere, nowhere, nowhere, faults)
+    with Moments(striker.strike) as listener:
+        moments.arm(str(listener.path))
+        try:
+            listener.begin([_strike("commit")], {})
+            come = threading.Thread(target=moments.reached, args=("commit",), daemon=True)
+            come.start()
+            come.join(PATIENCE)
+            assert not come.is_alive()
+            assert listener.counts == {("commit", ""): 1}
+            assert moments.reached("committed") == "go"  # this thread is heard as before
+        finally:
+            moments.arm("")
 
 
 def test_what_is_striking_has_ended_when_it_is_over() -> None:
