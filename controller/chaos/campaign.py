@@ -176,7 +176,7 @@ class Campaign:
         """What the run's job reads: a copy of its own where a fault spoils it."""
         faults = [self._faults[strike.fault] for strike in plan.strikes]
         if SOURCE not in needs_of(faults):
-            return self._plain
+            return dataclasses.replace(self._plain, spoiled=[])
         place = self._home / "sources" / str(plan.number)
         shutil.rmtree(place, ignore_errors=True)
         source = copied(self._order.corpus, place, self._plain.candidates)

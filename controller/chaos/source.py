@@ -31,6 +31,12 @@ class Source:
         """Of a loose file."""
         return self.corpus / DATA / relative
 
+    def unreadable(self, path: str) -> None:
+        """A call on this file or directory, named absolutely, fails: below the source that may become an exception."""
+        within = os.path.relpath(path, self.corpus / DATA)
+        if within != "." and not within.startswith(".."):
+            self.spoiled.append(within)
+
 
 def candidates_of(corpus: Path) -> tuple[str, ...]:
     """Loose files without a planned fault, none of whose items has a duplicate elsewhere; in a fixed order."""
@@ -54,9 +60,9 @@ def copied(corpus: Path, to: Path, candidates: tuple[str, ...]) -> Source:
 
 
 def inside(container_path: Iterator[str] | tuple[str, ...], spoiled: list[str]) -> bool:
-    """Whether an item is one of these loose files or inside one."""
+    """Whether an item is one of these loose files, inside one, or below a directory of them."""
     first = next(iter(container_path), "")
-    return first in spoiled
+    return any(first == one or first.startswith(f"{one}/") for one in spoiled)
 
 
 def swap(path: Path, kind: str) -> None:

@@ -53,7 +53,7 @@ def _asking(name: str, op: str, gate: str, real: Callable[..., Any], path_at: in
             return real(*arguments, **named)
         where, *rest = arguments[path_at:]
         said = "create" if op == "open" and rest and rest[0] & os.O_CREAT else op
-        detail = f"{said} {os.fsdecode(where) if isinstance(where, bytes) else ''}"
+        detail = f"{said} {os.fsdecode(where) if isinstance(where, bytes) else _path_of(where)}"
         if op == "close":
             real(*arguments, **named)
             moments.reached("storage", detail)
@@ -63,6 +63,14 @@ def _asking(name: str, op: str, gate: str, real: Callable[..., Any], path_at: in
         return real(*arguments, **named)
 
     return asking
+
+
+def _path_of(descriptor: object) -> str:
+    """What is open there, or nothing."""
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}") if isinstance(descriptor, int) else ""
+    except OSError:
+        return ""
 
 
 def _short(name: str, real: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

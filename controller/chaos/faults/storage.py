@@ -8,6 +8,9 @@ from controller.chaos.faults.base import Effect, Fault, Scene, Striking
 
 _READING = ("scan", "stat", "open", "read")
 _WRITING = ("create", "write", "mkdir", "rename", "close")
+_OF_A_FILE = (
+    f"errno {errno.EIO}"  # where reading meets it, it is the file's trouble: `unreadable` (core.storage.errors)
+)
 _TIMES = 3  # calls that fail, unless it says otherwise
 
 
@@ -19,9 +22,12 @@ def _injected(ops: tuple[str, ...], answer: str, times: int = _TIMES) -> Strikin
         mine = (ops[scene.choice % len(ops)],) if answer.startswith("errno") else ops
 
         def standing(moment: str, detail: str, _pid: int) -> str:
-            if moment != "storage" or detail.partition(" ")[0] not in mine or not left[0]:
+            call, _, path = detail.partition(" ")
+            if moment != "storage" or call not in mine or not left[0]:
                 return ""
             left[0] -= 1
+            if answer == _OF_A_FILE and call in _READING:
+                scene.source.unreadable(path)
             return answer
 
         return Effect(f"{answer} for {times} calls: {', '.join(mine)}", scene.ear.stand(standing, storage=True))

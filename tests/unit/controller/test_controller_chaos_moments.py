@@ -6,17 +6,20 @@ import errno
 import os
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from installation import PATIENCE
 
-from controller.chaos.faults.base import Fault
+from controller.chaos.faults.base import Fault, Scene
+from controller.chaos.faults.storage import FAULTS as STORAGE
 from controller.chaos.moments import Moments
 from controller.chaos.plan import Aim, Strike
 from controller.chaos.run import Striker
+from controller.chaos.source import Source, inside
 from core import moments
-from core.errors import StorageFault
+from core.errors import SourceFileError, StorageFault
 from core.operations import NullRecorder
 from core.storage import faulty_os
 from core.storage import files as storage_files
@@ -187,6 +190,27 @@ def test_a_call_that_writes_fails_where_the_campaign_says(faulty: Moments, op: s
     end()
     write()
     assert files.open(path).read() == b"abc"
+
+
+@pytest.mark.parametrize("op", ["open", "read", "stat"])
+def test_a_source_file_that_an_error_spoilt_may_differ_and_no_other(faulty: Moments, op: str, tmp_path: Path) -> None:
+    """EIO while a loose file is read is that file's trouble, an exception: the run is not judged by it."""
+    loose = tmp_path / "data" / "ann" / "letter.txt"
+    for path in (loose, tmp_path / "data" / "ann" / "other.txt", tmp_path / "own"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"abc")
+    nowhere: Any = None
+    source = Source(corpus=tmp_path, own=False, candidates=())
+    (eio,) = (fault for fault in STORAGE if fault.name == "storage-eio")
+    choice = ("scan", "stat", "open", "read").index(op)
+    eio.strike(Scene(site=nowhere, ear=faulty, source=source, peer=0, choice=choice))
+    files = Storage(NullRecorder())
+    for path in (loose, tmp_path / "own"):
+        with pytest.raises(SourceFileError):
+            _ = files.stat(bytes(path)) if op == "stat" else files.open(bytes(path)).readall()
+    assert source.spoiled == ["ann/letter.txt"]
+    assert inside(("ann/letter.txt", "inner"), source.spoiled)
+    assert not inside(("ann/letter.txt.bak",), source.spoiled)
 
 
 def test_short_reads_and_writes_lose_nothing(faulty: Moments, tmp_path: object) -> None:
