@@ -23,7 +23,7 @@ from core.storage.layer import Storage
 from worker.inspect.file import Loose, inspect_file, json_line
 from worker.inspect.tree import find_loose, inspect_paths
 
-SUPPORT = Path(__file__).parents[2] / "support"
+SUPPORT = Path(__file__).parents[3] / "support"
 
 
 def _lines(found: Iterable[bytes | dict[str, object]]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from formats.documents.rtf.handler import RtfHandler, rtf_text
 from formats.documents.rtf.reader import group_end
 
 RTF = RtfHandler()
-REAL = Path(__file__).parents[3].parent / "shared/data/real-files/mimekit/tnef"
+REAL = Path(__file__).parents[4].parent / "shared/data/real-files/mimekit/tnef"
 
 
 def children(data: bytes) -> list[Child]:

@@ -19,7 +19,7 @@ from formats.base import MemorySource
 from formats.identification.identify import identify
 
 RAR = RarHandler()
-INGEST = Path(__file__).parents[3].parent / "shared/data/real-files/ingest-file"
+INGEST = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
 # test_read_format_rar5_multiple_files_solid.rar of libarchive's test suite (BSD-2-Clause), made with WinRAR 5.
 SOLID = base64.b64decode(
     "UmFyIRoHAQAJ78hvCwEFBwQGAQGAgIAAGYyU/ycCAwv5AgSAIKSDAsayE36AHQEJdGVzdDEuYmluCgMTZ1+sWxpanhDJ53UBGGVUZSb0gFf18+fP"

@@ -16,7 +16,7 @@ from formats.identification.identify import identify
 from formats.mail.contacts.handler import CalendarHandler, VCardHandler
 from formats.registry import handler_for
 
-REAL = Path(__file__).parents[3].parent / "shared/data/real-files/ingest-file"
+REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
 
 
 def read(data: bytes) -> Text:

@@ -20,7 +20,7 @@ from formats.office.odf.text import read_text
 from formats.office.ooxml import xml as ooxml_xml
 
 ODF = OdfHandler()
-REAL = Path(__file__).parents[3].parent / "shared/data/real-files/ingest-file"
+REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
 TYPE = "application/vnd.oasis.opendocument."
 NAMES = (
     " ".join(

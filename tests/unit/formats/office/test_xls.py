@@ -20,7 +20,7 @@ from formats.base import MemorySource, Text
 from formats.office.xls.biff import Strings, rk
 from formats.office.xls.handler import XlsHandler
 
-ROM = Path(__file__).parents[3].parent / "shared/data/real-files/ingest-file/rom.xls"
+ROM = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file/rom.xls"
 HANDLER = XlsHandler()
 
 

@@ -19,7 +19,7 @@ from formats.identification.identify import identify
 from formats.outlook.tnef.handler import TnefHandler
 
 HANDLER = TnefHandler()
-REAL = Path(__file__).parents[3].parent / "shared/data/real-files/mimekit/tnef"
+REAL = Path(__file__).parents[4].parent / "shared/data/real-files/mimekit/tnef"
 DATA = write(message_of(SAMPLE))
 
 

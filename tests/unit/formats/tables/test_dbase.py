@@ -17,7 +17,7 @@ from formats.identification.identify import identify
 from formats.tables.dbase import memo as dbase_memo
 from formats.tables.dbase.handler import MemoHandler, TableHandler
 
-REAL = Path(__file__).parents[3].parent / "shared/data/real-files/ingest-file/PAK_adm1.dbf"
+REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file/PAK_adm1.dbf"
 TABLE, MEMO = TableHandler(), MemoHandler()
 DBASE_III, DBASE_II, VISUAL, DBASE_7 = 0x03, 0x02, 0x30, 0x04
 

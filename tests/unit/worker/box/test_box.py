@@ -28,7 +28,7 @@ from worker.box.messages import ENCODER, Count, FarText, Read, told
 from worker.box.pipe import Pipe
 from worker.box.start import order_box, start_nursery
 
-SUPPORT = Path(__file__).parents[2] / "support"
+SUPPORT = Path(__file__).parents[3] / "support"
 ROOT = os.geteuid() == 0
 NOBODY = 65_534
 USERS = [None, pytest.param(NOBODY, marks=pytest.mark.skipif(not ROOT, reason="only root can become another"))]

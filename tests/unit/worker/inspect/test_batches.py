@@ -19,7 +19,7 @@ from worker.inspect.file import Loose, inspect_files
 from worker.inspect.trace import TRACE_BYTES, Deadline, new_trace, read_trace
 from worker.inspect.tree import inspect_paths
 
-SUPPORT = Path(__file__).parents[2] / "support"
+SUPPORT = Path(__file__).parents[3] / "support"
 KILLER = ("killer_plugin",)
 
 

@@ -24,7 +24,7 @@ from formats.mail.eml import EmlHandler
 from formats.outlook.msg.handler import MsgHandler
 
 HANDLER, EML = MsgHandler(), EmlHandler()
-REAL = Path(__file__).parents[3].parent / "shared/data/real-files/ingest-file/piste.msg"
+REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file/piste.msg"
 
 
 def source(form: MailForm, details: Details | None = None) -> MemorySource:

@@ -15,7 +15,7 @@ from formats.mail.eml import EmlHandler
 from formats.mail.emlx import EmlxHandler
 
 HANDLER = EmlxHandler()
-REAL = Path(__file__).parents[3].parent / "shared/data/real-files/ingest-file"
+REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
 MESSAGE = write_message(
     MailForm(
         message_id="a@b.example",

@@ -31,7 +31,7 @@ from formats.outlook.pst.file import PstFile, read_header
 from formats.outlook.pst.handler import PstHandler
 
 HANDLER = PstHandler()
-REAL = Path(__file__).parents[3].parent / "shared/data/real-files"
+REAL = Path(__file__).parents[4].parent / "shared/data/real-files"
 real = pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
 NOTE = MailForm(subject="a/b", plain="note\n")
 

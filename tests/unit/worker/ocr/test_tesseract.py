@@ -142,7 +142,7 @@ def test_it_dies_with_its_slot(tmp_path: Path) -> None:
         " from worker.ocr.tesseract import held, recognise\n"
         f"with held() as file: recognise(Engine({engine.program!r}, '5', ()), file, OcrChoice(languages='eng'))"
     )
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
     slot = subprocess.Popen([sys.executable, "-c", code], cwd=root, env={**os.environ, "PYTHONPATH": str(root)})
     deadline = time.monotonic() + PATIENCE
     while not (asleep := [pid for pid in children_of(slot.pid) if _is_asleep(pid)]):

@@ -22,7 +22,7 @@ from formats.office.ole.objects import packaged
 from formats.office.ole.property_set import codec_of, metadata, properties
 from formats.registry import handler_for
 
-INGEST = Path(__file__).parents[3].parent / "shared/data/real-files/ingest-file"
+INGEST = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
 real_files = pytest.mark.skipif(not INGEST.is_dir(), reason="the real files are not on this machine")
 
 
