@@ -10,7 +10,8 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[3]
 _MUTANTS = 300
-_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "tests/support")))}
+_SUPPORT = REPOSITORY / "tests" / "support"
+_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (REPOSITORY, _SUPPORT, _SUPPORT / "samples")))}
 
 
 def _python(*arguments: str) -> subprocess.CompletedProcess[str]:

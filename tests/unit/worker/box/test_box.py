@@ -28,7 +28,7 @@ from worker.box.messages import ENCODER, Count, FarText, Read, told
 from worker.box.pipe import Pipe
 from worker.box.start import order_box, start_nursery
 
-SUPPORT = Path(__file__).parents[3] / "support"
+PLUGINS = Path(__file__).parents[3] / "support" / "plugins"
 ROOT = os.geteuid() == 0
 NOBODY = 65_534
 USERS = [None, pytest.param(NOBODY, marks=pytest.mark.skipif(not ROOT, reason="only root can become another"))]
@@ -97,7 +97,7 @@ def test_without_a_box_it_would_have(targets: Targets) -> None:
 
 def test_a_nursery_is_started_without_secrets(targets: Targets) -> None:
     """By exec, with an environment of its own: what its parent knew is not in its memory."""
-    env = {**os.environ, "EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:hush-hush@h/d", "PYTHONPATH": str(SUPPORT)}
+    env = {**os.environ, "EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:hush-hush@h/d", "PYTHONPATH": str(PLUGINS)}
     address = start_nursery(1024, ("intruder_plugin",), env)
     try:
         found = boxed(told(HANDLERS[0]), order_box(address)).text(MemorySource(b"x", targets.file()), Limits()).metadata

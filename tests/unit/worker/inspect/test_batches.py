@@ -19,7 +19,7 @@ from worker.inspect.file import Loose, inspect_files
 from worker.inspect.trace import TRACE_BYTES, Deadline, new_trace, read_trace
 from worker.inspect.tree import inspect_paths
 
-SUPPORT = Path(__file__).parents[3] / "support"
+PLUGINS = Path(__file__).parents[3] / "support" / "plugins"
 KILLER = ("killer_plugin",)
 
 
@@ -37,7 +37,7 @@ def _lines(found: Iterator[bytes | Line]) -> list[dict[str, Any]]:
 def test_deaths_within_a_batch_cost_its_other_files_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each file has its lines once and in order, those read before a death, those not begun yet and the one it happened
     at; a member that kills is blamed alone."""
-    monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
+    monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
     member = make_zip({"a": b"alpha", "bad": b"KILLER children", "z": b"omega"})
     killers = {0: b"KILLER children", 71: b"KILLER text", 72: b"KILLER children", 79: member}
     names = _write(tmp_path, killers, 80)

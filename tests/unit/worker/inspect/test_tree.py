@@ -23,7 +23,7 @@ from core.storage.layer import Storage
 from worker.inspect.file import Loose, inspect_file, json_line
 from worker.inspect.tree import find_loose, inspect_paths
 
-SUPPORT = Path(__file__).parents[3] / "support"
+PLUGINS = Path(__file__).parents[3] / "support" / "plugins"
 
 
 def _lines(found: Iterable[bytes | dict[str, object]]) -> list[dict[str, Any]]:
@@ -160,7 +160,7 @@ def test_a_very_deep_tree(tmp_path: Path) -> None:
 
 def test_many_files_in_order_and_one_that_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines come in the order of the files whatever finishes first; a killer costs nobody else anything."""
-    monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
+    monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
     for n in range(12):
         (tmp_path / f"{n:02}.txt").write_bytes(b"words %d" % n)
     (tmp_path / "05.txt").write_bytes(b"KILLER children")
@@ -178,7 +178,7 @@ def test_many_files_in_order_and_one_that_kills(tmp_path: Path, monkeypatch: pyt
 
 def test_a_member_that_kills_costs_its_siblings_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other members of the same container have their lines, each once; the killers have the reason."""
-    monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
+    monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
     inner = make_zip({"before.txt": b"before", "one": b"KILLER children", "two": b"KILLER text", "after.txt": b"after"})
     (tmp_path / "a.zip").write_bytes(make_zip({"first.txt": b"first", "inner.zip": inner, "last.txt": b"last"}))
     found = inspect_paths(

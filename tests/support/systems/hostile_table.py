@@ -1,4 +1,5 @@
-"""What hostile files cost a real installation: `python tests/support/hostile_table.py [row …]` prints a line each.
+"""What hostile files cost a real installation, a line each:
+`PYTHONPATH=tests/support/samples python tests/support/systems/hostile_table.py [row …]`.
 
 Not a test: it takes minutes. The tests of the same bounds are integration/worker/test_worker_budgets.py and
 acceptance/test_killer.py.
@@ -22,7 +23,7 @@ from installation import Bench
 from unpacking import make_zip
 
 installation.COMMAND_SECONDS = 7_200.0  # on a slow machine the largest row takes longer than a test may
-SUPPORT = Path(__file__).resolve().parent
+SUPPORT = Path(__file__).resolve().parents[1]
 
 
 def _fonts(fonts: int) -> bytes:
@@ -59,7 +60,7 @@ def _run(row: str) -> str:
             (source / f"innocent {n}.txt").write_text(f"innocent {n}")
         bench = Bench(home=home, corpus=home / "source")
         bench.env |= {
-            "PYTHONPATH": os.pathsep.join((str(SUPPORT), str(SUPPORT.parents[1]))),
+            "PYTHONPATH": os.pathsep.join((str(SUPPORT / "plugins"), str(SUPPORT.parents[1]))),
             "EDBENCH_PLUGINS": "killer_plugin",
             "EDBENCH_SLOT_MEMORY_MB": "256",
         }

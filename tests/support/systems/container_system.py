@@ -21,7 +21,7 @@ from controller.cluster.run_containers import run_containers
 from core.settings import read_settings
 from sql.session import Database
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 BUILD_SECONDS = 600.0
 WORKERS, DATABASES = 3, 2
 

@@ -197,7 +197,7 @@ class Bench:
         made = Hold(self.home / "hold", phase)
         made.directory.mkdir(exist_ok=True)
         made.after(after)
-        self.env |= {"PYTHONPATH": str(Path(__file__).parent), "EDBENCH_PLUGINS": "hold_plugin"}
+        self.env |= {"PYTHONPATH": str(Path(__file__).parents[1] / "plugins"), "EDBENCH_PLUGINS": "hold_plugin"}
         return made
 
     def until_pausing(self) -> None:

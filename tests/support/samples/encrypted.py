@@ -24,7 +24,7 @@ from odfdo import Document, Paragraph
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
-_OFFICE = Path(__file__).parents[1] / "unit" / "formats" / "encrypted"
+_OFFICE = Path(__file__).parents[2] / "unit" / "formats" / "encrypted"
 _MANIFEST = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
 OFFICE_PASSWORD = "Password1234_"
 
