@@ -18,6 +18,7 @@ import pytest
 from sqlalchemy import text
 
 import core
+import edbench_extra_formats
 from core.services.embedded import running_services
 from sql.session import Database
 
@@ -106,7 +107,7 @@ class Bench:
     def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_")}
         if self.user is not None:  # another interpreter than ours does not know our packages
-            packages = [str(Path(core.__file__).parents[1]), str(Path(psutil.__file__).parents[1])]
+            packages = [str(Path(module.__file__).parents[1]) for module in (core, edbench_extra_formats, psutil)]
             kept |= {"PYTHONPATH": os.pathsep.join(packages), "PYTHONDONTWRITEBYTECODE": "1"}
         return kept | {
             "EDBENCH_STORAGE": str(self.home / "storage root"),

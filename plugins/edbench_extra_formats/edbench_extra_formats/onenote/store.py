@@ -13,8 +13,6 @@ from typing import BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
 
-MAGIC_SECTION = bytes.fromhex("e4525c7b8cd8a74daeb15378d02996d3")  # 2.3.1: .one
-MAGIC_CONTENTS = bytes.fromhex("a12fff43d9ef764c9ee210ea5722765f")  # .onetoc2
 REVISION_STORE = bytes.fromhex("3fdd9a101b91f549a5d01791edc8aed8")
 _FILE_DATA = bytes.fromhex("e716e3bd65261145a4c48d4d0b7a9eac")  # 2.6.13
 _FRAGMENT = struct.pack("<Q", 0xA4567AB1F5F7F4C4)

@@ -1,4 +1,4 @@
-"""formats.office.onenote.handler: text, properties and embedded files of sections, damaged and hostile ones too.
+"""edbench_extra_formats.onenote.handler: text, properties and embedded files of sections, damaged and hostile ones too.
 
 Beside these, sections of OneNote 2013, 2016 and 365 from Apache Tika's test suite were read by hand (decision 0031).
 """
@@ -15,9 +15,9 @@ from unpacking import unpack
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
+from edbench_extra_formats.onenote.handler import OneNoteHandler
 from formats.base import MemorySource
 from formats.identification.identify import identify
-from formats.office.onenote.handler import OneNoteHandler
 
 ONENOTE = OneNoteHandler()
 

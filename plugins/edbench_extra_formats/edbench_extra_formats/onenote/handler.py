@@ -9,12 +9,12 @@ from typing import BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
+from edbench_extra_formats.onenote.packaged import PACKAGING, read_packaged
+from edbench_extra_formats.onenote.properties import Value, properties
+from edbench_extra_formats.onenote.store import REVISION_STORE, Store, StoredFile, read_store
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
-from formats.office.onenote.packaged import PACKAGING, read_packaged
-from formats.office.onenote.properties import Value, properties
-from formats.office.onenote.store import REVISION_STORE, Store, StoredFile, read_store
 from formats.streams import SMALL_MEMBER, RangeStream
 
 MEDIA_TYPE = "application/onenote"

@@ -7,12 +7,12 @@ from typing import BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
+from edbench_extra_formats.dbase import memo as dbase_memo
+from edbench_extra_formats.dbase.table import Table, table_of
 from formats import clean
 from formats.base import Handler, LeafHandler, Source, Text
 from formats.charset import CHARSET_KEYS, decode
 from formats.declared import Declared
-from formats.tables.dbase import memo as dbase_memo
-from formats.tables.dbase.table import Table, table_of
 
 _MOST_HEADER = 1 << 17  # 2,048 fields, and what Visual FoxPro and dBase 7 put behind them
 _RECORDS_BYTES = 1 << 18  # read at once

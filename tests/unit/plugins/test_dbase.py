@@ -1,4 +1,4 @@
-"""formats.tables.dbase.handler: tables of every generation, and the memos beside them."""
+"""edbench_extra_formats.dbase.handler: tables of every generation, and the memos beside them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, TextState
+from edbench_extra_formats.dbase import memo as dbase_memo
+from edbench_extra_formats.dbase.handler import MemoHandler, TableHandler
 from formats.base import MemorySource, Text
 from formats.identification.identify import identify
-from formats.tables.dbase import memo as dbase_memo
-from formats.tables.dbase.handler import MemoHandler, TableHandler
 
-REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file/PAK_adm1.dbf"
+REAL = Path(__file__).parents[3].parent / "shared/data/real-files/ingest-file/PAK_adm1.dbf"
 TABLE, MEMO = TableHandler(), MemoHandler()
 DBASE_III, DBASE_II, VISUAL, DBASE_7 = 0x03, 0x02, 0x30, 0x04
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from core.errors import DocumentError, ExceptionCode
-from formats.office.onenote.store import Properties, Store, StoredFile
+from edbench_extra_formats.onenote.store import Properties, Store, StoredFile
 
 PACKAGING = bytes.fromhex("2fe98d63d4a6c14b9a36b3fc2511a5b7")  # guidFileFormat
 _START = 68  # behind the header
