@@ -24,8 +24,9 @@ COPY controller controller
 COPY experiments experiments
 COPY web web
 COPY cli cli
+COPY plugins plugins
 # What only tests and checks need goes again, and so does pip: nothing is installed in a running container.
-RUN /opt/edbench/bin/pip install --quiet --no-deps --no-build-isolation . \
+RUN /opt/edbench/bin/pip install --quiet --no-deps --no-build-isolation . ./plugins/*/ \
  && /opt/edbench/bin/pip uninstall --quiet --yes pytest pytest-xdist hypothesis ruff mypy mypy-extensions execnet \
       pyarrow-stubs lxml-stubs types-psycopg2 types-reportlab types-psutil setuptools \
       odfdo vobject tinytag py7zr multivolumefile pyppmd pycryptodomex brotli texttable olefile xlrd \
@@ -49,7 +50,7 @@ COPY --from=build /opt/edbench /opt/edbench
 ENV PATH=/opt/edbench/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
     EDBENCH_SCRATCH=/scratch HOME=/scratch MPLCONFIGDIR=/tmp/matplotlib
 # Better to hear here than in a job that one of them does not load.
-RUN python -c "from formats.archives.libarchive.library import library; library(); from worker.ocr.engine import find_engine; find_engine()"
+RUN python -c "from formats.archives.libarchive.library import library; library(); from worker.ocr.engine import find_engine; find_engine(); from core.settings import PLUGINS; from worker.plugins import load_plugins; load_plugins(PLUGINS)"
 # Scratch is open to any user, because the one that may write on the filer differs from site to site.
 RUN mkdir /scratch && chmod 1777 /scratch
 USER 1000:1000

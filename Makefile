@@ -7,7 +7,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
-LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller experiments web cli benchmarks scripts tests)
+LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller experiments web cli plugins benchmarks scripts tests)
 
 .PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search fuzz fuzz-long audit sbom lint types formats-page schemas bench bench-charsets bench-formats bench-load bench-model up down scale clean
 

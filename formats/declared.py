@@ -1,7 +1,7 @@
 """What a handler says of its formats to people: `edbench formats` and docs/formats.md are made of nothing else.
 
 How to declare: give the handler class `declared = (Declared(...),)` beside its limits, one for each format that a
-person has a name for. tests/unit/formats/test_formats_declared.py names every handler of ours without one, and
+person has a name for. tests/unit/formats/test_declared.py names every handler of ours without one, and
 holds what is declared against what the handlers do with real files. Afterwards run `make formats-page`.
 """
 

@@ -116,6 +116,12 @@ def _section(one: Listed) -> Iterator[str]:
 def details(one: Listed) -> Iterator[tuple[str, str]]:
     """What is known of a format, as names and sentences."""
     told = one.declared
+    package = type(one.handler).__module__.partition(".")[0]
+    if package != __package__:
+        yield (
+            "Brought by",
+            f"the plugin `{package}`; without it, an item with this type and the text state `unsupported`",
+        )
     yield "Media types", ", ".join(f"`{media_type}`" for media_type in one.media_types)
     yield "Text", told.text or "none"
     yield "Metadata", ", ".join(f"`{key}`" for key in told.metadata) or "none"

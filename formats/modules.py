@@ -64,7 +64,6 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/x-mspublisher",
         "application/x-msi",
     ),
-    "office.onenote.handler": ("application/onenote",),
     "documents.pdf.handler": ("application/pdf",),
     "text.html.handler": ("text/html", "application/xhtml+xml"),
     "text.plain": (
@@ -91,7 +90,6 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     ),
     "text.plist": ("application/x-bplist",),
     "tables.csv": ("text/csv", "text/tab-separated-values"),
-    "tables.dbase.handler": ("application/x-dbf", "application/x-dbt", "application/x-fpt"),
     "images.handler": (
         "image/jpeg",
         "image/png",

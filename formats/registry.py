@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from formats.base import Handler, LeafHandler
 from formats.modules import MEDIA_TYPES
@@ -53,8 +53,24 @@ def check_handlers(handlers: Iterable[Handler]) -> dict[str, Handler]:
     return found
 
 
-_MODULES = {media_type: module for module, media_types in MEDIA_TYPES.items() for media_type in media_types}
+_TABLE: dict[str, tuple[str, ...]] = {}  # what each module's HANDLERS declare
+_MODULES: dict[str, str] = {}  # media type → module
 _HANDLERS: dict[str, Handler] = {}  # that are loaded
+
+
+def register_modules(table: Mapping[str, tuple[str, ...]]) -> None:
+    """Add handlers by the modules that they are in, imported when the first of their types is met; ValueError when one
+    of the types is another's."""
+    for module, media_types in table.items():
+        for media_type in media_types:
+            by = _MODULES.get(media_type) or (_HANDLERS[media_type].name if media_type in _HANDLERS else module)
+            if by != module:
+                raise ValueError(f"{module}: {media_type} is already declared by {by}")
+        _TABLE[module] = media_types
+        _MODULES.update(dict.fromkeys(media_types, module))
+
+
+register_modules({f"{__package__}.{module}": media_types for module, media_types in MEDIA_TYPES.items()})
 
 
 def _loaded(media_type: str) -> Handler | None:
@@ -63,9 +79,10 @@ def _loaded(media_type: str) -> Handler | None:
     module = _MODULES.get(media_type)
     if found is not None or module is None:
         return found
-    declared = check_handlers(importlib.import_module(f"{__package__}.{module}").HANDLERS)
-    if set(declared) != set(MEDIA_TYPES[module]):
-        raise ValueError(f"{module}: declares {sorted(declared)}, and formats.modules says something else")
+    declared = check_handlers(importlib.import_module(module).HANDLERS)
+    if set(declared) != set(_TABLE[module]):
+        raise ValueError(f"{module}: declares {sorted(declared)}, and its table (formats.modules) says something else")
+    check_handlers(dict.fromkeys((*_HANDLERS.values(), *declared.values())))  # names: a box has them by these
     _HANDLERS.update(declared)
     return declared[media_type]
 

@@ -12,9 +12,9 @@ fail() {
     exit 1
 }
 
-# What .venv depends on: the two files, and where we are (a virtual environment cannot be moved).
+# What .venv depends on: these files, and where we are (a virtual environment cannot be moved).
 state() {
-    cksum requirements.lock pyproject.toml
+    cksum requirements.lock pyproject.toml plugins/*/pyproject.toml 2>/dev/null || true
     pwd -P
 }
 
@@ -76,10 +76,11 @@ fi
 install_with_uv ||
     .venv/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock ||
     fail "the packages of requirements.lock could not be installed (see above); is the package index reachable?"
-.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat -e . ||
+.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat \
+    -e . $(printf -- '-e %s ' plugins/*/) ||
     fail "edbench itself could not be installed (see above)"
 # Compiled once here, and not by every process where Python may not write bytecode.
 .venv/bin/python -c 'import compileall, tomllib
 named = tomllib.load(open("pyproject.toml", "rb"))["tool"]["setuptools"]["packages"]["find"]["include"]
-for name in named: compileall.compile_dir(name.rstrip("*"), quiet=2)' || true
+for name in [*named, "plugins"]: compileall.compile_dir(name.rstrip("*"), quiet=2)' || true
 state >"$stamp"

@@ -21,9 +21,10 @@ from taskbench import TaskBench
 
 from core.errors import EdbenchError
 from core.services import broker_keeper_url, embedded_services
-from core.settings import Settings
+from core.settings import PLUGINS, Settings
 from sql.migrate import migrate
 from sql.session import Database
+from worker.plugins import load_plugins
 
 __all__ = ["finished"]  # a fixture of tests/support
 
@@ -41,6 +42,8 @@ if PROFILE == "steady":
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell that starts the tests with `&` leaves them deaf …
     signal.signal(signal.SIGINT, signal.default_int_handler)  # … and every command that they press Ctrl-C on
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the commands under test would be compiled at every start
+
+load_plugins(PLUGINS)  # as every process that reads files does
 
 REPOSITORY = Path(__file__).parents[1]
 _TEMPLATE = "edbench_template"

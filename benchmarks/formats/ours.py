@@ -20,6 +20,7 @@ from benchmarks.processor_time import used
 from core.names import display_name
 from core.operations import NullRecorder
 from core.records import JobOptions
+from core.settings import PLUGINS
 from core.storage.layer import Storage
 from dataset_gen.formats.mail.eml import write
 from dataset_gen.material.mail import letters, thread
@@ -30,6 +31,7 @@ from formats.identification.identify import identify
 from formats.mail.eml import EmlHandler
 from worker.inspect.file import Loose, inspect_files
 from worker.inspect.tree import find_loose, inspect_paths
+from worker.plugins import load_plugins
 
 PROCESSES = 2
 _MEMORY_MB = 1024
@@ -71,7 +73,7 @@ def run_ours(source: Path, files: Sequence[str], rounds: int) -> OurRun:
 
 def _lines_of(source: Path) -> list[dict[str, Any]]:
     """What `edbench inspect --jsonl` prints."""
-    found = inspect_paths([str(source)], JobOptions(), processes=PROCESSES, memory_mb=_MEMORY_MB)
+    found = inspect_paths([str(source)], JobOptions(), processes=PROCESSES, memory_mb=_MEMORY_MB, plugins=PLUGINS)
     return [json.loads(line) if isinstance(line, bytes) else line for line in found]
 
 
@@ -79,7 +81,7 @@ def _rate(source: Path, files: Sequence[str], rounds: int, scratch: str) -> tupl
     """Files a second on two processes, and processor seconds for a file; each writes its lines to a file of its own."""
     parts = [files[at : at + _TOGETHER] for at in range(0, len(files), _TOGETHER)]
     context = multiprocessing.get_context("forkserver")
-    with ProcessPool(PROCESSES, context=context) as pool:
+    with ProcessPool(PROCESSES, initializer=load_plugins, initargs=[PLUGINS], context=context) as pool:
         started = used_before = 0.0
         for number in range(rounds + 1):
             if number == 1:
@@ -103,7 +105,10 @@ def _seconds_each(source: Path, files: Sequence[str], rounds: int) -> tuple[list
     """The files that do not end their process, and seconds for each of them."""
     context = multiprocessing.get_context("forkserver")
     out: dict[str, float] = {}
-    with tempfile.TemporaryDirectory(prefix="edbench-formats-") as scratch, ProcessPool(1, context=context) as pool:
+    with (
+        tempfile.TemporaryDirectory(prefix="edbench-formats-") as scratch,
+        ProcessPool(1, initializer=load_plugins, initargs=[PLUGINS], context=context) as pool,
+    ):
         futures = {n: pool.schedule(_timed, args=[str(source), n, rounds, scratch]) for n in files}
         for name, future in futures.items():
             try:
@@ -125,6 +130,7 @@ def _timed(source: str, name: str, rounds: int, scratch: str) -> float:
 
 def identify_us(source: Path, files: Sequence[str]) -> float:
     """Microseconds to tell a file's media type, mean over the files, their bytes in memory."""
+    load_plugins(PLUGINS)
     sources = [MemorySource(os.fsencode(name), (source / name).read_bytes()) for name in files]
     best = math.inf
     for _ in range(_TIMES + 1):

@@ -13,7 +13,7 @@ from rich.table import Table
 from cli.context import shared
 from cli.show.table import table
 from core.errors import UsageError
-from core.settings import read_settings
+from core.settings import PLUGINS, read_settings
 from formats.listing import Listed, details, listed, markdown
 from formats.registry import all_handlers
 from worker.plugins import load_plugins
@@ -29,6 +29,7 @@ def formats(
     Formats of plugins that say what they read are listed too.
     """
     if as_markdown:
+        load_plugins(PLUGINS)
         sys.stdout.write(markdown(all_handlers()))
         return
     context = shared(ctx)

@@ -20,6 +20,7 @@ from core.records import JobOptions
 from core.settings import read_settings
 from worker.inspect.summary import FormatCount, Summary
 from worker.inspect.tree import inspect_paths
+from worker.plugins import load_plugins
 
 ROWS_SHOWN = 50
 
@@ -48,6 +49,7 @@ def inspect(
     Example: edbench inspect odd.zip --jsonl
     """
     settings = read_settings(os.environ)
+    load_plugins(settings.plugins)  # here too: the summary has formats by the names that their handlers give them
     bank = read_bank(passwords).passwords if passwords else None
     choice = ocr_choice(ocr, ocr_languages)
     refuse_no_ocr(choice)

@@ -16,8 +16,6 @@ from formats.identification.ole import ole_type
 from formats.identification.text import as_text, mail_type, text_type
 from formats.identification.zip import zip_type
 from formats.mail.smime.content_type import content_type
-from formats.office.onenote.store import MAGIC_CONTENTS, MAGIC_SECTION
-from formats.tables.dbase.table import is_table
 
 EMPTY = "inode/x-empty"
 UNKNOWN = "application/octet-stream"
@@ -47,8 +45,8 @@ _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
         16,
         {
             b"SQLite format 3\0": "application/vnd.sqlite3",
-            MAGIC_SECTION: "application/onenote",
-            MAGIC_CONTENTS: "application/onenote",
+            bytes.fromhex("e4525c7b8cd8a74daeb15378d02996d3"): "application/onenote",  # [MS-ONESTORE] 2.3.1: .one
+            bytes.fromhex("a12fff43d9ef764c9ee210ea5722765f"): "application/onenote",  # .onetoc2
         },
     ),
     (
@@ -143,11 +141,19 @@ def extension_of(name: bytes) -> bytes:
 
 
 _REGISTERED: dict[bytes, str] = {}  # first bytes → media type, from plugins
+_ASKED: list[Callable[[bytes], str | None]] = []  # of plugins
 
 
 def register_magic(magic: Mapping[bytes, str]) -> None:
     """First bytes that mark a type of a plugin; they are looked at before our own."""
     _REGISTERED.update(magic)
+
+
+def register_identify(asked: Callable[[bytes], str | None]) -> None:
+    """What tells a plugin's type from the first bytes (`Source.head`) in another way; asked where no first bytes are
+    known, before tar archives and disc images are looked for."""
+    if asked not in _ASKED:
+        _ASKED.append(asked)
 
 
 _ELSEWHERE: list[Callable[[Source, str | None], str]] = []
@@ -183,8 +189,9 @@ def _by_magic(source: Source, head: bytes, extension: bytes) -> str | None:
         return found
     if head[4:8] == b"ftyp":
         return _FTYP.get(head[8:12], "video/mp4")
-    if is_table(head):
-        return "application/x-dbf"
+    for asked in _ASKED:
+        if (said := asked(head)) is not None:
+            return said
     if len(head) >= 512 and is_tar_header(head[:512]):
         return "application/x-tar"
     if _is_disc(source, head, extension):

@@ -1,1 +1,1 @@
-"""Tables: CSV and dBASE."""
+"""Tables: CSV."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from installation import Bench
 
-SUPPORT = Path(__file__).parents[1] / "support"
+PLUGINS = Path(__file__).parents[1] / "support" / "plugins"
 
 
 def _source(home: Path) -> Path:
@@ -37,7 +37,7 @@ EXPECTED = {
 
 def test_a_file_that_kills_its_parser(bench: Bench) -> None:
     """Two deaths at an item convict it; every other item has its row, its text and no exception."""
-    bench.env |= {"PYTHONPATH": str(SUPPORT), "EDBENCH_PLUGINS": "killer_plugin"}
+    bench.env |= {"PYTHONPATH": str(PLUGINS), "EDBENCH_PLUGINS": "killer_plugin"}
     bench.end(bench.discover("--workers", "1", "--slots", "2", "--item-seconds", "5", corpus=_source(bench.home)))
     items = [json.loads(line) for line in bench.edbench("items", "last", "--jsonl").stdout.splitlines()]
     assert len(items) == 30 + 3 + 4
@@ -53,7 +53,7 @@ def test_a_parser_that_kills_at_every_item(bench: Bench) -> None:
     """Hundreds of items that kill their parser, in one container: the job completes after a handful of deaths in each
     phase, with exceptions; what is beside the container is whole, and what is beside them in it is whole or says why
     not (the index phase deals a container's items out to several tasks, and which is claimed first is chance)."""
-    bench.env |= {"PYTHONPATH": str(SUPPORT), "EDBENCH_PLUGINS": "killer_plugin"}
+    bench.env |= {"PYTHONPATH": str(PLUGINS), "EDBENCH_PLUGINS": "killer_plugin"}
     custodian = bench.home / "source" / "ann"
     custodian.mkdir(parents=True)
     (custodian / "innocent.txt").write_text("innocent")
@@ -81,7 +81,7 @@ def test_a_parser_that_kills_at_every_item(bench: Bench) -> None:
 
 def test_inspect_survives_it_too(bench: Bench) -> None:
     """`inspect` gives every other file whole and says which one killed its parser."""
-    bench.env |= {"PYTHONPATH": str(SUPPORT), "EDBENCH_PLUGINS": "killer_plugin"}
+    bench.env |= {"PYTHONPATH": str(PLUGINS), "EDBENCH_PLUGINS": "killer_plugin"}
     source = _source(bench.home)
     (source / "ann" / "25 hanger.bin").unlink()  # its deadline of a minute is for the test above to watch
     out = bench.edbench("inspect", str(source), "--jsonl").stdout

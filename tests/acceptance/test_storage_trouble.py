@@ -17,7 +17,7 @@ from bad_files import noise, zipped
 from gate_plugin import WORD
 from installation import Bench, until
 
-SUPPORT = Path(__file__).parents[1] / "support"
+PLUGINS = Path(__file__).parents[1] / "support" / "plugins"
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def _gated_source(bench: Bench) -> Path:
         members = {f"{n}.txt": f"sesame {number} {n}".encode() for n in range(5)} | {"noise.bin": noise(number, 10_000)}
         (source / "ann" / f"{number}.zip").write_bytes(zipped(members))
     # The gate is a file of the test, which a box cannot see: this is about storage, not about parsers.
-    bench.env |= {"PYTHONPATH": str(SUPPORT), "EDBENCH_PLUGINS": "gate_plugin", "EDBENCH_BOX": "off"}
+    bench.env |= {"PYTHONPATH": str(PLUGINS), "EDBENCH_PLUGINS": "gate_plugin", "EDBENCH_BOX": "off"}
     return source
 
 

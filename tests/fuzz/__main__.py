@@ -1,6 +1,6 @@
 """`make fuzz`: each of our own parsers under libFuzzer (atheris), a process for each target.
 
-A target is a module of `targets` with `read(data)`, which may raise DocumentError and nothing else, and `SEEDS`, bytes
+A target is a module below `targets` with `read(data)`, which may raise DocumentError and nothing else, and `SEEDS`, bytes
 to begin with. What libFuzzer finds worth keeping stays below the directory given, so that a later run goes on from it.
 """
 
@@ -21,17 +21,20 @@ _ONE_INPUT_S = 20
 _MEMORY_MB = 2_048  # libFuzzer's own needs included
 
 
-def targets() -> list[str]:
-    """The names of all targets."""
-    return sorted(p.stem for p in (HERE / "targets").glob("*.py") if p.stem != "__init__")
+def targets() -> dict[str, str]:
+    """All targets by their names: what each is imported as."""
+    found = sorted((HERE / "targets").glob("*/*.py"), key=lambda path: path.stem)
+    return {path.stem: f"targets.{path.parent.name}.{path.stem}" for path in found}
 
 
 def fuzz(name: str, corpus: Path, arguments: list[str]) -> None:
     """In a process of its own, never to return: libFuzzer ends it."""
     import atheris  # only here: the other uses of this folder do without
 
-    with atheris.instrument_imports(include=["formats"]):
-        target = importlib.import_module(f"targets.{name}")
+    from core.settings import PLUGINS
+
+    with atheris.instrument_imports(include=["formats", *PLUGINS]):
+        target = importlib.import_module(targets()[name])
     from core.errors import DocumentError
 
     def one(data: bytes) -> None:

@@ -23,7 +23,19 @@ def test_every_mention_of_a_decision_has_one() -> None:
     root = DECISIONS.parents[1]
     known = {int(file.name[:4]) for file in DECISIONS.glob("[0-9]*.md")}
     texts = [*root.glob("*.md"), *(root / "docs").glob("*.md")]
-    for room in ("core", "formats", "traces", "replay", "sql", "worker", "controller", "experiments", "web", "cli"):
+    for room in (
+        "core",
+        "formats",
+        "traces",
+        "replay",
+        "sql",
+        "worker",
+        "controller",
+        "experiments",
+        "web",
+        "cli",
+        "plugins",
+    ):
         texts += (root / room).rglob("*.py")
     for text in texts:
         for number in re.findall(r"[Dd]ecision (\d{1,4})\b", text.read_text()):

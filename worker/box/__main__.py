@@ -48,6 +48,7 @@ def main() -> int:
 
 def load_everything(plugins: tuple[str, ...]) -> None:
     """A box can load nothing any more: every parser, library and character set that is loaded when it is first used."""
+    load_plugins(plugins)
     all_handlers()
     importlib.import_module("worker.ocr.pdf_pages")
     preload()
@@ -57,7 +58,6 @@ def load_everything(plugins: tuple[str, ...]) -> None:
             importlib.import_module(f"encodings.{module.name}")
             "".encode("ascii")
     charset_guess.preload()
-    load_plugins(plugins)
 
 
 def live(talk: int, memory_mb: int) -> int:

@@ -25,7 +25,7 @@ from dataset_gen.corpus import generate_corpus
 pytestmark = pytest.mark.services
 
 REPOSITORY = Path(__file__).parents[3]
-SUPPORT = REPOSITORY / "tests" / "support"
+PLUGINS = REPOSITORY / "tests" / "support" / "plugins"
 
 
 class Place:
@@ -34,7 +34,7 @@ class Place:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._env = {key: value for key, value in os.environ.items() if not key.startswith("EDBENCH_")}
-        self._env["PYTHONPATH"] = os.pathsep.join(map(str, (REPOSITORY, SUPPORT)))
+        self._env["PYTHONPATH"] = os.pathsep.join(map(str, (REPOSITORY, PLUGINS)))
 
     def start(self, *argv: str) -> subprocess.Popen[str]:
         """The command in a session of its own, as a terminal's foreground job is."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 _ROOT = Path(__file__).parents[3]
-_LOGS = _ROOT / "tests" / "support" / "strace_logs"
+_LOGS = _ROOT / "tests" / "support" / "replays" / "strace_logs"
 # In a process of its own, because the clients are forked, and whoever runs tests may have threads.
 _PROGRAM = """
 import json, sys

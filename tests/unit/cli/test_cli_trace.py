@@ -14,7 +14,7 @@ from cli.main import OK, USAGE, main
 from core.operations import Op
 from traces.write import write_trace
 
-LOGS = Path(__file__).parents[2] / "support" / "strace_logs"
+LOGS = Path(__file__).parents[2] / "support" / "replays" / "strace_logs"
 
 
 @pytest.fixture

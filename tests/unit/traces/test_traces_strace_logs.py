@@ -16,7 +16,7 @@ from core.operations import Op
 from traces.converters.strace.importing import import_strace
 from traces.model import NO_NODE, MemoryTrace, NodeKind
 
-LOGS = Path(__file__).parents[2] / "support" / "strace_logs"
+LOGS = Path(__file__).parents[2] / "support" / "replays" / "strace_logs"
 DEMO = Path("/tmp/demo")  # where the logs kept there were made
 
 

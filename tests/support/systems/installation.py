@@ -1,0 +1,269 @@
+"""An installation that acceptance tests drive with the `edbench` command as a user does."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from sqlalchemy import text
+
+import core
+import edbench_extra_formats
+from core.services.embedded import running_services
+from sql.session import Database
+
+PATIENCE = 120.0  # for a condition; seconds on an idle machine, minutes where all processors are busy
+COMMAND_SECONDS = 600.0  # for a whole command, as above
+EDBENCH = Path(sys.executable).parent / "edbench"
+
+
+def until(condition: Callable[[], Any], what: str = "it happens", seconds: float = PATIENCE) -> Any:
+    """Poll until the condition is true; its value."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"{what}: not within {seconds:.0f} s"
+        time.sleep(0.01)
+    return value
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A phase of a job that is held once so many of its tasks have begun, or of "<phase>-end" have done their work
+    (`hold_plugin`)."""
+
+    directory: Path
+    phase: str
+
+    def after(self, tasks: int) -> None:
+        """Let so many tasks begin, over all workers and attempts, and hold the next ones."""
+        new = self.directory / f"{self.phase}.new"
+        new.write_text(str(tasks))
+        new.rename(self.directory / self.phase)
+
+    def until_reached(self, process: subprocess.Popen[str]) -> psutil.Process:
+        """Wait until a task is held; its slot. The command must still be at it."""
+
+        def reached() -> int:
+            pid = self.reached()
+            assert pid or process.poll() is None, f"the command was over too soon: {process.communicate()}"
+            return pid
+
+        return psutil.Process(until(reached, f"a task of {self.phase} is held"))
+
+    def reached(self) -> int:
+        """The process of a slot that holds a task now; 0: none does."""
+        mark = self.directory / f"{self.phase}.{(self.directory / self.phase).read_text()}.reached"
+        return int(mark.read_text() or 0) if mark.exists() else 0
+
+    def let_go(self) -> None:
+        """Hold nothing any more."""
+        (self.directory / self.phase).unlink()
+
+
+@dataclass
+class Bench:
+    """One installation in a directory of its own, with a space in its path."""
+
+    home: Path
+    corpus: Path
+    env: dict[str, str] = field(default_factory=dict)
+    python: str = sys.executable
+    user: int | None = None  # whom commands run as, where we are root: see `become`
+
+    def become(self, user: int) -> None:
+        """Have commands run as this user, to whom the directory is given; skips where that cannot be had."""
+        if shutil.which("setpriv") is None:
+            pytest.skip("there is no setpriv to become another user with")
+        self.user = user
+        os.chown(self.home, user, user)
+        environment = self._environment()
+        for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
+            self.python = python
+            # A shell in between: setpriv itself may still pass through directories that the user may not.
+            line = ["sh", "-c", 'exec "$0" -c "import cli.jobs.discover, worker.app"', python]
+            if subprocess.run(self._as_user(line), env=environment, cwd="/", capture_output=True).returncode == 0:
+                return
+        pytest.skip(f"user {user} cannot run any interpreter with our packages")
+
+    def _as_user(self, command: list[str]) -> list[str]:
+        one = str(self.user)
+        return ["setpriv", "--reuid", one, "--regid", one, "--clear-groups", *command]
+
+    def _command(self, arguments: tuple[str, ...]) -> list[str]:
+        if self.user is None:
+            return [str(EDBENCH), *arguments]
+        return self._as_user([self.python, "-m", "cli.main", *arguments])
+
+    def _environment(self) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_")}
+        if self.user is not None:  # another interpreter than ours does not know our packages
+            packages = [str(Path(module.__file__).parents[1]) for module in (core, edbench_extra_formats, psutil)]
+            kept |= {"PYTHONPATH": os.pathsep.join(packages), "PYTHONDONTWRITEBYTECODE": "1"}
+        return kept | {
+            "EDBENCH_STORAGE": str(self.home / "storage root"),
+            "EDBENCH_SCRATCH": str(self.home / "scratch"),
+            **self.env,
+        }
+
+    @property
+    def storage(self) -> Path:
+        return Path(self._environment()["EDBENCH_STORAGE"])
+
+    @property
+    def scratch(self) -> Path:
+        return self.home / "scratch"
+
+    def edbench(self, *arguments: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end; its exit status must be `check`."""
+        done = subprocess.run(
+            self._command(arguments),
+            env=self._environment(),
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_SECONDS,
+            check=False,
+        )
+        if check is not None:
+            assert done.returncode == check, (
+                f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}\n{self.logs()}"
+            )
+        return done
+
+    def start(self, *arguments: str, under: Sequence[str] = ()) -> subprocess.Popen[str]:
+        """Begin a command, under another program (strace, say) if one is given."""
+        return subprocess.Popen(
+            [*under, *self._command(arguments)],
+            env=self._environment(),
+            cwd=self.home,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def discover(self, *arguments: str, corpus: Path | None = None) -> subprocess.Popen[str]:
+        """Begin a discovery job with a result file."""
+        return self.start("discover", str(corpus or self.corpus), "--json", str(self.home / "r.json"), *arguments)
+
+    def end(self, process: subprocess.Popen[str], check: int | None = 0) -> str:
+        """Wait for a command's end; what it printed, standard output last."""
+        out, err = process.communicate(timeout=COMMAND_SECONDS)
+        if check is not None:
+            assert process.returncode == check, f"{process.returncode}\n{out}\n{err}\n{self.logs()}"
+        return err + out
+
+    def result(self) -> dict[str, Any]:
+        return dict(json.loads((self.home / "r.json").read_text()))
+
+    def verify(self) -> dict[str, Any]:
+        """`edbench verify` of the last job: zero differences, or the test fails with what it printed."""
+        self.edbench("verify", "last", "--json", str(self.home / "v.json"))
+        return dict(json.loads((self.home / "v.json").read_text()))
+
+    def logs(self) -> str:
+        """The end of every log."""
+        tails = (f"== {p.name}\n{p.read_text(errors='replace')[-1500:]}" for p in (self.scratch / "logs").glob("*.log"))
+        return "\n".join(tails)
+
+    def addresses(self) -> Any:
+        return until(lambda: running_services(self.scratch), "services come up")
+
+    def query(self, sql: str, name: str = "db1") -> list[Any]:
+        """Rows from a job database; [] while it cannot be asked."""
+        services = running_services(self.scratch)
+        if services is None:
+            return []
+        database = Database(name, services.server_of(name).url(name))
+        try:
+            with database.transaction() as conn:
+                return list(conn.execute(text(sql)))
+        except Exception:  # noqa: BLE001 - the server is being killed by the test
+            return []
+        finally:
+            database.dispose()
+
+    def hold(self, phase: str, after: int = 1) -> Hold:
+        """Have the next job stop in the middle of a phase: whatever is done to it then finds it there."""
+        made = Hold(self.home / "hold", phase)
+        made.directory.mkdir(exist_ok=True)
+        made.after(after)
+        self.env |= {"PYTHONPATH": str(Path(__file__).parents[1] / "plugins"), "EDBENCH_PLUGINS": "hold_plugin"}
+        return made
+
+    def until_pausing(self) -> None:
+        """Wait until the job has been asked to pause; a task that is held keeps it from being paused."""
+        until(lambda: self.query("SELECT 1 FROM job WHERE state = 'pausing'"), "the job is asked to pause")
+
+    def processes(self, process: subprocess.Popen[str], *words: str) -> list[psutil.Process]:
+        """Descendants of a running command whose command line holds all the words."""
+        try:
+            below = psutil.Process(process.pid).children(recursive=True)
+        except psutil.NoSuchProcess:
+            return []
+        return [candidate for candidate in below if set(words) <= set(_line(candidate))]
+
+    def supervisors(self, process: subprocess.Popen[str]) -> list[psutil.Process]:
+        """The workers' parent processes."""
+        found = self.processes(process, "worker", "--name")
+        not_theirs = {None, *(p.pid for p in found)}
+        return [p for p in found if _parent(p) not in not_theirs]
+
+    def slots(self, process: subprocess.Popen[str]) -> list[psutil.Process]:
+        """The workers' child processes: slots and reporters."""
+        return [child for supervisor in self.supervisors(process) for child in children_of(supervisor)]
+
+    def leftovers(self) -> list[str]:
+        """Processes that still use this installation."""
+        out = []
+        for candidate in psutil.process_iter():
+            try:
+                if str(self.home) in " ".join(candidate.cmdline()) or candidate.environ().get(
+                    "EDBENCH_SCRATCH", ""
+                ) == str(self.scratch):
+                    out.append(" ".join(candidate.cmdline()))
+            except psutil.Error:
+                continue
+        return out
+
+
+def children_of(process: psutil.Process) -> list[psutil.Process]:
+    """Its children; none when it has ended meanwhile."""
+    try:
+        return list(process.children())
+    except psutil.NoSuchProcess:
+        return []
+
+
+def is_gone(process: psutil.Process) -> bool:
+    """Whether it has ended; one that nobody has reaped yet has."""
+    try:
+        return not process.is_running() or bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _line(process: psutil.Process) -> list[str]:
+    """Its command line; nothing when it has ended meanwhile."""
+    try:
+        return list(process.cmdline())
+    except psutil.Error:
+        return []
+
+
+def _parent(process: psutil.Process) -> int | None:
+    """Its parent's process id; None when it has ended meanwhile."""
+    try:
+        return int(process.ppid())
+    except psutil.NoSuchProcess:
+        return None

@@ -1,0 +1,247 @@
+"""formats.documents.rtf.handler: what is text and what is not, code pages, objects and pictures, damage."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import ExceptionCode
+from core.records import Kind, Limits
+from dataset_gen.formats.office import ole_package
+from formats.base import Child, MemorySource
+from formats.documents.rtf.handler import RtfHandler, rtf_text
+from formats.documents.rtf.reader import group_end
+
+RTF = RtfHandler()
+REAL = Path(__file__).parents[4].parent / "shared/data/real-files/mimekit/tnef"
+
+
+def children(data: bytes) -> list[Child]:
+    return list(RTF.children(MemorySource(b"a.rtf", data), Limits()))
+
+
+def read(body: str, head: str = r"\ansi\ansicpg1252\uc1") -> str:
+    return rtf_text(f"{{\\rtf1{head} {body}}}".encode("latin-1"))
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (r"one\par two\line three\tab four", "one\ntwo\nthree\tfour"),
+        (r"braces \{\} and \\", "braces {} and \\"),
+        (r"Gr\'f6\'dfe", "Größe"),
+        ("Gr\xf6\xdfe", "Größe"),
+        (r"\u8364?uro and \u-10179?\u-8704?", "€uro and 😀"),
+        (r"{\uc2\u26085\'93\'fa}x", "日x"),
+        (r"{\uc0\u26085}x", "日x"),
+        (r"a\u8217\'92s", "a’s"),
+        (r"\u8226\bullet x", "•x"),
+        (r"non\~breaking \_ op\-tional", "non\u00a0breaking - optional"),
+        (r"\ldblquote x\rdblquote\emdash y", "“x”—y"),
+        (r"{\fonttbl{\f0 Arial;}}{\colortbl;\red1;}{\stylesheet{\s0 Normal;}}{\*\generator Word;}x", "x"),
+        (r"{\field{\*\fldinst HYPERLINK http://x}{\fldrslt link}} end", "link end"),
+        (r"{\*\unknown {deep {er}} text}x", "x"),
+        (r"{\upr{ansi ?}{\*\ud{unicode \u937?}}}", "unicode Ω"),
+        (r"word{\footnote note} on", "word\nnote\n on"),
+        (r"x{\*\annotation remark}y", "x\nremark\ny"),
+        (r"{\header top}body", "\ntop\nbody"),
+        (r"{\deleted gone} kept", "gone kept"),
+        (r"\trowd a\cell b\cell\row c", "a\tb\t\nc"),
+        (r"{\shp{\*\shpinst\shpleft0{\sp{\sn name}{\sv value}}{\shptxt boxed}}{\shprslt twice}}", "boxed"),
+        (r"a{\bin3 }}}b", "ab"),
+        (r"{\pict\jpegblip ffd8}x{\listtext 1.\tab}y", "x1.\ty"),
+        (r"{\object\objemb{\*\objdata 0105}{\result shown}}", "shown"),
+        (r"\htmlrtf {\htmlrtf0 {\*\htmltag64 <p>}text\htmlrtf \par}\htmlrtf0", "text\n"),
+    ],
+)
+def test_text(body: str, text: str) -> None:
+    """What a reader of the document sees, once."""
+    assert read(body) == text
+
+
+def test_fonts_have_code_pages() -> None:
+    """Bytes are read by the font's charset; double-byte ones over the boundaries of tokens; \\plain ends it."""
+    fonts = r"{\fonttbl{\f0 A;}{\f1\fcharset204 B;}{\f2\fcharset128 C;}{\f3\fcharset238\cpg1250 D;}}"
+    body = r"{\f1 \'cf\'f0\'e8} {\f2 \'93\'fa\'96{\b\'7b}} \f3\'b9\plain\'b9"
+    assert read(fonts + body) == "При 日本 ą¹"
+    assert read(r"\'cf\'f0", r"\ansi\ansicpg1251") == "Пр"
+    assert read(r"\'8e", r"\mac") == "é"
+
+
+def test_code_pages_that_are_not_known() -> None:
+    """Bytes in one are read as windows-1252, and an exception says so: not where they say themselves what they are in,
+    and not where all of the text is ASCII."""
+
+    def error(text: str) -> ExceptionCode | None:
+        source = MemorySource(b"x.rtf", f"{{\\rtf1\\ansi{text}}}".encode("latin-1"))
+        found = RTF.text(source, Limits()).error
+        return found.code if found else None
+
+    russian = "".join(f"\\'{byte:02x}" for byte in "Протокол вчерашнего совещания и договор поставки".encode("cp1251"))
+    assert error(r"{\fonttbl{\f0\fcharset83 A;}}\f0 a\'e0\'e1") is ExceptionCode.UNSUPPORTED
+    assert error(r"\ansicpg10005 a\'e0\'e1") is ExceptionCode.UNSUPPORTED
+    assert error(r"\ansicpg10005 plain words") is None
+    assert error(r"\ansicpg10005 " + russian) is None
+    assert error(r"\ansicpg0 Gr\'f6\'dfe") is None
+    assert read(r"{\fonttbl{\f0\fcharset85 A;}{\f1\fcharset89 B;}}\f0\'e1\f1\'8f") == "αП"
+
+
+def test_font_tables_may_hold_anything() -> None:
+    """Other names of a font, its file, braces in its name; and the table's words mean nothing outside of it."""
+    fonts = r"{\fonttbl{\f1\fbidi \froman\fcharset204{\*\panose 0202}Times {\*\falt \'7b x};}{\f2 \}\fcharset161 B;}}"
+    assert read(fonts + r"\f1\'cf\f2\'e1\fcharset204\f0\'b9") == "Пα¹"
+
+
+@pytest.mark.parametrize("closed", ["", "}}}"])
+def test_font_table_that_does_not_end(closed: str) -> None:
+    """What lies in it by mistake is not lost with it."""
+    data = r"{\rtf1{\fonttbl{\f0 A;{\info{\title Held}}{\pict\pngblip 0102}" + closed
+    source = MemorySource(b"x.rtf", data.encode())
+    assert RtfHandler().text(source, Limits()).metadata == {"title": "Held"}
+    assert [child.data for child in RtfHandler().children(source, Limits())] == [b"\1\2"]
+
+
+def test_bytes_contradict_the_code_page() -> None:
+    """Programs that know no code page write their own; a font's, and a text that may be what it says, stay."""
+    said = "Протокол вчерашнего совещания и договор поставки оборудования, направляю для замечаний"
+    coded = "".join(f"\\'{byte:02x}" for byte in said.encode("cp1251"))
+    assert read(coded) == said
+    assert read(coded, head=r"\ansi\ansicpg1251") == said
+    assert read(r"Gr\'f6\'dfe, \'c9T\'c9, \'c0 la carte") == "Größe, ÉTÉ, À la carte"
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from([b"{", b"}", b"\\", b"\\{", b"\\}", b"\\bin3 ", b"\\bin", b"\\b", b"x", b"\\'7d"])))
+def test_where_a_group_ends(pieces: list[bytes]) -> None:
+    """Braces that are text and bytes of \\bin do not count, wherever they stand."""
+    data = b"".join(pieces)
+    at, depth, end = 0, 1, len(data)
+    while at < len(data):
+        if (found := re.compile(rb"\\bin(\d{1,10}) ?").match(data, at)) is not None:
+            at = found.end() + int(found[1])
+        elif data[at] == 0x5C and not data[at + 1 : at + 2].isalpha() and at + 1 < len(data):
+            at += 2
+        else:
+            depth += (data[at] == 0x7B) - (data[at] == 0x7D)
+            if not depth:
+                end = at
+                break
+            at += 1
+    assert group_end(data, 0) == end
+
+
+def test_very_many_pictures() -> None:
+    """Each is a child with its own bytes, in order."""
+    body = "".join(rf"text {{\pict\pngblip {number:08x}}}\par" for number in range(5_000))
+    found = list(RtfHandler().children(MemorySource(b"x.rtf", rf"{{\rtf1 {body}}}".encode()), Limits()))
+    assert [child.data for child in found] == [struct.pack(">I", number) for number in range(5_000)]
+
+
+def test_metadata() -> None:
+    """The information group, in Unicode where it is there too."""
+    data = (
+        rb"{\rtf1\ansi{\info{\upr{\title ?}{\*\ud{\title \u937?mega}}}{\author A. Writer}{\operator B}{\*\company C}"
+        rb"{\creatim\yr2020\mo3\dy6\hr9\min5}{\revtim\yr0}}body}"
+    )
+    out = RTF.text(MemorySource(b"", data), Limits())
+    assert out.text == "body"
+    assert out.metadata == {
+        "title": "Ωmega",
+        "author": "A. Writer",
+        "last_author": "B",
+        "company": "C",
+        "created": "2020-03-06T09:05:00",
+    }
+
+
+def _object(class_name: bytes, native: bytes, form: int = 2) -> bytes:
+    name = struct.pack("<I", len(class_name) + 1) + class_name + b"\0"
+    data = struct.pack("<II", 0x501, form) + name + bytes(8) + struct.pack("<I", len(native)) + native
+    return b"{\\object\\objemb{\\*\\objdata\r\n" + data.hex("\n", 10).encode() + b"}{\\result{\\pict\\pngblip 00}}}"
+
+
+def _package(name: bytes, data: bytes) -> bytes:
+    path = b"C:\\tmp\\" + name + b"\0"
+    return (
+        b"\2\0"
+        + name
+        + b"\0"
+        + path
+        + struct.pack("<HHI", 0, 3, len(path))
+        + path
+        + struct.pack("<I", len(data))
+        + data
+    )
+
+
+def test_children() -> None:
+    """Packaged files under their names, other objects as they are, pictures once; links and renderings not."""
+    data = b"".join(
+        (
+            b"{\\rtf1 ",
+            _object(b"Package", _package(b"offer.xlsx", b"PK\3\4 sheet")),
+            _object(b"PBrush", b"BM picture"),
+            _object(b"Word.Document.8", b"", form=1),
+            b"{\\*\\shppict{\\pict{\\*\\picprop{\\sp x}}\\picw1\\pngblip\n8950\n4e47}}{\\nonshppict{\\pict\\wmetafile8 00}}",
+            b"{\\pict\\jpegblip\\bin4 }{\\\xff}{\\pict\\macpict 00}",
+            _object(b"Package", b"\2\0 no end"),
+            b"}",
+        )
+    )
+    found = children(data)
+    assert [(c.name, c.data, c.ordinal) for c in found[:4]] == [
+        (b"offer.xlsx", b"PK\3\4 sheet", 0),
+        (b"object-1", b"BM picture", 1),
+        (b"picture-2.png", b"\x89PNG", 2),
+        (b"picture-3.jpg", b"}{\\\xff", 3),
+    ]
+    assert {c.kind for c in found} == {Kind.EMBEDDED_OBJECT}
+    assert len(found) == 5
+
+
+def test_object_that_is_a_compound_file() -> None:
+    """Newer programs put one into the object; what it packages is the child."""
+    inner = ole_package.compound_file("table.csv", b"a,b")
+    data = b"{\\rtf1 " + _object(b"Excel.Sheet.12", inner) + b"}"
+    assert [(c.name, c.data) for c in children(data)] == [(b"table.csv", b"a,b")]
+
+
+def test_damage() -> None:
+    """A document that breaks off keeps its text; one that nests without end is given up in time."""
+    cut = RTF.text(MemorySource(b"", rb"{\rtf1 some {\b text"), Limits())
+    assert (cut.text, cut.error and cut.error.code) == ("some text", ExceptionCode.TRUNCATED)
+    deep = RTF.text(MemorySource(b"", b"{\\rtf1 x" + b"{" * 100_000), Limits())
+    assert deep.error is not None
+    assert deep.error.code is ExceptionCode.CORRUPT
+    assert rtf_text(b"{\\rtf1 " + b"long " * 1000, 12) == "long long lo"
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from([b"{", b"}", b"\\", b"\\u-1?", b"\\bin9", b"\\'e", b"\\pict", b"\\objdata", b"\\f9", b"\\uc9", b"\\info\\title", b"\\upr", b"text", b"\\fonttbl", b"\\*", b"\0", b"\\fcharset128", b"ff "]), max_size=40))  # fmt: skip
+def test_any_tokens_give_text(tokens: list[bytes]) -> None:
+    """No sequence of tokens makes it raise or lose its way."""
+    data = b"{\\rtf1 " + b"".join(tokens)
+    rtf_text(data).encode()
+    children(data)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
+@pytest.mark.parametrize(
+    ("name", "fragment"),
+    [
+        ("christmas", "Almost went to Aspen but something told me no"),
+        ("MAPI_ATTACH_DATA_OBJ", "plisséskjørt hist ved Saltstraumen"),
+        ("multi-value-attribute", "voice mail from Curie Conf Room"),
+    ],
+)
+def test_real_files(name: str, fragment: str) -> None:
+    """Bodies of mail as Outlook wrote them."""
+    out = RTF.text(MemorySource(b"", (REAL / name / "message.rtf").read_bytes()), Limits())
+    assert fragment in out.text
+    assert "HYPERLINK" not in out.text
+    assert out.error is None

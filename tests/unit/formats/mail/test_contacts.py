@@ -1,0 +1,152 @@
+"""formats.mail.contacts.handler: vCards and calendars, folded, quoted-printable, with things inline."""
+
+from __future__ import annotations
+
+import base64
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.records import Kind, Limits
+from formats.base import MemorySource, Text
+from formats.identification.identify import identify
+from formats.mail.contacts.handler import CalendarHandler, VCardHandler
+from formats.registry import handler_for
+
+REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
+
+
+def read(data: bytes) -> Text:
+    source = MemorySource(b"a", data)
+    return handler_for(identify(source)).text(source, Limits())
+
+
+IN_UTF8 = {"charset": "utf-8", "charset_source": "utf-8"}
+
+
+def test_vcards() -> None:
+    """Names and addresses of all contacts; folding and escapes undone, groups dropped."""
+    data = (
+        b"BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ann M\xc3\xbcl\r\n ler\r\nitem1.EMAIL;TYPE=work:ann@example.org\r\n"
+        b"NOTE:one\\, two\\nthree\r\nEND:VCARD\r\nBEGIN:VCARD\nFN:Bob\nEMAIL:bob@example.org\nEND:VCARD\n"
+    )
+    out = read(data)
+    assert "FN:Ann Müller\n" in out.text
+    assert "NOTE:one, two\nthree\n" in out.text
+    assert out.metadata == {
+        "contacts": 2,
+        "title": "Ann Müller",
+        "names": ["Ann Müller", "Bob"],
+        "mail": ["ann@example.org", "bob@example.org"],
+        **IN_UTF8,
+    }
+
+
+def test_quoted_printable_of_vcard_2() -> None:
+    """Soft line breaks and the charset of the value."""
+    data = b"BEGIN:VCARD\r\nVERSION:2.1\r\nFN;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:M=FC=\r\nller\r\nTEL:1=\r\nEND:VCARD\r\n"
+    text = read(data).text
+    assert "FN:Müller\n" in text
+    assert "TEL:1=\n" in text
+
+
+def test_calendar() -> None:
+    """Of the first event; people with their names; lines that are no properties stay in the text."""
+    data = (
+        b"BEGIN:VCALENDAR\r\nBEGIN:VTIMEZONE\r\nDTSTART:19700101T000000\r\nEND:VTIMEZONE\r\nBEGIN:VEVENT\r\nSUMMARY:Board\\; all\r\n"
+        b"DTSTART;TZID=Europe/Berlin:20201123T190000\r\nDTEND:20201123T210000Z\r\nLOCATION:Room 5\r\n"
+        b'ORGANIZER;CN="Ann: A":mailto:ann@example.org\r\nATTENDEE;CN=b@example.org:MAILTO:b@example.org\r\nstray line\r\n'
+        b"END:VEVENT\r\nBEGIN:VEVENT\r\nSUMMARY:Other\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+    )
+    out = read(data)
+    assert out.metadata == {
+        "events": 2,
+        "subject": "Board; all",
+        "location": "Room 5",
+        "start": "2020-11-23T19:00:00",
+        "end": "2020-11-23T21:00:00+00:00",
+        "from": "Ann: A <ann@example.org>",
+        "to": "b@example.org",
+        **IN_UTF8,
+    }
+    assert "stray line\n" in out.text
+    assert "Ann: A" in out.text
+
+
+def test_inline_files_are_children() -> None:
+    """Base64 in its three notations, named where there is a name, and no part of the text."""
+    coded = base64.b64encode(b"\xff\xd8 picture").decode()
+    card = f"BEGIN:VCARD\nPHOTO;ENCODING=b;TYPE=JPEG:{coded[:8]}\n {coded[8:]}\nLOGO:data:image/png;base64,{coded}\nPHOTO;VALUE=uri:http://x\nEND:VCARD\n"
+    event = f'BEGIN:VCALENDAR\nATTACH;VALUE=BINARY;ENCODING=BASE64;X-FILENAME="a;b.jpg":{coded}\nEND:VCALENDAR\n'
+    cards = list(VCardHandler().children(MemorySource(b"", card.encode()), Limits()))
+    events = list(CalendarHandler().children(MemorySource(b"", event.encode()), Limits()))
+    assert [(c.name, c.ordinal, c.data) for c in cards] == [
+        (b"photo-0", 0, b"\xff\xd8 picture"),
+        (b"logo-1", 1, b"\xff\xd8 picture"),
+    ]
+    assert [(c.name, c.data, c.kind) for c in events] == [(b"a;b.jpg", b"\xff\xd8 picture", Kind.EMBEDDED_OBJECT)]
+    assert coded not in read(card.encode()).text
+    assert "http://x" in read(card.encode()).text
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            ["BEGIN:VCARD", ";", "=", '"', ":", "\n ", "\n", "ENCODING=QUOTED-PRINTABLE", "PHOTO;B", "=C3", "é"]
+        )
+    )
+)
+def test_any_lines_give_text(pieces: list[str]) -> None:
+    """No line is too odd."""
+    data = ("BEGIN:VCARD\n" + "".join(pieces)).encode()
+    read(data).text.encode()
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
+def test_real_files() -> None:
+    """Of Apple's address book, a telephone and two web sites."""
+    assert read((REAL / "john-doe.vcf").read_bytes()).metadata["names"] == ["John Doe"]
+    assert "Max Müüüüüller" in read((REAL / "multiline_quoted_printable.vcf").read_bytes()).text
+    meeting = read((REAL / "meetup.ics").read_bytes())
+    assert meeting.metadata["start"] == "2020-11-23T19:00:00"
+    assert "From idea to 6000 users in a week" in meeting.text
+
+
+def test_a_property_with_parameters_without_end_needs_little_memory() -> None:
+    """Its name and value are read all the same; of the parameters the first thousand count."""
+    data = (
+        b"BEGIN:VCARD\nFN;CN=Ann"
+        + b"".join(b";P%d=v" % n for n in range(200_000))
+        + b";CN=Eve:Bob\nX"
+        + b';A="b"' * 200_000
+    )
+    tracemalloc.start()
+    try:
+        out = read(data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert out.metadata["names"] == ["Bob"]
+    assert "FN:Ann Bob\n" in out.text
+    assert peak < 10 * len(data)
+
+
+def test_an_inline_file_is_found_however_its_name_is_written() -> None:
+    """Folded within the name, in small letters, in UTF-16."""
+    for data in (
+        b"BEGIN:VCARD\nPHO\n TO;ENCODING=b:AAAA\n",
+        b"BEGIN:VCARD\nphoto;encoding=b:AAAA\n",
+        "\ufeffBEGIN:VCARD\nPHOTO;ENCODING=b:AAAA\n".encode("utf-16-le"),
+    ):
+        (child,) = VCardHandler().children(MemorySource(b"", data), Limits())
+        assert child.data == bytes(3)
+
+
+def test_only_the_first_event_is_told_of() -> None:
+    """The next one's organiser is not put in for one that the first does not have."""
+    data = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:\nSUMMARY:One\nEND:VEVENT\nBEGIN:VTODO\nORGANIZER:mailto:b@c.d\nLOCATION:L\n"
+    assert read(data).metadata == {"events": 2, "subject": "One", **IN_UTF8}

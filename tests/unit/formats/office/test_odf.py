@@ -1,0 +1,252 @@
+"""formats.office.odf.handler: text in reading order, what is hidden or apart, children, encryption, damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from unpacking import PNG, make_zip
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits, TextState
+from dataset_gen.formats.office import ole_package
+from formats.base import MemorySource, Text
+from formats.clean import Collector
+from formats.identification.identify import identify
+from formats.office.odf.handler import OdfHandler
+from formats.office.odf.text import read_text
+from formats.office.ooxml import xml as ooxml_xml
+
+ODF = OdfHandler()
+REAL = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file"
+TYPE = "application/vnd.oasis.opendocument."
+NAMES = (
+    " ".join(
+        f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for short, name in (
+            ("office", "office"),
+            ("text", "text"),
+            ("table", "table"),
+            ("draw", "drawing"),
+            ("style", "style"),
+            ("meta", "meta"),
+            ("svg", "svg-compatible"),
+            ("presentation", "presentation"),
+        )
+    )
+    + ' xmlns:dc="http://purl.org/dc/elements/1.1/"'
+)
+
+
+TAGS = (
+    "text:p",
+    "text:h",
+    "text:span",
+    "text:s text:c='3'",
+    "text:tab",
+    "text:note",
+    "office:annotation",
+    "draw:frame",
+    "svg:desc",
+    "draw:page",
+    "table:table table:name='T'",
+    "table:table-row",
+    "table:table-row",
+    "table:table-cell",
+    "table:table-cell",
+    "table:covered-table-cell",
+    "style:header",
+    "style:footer-left",
+    "presentation:footer",
+)
+WORDS = ("one", " two ", "a  b", "\n  x", " ")
+
+
+def package(kind: str, body: str, **more: bytes) -> bytes:
+    """A document of that kind; further members by name."""
+    content = f"<office:document-content {NAMES}><office:body>{body}</office:body></office:document-content>"
+    return make_zip({"mimetype": (TYPE + kind).encode(), "content.xml": content.encode(), **more}, stored=True)
+
+
+def read(data: bytes) -> Text:
+    source = MemorySource(b"a", data)
+    assert identify(source).startswith(TYPE)
+    return ODF.text(source, Limits())
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<text:h>Head</text:h><text:p>one<text:s text:c='2'/>two<text:tab/>x<text:line-break/>y</text:p>", "Head\none  two\tx\ny\n"),
+        ("<text:p>  pretty\n   printed </text:p>", "pretty printed\n"),
+        ("<text:p>wo<text:span>rd<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>note</text:p></text:note-body></text:note>s</text:span></text:p>", "note\nwords\n"),
+        ("<text:p>a<office:annotation><dc:creator>Ann</dc:creator><dc:date>2020</dc:date><text:p>remark</text:p></office:annotation>b</text:p>", "remark\nab\n"),
+        ("<text:tracked-changes><text:changed-region><text:deletion><office:change-info><dc:creator>x</dc:creator></office:change-info><text:p>gone</text:p></text:deletion></text:changed-region></text:tracked-changes><text:p>here</text:p>", "gone\nhere\n"),
+        ("<table:table table:name='T'><table:table-row><table:table-cell><text:p>a</text:p><text:p>b</text:p></table:table-cell><table:table-cell/><table:table-cell><text:p>c</text:p></table:table-cell></table:table-row></table:table>", "a\nb\tc\n"),
+        ("<text:p><draw:frame><draw:text-box><text:p>boxed</text:p></draw:text-box><svg:desc>a cat</svg:desc></draw:frame>line</text:p>", "boxed\na cat\nline\n"),
+    ],
+)  # fmt: skip
+def test_text_of_documents(body: str, text: str) -> None:
+    """Paragraphs, notes, comments, deleted passages, tables, boxes."""
+    assert read(package("text", f"<office:text>{body}</office:text>")).text == text
+
+
+def test_sheets() -> None:
+    """Every sheet under its name, hidden ones as well, with comments of cells; repeated cells once."""
+    sheet = (
+        "<table:table table:name='{}' table:style-name='hidden'><table:table-row table:number-rows-repeated='1000000'>"
+        "<table:table-cell table:number-columns-repeated='16000'><office:annotation><text:p>why</text:p></office:annotation>"
+        "<text:p>{}</text:p></table:table-cell></table:table-row></table:table>"
+    )
+    body = sheet.format("First", 1) + sheet.format("Secret", 2)
+    assert read(package("spreadsheet", f"<office:spreadsheet>{body}</office:spreadsheet>")).text == (
+        "First\nwhy\n1\nSecret\nwhy\n2\n"
+    )
+
+
+def test_slides_are_pages() -> None:
+    """With the notes of each."""
+    page = "<draw:page><draw:frame><draw:text-box><text:p>{0}</text:p></draw:text-box></draw:frame><presentation:notes><text:p>say {0}</text:p></presentation:notes></draw:page>"
+    out = read(
+        package("presentation", f"<office:presentation>{page.format('a')}{page.format('b')}</office:presentation>")
+    )
+    assert (out.text, out.pages) == ("a\nsay a\nb\nsay b\n", 2)
+
+
+def test_headers_metadata_and_objects() -> None:
+    """Page styles give headers and footers only; embedded charts their text; meta.xml the metadata."""
+    styles = (
+        f"<office:document-styles {NAMES}><office:master-styles><style:master-page><text:p>not this</text:p><style:header>"
+        "<text:p>top</text:p></style:header><style:footer-left><text:p>bottom</text:p></style:footer-left>"
+        "</style:master-page></office:master-styles></office:document-styles>"
+    )
+    meta = (
+        f"<office:document-meta {NAMES}><office:meta><dc:title>T</dc:title><meta:initial-creator>A</meta:initial-creator>"
+        "<dc:creator>B</dc:creator><dc:date>2020-01-02T03:04:05</dc:date></office:meta></office:document-meta>"
+    )
+    chart = f"<office:document-content {NAMES}><text:p>axis</text:p></office:document-content>"
+    parts = {"styles.xml": styles.encode(), "meta.xml": meta.encode(), "Object 1/content.xml": chart.encode()}
+    out = read(package("text", "<office:text><text:p>x</text:p></office:text>", **parts))
+    assert out.text == "x\ntop\nbottom\naxis\n"
+    assert out.metadata == {"title": "T", "author": "A", "last_author": "B", "modified": "2020-01-02T03:04:05"}
+
+
+def test_children() -> None:
+    """Pictures, objects and the thumbnail, which is marked, in the archive's order; renderings of objects are left out."""
+    parts = {
+        "Pictures/1.png": PNG,
+        "Thumbnails/thumbnail.png": PNG,
+        "Object 1": b"OLE",
+        "ObjectReplacements/Object 1": b"x",
+    }
+    parts["Object 2/Pictures/2.png"] = PNG
+    data = package("text", "<office:text/>", **parts)
+    found = list(ODF.children(MemorySource(b"", data), Limits()))
+    assert [(c.name, c.ordinal, c.data) for c in found] == [
+        (b"1.png", 0, PNG),
+        (b"thumbnail.png", 1, PNG),
+        (b"Object 1", 2, b"OLE"),
+        (b"2.png", 3, PNG),
+    ]
+    assert [c.notes for c in found] == [{}, {"thumbnail": True}, {}, {}]
+    assert {c.kind for c in found} == {Kind.EMBEDDED_OBJECT}
+
+
+def test_packaged_file() -> None:
+    """An object that is an OLE package is the file in it, under that file's name."""
+    data = package("text", "<office:text/>", **{"Object 1": ole_package.compound_file("größe.txt", b"inside")})
+    assert [(c.name, c.data) for c in ODF.children(MemorySource(b"", data), Limits())] == [
+        ("größe.txt".encode(), b"inside")
+    ]
+
+
+def test_encrypted() -> None:
+    """The manifest says so, in whatever part; there are no children then."""
+    manifest = (
+        b'<m:manifest xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><m:file-entry m:full-path="content.xml">'
+        b'<m:encryption-data m:checksum="x"/></m:file-entry></m:manifest>'
+    )
+    data = package("text", "", **{"META-INF/manifest.xml": manifest, "Pictures/1.png": PNG})
+    with pytest.raises(DocumentError) as caught:
+        read(data)
+    assert caught.value.code is ExceptionCode.ENCRYPTED
+    assert list(ODF.children(MemorySource(b"", data), Limits())) == []
+
+
+def body_of(steps: list[int]) -> str:
+    """Elements in one another, allowed or not, with words between: begin one, end one, or a word."""
+    out, inside = [], list[str]()
+    for step in steps:
+        if step < len(TAGS):
+            inside.append(TAGS[step])
+            out.append(f"<{TAGS[step]}>")
+        elif step < len(TAGS) + len(WORDS):
+            out.append(WORDS[step - len(TAGS)])
+        elif inside:
+            out.append(f"</{inside.pop().split()[0]}>")
+    return "".join([*out, *(f"</{tag.split()[0]}>" for tag in reversed(inside))])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, len(TAGS) + 3 * len(WORDS)), max_size=50), st.booleans())
+def test_large_parts_read_as_small_ones(steps: list[int], headers_only: bool) -> None:
+    """A part that is too large for a tree gives the same text and pages."""
+    body = f"<style:header>{body_of(steps)}</style:header><text:p>body</text:p>" if headers_only else body_of(steps)
+    data = f"<x {NAMES}>{body}</x>".encode()
+    seen = []
+    for most in (1 << 20, 0):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(ooxml_xml, "_TREE_BYTES", most)
+            collector = Collector(1 << 20)
+            pages = read_text(iter([data]), collector, sheets=True, headers_only=headers_only)
+        seen.append((collector.text(), pages))
+    assert seen[0] == seen[1]
+
+
+def test_damaged() -> None:
+    """What is readable stays; entities are not replaced."""
+    broken = package("text", "<office:text><text:p>before</text:p><text:p>cut</office:text>")
+    out = read(broken)
+    assert out.text.startswith("before\n")
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.CORRUPT
+    bomb = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><x xmlns="u">&b;</x>'
+    data = make_zip({"mimetype": (TYPE + "text").encode(), "content.xml": bomb}, stored=True)
+    assert "aaaa" not in ODF.text(MemorySource(b"", data), Limits()).text
+
+
+def test_lines_without_end_are_bounded() -> None:
+    """A few bytes that stand for gigabytes of blanks give a cut text, and the text before stays."""
+    spaces = "<text:s text:c='1000'/>" * 40_000
+    out = read(package("text", f"<office:text><text:p>before</text:p><text:p>x{spaces}</text:p></office:text>"))
+    assert out.state is TextState.TRUNCATED_BY_LIMIT
+    assert out.text.startswith("before\nx ")
+    assert len(out.text) < 21_000_000
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
+@pytest.mark.parametrize(
+    ("name", "fragment", "pictures"),
+    [
+        ("Plan.odt", "This will constitute good act of vandalism.", 2),
+        ("rom.ods", "COP fără publicare\tcontract de achiziţie\t245", 1),
+        ("rand-1670433101.440986000.odt", "graphomaniac Talpa Deuteronomical", 1),
+    ],
+)
+def test_real_files(name: str, fragment: str, pictures: int) -> None:
+    """Of LibreOffice and pandoc; each has a thumbnail."""
+    source = MemorySource(name.encode(), (REAL / name).read_bytes())
+    out = ODF.text(source, Limits())
+    assert fragment in out.text
+    assert out.error is None
+    assert len(list(ODF.children(source, Limits()))) == pictures
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
+def test_real_encrypted_file() -> None:
+    """By LibreOffice."""
+    with pytest.raises(DocumentError) as caught:
+        read((REAL / "encypted_by_libreoffice.odt").read_bytes())
+    assert caught.value.code is ExceptionCode.ENCRYPTED

@@ -1,0 +1,216 @@
+"""Workbooks: strings over several records, every kind of cell, what lies beside cells, passwords, bounds."""
+
+from __future__ import annotations
+
+import random
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+import xlrd
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from old_office import END, begin, biff, holding, packager, record, sheet, workbook
+
+from core.cfb import Storage
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits, TextState
+from formats.base import MemorySource, Text
+from formats.office.xls.biff import Strings, rk
+from formats.office.xls.handler import XlsHandler
+
+ROM = Path(__file__).parents[4].parent / "shared/data/real-files/ingest-file/rom.xls"
+HANDLER = XlsHandler()
+
+
+def read(stream: bytes, limits: Limits | None = None, name: str = "Workbook") -> Text:
+    return HANDLER.text(MemorySource(b"x.xls", workbook(stream, name)), limits or Limits())
+
+
+def wide(text: str) -> bytes:
+    return struct.pack("<HB", len(text), 1) + text.encode("utf-16-le")
+
+
+def cell(row: int, column: int, style: int, rest: bytes) -> bytes:
+    return struct.pack("<HHH", row, column, style) + rest
+
+
+def double(value: float) -> bytes:
+    return struct.pack("<d", value)
+
+
+def test_every_kind_of_cell() -> None:
+    """Numbers, dates, percentages, strings, truth values, errors, formulas with their last results."""
+    formats = [(0xE0, struct.pack("<HH16x", 0, number)) for number in (0, 14, 10, 164)]
+    before = [begin(5), (0x41E, struct.pack("<H", 164) + wide("[Red]yyyy\\-mm")), *formats]
+    strings = (0xFC, struct.pack("<II", 1, 1) + wide("größer"))
+    start = len(biff(*before, sheet(0, "Ünited"), strings, END))
+    rows = [
+        (0x203, cell(0, 0, 0, double(1.5))),
+        (0x27E, cell(0, 1, 0, struct.pack("<I", 123 << 2 | 3))),
+        (0xBD, struct.pack("<HHHIHIH", 0, 2, 0, 7 << 2 | 2, 2, 25 << 2 | 3, 3)),
+        (0x203, cell(1, 0, 1, double(40_000))),
+        (0x203, cell(1, 1, 3, double(40_000.5))),
+        (0xFD, cell(2, 0, 0, struct.pack("<I", 0))),
+        (0xFD, cell(2, 1, 0, struct.pack("<I", 99))),
+        (0x204, cell(2, 2, 0, wide("label"))),
+        (0x205, cell(3, 0, 0, b"\1\0")),
+        (0x205, cell(3, 1, 0, b"\x2a\1")),
+        (0x06, cell(4, 0, 0, double(6.25) + bytes(8))),
+        (0x06, cell(4, 1, 0, b"\0\0\0\0\0\0\xff\xff" + bytes(8))),
+        (0x207, wide("made")),
+        (0x06, cell(4, 2, 0, b"\1\0\1\0\0\0\xff\xff" + bytes(8))),
+    ]
+    out = read(biff(*before, sheet(start, "Ünited", hidden=2), strings, END, begin(), *rows, END))
+    assert out.error is None
+    assert out.text.splitlines() == [
+        "Ünited",
+        "1.5\t1.23\t7\t25%",
+        "2009-07-06\t2009-07-06 12:00:00",
+        "größer\tlabel",
+        "TRUE\t#N/A",
+        "6.25\tmade\tTRUE",
+    ]
+
+
+def test_beside_the_cells() -> None:
+    """Notes with their authors, boxes, titles of charts, headers and footers."""
+    note = (0x1C, struct.pack("<HHHH", 0, 0, 0, 1) + wide("Ann"))
+    box = [(0x1B6, struct.pack("<10xH6x", 6)), (0x3C, b"\0remark"), (0x3C, bytes(16))]
+    header = (0x14, wide('&L&"Arial,Bold"&12Draft&CPage &P'))
+    chart = [begin(0x20), (0x100D, b"\0\0\5\0Sales"), END]
+    out = read(biff(begin(5), END, begin(), header, *chart, *box, note, END))
+    assert out.text.splitlines() == ["Draft Page", "Sales", "remark", "Ann"]
+
+
+def test_headers_and_footers() -> None:
+    """Codes are left out whole, what stands behind a doubled sign is text; even and first pages have their own."""
+    header = (0x14, wide("&LR&&D&KFF0000 secret &CPage&R&"))
+    texts = ["&Ceven", "", "&Lfirst", "end &D"]
+    counts = struct.pack("<4H", *map(len, texts))
+    others = (0x89C, bytes(28) + bytes(2) + counts + b"".join(wide(text) for text in texts if text))
+    out = read(biff(begin(5), END, begin(), header, others, (0x89C, bytes(33)), END))
+    assert out.text.splitlines() == ["R&D secret Page &", "even", "first", "end"]
+    assert out.error is None
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.tuples(st.text("aé中 ", max_size=30), st.integers(0, 2), st.booleans()), max_size=12),
+    st.integers(0, 2**32),
+)
+def test_shared_strings_run_on_anywhere(strings: list[tuple[str, int, bool]], seed: int) -> None:
+    """Strings of either width, with formatting and readings, cut between any two characters."""
+    chance = random.Random(seed)
+    pieces = [bytearray(8)]
+    for text, runs, reading in strings:
+        flag = int(not text.isascii() and any(ord(c) > 255 for c in text))
+        head = struct.pack("<HB", len(text), flag | (8 if runs else 0) | (4 if reading else 0))
+        head += struct.pack("<H", runs) if runs else b""
+        pieces[-1] += head + (struct.pack("<I", 5) if reading else b"")
+        for position, character in enumerate(text):
+            if position and chance.random() < 0.3:
+                flag = chance.randint(int(any(ord(c) > 255 for c in text[position:])), 1)
+                pieces.append(bytearray([flag]))
+            pieces[-1] += character.encode("utf-16-le" if flag else "latin-1")
+        pieces[-1] += bytes(4 * runs) + (b"READS" if reading else b"")
+    reader = Strings([bytes(p) for p in pieces], 8)
+    found = []
+    while reader.more:
+        found.append(reader.string())
+    assert found == [text for text, _, _ in strings]
+    assert list(Strings([bytes(p) for p in pieces], 8).rest()) == found
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [(0x3FF00000, 1.0), (0x3FF00001, 0.01), (5 << 2 | 2, 5.0), (0xFFFFFFFE, -1.0), (0xFFFFFFFF, -0.01)],
+)
+def test_packed_numbers(word: int, value: float) -> None:
+    """The four forms of [MS-XLS] 2.5.218."""
+    assert rk(word) == value
+
+
+@pytest.mark.parametrize(("said", "page"), [("Привет", 1251), ("Протокол совещания и договор поставки", 1252)])
+def test_excel_5_is_read_in_its_code_page(said: str, page: int) -> None:
+    """Byte strings in a stream named Book; where they contradict the code page, in what they are."""
+    text = said.encode("cp1251")
+    label = (0x204, cell(0, 0, 0, struct.pack("<H", len(text)) + text))
+    head = [begin(5, 0x500), (0x42, struct.pack("<H", page))]
+    start = len(biff(*head, sheet(0, "Old", old=True), END))
+    stream = biff(*head, sheet(start, "Old", old=True), END, begin(version=0x500), label, END)
+    assert read(stream, name="Book").text.splitlines() == ["Old", said]
+
+
+def test_a_password_is_said() -> None:
+    """FILEPASS."""
+    with pytest.raises(DocumentError) as caught:
+        read(biff(begin(5), (0x2F, bytes(6)), END))
+    assert caught.value.code is ExceptionCode.ENCRYPTED
+
+
+def test_cut_in_the_middle_keeps_what_was_read() -> None:
+    """Rows before the cut, and the exception."""
+    rows = [(0x204, cell(row, 0, 0, wide(f"row {row}"))) for row in range(5)]
+    out = read(biff(begin(5), END, begin(), *rows)[:-3])
+    assert out.text.splitlines()[:4] == [f"row {row}" for row in range(4)]
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.TRUNCATED
+
+
+def test_one_string_in_very_many_cells_is_bounded() -> None:
+    """Cells of one row that all share a long string end at the limit of characters, in little memory."""
+    shared = (0xFC, struct.pack("<II", 1, 1) + wide("x" * 4_000))
+    cells = [(0xFD, cell(0, column % 256, 0, bytes(4))) for column in range(20_000)]
+    out = read(biff(begin(5), shared, END, begin(), *cells, END), Limits(text_characters=3_000_000))
+    assert (len(out.text), out.state) == (3_000_000, TextState.TRUNCATED_BY_LIMIT)
+
+
+def test_embedded_objects() -> None:
+    """Storages whose names begin with MBD, then pictures of the drawing group, which runs on over records."""
+    storages = [
+        Storage("MBD0001", streams={"\x01Ole10Native": packager(b"old.txt", b"hello", wide="ünicode.txt")}),
+        Storage("_VBA_PROJECT_CUR", streams={"dir": b"x"}),
+    ]
+    jpg = b"\xff\xd8\xff" + bytes(range(256)) * 40
+    drawings = holding(
+        0xF000, holding(0xF001, record(0xF007, bytes(36) + record(0xF01D, bytes(17) + jpg, 0x46A), 5, 2))
+    )
+    group = [(0xEB, drawings[:8_000]), (0x3C, drawings[8_000:])]
+    data = workbook(biff(begin(5), *group, END), storages=storages)
+    found = list(HANDLER.children(MemorySource(b"x.xls", data), Limits()))
+    assert [(c.name, c.ordinal, c.data) for c in found] == [
+        ("ünicode.txt".encode(), 0, b"hello"),
+        (b"picture1.jpg", 1, jpg),
+    ]
+
+
+def test_pictures_that_go_on_in_a_second_record_and_metafiles() -> None:
+    """A drawing group that is large comes in several records; metafiles are inflated, bombs and damaged ones left out."""
+    png, emf = b"\x89PNG" + bytes(range(256)) * 40, b"\1\0\0\0" + b"line" * 500
+    pieces = record(0xF01E, bytes(17) + png, 0x6E0)
+    for size, packed in ((len(emf), zlib.compress(emf)), (10**9, zlib.compress(emf)), (len(emf), b"damaged")):
+        head = struct.pack("<16xI24xIBB", size, len(packed), 0, 0xFE)
+        pieces += record(0xF01A, head + packed, 0x3D4)
+    pieces += record(0xF01C, struct.pack("<32xI24xIBB", 4, 4, 0xFE, 0xFE) + b"pict", 0x543)
+    drawings = holding(0xF000, holding(0xF001, record(0xF007, bytes(36) + pieces, 5, 2)))
+    group = [(0xEB, drawings[:8_000]), (0xEB, drawings[8_000:])]
+    found = list(HANDLER.children(MemorySource(b"x.xls", workbook(biff(begin(5), *group, END))), Limits()))
+    assert [(c.name, c.data) for c in found] == [
+        (b"picture1.png", png),
+        (b"picture2.emf", emf),
+        (b"picture3.pict", bytes(512) + b"pict"),
+    ]
+
+
+@pytest.mark.skipif(not ROM.is_file(), reason="the real files are not on this machine")
+def test_a_real_workbook_as_xlrd_reads_it() -> None:
+    """Every string that an independent reader finds in a cell."""
+    data = ROM.read_bytes()
+    text = HANDLER.text(MemorySource(b"rom.xls", data), Limits()).text
+    book = xlrd.open_workbook(file_contents=data)
+    cells = {c.value for s in book.sheets() for row in s.get_rows() for c in row if c.ctype == xlrd.XL_CELL_TEXT}
+    found = {part for line in text.splitlines() for part in line.split("\t")}
+    assert len(cells) > 300
+    assert {value for value in cells if "\n" not in value} <= found | {""}

@@ -1,0 +1,299 @@
+"""formats.outlook.pst.handler: mail stores, whole and damaged."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+from functools import cache
+from pathlib import Path
+
+import pytest
+from agreement import differences
+from documents import TERMS, make
+from hypothesis import HealthCheck, given, settings
+from outlook_forms import SAMPLE, forms
+
+from core.errors import DocumentError, ExceptionCode
+from core.mail_form import MailAttachment, MailForm, write_message
+from core.records import Kind, Limits
+from dataset_gen.formats.outlook.mapi_mail import message_of
+from dataset_gen.formats.outlook.msg import write
+from dataset_gen.formats.pst.blocks import Crypt
+from dataset_gen.formats.pst.writer import PstWriter
+from dataset_gen.workshop import WITH_TEXT, extension
+from formats.base import Child, MemorySource, Part
+from formats.identification.identify import identify
+from formats.mail.eml import EmlHandler
+from formats.outlook.msg.handler import MsgHandler
+from formats.outlook.pst import handler as pst
+from formats.outlook.pst.file import PstFile, read_header
+from formats.outlook.pst.handler import PstHandler
+
+HANDLER = PstHandler()
+REAL = Path(__file__).parents[4].parent / "shared/data/real-files"
+real = pytest.mark.skipif(not REAL.is_dir(), reason="the real files are not on this machine")
+NOTE = MailForm(subject="a/b", plain="note\n")
+
+
+def store(
+    *messages: tuple[tuple[str, ...], MailForm], crypt: Crypt = Crypt.PERMUTE, password: str | None = None
+) -> bytes:
+    file = io.BytesIO()
+    writer = PstWriter(file, crypt=crypt, password=password)
+    for path, form in messages:
+        writer.add(path, form)
+    writer.finish()
+    return file.getvalue()
+
+
+def children(data: bytes, part: Part | None = None, limits: Limits | None = None) -> list[Child]:
+    return list(HANDLER.children(MemorySource(b"m.pst", data), limits or Limits(), part))
+
+
+def until_error(data: bytes) -> tuple[list[Child], DocumentError | None]:
+    """What comes before the store's own error, and that."""
+    found: list[Child] = []
+    try:
+        for child in HANDLER.children(MemorySource(b"m.pst", data), Limits()):
+            found.append(child)
+    except DocumentError as e:
+        return found, e
+    return found, None
+
+
+@cache
+def sample() -> bytes:
+    """Five messages in three folders."""
+    return store(
+        (("Inbox",), SAMPLE),
+        (("Inbox", "Project X"), NOTE),
+        (("Archive",), MailForm(subject="old", plain="old\n")),
+        (("Inbox",), MailForm(subject="second", html="<p>html\n")),
+        ((), MailForm(plain="top\n")),
+    )
+
+
+NAMES = ["message", "Inbox/" + SAMPLE.subject, "Inbox/second", "Inbox/Project X/a_b", "Archive/old"]
+
+
+def test_messages_in_order_and_in_canonical_form() -> None:
+    """Folders depth first, a folder before those in it; names, ordinals and bytes are the contract's."""
+    found = children(sample())
+    assert [child.name.decode() for child in found] == NAMES
+    assert [child.ordinal for child in found] == [0, 1, 2, 3, 4]
+    assert {child.kind for child in found} == {Kind.MESSAGE}
+    assert [child.notes.get("folder") for child in found] == [None, "Inbox", "Inbox", "Inbox/Project X", "Archive"]
+    assert [child.error for child in found] == [None] * 5
+    assert found[1].data == write_message(SAMPLE)
+    assert found[3].data == write_message(NOTE)
+    own = MemorySource(b"m.pst", sample())
+    assert HANDLER.announced(own) == 5
+    assert identify(own) == "application/vnd.ms-outlook-pst"
+
+
+@given(forms())
+@settings(max_examples=15, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_the_same_message_is_equal_wherever_it_lies(form: MailForm) -> None:
+    """As eml, as msg and in a store a message has the same content hash and Message-ID hash."""
+    (child,) = children(store((("Inbox",), form), crypt=Crypt.NONE))
+    assert child.data == write_message(form)
+    eml = EmlHandler().message_hashes(MemorySource(b"m", child.data), Limits())
+    assert eml is not None
+    assert MsgHandler().message_hashes(MemorySource(b"m", write(message_of(form))), Limits()) == eml
+
+
+def test_ranges_cover_everything_once() -> None:
+    """A big store is many tasks: the ranges' children are those of the whole."""
+    forms_of_it = [((f"F{i % 7}", "sub") if i % 3 else (f"F{i % 7}",), MailForm(subject=str(i))) for i in range(60)]
+    data = store(*forms_of_it)
+    own = MemorySource(b"m.pst", data)
+    parts = HANDLER.parts(own, len(data) // 6)
+    assert len(parts) >= 6
+    pieces = [child for part in parts for child in children(data, part)]
+    assert pieces == children(data)
+    assert len(pieces) == 60
+    assert HANDLER.parts(own, len(data)) == []
+
+
+def test_a_password_keeps_nobody_out() -> None:
+    """It is in the metadata; the messages come out."""
+    data = store((("Inbox",), NOTE), password="secret")
+    assert HANDLER.text(MemorySource(b"m.pst", data), Limits()).metadata == {"password": True}
+    assert len(children(data)) == 1
+
+
+def _wipe(data: bytes, nid: int) -> bytes:
+    """The store with the first block of a node overwritten."""
+    source = MemorySource(b"m.pst", data)
+    file = PstFile(source, read_header(source))
+    node = file.node(nid)
+    assert node is not None
+    first = file.data_blocks(node.data, 1 << 30)[0]
+    entry = file._find(file.header.blocks, 0x80, first)
+    assert entry is not None
+    return data[: entry[1]] + bytes(entry[2]) + data[entry[1] + entry[2] :]
+
+
+def _nids(data: bytes, kind: int) -> list[int]:
+    source = MemorySource(b"m.pst", data)
+    return [node.nid for node in PstFile(source, read_header(source)).nodes(kind)]
+
+
+def test_one_damaged_message_costs_no_other() -> None:
+    """It is a failed child with a code; the others come out and the counts add up."""
+    data = _wipe(sample(), _nids(sample(), 4)[1])
+    found = children(data)
+    failed = [child for child in found if not child.emit]
+    assert [(child.data, child.error.code if child.error else None) for child in failed] == [
+        (None, ExceptionCode.CORRUPT)
+    ]
+    assert [child.ordinal for child in found] == [0, 1, 2, 3, 4]
+    assert HANDLER.announced(MemorySource(b"m.pst", data)) == 5
+
+
+def test_messages_of_a_lost_folder_are_recovered() -> None:
+    """A folder whose table is gone is said to be damaged; its messages come after all others, under "recovered"."""
+    inbox = next(nid for nid in _nids(sample(), 0x0E) if _rows(sample(), nid) == 2)
+    data = _wipe(sample(), inbox)
+    found, error = until_error(data)
+    assert [child.name.decode() for child in found] == [
+        "message", "Inbox/Project X/a_b", "Archive/old", "recovered/" + SAMPLE.subject, "recovered/second",
+    ]  # fmt: skip
+    assert error is not None
+    assert (error.code, error.missing) == (ExceptionCode.CORRUPT, 0)
+    assert HANDLER.announced(MemorySource(b"m.pst", data)) == 5
+
+
+def _rows(data: bytes, nid: int) -> int:
+    source = MemorySource(b"m.pst", data)
+    opened = pst.PstStore(PstFile(source, read_header(source)), Limits())
+    return len(opened._rows(nid, nid & 0x1F, 4))
+
+
+def test_a_wrong_checksum_is_said() -> None:
+    """A message with a changed byte comes out, with an exception."""
+    data = bytearray(store((("Inbox",), NOTE), (("Inbox",), SAMPLE), crypt=Crypt.NONE))
+    data[data.index(b"%PDF-1.4") + 20] ^= 1
+    found = children(bytes(data))
+    assert [child.error.code if child.error else None for child in found] == [None, ExceptionCode.CORRUPT]
+    assert found[1].data
+
+
+def test_a_truncated_store() -> None:
+    """Its index lies at its end: it is truncated, not corrupt."""
+    for size in (100, 5000, len(sample()) - 3000):
+        found, error = until_error(sample()[:size])
+        assert error is not None
+        assert error.code is ExceptionCode.TRUNCATED
+        assert len(found) <= 5
+
+
+def test_a_damaged_index_leaves_the_number_open() -> None:
+    """Where messages may be missing that nothing leads to, none are announced, and the rest is unknown."""
+    data = bytearray(sample())
+    source = MemorySource(b"m.pst", sample())
+    file = PstFile(source, read_header(source))
+    first_leaf = file._page(file.header.nodes, 0x81).entries[0][2]
+    data[first_leaf + 496] ^= 1
+    found, error = until_error(bytes(data))
+    assert first_leaf != file.header.nodes
+    assert error is not None
+    assert error.missing is None
+    assert len(found) < 5
+
+
+def test_an_attachment_over_the_limit() -> None:
+    """The message stays, without it, and says so."""
+    form = MailForm(subject="s", plain="text\n", attachments=(MailAttachment(name="b", data=bytes(90_000)),))
+    (child,) = children(store((("Inbox",), form)), limits=Limits(parse_bytes=100_000))
+    assert child.error is not None
+    assert child.error.code is ExceptionCode.TOO_LARGE
+    assert child.data == write_message(MailForm(subject="s", plain="text\n"))
+
+
+def test_damaged_stores() -> None:
+    """Nothing but document errors, and never more children than are announced."""
+    dice = random.Random(7)
+    for number in range(60):
+        broken = bytearray(sample())
+        for _ in range(1 + number % 4 * 100):
+            broken[dice.randrange(len(broken))] = dice.choice((0, 255, dice.randrange(256)))
+        data = bytes(broken[: dice.randrange(len(broken))] if number % 5 == 0 else broken)
+        found, _ = until_error(data)
+        with contextlib.suppress(DocumentError):
+            assert HANDLER.announced(MemorySource(b"m.pst", data)) in (None, len(found))
+
+
+@real
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        (
+            "java-libpst/dist-list.pst",
+            [
+                "Calendar/Test appointment",
+                "Contacts/test dist list",
+                "Contacts/contact name 1",
+                "Freebusy Data/LocalFreebusy",
+            ],
+        ),
+        (
+            "java-libpst/passworded.pst",
+            ["Contacts/test dist list", "Contacts/contact name 1", "Freebusy Data/LocalFreebusy"],
+        ),
+        (
+            "ingest-file/testPST.pst",
+            [
+                "Re: Feature Generators",
+                'Re: init tokenizer fails: "Bad type in putfield_putstatic"',
+                "Feature Generators",
+                "[jira] [Resolved] (TIKA-1249) Vcard files detection",
+                "[jira] [Commented] (TIKA-1250) Process loops infintely processing a CHM file",
+                '[WEBINAR] - "Introducing Couchbase Server 2.5"',
+            ],
+        ),
+    ],
+)
+def test_real_stores(name: str, names: list[str]) -> None:
+    """Written by Outlook."""
+    found = children((REAL / name).read_bytes())
+    assert [child.name.decode() for child in found] == names
+    assert [child.error for child in found] == [None] * len(names)
+
+
+@real
+def test_a_contact_says_what_it_knows() -> None:
+    """It has no body; its fields are the text, so that a search finds the address."""
+    data = children((REAL / "java-libpst/dist-list.pst").read_bytes())[2].data
+    assert data is not None
+    text = EmlHandler().text(MemorySource(b"m", data), Limits()).text
+    assert text == "Name: contact name 1\nE-mail: contact1@rjohnson.id.au\n"
+
+
+@real
+def test_libpff_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other reader, which takes the formats that ours does not, gives the same messages of the same store."""
+    data = (REAL / "ingest-file/testPST.pst").read_bytes()
+    own = children(data)
+    monkeypatch.setattr(pst, "UNICODE", 99)
+    assert children(data) == own
+    passworded = (REAL / "java-libpst/passworded.pst").read_bytes()
+    assert HANDLER.text(MemorySource(b"m.pst", passworded), Limits()).metadata == {"password": True}
+    assert children(data, Part(start=2, stop=4)) == own[2:4]
+
+
+def test_libpff_refuses_with_a_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What libpff cannot open is a document error."""
+    monkeypatch.setattr(pst, "UNICODE", 99)
+    with pytest.raises(DocumentError):
+        children(sample()[:2000])
+
+
+@pytest.mark.parametrize("fmt", ["pst", "msg", "tnef"])
+def test_the_generator_says_the_same(fmt: str) -> None:
+    """Names, order, types, bytes, terms and exceptions of what the generator makes are those of its truth."""
+    terms = TERMS if fmt in WITH_TEXT else ()
+    for number, size in enumerate((2_000, 60_000)):
+        made = make(fmt, number, size, terms=terms)
+        assert differences(f"a.{extension(fmt)}".encode(), made.data, made.truth) == []

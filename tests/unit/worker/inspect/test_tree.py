@@ -1,0 +1,222 @@
+"""`inspect` below the command: unpacking files without any database."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from unpacking import make_docx, make_mail, make_mbox, make_tar, make_zip
+
+from core.errors import ExceptionCode, UsageError
+from core.operations import NullRecorder
+from core.records import JobOptions, Limits
+from core.storage.errors import reading_error
+from core.storage.layer import Storage
+from worker.inspect.file import Loose, inspect_file, json_line
+from worker.inspect.tree import find_loose, inspect_paths
+
+PLUGINS = Path(__file__).parents[3] / "support" / "plugins"
+
+
+def _lines(found: Iterable[bytes | dict[str, object]]) -> list[dict[str, Any]]:
+    return [json.loads(line) if isinstance(line, bytes) else dict(line) for line in found]
+
+
+def _file(tmp_path: Path, name: bytes, data: bytes, options: JobOptions | None = None) -> dict[tuple[str, ...], Any]:
+    path = os.fsencode(tmp_path) + b"/" + name
+    with open(path, "wb") as f:
+        f.write(data)
+    spool = tmp_path / "spool" / "lines"
+    spool.parent.mkdir()
+    inspect_file(Loose(path=path, relative=name), options or JobOptions(), spool)
+    lines = [json.loads(line) for line in spool.read_bytes().splitlines()]
+    assert list(spool.parent.iterdir()) == [spool]  # what was spilled is gone
+    return {tuple(line["container_path"]): line for line in lines}
+
+
+def _special(loose: Loose) -> tuple[str, ExceptionCode] | None:
+    return None if loose.special is None else (loose.special[0], loose.special[1].code)
+
+
+def test_one_line_for_each_item(tmp_path: Path) -> None:
+    """Everything the command promises of an item, nested ones included."""
+    mail = make_mail("Über", "body text\n", {"in.zip": make_zip({"x.txt": b"deep text"})})
+    found = _file(tmp_path, b"a.mbox", make_mbox(mail))
+    assert set(found) == {
+        ("a.mbox",),
+        ("a.mbox", "message@0"),
+        ("a.mbox", "message@0", "in.zip"),
+        ("a.mbox", "message@0", "in.zip", "x.txt"),
+    }
+    message = found["a.mbox", "message@0"]
+    assert message["parent"] == found["a.mbox",]["id"]
+    assert (message["kind"], message["media_type"]) == ("message", "message/rfc822")
+    assert message["metadata"]["subject"] == "Über"
+    assert "body text" in message["text"]
+    deep = found["a.mbox", "message@0", "in.zip", "x.txt"]
+    assert (deep["text"], deep["bytes"], deep["exceptions"]) == ("deep text", 9, [])
+    assert deep["sha256"] == hashlib.sha256(b"deep text").hexdigest()
+
+
+def test_exceptions_are_codes_of_the_item(tmp_path: Path) -> None:
+    """Each item's own codes, node-level ones among them, each once."""
+    data = make_zip({"../up": b"x", "empty": b"", "bomb": bytes(2_000_000)})
+    options = JobOptions(limits=Limits(expansion_floor=1_000, expansion_ratio=1.0))
+    found = _file(tmp_path, b"z.zip", data, options)
+    assert {path[-1]: line["exceptions"] for path, line in found.items()} == {
+        "z.zip": ["expansion_limit"],
+        "../up": ["unsafe_name"],
+        "empty": ["zero_bytes"],
+    }
+
+
+def test_a_child_that_does_not_fit_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large children are read back from the temporary directory."""
+    monkeypatch.setattr("worker.items.store.KEEP_BYTES", 10)
+    data = make_tar({"big.docx": make_docx("spilled text", bytes(range(256)) * 40_000)})
+    found = _file(tmp_path, b"t.tar.gz", data)
+    assert "spilled text" in found["t.tar.gz", "big.docx"]["text"]
+
+
+def test_a_file_that_is_gone_is_a_line_with_a_code(tmp_path: Path) -> None:
+    """A file that vanished before its turn ends nothing."""
+    spool = tmp_path / "lines"
+    inspect_file(Loose(path=bytes(tmp_path) + b"/gone", relative=b"gone"), JobOptions(), spool)
+    (line,) = spool.read_bytes().splitlines()
+    assert json.loads(line)["exceptions"] == ["vanished"]
+
+
+def test_what_lies_in_a_tree(tmp_path: Path) -> None:
+    """Links, FIFOs and names that are not UTF-8 are found once, links are not followed, in the order of names."""
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "loop").symlink_to("..")
+    os.mkfifo(tmp_path / "a-fifo")
+    with open(bytes(tmp_path) + b"/c\xff", "wb"):
+        pass
+    found = find_loose(Storage(NullRecorder()), str(tmp_path))
+    assert [(f.relative, _special(f)) for f in found] == [
+        (b"a-fifo", ("inode/fifo", ExceptionCode.SPECIAL_FILE)),
+        (b"b/loop", ("inode/symlink", ExceptionCode.SYMLINK)),
+        (b"c\xff", None),
+    ]
+    (one,) = find_loose(Storage(NullRecorder()), str(tmp_path / "b" / "loop"))
+    assert _special(one) == ("inode/symlink", ExceptionCode.SYMLINK)
+    with pytest.raises(UsageError, match="cannot be inspected"):
+        list(find_loose(Storage(NullRecorder()), str(tmp_path / "none")))
+
+
+class _Refusing(Storage):
+    """A file system that lets nobody into `closed` and where links vanish."""
+
+    def scan(self, path: bytes) -> Any:
+        if path.endswith(b"closed"):
+            raise reading_error("list", path, OSError(errno.EACCES, "denied"))
+        return super().scan(path)
+
+    def stat(self, path: bytes) -> os.stat_result:
+        if path.endswith(b"link"):
+            raise reading_error("look at", path, OSError(errno.ENOENT, "gone"))
+        return super().stat(path)
+
+
+def test_what_cannot_be_looked_at_is_found_all_the_same(tmp_path: Path) -> None:
+    """A closed directory and a link that vanished are lines with a code, and the rest goes on."""
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "link").symlink_to("x")
+    (tmp_path / "z").write_bytes(b"")
+    found = {f.relative: _special(f) for f in find_loose(_Refusing(NullRecorder()), str(tmp_path))}
+    assert found[b"closed"] == ("inode/directory", ExceptionCode.UNREADABLE)
+    assert found[b"link"] == ("application/octet-stream", ExceptionCode.VANISHED)
+    assert found[b"z"] is None
+
+
+def test_a_very_deep_tree(tmp_path: Path) -> None:
+    """Directories nested as deeply as a path can be long are no trouble."""
+    here, depth = os.getcwd(), 0
+    os.chdir(tmp_path)
+    try:
+        while len(os.getcwd()) < 4_000:
+            os.mkdir("d")
+            os.chdir("d")
+            depth += 1
+        Path("f").write_bytes(b"x")
+        (found,) = find_loose(Storage(NullRecorder()), str(tmp_path))
+        assert found.relative == b"d/" * depth + b"f"
+    finally:  # pytest's own removal of old directories would run into the recursion limit
+        Path("f").unlink(missing_ok=True)
+        for _ in range(depth):
+            os.chdir("..")
+            os.rmdir("d")
+        os.chdir(here)
+
+
+def test_many_files_in_order_and_one_that_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines come in the order of the files whatever finishes first; a killer costs nobody else anything."""
+    monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
+    for n in range(12):
+        (tmp_path / f"{n:02}.txt").write_bytes(b"words %d" % n)
+    (tmp_path / "05.txt").write_bytes(b"KILLER children")
+    (tmp_path / "07.txt").unlink()
+    os.mkfifo(tmp_path / "07.txt")
+    lines = _lines(
+        inspect_paths([str(tmp_path)], JobOptions(), processes=2, memory_mb=1024, plugins=("killer_plugin",))
+    )
+    assert [line["container_path"] for line in lines] == [[f"{n:02}.txt"] for n in range(12)]
+    assert {line["name"]: line["exceptions"] for line in lines if line["exceptions"]} == {
+        "05.txt": ["killed_parser"],
+        "07.txt": ["special_file"],
+    }
+
+
+def test_a_member_that_kills_costs_its_siblings_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other members of the same container have their lines, each once; the killers have the reason."""
+    monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
+    inner = make_zip({"before.txt": b"before", "one": b"KILLER children", "two": b"KILLER text", "after.txt": b"after"})
+    (tmp_path / "a.zip").write_bytes(make_zip({"first.txt": b"first", "inner.zip": inner, "last.txt": b"last"}))
+    found = inspect_paths(
+        [str(tmp_path / "a.zip")], JobOptions(), processes=1, memory_mb=1024, plugins=("killer_plugin",)
+    )
+    lines = [(line["container_path"][-1], line["text"], line["exceptions"]) for line in _lines(found)]
+    assert lines == [
+        ("first.txt", "first", []),
+        ("before.txt", "before", []),
+        ("one", "", ["killed_parser"]),
+        ("two", "", ["killed_parser"]),
+        ("after.txt", "after", []),
+        ("inner.zip", "", []),
+        ("last.txt", "last", []),
+        ("a.zip", "", []),
+    ]
+
+
+@given(
+    st.text(), st.dictionaries(st.sampled_from(["text", "title"]), st.one_of(st.text(), st.integers(), st.booleans()))
+)
+def test_a_spooled_line_says_what_it_was_made_of(text: str, metadata: dict[str, Any]) -> None:
+    """Whatever stands in the text and around it, in UTF-8 and on one line."""
+    line = {"name": 'a"text": "", b', "text": text, "metadata": metadata, "exceptions": []}
+    spooled = json_line(dict(line))
+    assert json.loads(spooled) == line
+    assert spooled.decode() == json.dumps(line, ensure_ascii=False) + "\n"
+
+
+def test_a_directory_swapped_for_a_link_is_not_entered(tmp_path: Path) -> None:
+    """Between the listing and the reading."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "tree" / "a").mkdir(parents=True)
+    for place in ("outside", "tree/a"):
+        (tmp_path / place / "f").write_bytes(place.encode())
+    (loose,) = find_loose(Storage(NullRecorder()), str(tmp_path / "tree"))
+    (tmp_path / "tree" / "a").rename(tmp_path / "away")
+    (tmp_path / "tree" / "a").symlink_to(tmp_path / "outside")
+    inspect_file(loose, JobOptions(), tmp_path / "spool")
+    (line,) = (tmp_path / "spool").read_text().splitlines()
+    assert json.loads(line)["exceptions"] == ["unreadable"]

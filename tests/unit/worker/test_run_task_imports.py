@@ -1,0 +1,48 @@
+"""What a worker loads before it forks its slots: what they all need, no parser that a box has, and no threads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+_LOADED = """
+import os
+import sys
+import worker.__main__
+from core.settings import Settings
+from worker.plugins import load_plugins
+from worker.slots.slot import preload
+load_plugins(Settings().plugins)
+preload(Settings(box={box}))
+print(len(os.listdir("/proc/self/task")), *sys.modules)
+"""
+_OF_A_PLUGIN = "edbench_extra_formats.onenote.handler"
+PARSERS = {"lxml", "pypdfium2", "selectolax", "pycdlib", "isal", "pypff"}
+
+
+@pytest.mark.parametrize("box", [True, False])
+def test_a_worker_forks_with_one_thread_and_what_its_slots_use(box: bool) -> None:
+    """A thread that holds a lock at the fork would hang a slot: numpy's library starts one for each processor, so a
+    replay brings it, in the slot. Parsers are the nursery's, and the supervisor's only where there are no boxes."""
+    said = subprocess.run([sys.executable, "-c", _LOADED.format(box=box)], capture_output=True, text=True, check=True)
+    threads, *modules = said.stdout.split()
+    packages = {name.partition(".")[0] for name in modules}
+    assert threads == "1"
+    assert "tantivy" in packages
+    assert not packages & {"numpy", "whoosh", "fastapi", "docker"}
+    assert packages & PARSERS == (set() if box else PARSERS)
+    assert (_OF_A_PLUGIN in modules) is not box
+
+
+def test_a_nursery_has_every_parser_and_nothing_of_the_database() -> None:
+    """What a box forked from it holds is what it parses with."""
+    code = "import sys; from core.settings import PLUGINS; from worker.box.__main__ import load_everything\n"
+    code += "load_everything(PLUGINS); print(*sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = said.stdout.split()
+    packages = {name.partition(".")[0] for name in modules}
+    assert _OF_A_PLUGIN in modules
+    assert packages >= PARSERS
+    assert not packages & {"sqlalchemy", "psycopg2", "redis", "celery", "tantivy", "whoosh", "prometheus_client"}
