@@ -8,13 +8,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import Connection
 
 from core.histogram import Histogram
 from core.operations import Op
-from sql.queries import QUERIES
+from monitoring.counters import CounterDelta
+from sql.faces.calls import CALLS, WithHistogram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +61,11 @@ class CallSum:
     max_ns: int = 0
     histogram: Histogram = field(default_factory=Histogram)
 
-    def add(self, row: Any) -> None:
+    def add(self, row: WithHistogram) -> None:
         """One more row."""
         self.merge(row, Histogram.decode(row.histogram))
 
-    def merge(self, counts: Any, histogram: Histogram) -> None:
+    def merge(self, counts: CallSum | CounterDelta | WithHistogram, histogram: Histogram) -> None:
         """The same from anything that has the counts, its histogram decoded."""
         self.calls += counts.calls
         self.bytes += counts.bytes
@@ -88,17 +88,17 @@ class CallSum:
 
 def calls_by_op(conn: Connection, job: uuid.UUID) -> dict[str, CallTotals]:
     """Op label → totals over the whole job, in order of op; ops without calls are left out."""
-    return totals_by_op(_rows(conn, job))
+    return totals_by_op(CALLS.call_rows(conn, job=job))
 
 
 def calls_by_op_of_jobs(jobs: Iterable[tuple[Connection, uuid.UUID]]) -> dict[str, CallTotals]:
     """The same over several jobs together; their histograms are merged, nothing is averaged."""
-    return totals_by_op(row for conn, job in jobs for row in _rows(conn, job))
+    return totals_by_op(row for conn, job in jobs for row in CALLS.call_rows(conn, job=job))
 
 
 def calls_per_second(conn: Connection, job: uuid.UUID) -> list[SecondPoint]:
     """The job's calls over time, in order of second and op; seconds without calls are left out."""
-    rows = QUERIES["calls_per_second"].run(conn, job=str(job))
+    rows = CALLS.calls_per_second(conn, job=job)
     return [
         SecondPoint(second=r.second, op=Op(r.op).label, calls=r.calls, bytes=r.bytes, errors=r.errors) for r in rows
     ]
@@ -106,7 +106,7 @@ def calls_per_second(conn: Connection, job: uuid.UUID) -> list[SecondPoint]:
 
 def rate_now(conn: Connection, job: uuid.UUID, seconds: int = 5) -> RateNow:
     """Calls and bytes a second over each live worker's latest `seconds` (fewer when it has just begun)."""
-    rows = QUERIES["calls_now"].run(conn, job=str(job), seconds=seconds).all()
+    rows = CALLS.calls_now(conn, job=job, seconds=seconds)
     span = max(1, min(seconds, max((r.age for r in rows), default=1)))
     moved = {Op(r.op): r.bytes / span for r in rows}
     return RateNow(
@@ -117,11 +117,7 @@ def rate_now(conn: Connection, job: uuid.UUID, seconds: int = 5) -> RateNow:
     )
 
 
-def _rows(conn: Connection, job: uuid.UUID) -> Iterable[Any]:
-    return QUERIES["call_rows"].run(conn, job=str(job))
-
-
-def sums_of(rows: Iterable[Any]) -> dict[int, CallSum]:
+def sums_of(rows: Iterable[WithHistogram]) -> dict[int, CallSum]:
     """Rows of `call_second` added up by op."""
     sums: dict[int, CallSum] = {}
     for row in rows:
@@ -129,7 +125,7 @@ def sums_of(rows: Iterable[Any]) -> dict[int, CallSum]:
     return sums
 
 
-def totals_by_op(rows: Iterable[Any]) -> dict[str, CallTotals]:
+def totals_by_op(rows: Iterable[WithHistogram]) -> dict[str, CallTotals]:
     """Op label → totals of rows of `call_second`, in order of op."""
     sums = sums_of(rows)
     return {Op(op).label: sums[op].totals() for op in sorted(sums)}

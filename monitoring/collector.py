@@ -22,7 +22,7 @@ from monitoring.broker import connect
 from monitoring.frame_rows import add_calls, add_observations, job_seconds, note_workers
 from monitoring.frames import Frame, decode_frame
 from monitoring.sender import FIELD, STREAM
-from sql.queries import QUERIES
+from sql.faces.calls import CALLS
 from sql.session import Database
 
 _BATCH = 400  # frames at once
@@ -106,7 +106,7 @@ class Collector:
         for name, database in self._databases.items():
             here = [part for part in found if self._home.get(part.job) == name]
             with database.transaction(durable=True) as conn:
-                QUERIES["lock_collecting"].run(conn, key=_LOCK)
+                CALLS.lock_collecting(conn, key=_LOCK)
                 add_calls(conn, here)
                 add_observations(conn, frames)
                 note_workers(conn, frames)
@@ -119,8 +119,7 @@ class Collector:
             if not missing:
                 break
             with database.transaction() as conn:
-                found = QUERIES["known_jobs"].run(conn, jobs=[str(job) for job in missing]).scalars()
-                here = {uuid.UUID(str(job)) for job in found}
+                here = set(CALLS.known_jobs(conn, jobs=list(missing)))
             self._home.update(dict.fromkeys(here, name))
             missing -= here
         return missing

@@ -13,7 +13,8 @@ from monitoring.arrays import columns
 from monitoring.counters import CounterDelta
 from monitoring.frames import Frame
 from monitoring.steps import add_to_steps
-from sql.queries import QUERIES
+from sql.faces.calls import CALLS
+from sql.faces.observing import OBSERVING
 
 _SLACK_SECONDS = 5  # that clocks of hosts and databases may differ by where it is asked whether a job runs
 _CALLS = (
@@ -54,8 +55,7 @@ def add_calls(conn: Connection, found: Sequence[JobSecond]) -> None:
     """Store those that are new, in the steps too; the caller holds the lock of collecting."""
     if not found:
         return
-    stored = QUERIES["add_calls"].run(conn, **columns(_CALLS, [row for part in found for row in part.rows()]))
-    new = {tuple(row) for row in stored}
+    new = set(CALLS.add_calls(conn, **columns(_CALLS, [row for part in found for row in part.rows()])))
     add_to_steps(conn, ((*part.key[::2], part.deltas) for part in found if part.key in new))
 
 
@@ -63,11 +63,11 @@ def add_observations(conn: Connection, frames: Iterable[Frame]) -> None:
     """Store what was observed beside the calls, while a job of this database runs."""
     rows = {(f.second, o.kind, o.source): (f.second, o.kind, o.source, o.text) for f in frames for o in f.observations}
     if rows:
-        QUERIES["add_observations"].run(conn, slack=_SLACK_SECONDS, **columns(_OBSERVED, list(rows.values())))
+        OBSERVING.add_observations(conn, slack=_SLACK_SECONDS, **columns(_OBSERVED, list(rows.values())))
 
 
 def note_workers(conn: Connection, frames: Iterable[Frame]) -> None:
     """Each worker's latest frame, and how many were lost before it."""
     rows = [(str(f.incarnation), f.sequence, f.through) for f in frames]
     if rows:
-        QUERIES["frames_stored"].run(conn, **columns(_WORKERS, rows))
+        CALLS.frames_stored(conn, **columns(_WORKERS, rows))

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from monitoring.aggregate import CallSum
 from monitoring.arrays import columns
 from monitoring.counters import CounterDelta
-from sql.queries import QUERIES
+from sql.faces.calls import CALLS
 
 STEPS = (1, 4, 20, 120, 1200)  # seconds; a reader takes the first that gives few enough points
 
@@ -38,9 +38,9 @@ def add_to_steps(conn: Connection, calls: Iterable[tuple[str, int, Iterable[Coun
     if not sums:
         return
     keys = list(sums)
-    for row in QUERIES["call_steps_at"].run(conn, **columns(_KEYS, keys)):
+    for row in CALLS.call_steps_at(conn, **columns(_KEYS, keys)):
         sums[str(row.job), row.step, row.second, row.op].add(row)
-    QUERIES["put_call_steps"].run(conn, **columns(_COLUMNS, [_row(key, sums[key]) for key in sorted(keys)]))
+    CALLS.put_call_steps(conn, **columns(_COLUMNS, [_row(key, sums[key]) for key in sorted(keys)]))
 
 
 def _by_step(calls: Iterable[tuple[str, int, Iterable[CounterDelta]]]) -> dict[Key, CallSum]:

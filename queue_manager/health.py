@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from core.errors import EdbenchError
 from core.settings import read_settings
-from sql.queries import QUERIES
 from sql.session import Database
+from sql.workers import connections_of
 
 APPLICATION = "edbench queue_manager"  # how its connections call themselves
 
@@ -27,7 +27,7 @@ def ailing(env: Mapping[str, str]) -> str | None:
         database = Database(address.name, address.url, application="edbench health")
         try:
             with database.transaction() as conn:
-                if not QUERIES["connections_of"].run(conn, application=APPLICATION).scalar_one():
+                if not connections_of(conn, APPLICATION):
                     return f"no queue manager is connected to database {address.name}"
         finally:
             database.dispose()

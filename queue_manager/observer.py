@@ -11,15 +11,14 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from sqlalchemy import Connection
 
 from core.errors import DatabaseFault
 from core.records import Phase, TaskState
 from queue_manager.metrics import DatabaseNumbers, QueueSample
+from sql.faces.observing import OBSERVING
 from sql.faults import DRIVER_ERRORS
-from sql.queries import QUERIES
 from sql.session import Database
 
 EVERY_SECONDS = 1.0
@@ -88,7 +87,7 @@ class Observer:
             self._fault = ""
 
     def _observe(self, conn: Connection) -> None:
-        found = QUERIES["jobs_to_observe"].run(conn, open=[str(job) for job in self._open]).all()
+        found = OBSERVING.jobs_to_observe(conn, open=list(self._open))
         if not found:
             self._numbers.queue = ()
             return
@@ -103,18 +102,14 @@ class Observer:
         now = time.monotonic()
         size = now >= self._size_due
         self._size_due = now + _SIZE_SECONDS if size else self._size_due
-        row: dict[str, Any] = (
-            QUERIES["observe_database"].run(conn, database=self._database.name, size=size).scalar_one()
-        )
-        self._numbers.server = row
+        self._numbers.server = OBSERVING.observe_database(conn, database=self._database.name, size=size)
 
     def _observe_queue(self, conn: Connection, jobs: Sequence[uuid.UUID]) -> int:
-        names = [str(job) for job in jobs]
-        rows = QUERIES["observe_queue"].run(conn, database=self._database.name, jobs=names).scalars().all()
+        rows = OBSERVING.observe_queue(conn, database=self._database.name, jobs=jobs)
         self._numbers.queue = [
             QueueSample(
-                phase=Phase(row["phase"]),
-                tasks={state: row[state.value] for state in TaskState if state.value in row},
+                phase=Phase(str(row["phase"])),
+                tasks={state: int(row[state.value]) for state in TaskState if state.value in row},
                 oldest_pending_seconds=float(row["oldest_pending_s"]),
             )
             for row in rows
@@ -122,8 +117,7 @@ class Observer:
         return sum(sum(sample.tasks.values()) for sample in self._numbers.queue)
 
     def _observe_progress(self, conn: Connection, jobs: Sequence[uuid.UUID]) -> int:
-        rows = QUERIES["observe_progress"].run(conn, database=self._database.name, jobs=[str(j) for j in jobs])
-        return sum(row.counted for row in rows)
+        return sum(OBSERVING.observe_progress(conn, database=self._database.name, jobs=jobs))
 
 
 @contextmanager

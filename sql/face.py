@@ -1,15 +1,16 @@
 """Statements as functions with typed rows: a class declares them, a method each, and `face` has them run.
 
 A method is named as its statement and takes, besides the connection, the statement's parameters by keyword (a test
-compares them). Its return type says what comes of it: a NamedTuple is one row, by column name; another type one value;
-`list[…]` of either all of them; None nothing.
+compares them). Its return type says what comes of it: a NamedTuple is one row, by the names of the columns that it has,
+`NamedTuple | None` one or none; another type one value; `list[…]` of either all of them, `Iterator[…]` as they are read;
+None nothing, and the number of a statement that has no rows how many it changed.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from types import SimpleNamespace
+from collections.abc import Callable, Iterator
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from sqlalchemy import Connection
@@ -39,16 +40,21 @@ def _declares(name: str, value: object) -> bool:
 
 
 def _runner(query: Query, returned: Any) -> Callable[..., Any]:
-    many = get_origin(returned) is list
-    kind = get_args(returned)[0] if many else returned
-    row = isinstance(kind, type) and issubclass(kind, tuple)
+    origin = get_origin(returned)
+    kind = returned if origin is None else get_args(returned)[0]
+    fields = getattr(kind, "_fields", ())
 
     def run(conn: Connection, **given: Any) -> Any:
         found = query.run(conn, **given)
-        if kind is type(None):
+        if kind is NoneType:
             return None
-        if row:
-            return [kind(**each._mapping) for each in found] if many else kind(**found.one()._mapping)
-        return list(found.scalars()) if many else found.scalar_one()
+        if not found.returns_rows:
+            return found.rowcount
+        rows: Any = found.columns(*fields) if fields else found.scalars()
+        if origin in (list, Iterator):
+            rows = map(kind._make, rows) if fields else rows
+            return list(rows) if origin is list else rows
+        row = rows.one_or_none() if fields and origin is UnionType else rows.one()
+        return kind._make(row) if fields and row else row
 
     return run

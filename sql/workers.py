@@ -104,6 +104,11 @@ def live_hosts(conn: Connection) -> set[tuple[str, str]]:
     return {(row.host, row.boot_id) for row in QUERIES["live_hosts"].run(conn, seconds=LIVE_SECONDS)}
 
 
+def connections_of(conn: Connection, application: str) -> int:
+    """How many there are, by the name that they call themselves."""
+    return int(QUERIES["connections_of"].run(conn, application=application).scalar_one())
+
+
 def list_workers(conn: Connection) -> list[WorkerRow]:
     """Every incarnation, newest first."""
     return [WorkerRow(**row._mapping) for row in QUERIES["list_workers"].run(conn, seconds=LIVE_SECONDS)]

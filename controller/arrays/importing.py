@@ -17,7 +17,7 @@ from controller.arrays.readings import BadRow, Readings
 from controller.databases import JobHandle
 from core.errors import UsageError
 from monitoring.observations import ARRAY, SOURCE_CHARACTERS, Observation
-from sql.queries import QUERIES
+from sql.faces.timeline import TIMELINE
 
 MARGIN_SECONDS = 60.0  # kept before the first claim and after the end, so that the drawing shows what was before
 
@@ -78,7 +78,7 @@ def import_array(
 def forget_array(handles: Sequence[JobHandle], name: str) -> int:
     """Remove what was imported under this name; how many seconds it had. Raises DatabaseFault."""
     with handles[0].database.transaction(durable=True) as conn:
-        return QUERIES["drop_array"].run(conn, job=handles[0].id, name=name, separator=SEPARATOR).rowcount
+        return TIMELINE.drop_array(conn, job=handles[0].id, name=name, separator=SEPARATOR)
 
 
 def job_time(handles: Sequence[JobHandle]) -> tuple[float, float]:
@@ -86,7 +86,7 @@ def job_time(handles: Sequence[JobHandle]) -> tuple[float, float]:
     spans = []
     for handle in handles:
         with handle.database.transaction() as conn:
-            spans.append(QUERIES["job_time"].run(conn, job=handle.id).one())
+            spans.append(TIMELINE.job_time(conn, job=handle.id))
     starts = [span.start for span in spans if span.start is not None]
     if not starts:
         raise UsageError("the job has not begun, so nothing can be beside it")
@@ -136,11 +136,12 @@ def source_name(name: str, column: Column, offset_s: float) -> str:
 
 
 def _store(handle: JobHandle, name: str, rows: Sequence[tuple[int, Observation]]) -> None:
-    columns = {
-        "second": [second for second, _ in rows],
-        "source": [observation.source for _, observation in rows],
-        "values": [json.dumps(dict(observation.values)) for _, observation in rows],
-    }
     with handle.database.transaction(durable=True) as conn:
-        QUERIES["drop_array"].run(conn, job=handle.id, name=name, separator=SEPARATOR)
-        QUERIES["put_array"].run(conn, job=handle.id, **columns)
+        TIMELINE.drop_array(conn, job=handle.id, name=name, separator=SEPARATOR)
+        TIMELINE.put_array(
+            conn,
+            job=handle.id,
+            second=[second for second, _ in rows],
+            source=[observation.source for _, observation in rows],
+            values=[json.dumps(dict(observation.values)) for _, observation in rows],
+        )

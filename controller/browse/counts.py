@@ -12,9 +12,8 @@ from controller.databases import JobHandle
 from core.document import Document, Milli
 from core.records import Phase
 from sql import jobs as ledger_jobs
-from sql.figures import FIGURES
+from sql.faces.figures import FIGURES
 from sql.jobs import JobProgress, JobSummary
-from sql.queries import QUERIES
 
 VIOLATIONS_SHOWN = 20
 
@@ -115,13 +114,11 @@ class JobCounts:
 
 def children_of(conn: Connection, job: uuid.UUID) -> Children:
     """Totals over the job's containers."""
-    row = QUERIES["children_totals"].run(conn, job=job).one()
-    return Children(**row._mapping)
+    return Children(**FIGURES.children_totals(conn, job=job)._asdict())
 
 
 def violations_of(conn: Connection, job: uuid.UUID, limit: int = VIOLATIONS_SHOWN) -> tuple[Violation, ...]:
     """Containers whose counts do not add up, at most `limit`; there should be none."""
-    rows = QUERIES["children_violations"].run(conn, job=job, limit=limit)
     return tuple(
         Violation(
             item=row.id,
@@ -131,13 +128,13 @@ def violations_of(conn: Connection, job: uuid.UUID, limit: int = VIOLATIONS_SHOW
             failed=row.failed,
             rows=row.rows,
         )
-        for row in rows
+        for row in FIGURES.children_violations(conn, job=job, limit=limit)
     )
 
 
 def exceptions_of(conn: Connection, job: uuid.UUID) -> tuple[ExceptionCount, ...]:
     """Exceptions by code and level, most frequent first."""
-    return tuple(ExceptionCount(**row._mapping) for row in QUERIES["count_exceptions"].run(conn, job=job))
+    return tuple(ExceptionCount(**row._asdict()) for row in FIGURES.count_exceptions(conn, job=job))
 
 
 def count_job(handle: JobHandle) -> JobCounts:
@@ -150,9 +147,9 @@ def count_job(handle: JobHandle) -> JobCounts:
             items=totals.items,
             containers=totals.containers,
             loose_files=totals.loose_files,
-            kinds=tuple(Counted(**row._mapping) for row in QUERIES["count_kinds"].run(conn, job=handle.id)),
-            media_types=tuple(Counted(**row._mapping) for row in QUERIES["count_media_types"].run(conn, job=handle.id)),
-            texts=tuple(TextCount(**row._mapping) for row in QUERIES["count_texts"].run(conn, job=handle.id)),
+            kinds=tuple(Counted(**row._asdict()) for row in FIGURES.count_kinds(conn, job=handle.id)),
+            media_types=tuple(Counted(**row._asdict()) for row in FIGURES.count_media_types(conn, job=handle.id)),
+            texts=tuple(TextCount(**row._asdict()) for row in FIGURES.count_texts(conn, job=handle.id)),
             exceptions=exceptions_of(conn, handle.id),
             children=children_of(conn, handle.id),
             violations=violations_of(conn, handle.id),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
 from core.settings import Settings
-from sql.queries import QUERIES
+from sql.faces.browse import BROWSE
 
 FACET_HITS = 10_000  # a shard; each has to be fetched to know whose it is
 
@@ -34,7 +34,7 @@ def count_facets(handles: Sequence[JobHandle], settings: Settings, query: str, m
             for shard, reader in readers.items():
                 hits = reader.search(query, most, snippets=False)
                 complete = complete and len(hits) < most
-                rows = QUERIES["search_facets"].run(
+                rows = BROWSE.search_facets(
                     conn,
                     job=handle.id,
                     items=[hit.item for hit in hits],

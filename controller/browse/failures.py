@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from controller.databases import JobHandle
-from sql.queries import QUERIES
+from sql.faces.browse import BROWSE
 
 _EXCEPTIONS_AT_ONCE = 2_000
 EXCEPTION_FIELDS = (
@@ -29,7 +29,7 @@ def exceptions_by(handles: Sequence[JobHandle], by: str, code: str | None = None
     sums: dict[str, dict[str, int]] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
-            for row in QUERIES["exceptions_by"].run(conn, job=handle.id, by=by, code=code):
+            for row in BROWSE.exceptions_by(conn, job=handle.id, by=by, code=code):
                 into = sums.setdefault(row.name, {"exceptions": 0, "items": 0, "missing": 0})
                 for key in into:
                     into[key] += getattr(row, key)
@@ -45,11 +45,7 @@ def stream_exceptions(handles: Sequence[JobHandle], wanted: Mapping[str, str | N
         after = -1
         while True:
             with handle.database.transaction() as conn:
-                rows = (
-                    QUERIES["exceptions_page"]
-                    .run(conn, job=handle.id, after=after, limit=_EXCEPTIONS_AT_ONCE, **filters)
-                    .all()
-                )
+                rows = BROWSE.exceptions_page(conn, job=handle.id, after=after, limit=_EXCEPTIONS_AT_ONCE, **filters)
             for row in rows:
                 yield {key: getattr(row, key) for key in EXCEPTION_FIELDS}
             if len(rows) < _EXCEPTIONS_AT_ONCE:

@@ -10,7 +10,7 @@ from controller.browse.item_filter import ALL_ITEMS, ItemFilter
 from controller.databases import JobHandle
 from core.csv_cells import defused
 from core.names import display_name, json_name
-from sql.queries import QUERIES
+from sql.faces.browse import BROWSE, ItemRow, WholeItem
 
 FIELDS = [
     "id",
@@ -43,7 +43,7 @@ def stream_items(handle: JobHandle, wanted: ItemFilter = ALL_ITEMS) -> Generator
     """
     with handle.database.transaction() as conn:
         streaming = conn.execution_options(stream_results=True, yield_per=_ROWS_AT_ONCE)
-        for row in QUERIES["items"].run(streaming, job=handle.id, **wanted.parameters()):
+        for row in BROWSE.items(streaming, job=handle.id, **wanted.parameters()):
             yield item_json(row)
 
 
@@ -61,8 +61,8 @@ def fields_of(handles: Sequence[JobHandle]) -> list[str]:
     return [*ORIGIN, *FIELDS] if len(handles) > 1 else FIELDS
 
 
-def item_json(row: Any) -> dict[str, Any]:
-    """One row of query `items` (or of one with its columns) in plain data."""
+def item_json(row: ItemRow | WholeItem) -> dict[str, Any]:
+    """An item in plain data."""
     return {
         "id": str(row.id),
         "parent": str(row.parent) if row.parent else None,

@@ -6,15 +6,13 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
 from controller.browse.counts import Counted
 from controller.browse.item_filter import ItemFilter
 from controller.browse.items import item_json
 from controller.databases import JobHandle
 from core.errors import UsageError
 from core.names import display_name
-from sql.queries import QUERIES
+from sql.faces.browse import BROWSE, Member, WholeItem
 
 FAMILY_SHOWN = 2_000
 
@@ -27,9 +25,9 @@ def items_page(
     begin = 0 if after is None else _position(handles, after)
     out: list[dict[str, Any]] = []
     for number, handle in enumerate(handles[begin:]):
-        rows = {"job": handle.id, "after": None if number else after, "limit": limit - len(out)}
+        rest, since = limit - len(out), None if number else after
         with handle.database.transaction() as conn:
-            found = QUERIES["items_page"].run(conn, **rows, **wanted.parameters())
+            found = BROWSE.items_page(conn, job=handle.id, after=since, limit=rest, **wanted.parameters())
             out += [item_json(row) | {"job": str(handle.id)} for row in found]
         if len(out) >= limit:
             break
@@ -39,29 +37,25 @@ def items_page(
 def _position(handles: Sequence[JobHandle], item: uuid.UUID) -> int:
     for number, handle in enumerate(handles):
         with handle.database.transaction() as conn:
-            if _row(conn, handle, item) is not None:
+            if BROWSE.item_whole(conn, job=handle.id, item=item) is not None:
                 return number
     raise UsageError(f"there is no item {item} in this job")
 
 
-def _row(conn: Connection, handle: JobHandle, item: uuid.UUID) -> Any:
-    return QUERIES["item_whole"].run(conn, job=handle.id, item=item).one_or_none()
-
-
-def find_item(handles: Sequence[JobHandle], item: uuid.UUID) -> tuple[JobHandle, Any]:
-    """The job that has the item, and its row (query `item_whole`); raises UsageError when none has."""
+def find_item(handles: Sequence[JobHandle], item: uuid.UUID) -> tuple[JobHandle, WholeItem]:
+    """The job that has the item, and its row; raises UsageError when none has."""
     for handle in handles:
         with handle.database.transaction() as conn:
-            row = _row(conn, handle, item)
+            row = BROWSE.item_whole(conn, job=handle.id, item=item)
         if row is not None:
             return handle, row
     raise UsageError(f"there is no item {item} in this job")
 
 
-def item_details(handle: JobHandle, row: Any) -> dict[str, Any]:
+def item_details(handle: JobHandle, row: WholeItem) -> dict[str, Any]:
     """Everything that is known of one item, in plain data."""
     with handle.database.transaction() as conn:
-        exceptions = QUERIES["item_exceptions"].run(conn, job=handle.id, item=row.id).all()
+        exceptions = BROWSE.item_exceptions(conn, job=handle.id, item=row.id)
     counts = None
     if row.emitted is not None:
         counts = {
@@ -80,22 +74,20 @@ def item_details(handle: JobHandle, row: Any) -> dict[str, Any]:
         "mtime_ns": row.mtime_ns,
         "metadata": dict(row.metadata or {}),
         "children": counts,
-        "failures": [dict(each._mapping) for each in exceptions],
+        "failures": [each._asdict() for each in exceptions],
     }
 
 
-def _hex(value: Any) -> str | None:
-    return None if value is None else bytes(value).hex()
+def _hex(value: memoryview | None) -> str | None:
+    return None if value is None else value.hex()
 
 
-def family_tree(handle: JobHandle, row: Any, limit: int = FAMILY_SHOWN) -> dict[str, Any]:
+def family_tree(handle: JobHandle, row: WholeItem, limit: int = FAMILY_SHOWN) -> dict[str, Any]:
     """What the item lies in (outermost first), and its family in path order; of a container outside any family its
     direct children. At most `limit` members; `truncated` says that there are more."""
     with handle.database.transaction() as conn:
-        above = QUERIES["item_ancestors"].run(conn, job=handle.id, item=row.id).all()
-        below = (
-            QUERIES["items_below"].run(conn, job=handle.id, item=row.id, family=row.family_id, limit=limit + 1).all()
-        )
+        above = BROWSE.item_ancestors(conn, job=handle.id, item=row.id)
+        below = BROWSE.items_below(conn, job=handle.id, item=row.id, family=row.family_id, limit=limit + 1)
     return {
         "item": str(row.id),
         "family": str(row.family_id) if row.family_id else None,
@@ -105,7 +97,7 @@ def family_tree(handle: JobHandle, row: Any, limit: int = FAMILY_SHOWN) -> dict[
     }
 
 
-def _member(row: Any) -> dict[str, Any]:
+def _member(row: Member) -> dict[str, Any]:
     return {
         "id": str(row.id),
         "parent": str(row.parent) if row.parent else None,
@@ -124,7 +116,7 @@ def custodians_of_jobs(handles: Sequence[JobHandle]) -> list[Counted]:
     sums: dict[str, tuple[int, int]] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
-            for row in QUERIES["count_custodians"].run(conn, job=handle.id):
+            for row in BROWSE.count_custodians(conn, job=handle.id):
                 items, nbytes = sums.get(row.name, (0, 0))
                 sums[row.name] = items + row.items, nbytes + row.bytes
     ordered = sorted(sums.items(), key=lambda pair: (-pair[1][0], pair[0]))

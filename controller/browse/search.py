@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
 from core.settings import Settings
-from sql.queries import QUERIES
+from sql.faces.browse import BROWSE, TrueOwner
 from worker.indexes.base import Hit, IndexReader
 
 HIGHLIGHT_START, HIGHLIGHT_STOP = "\x02", "\x03"
@@ -86,20 +86,20 @@ def search_shard(
         asked *= 2
 
 
-def true_owners(conn: Connection, job: uuid.UUID, items: Sequence[uuid.UUID]) -> dict[uuid.UUID, Any]:
+def true_owners(conn: Connection, job: uuid.UUID, items: Sequence[uuid.UUID]) -> dict[uuid.UUID, TrueOwner]:
     """For each item that has one, the row that says which shard and owner hold its valid document."""
     if not items:
         return {}
-    return {row.id: row for row in QUERIES["true_owners"].run(conn, job=job, items=list(items))}
+    return {row.id: row for row in BROWSE.true_owners(conn, job=job, items=list(items))}
 
 
-def is_true(hit: Hit, shard: uuid.UUID, owners: Mapping[uuid.UUID, Any]) -> bool:
+def is_true(hit: Hit, shard: uuid.UUID, owners: Mapping[uuid.UUID, TrueOwner]) -> bool:
     """Whether the database names exactly this document."""
     row = owners.get(hit.item)
     return row is not None and row.shard == shard and row.owner == hit.owner
 
 
-def _found(hit: Hit, row: Any) -> Found:
+def _found(hit: Hit, row: TrueOwner) -> Found:
     return Found(
         item=hit.item,
         score=hit.score,

@@ -17,7 +17,7 @@ from controller.databases import JobHandle
 from core.errors import RunFailed
 from core.records import Shard
 from core.settings import Settings
-from sql.queries import QUERIES
+from sql.faces.browse import BROWSE
 from worker.indexes.base import IndexReader
 from worker.indexes.registry import open_reader
 
@@ -28,8 +28,10 @@ log = logging.getLogger(__name__)
 
 def shards_of(conn: Connection, job: uuid.UUID) -> list[Shard]:
     """The shards that the database knows of."""
-    rows = QUERIES["shards"].run(conn, job=job)
-    return [Shard(id=row.id, engine=row.engine, location=bytes(row.location), documents=row.documents) for row in rows]
+    return [
+        Shard(id=row.id, engine=row.engine, location=bytes(row.location), documents=row.documents)
+        for row in BROWSE.shards(conn, job=job)
+    ]
 
 
 @contextmanager

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
 from core.settings import Settings
+from sql.faces.browse import WholeItem
 
 
-def item_text(handle: JobHandle, settings: Settings, row: Any) -> str | None:
-    """The text that was indexed of an item (row of query `item_whole`); None while it has no document.
+def item_text(handle: JobHandle, settings: Settings, row: WholeItem) -> str | None:
+    """The text that was indexed of an item; None while it has no document.
 
     Whoosh has no way to one document by its item, so its shard is looked through. Raises RunFailed when the shard is
     not on the storage root, StorageFault.
     """
-    if row.shard is None:
+    if row.shard is None or row.owner is None:
         return None
     with opened_shards(handle, settings, only=row.shard) as readers:
         reader = readers.get(row.shard)

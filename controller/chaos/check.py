@@ -22,7 +22,7 @@ from core.records import Phase
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth.manifest import read_manifest
-from sql.verify import VERIFY
+from sql.faces.verify import VERIFY
 
 _EXAMPLES = 5
 _ALL_EXAMPLES = 100_000

@@ -7,8 +7,8 @@ and `now()` of its own, which add what a table says.
 
 from __future__ import annotations
 
+from sql.faces.verify import VERIFY
 from sql.session import Database
-from sql.verify import VERIFY
 
 
 def lay_clock(database: Database) -> None:

@@ -11,8 +11,8 @@ from controller.databases import JobHandle, Jobs
 from controller.jobs.groups.create import resume_all
 from core.errors import DatabaseFault, RunFailed, UsageError
 from core.records import JobState
+from sql.faces.verify import VERIFY
 from sql.jobs import get_job
-from sql.verify import VERIFY
 
 POLL_SECONDS = 0.03
 STRAGGLER_SECONDS = 10.0  # a person who resumes a suspended job does so later than this

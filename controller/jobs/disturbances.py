@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from controller.jobs.rates import duration
-from sql.figures import FIGURES
+from sql.faces.figures import FIGURES
 from sql.workers import LIVE_SECONDS
 
 PAUSED, SUSPENDED, WORKERS_CHANGED = "PAUSED", "SUSPENDED", "WORKERS CHANGED"

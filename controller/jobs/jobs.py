@@ -29,7 +29,7 @@ from core.records import JobOptions, JobState
 from core.storage.layer import Storage
 from sql import deletion, states, workers
 from sql import jobs as ledger_jobs
-from sql.figures import FIGURES
+from sql.faces.figures import FIGURES
 from sql.session import Database
 
 SETTLE_SECONDS = 45.0  # longer than a lease, so that what a killed worker left behind has run out

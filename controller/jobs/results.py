@@ -25,7 +25,7 @@ from core.clock import Clock
 from core.names import display_name
 from core.settings import Settings
 from monitoring.aggregate import CallTotals, calls_by_op
-from sql.figures import FIGURES, Worker
+from sql.faces.figures import FIGURES, Worker
 from sql.jobs import phase_elapsed
 from sql.requeue import requeued_files
 from sql.workers import LIVE_SECONDS

@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from sqlalchemy import Connection
 
 from controller.databases import JobHandle
 from controller.labels.rules import Effort, FilerCache, is_cached, job_labels, short_of_processors, unique_bytes
@@ -17,14 +14,12 @@ from controller.timeline.thresholds import EVIDENCE_SECONDS
 from core.records import GroupKind
 from sql import groups, replay
 from sql import jobs as ledger_jobs
+from sql.faces.timeline import TIMELINE, Values
 from sql.jobs import JobProgress
-from sql.queries import QUERIES
 
 BEGIN_SECONDS = 4  # after the first claim: a worker that has told nothing by then came later, its counters with it
 _LATEST_SECONDS = 60  # before the end or now: workers that were gone by then are not counted
 _AFTER_SECONDS = 3  # after the end of a job: its last state is observed within that
-
-Values = Mapping[str, Any]
 
 
 def read_labels(handles: Sequence[JobHandle], cache: FilerCache) -> list[str]:
@@ -47,8 +42,8 @@ def labels_of_jobs(
     witness = max(range(len(jobs)), key=lambda n: ends[n])
     conn, low = jobs[witness][0], math.floor(started) - 1
     end = math.ceil(min(ends[witness], max(s.now for s in standings)))
-    first = _readings(conn, "timeline_first_workers", low, low + BEGIN_SECONDS)
-    last = _readings(conn, "timeline_last_workers", max(low, end - _LATEST_SECONDS), end + _AFTER_SECONDS)
+    first = dict(TIMELINE.timeline_first_workers(conn, low=low, high=low + BEGIN_SECONDS))
+    last = dict(TIMELINE.timeline_last_workers(conn, low=max(low, end - _LATEST_SECONDS), high=end + _AFTER_SECONDS))
     return labels_of(standings, done, last, first, _unique(jobs, standings, done), cache)
 
 
@@ -84,10 +79,6 @@ def labels_of(
         undeclared=cache.undeclared,
         limited=limited,
     )
-
-
-def _readings(conn: Connection, query: str, low: int, high: int) -> dict[str, Values]:
-    return {row.source: row.values for row in QUERIES[query].run(conn, low=low, high=high)}
 
 
 def _unique(jobs: Sequence[JobAt], standings: Sequence[Standing], done: Sequence[JobProgress]) -> float | None:

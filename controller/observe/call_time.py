@@ -12,7 +12,6 @@ import contextlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from controller.databases import JobHandle
 from controller.timeline.counters import Counter
@@ -24,7 +23,7 @@ from core.operations import Op
 from monitoring.aggregate import CallSum
 from monitoring.observations import WORKER
 from monitoring.steps import step_for
-from sql.queries import QUERIES
+from sql.faces.timeline import TIMELINE, Values
 
 DOMINATED = 0.5  # of the time in calls, from where on a percentile is the processor's
 MARK = "†"  # of a percentile that waiting for a processor dominates
@@ -76,7 +75,7 @@ def call_time(handles: Sequence[JobHandle]) -> CallTime | None:
     """None where no call was recorded, or no worker told of itself. Raises DatabaseFault."""
     with contextlib.ExitStack() as stack:
         jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in handles]
-        times = [QUERIES["timeline_job"].run(conn, job=job).one() for conn, job in jobs]
+        times = [TIMELINE.timeline_job(conn, job=job) for conn, job in jobs]
         starts = [row.started for row in times if row.started is not None]
         if not starts:
             return None
@@ -161,16 +160,16 @@ def _merged(found: Iterable[CallSum]) -> CallSum:
 def _steps(jobs: Sequence[JobAt], step: int, low: int) -> dict[int, dict[int, CallSum]]:
     out: dict[int, dict[int, CallSum]] = {}
     for conn, job in jobs:
-        for row in QUERIES["timeline_call_histograms"].run(conn, job=job, step=step, low=low - low % step):
+        for row in TIMELINE.timeline_call_histograms(conn, job=job, step=step, low=low - low % step):
             out.setdefault(row.second, {}).setdefault(row.op, CallSum()).add(row)
     return out
 
 
 def _workers(job: JobAt, step: int, low: int, high: int) -> dict[str, Readings]:
     low, high = low - step - _BESIDE_SECONDS, high + _BESIDE_SECONDS
-    found: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
-    where = {"kinds": [WORKER], "step": step, "low": low, "high": high, "first": low + 5, "last": high - 5}
-    for row in QUERIES["timeline_readings"].run(job[0], **where):
+    found: dict[str, list[tuple[int, Values]]] = {}
+    where = {"step": step, "low": low, "high": high, "first": low + 5, "last": high - 5}
+    for row in TIMELINE.timeline_readings(job[0], kinds=[WORKER], **where):
         if "slot_wait_s" in row.values:
             found.setdefault(row.source, []).append((row.second, row.values))
     return dict(found)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -21,7 +20,7 @@ from monitoring.aggregate import CallTotals
 from monitoring.observations import BLOCK, DATABASE, WIRE
 from monitoring.steps import step_for
 from sql import replay
-from sql.queries import QUERIES
+from sql.faces.timeline import TIMELINE, Values
 
 _POINTS = 600
 _BESIDE_SECONDS = 5  # before and after a job: readings to grow from
@@ -161,14 +160,14 @@ def _longest(found: Iterable[dict[Source, Moved]]) -> dict[Source, Moved]:
 def _grown(conn: Connection, handle: JobHandle, kinds: list[str]) -> dict[Source, Moved]:
     """By kind and source what was read and written between a job's first claim and its end; sources that told less
     than two readings, or older ones that have not these counters, are left out."""
-    times = QUERIES["timeline_job"].run(conn, job=handle.id).one()
+    times = TIMELINE.timeline_job(conn, job=handle.id)
     if times.started is None:
         return {}
     start, end = times.started, times.finished or times.stopped or times.now
     low, high = math.floor(start) - _BESIDE_SECONDS, math.ceil(end) + _BESIDE_SECONDS
-    where = {"kinds": kinds, "step": step_for(low, high, _POINTS), "first": low + 10, "last": high - 10}
-    found: dict[tuple[str, str], list[tuple[int, Any]]] = {}
-    for row in QUERIES["timeline_readings"].run(conn, low=low, high=high, **where):
+    where = {"step": step_for(low, high, _POINTS), "first": low + 10, "last": high - 10}
+    found: dict[tuple[str, str], list[tuple[int, Values]]] = {}
+    for row in TIMELINE.timeline_readings(conn, kinds=kinds, low=low, high=high, **where):
         found.setdefault((row.kind, row.source), []).append((row.second, row.values))
     out = {}
     for (kind, source), readings in found.items():

@@ -20,7 +20,7 @@ from monitoring.backlog import Backlog, read_backlog
 from monitoring.broker import connect
 from monitoring.metrics.catalogue import SPECS
 from monitoring.metrics.endpoint import Endpoint
-from sql.figures import FIGURES
+from sql.faces.figures import FIGURES
 from sql.session import Database
 
 EVERY_SECONDS = 2.0

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator
 
@@ -20,7 +20,7 @@ from controller.timeline.counters import Counter
 from core.document import Document, Milli, NotNone
 from core.operations import Op
 from core.records import PHASES, Phase
-from sql.figures import FIGURES
+from sql.faces.figures import FIGURES, WireReading
 
 SHORTEST_SECONDS = 2.0
 
@@ -59,7 +59,7 @@ def wire_reads(handles: Sequence[JobHandle], first: float, last: float) -> WireR
     """What the mounts under these jobs read around that time; empty where nothing is mounted over NFS."""
     replayed = [path for handle in handles for path in handle.job.options.replay.paths]
     places = replayed or [os.fsdecode(handle.job.source) for handle in handles]
-    rows: dict[tuple[str, int], Any] = {}
+    rows: dict[tuple[str, int], WireReading] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
             found = FIGURES.wire_reads(conn, first=int(first), last=int(last))

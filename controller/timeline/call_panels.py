@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from controller.timeline.axis import Axis
 from controller.timeline.model import Panel, Series
 from core.operations import Op
+from sql.faces.timeline import StepPercentiles
 
 _PERCENTILES = (("p50", "p50_ns"), ("p95", "p95_ns"), ("p99", "p99_ns"))
 
 
-def call_panels(axis: Axis, rows: Sequence[Any], ops: Sequence[int]) -> Iterator[Panel]:
+def call_panels(axis: Axis, rows: Sequence[StepPercentiles], ops: Sequence[int]) -> Iterator[Panel]:
     """`calls`, then `latency_<op>` for each of `ops`: those that the jobs have called so far."""
     size = len(axis.t)
     sums = {op: [0.0] * size for op in ops}
@@ -40,7 +40,7 @@ def call_panels(axis: Axis, rows: Sequence[Any], ops: Sequence[int]) -> Iterator
         yield Panel(f"latency_{label}", f"Latency of {label} (closed loop)", "µs", "line", series)
 
 
-def read_bytes(axis: Axis, rows: Sequence[Any]) -> list[float | None]:
+def read_bytes(axis: Axis, rows: Sequence[StepPercentiles]) -> list[float | None]:
     """Bytes a second that calls read."""
     sums = [0.0] * len(axis.t)
     for row in rows:

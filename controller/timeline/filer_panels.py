@@ -8,7 +8,8 @@ from controller.timeline.axis import Axis
 from controller.timeline.counters import added, ratio
 from controller.timeline.gauges import gauge
 from controller.timeline.model import Panel, Series
-from controller.timeline.readings import Readings, Values, counter, number
+from controller.timeline.readings import Readings, counter, number
+from sql.faces.timeline import Values
 
 _MB = 1_000_000
 _SPACE_HOLDS = 5.0  # seconds that free space is taken to be what it was last

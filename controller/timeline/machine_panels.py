@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from controller.timeline.axis import Axis
 from controller.timeline.counters import added
 from controller.timeline.gauges import gauge
 from controller.timeline.model import Panel, Series
-from controller.timeline.readings import Readings, Values, counter, number
+from controller.timeline.readings import Readings, counter, number
+from sql.faces.timeline import Tasks, Values
 
 _STATES = ("pending", "dispatched", "running")
 QUEUE_HOLDS = 60  # seconds: with a million tasks to count they are counted less often than once a second
@@ -24,7 +24,7 @@ def database_panels(axis: Axis, databases: Mapping[str, Readings]) -> Iterator[P
         yield Panel(f"database_{key}", title, f"{key}/s", "line", series)
 
 
-def queue_panel(axis: Axis, jobs: Sequence[Sequence[Any]], stops: Sequence[Sequence[tuple[float, float]]]) -> Panel:
+def queue_panel(axis: Axis, jobs: Sequence[Sequence[Tasks]], stops: Sequence[Sequence[tuple[float, float]]]) -> Panel:
     """`queue`: tasks that are not done, all jobs together; `stops`: when each of them stood still."""
     holds = QUEUE_HOLDS + axis.step
     series = []

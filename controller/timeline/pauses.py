@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from controller.timeline.model import PauseSpan
 from controller.timeline.standing import Standing
 from core.records import JobState
+from sql.faces.timeline import Pause
 
-_Still = tuple[float, float, Any]  # from, to, and the row that says why; no row before the first claim and at the end
+_Still = tuple[
+    float, float, Pause | None
+]  # from, to, and the row that says why; none before the first claim and at the end
 
 
 def pauses_of(standings: Sequence[Standing], start: float) -> list[PauseSpan]:
@@ -49,7 +51,7 @@ def _both(some: Sequence[_Still], others: Sequence[_Still]) -> Iterator[_Still]:
                 yield max(begin, start), min(end, stop), _graver(row, other)
 
 
-def _graver(row: Any, other: Any) -> Any:
+def _graver(row: Pause | None, other: Pause | None) -> Pause | None:
     """Of two reasons to stand still the one to name: a suspension, else whichever there is."""
     known = [each for each in (row, other) if each is not None]
     return next((each for each in known if each.state == JobState.SUSPENDED.value), known[0] if known else None)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -13,7 +12,8 @@ from controller.timeline.axis import Axis
 from controller.timeline.counters import Counter
 from monitoring.aggregate import CallSum
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
-from sql.queries import QUERIES
+from sql.faces.calls import StepHistogram
+from sql.faces.timeline import TIMELINE, StepPercentiles, Tasks, Values
 
 _OF_HOSTS = (WORKER, WIRE, BLOCK, SPACE)  # every database has them: one is asked
 _GAUGES = (EMULATED,)  # no counters: every reading is needed
@@ -21,7 +21,6 @@ _BEFORE_SECONDS = 15  # before the first bucket: readings to grow from, and what
 _QUEUE_BEFORE_SECONDS = 60  # the same for the queue, which may be looked at seldom
 _AFTER_SECONDS = 3  # after the end of a job: its last state is observed within that
 
-Values = Mapping[str, Any]
 Readings = Sequence[tuple[int, Values]]  # of one source, in order of time
 JobAt = tuple[Connection, uuid.UUID]  # a job, and a connection to its database
 
@@ -31,8 +30,8 @@ class Found:
     """Everything on the axis."""
 
     axis: Axis
-    calls: list[Any] = field(default_factory=list)  # second, op, calls, bytes, errors, …, p50_ns, p95_ns, p99_ns
-    queue: list[list[Any]] = field(default_factory=list)  # of each job: second, pending, dispatched, running
+    calls: list[StepPercentiles]
+    queue: list[list[Tasks]] = field(default_factory=list)  # of each job
     progress: list[Readings] = field(default_factory=list)  # of each job
     sources: dict[str, dict[str, list[tuple[int, Values]]]] = field(default_factory=dict)  # kind → source → readings
 
@@ -60,34 +59,30 @@ def number(key: str, scale: float = 1.0) -> Callable[[Values], float | None]:
 def read_all(jobs: Sequence[JobAt], axis: Axis, witness: int = 0) -> Found:
     """Read what the buckets of the axis need; `witness`: the job that runs longest, whose database has all that was
     observed of hosts meanwhile. Raises DatabaseFault."""
-    found = Found(axis)
+    found = Found(axis, _calls(jobs, axis))
     low = axis.edges[0]
-    parts = []
     for place, (conn, job) in enumerate(jobs):
-        parts.append(_calls(conn, job, axis, merge=len(jobs) > 1))
-        where = {"job": job, "step": axis.step}
         queue_low = low - low % axis.step - _QUEUE_BEFORE_SECONDS
-        found.queue.append(list(QUERIES["timeline_queue"].run(conn, **where, low=queue_low)))
-        progress = QUERIES["timeline_progress"].run(conn, **where, low=low - _BEFORE_SECONDS)
-        found.progress.append([(row.second, row.values) for row in progress])
+        found.queue.append(TIMELINE.timeline_queue(conn, job=job, step=axis.step, low=queue_low))
+        found.progress.append(TIMELINE.timeline_progress(conn, job=job, step=axis.step, low=low - _BEFORE_SECONDS))
         _arrays(conn, job, found)
         _sources(conn, [DATABASE, *(_OF_HOSTS if place == witness else ())], axis.step, found)
         if place == witness:
             _sources(conn, _GAUGES, 1, found)
-    found.calls = parts[0] if len(parts) == 1 else merge_calls(parts)
     return found
 
 
-def _calls(conn: Connection, job: uuid.UUID, axis: Axis, *, merge: bool) -> list[Any]:
-    query = QUERIES["timeline_call_histograms" if merge else "timeline_calls"]
-    low = axis.edges[0]
-    return list(query.run(conn, job=job, step=axis.step, low=low - low % axis.step))
+def _calls(jobs: Sequence[JobAt], axis: Axis) -> list[StepPercentiles]:
+    where = {"step": axis.step, "low": axis.edges[0] - axis.edges[0] % axis.step}
+    if len(jobs) == 1:
+        return TIMELINE.timeline_calls(jobs[0][0], job=jobs[0][1], **where)
+    return merge_calls(row for conn, job in jobs for row in TIMELINE.timeline_call_histograms(conn, job=job, **where))
 
 
 def _sources(conn: Connection, kinds: Sequence[str], step: int, found: Found) -> None:
     axis = found.axis
     low, high = axis.edges[0] - _BEFORE_SECONDS - axis.step, axis.end + _AFTER_SECONDS
-    rows = QUERIES["timeline_readings"].run(
+    rows = TIMELINE.timeline_readings(
         conn, kinds=list(kinds), step=step, low=low, high=high, first=axis.edges[0] + 1, last=axis.end - 2
     )
     for row in rows:
@@ -97,33 +92,17 @@ def _sources(conn: Connection, kinds: Sequence[str], step: int, found: Found) ->
 def _arrays(conn: Connection, job: uuid.UUID, found: Found) -> None:
     """What was imported for the job (controller.arrays): gauges, at whatever seconds the array has."""
     low, high = found.axis.edges[0], found.axis.end
-    for row in QUERIES["array_readings"].run(conn, job=job, low=low, high=high):
+    for row in TIMELINE.array_readings(conn, job=job, low=low, high=high):
         found.sources.setdefault(ARRAY, {}).setdefault(row.source, []).append((row.second, row.values))
 
 
-@dataclass(frozen=True, slots=True)
-class MergedCalls:
-    """Calls of several jobs in one step, as one row of `timeline_calls`."""
-
-    second: int
-    op: int
-    calls: int
-    bytes: int
-    errors: int
-    total_ns: int
-    max_ns: int
-    p50_ns: int
-    p95_ns: int
-    p99_ns: int
-
-
-def merge_calls(parts: Sequence[Sequence[Any]]) -> list[MergedCalls]:
+def merge_calls(rows: Iterable[StepHistogram]) -> list[StepPercentiles]:
     """Rows with histograms of several jobs, merged by second and op."""
     sums: dict[tuple[int, int], CallSum] = {}
-    for row in (row for part in parts for row in part):
+    for row in rows:
         sums.setdefault((row.second, row.op), CallSum()).add(row)
     out = []
     for (second, op), s in sorted(sums.items()):
         p50, p95, p99 = s.histogram.percentiles((50, 95, 99), s.max_ns)
-        out.append(MergedCalls(second, op, s.calls, s.bytes, s.errors, s.total_ns, s.max_ns, p50, p95, p99))
+        out.append(StepPercentiles(second, op, s.calls, s.bytes, s.errors, s.total_ns, s.max_ns, p50, p95, p99))
     return out

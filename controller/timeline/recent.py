@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from controller.timeline.readings import JobAt, Readings, Values, counter, number
+from controller.timeline.readings import JobAt, Readings, counter, number
 from controller.timeline.thresholds import WINDOW_SECONDS
 from monitoring.observations import WORKER
-from sql.queries import QUERIES
+from sql.faces.timeline import TIMELINE, Values
 
 _MARGIN_SECONDS = 3  # a reading before the window, to grow from
 
@@ -35,13 +35,13 @@ def read_recent(jobs: Sequence[JobAt], end: int, witness: int) -> Recent:
     queue: dict[int, float] = {}
     call_ns, called = 0, False
     for conn, job in jobs:
-        for row in QUERIES["timeline_calls"].run(conn, job=job, step=1, low=low):
-            if row.second < end:
-                call_ns, called = call_ns + row.total_ns, True
-        for row in QUERIES["timeline_queue"].run(conn, job=job, step=1, low=low):
-            queue[row.second] = queue.get(row.second, 0.0) + row.pending
+        for step in TIMELINE.timeline_calls(conn, job=job, step=1, low=low):
+            if step.second < end:
+                call_ns, called = call_ns + step.total_ns, True
+        for tasks in TIMELINE.timeline_queue(conn, job=job, step=1, low=low):
+            queue[tasks.second] = queue.get(tasks.second, 0.0) + tasks.pending
     window = {"low": low - _MARGIN_SECONDS, "high": end, "first": low, "last": low}
-    for row in QUERIES["timeline_readings"].run(jobs[witness][0], kinds=[WORKER], step=1, **window):
+    for row in TIMELINE.timeline_readings(jobs[witness][0], kinds=[WORKER], step=1, **window):
         workers.setdefault(row.source, []).append((row.second, row.values))
     return recent_of(workers, low, end, call_s=call_ns / 1e9 if called else None, pending=list(queue.values()))
 

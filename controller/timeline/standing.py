@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -13,8 +12,9 @@ from controller.timeline.model import PhaseSpan
 from core.records import Job, JobState, Phase
 from monitoring.steps import STEPS
 from sql import jobs as ledger_jobs
+from sql.faces.figures import FIGURES
+from sql.faces.timeline import TIMELINE, Pause, PhaseClock, Values
 from sql.jobs import JobProgress, PhaseProgress
-from sql.queries import QUERIES
 
 RUNNING = frozenset((JobState.RUNNING, JobState.PAUSING, JobState.CANCELLING))
 
@@ -27,10 +27,10 @@ class Standing:
     started: float | None
     finished: float | None
     now: float
-    phases: Sequence[Any]  # phase, started, finished
+    phases: Sequence[PhaseClock]
     exceptions: Mapping[str, int]  # by code
     calls: Mapping[int, tuple[int, int]]  # op → calls, nanoseconds in them
-    pauses: Sequence[Any] = ()  # state, reason, started, finished
+    pauses: Sequence[Pause] = ()
 
     @property
     def stops(self) -> list[tuple[float, float]]:
@@ -46,20 +46,20 @@ class Standing:
 def read_standing(conn: Connection, identity: uuid.UUID) -> Standing:
     """Look now. Raises UsageError when the job is gone."""
     job = ledger_jobs.get_job(conn, identity)
-    times = QUERIES["timeline_job"].run(conn, job=identity).one()
+    times = TIMELINE.timeline_job(conn, job=identity)
     codes: dict[str, int] = {}
-    for row in QUERIES["count_exceptions"].run(conn, job=identity):
+    for row in FIGURES.count_exceptions(conn, job=identity):
         codes[row.code] = codes.get(row.code, 0) + row.exceptions
-    totals = QUERIES["timeline_call_totals"].run(conn, job=identity, step=STEPS[-1])
+    totals = TIMELINE.timeline_call_totals(conn, job=identity, step=STEPS[-1])
     return Standing(
         job=job,
         started=times.started,
         finished=times.finished,
         now=times.stopped or times.now,
-        phases=QUERIES["timeline_phases"].run(conn, job=identity).all(),
+        phases=TIMELINE.timeline_phases(conn, job=identity),
         exceptions=codes,
         calls={row.op: (row.calls, row.total_ns) for row in totals},
-        pauses=QUERIES["timeline_pauses"].run(conn, job=identity).all(),
+        pauses=TIMELINE.timeline_pauses(conn, job=identity),
     )
 
 
@@ -80,7 +80,7 @@ def spans_of(standings: Sequence[Standing], start: float) -> list[PhaseSpan]:
     return out
 
 
-def progress_of(conn: Connection, standing: Standing, latest: Mapping[str, Any] | None) -> JobProgress:
+def progress_of(conn: Connection, standing: Standing, latest: Values | None) -> JobProgress:
     """What the job has done: as last observed while it runs, since that costs no counting, else from the ledger."""
     job = standing.job
     if latest is None or not standing.running:

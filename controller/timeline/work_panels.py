@@ -11,7 +11,8 @@ from controller.jobs.rates import gb_per_hour
 from controller.timeline.axis import Axis
 from controller.timeline.counters import Counter, added
 from controller.timeline.model import Panel, Series
-from controller.timeline.readings import Readings, Values, counter
+from controller.timeline.readings import Readings, counter
+from sql.faces.timeline import Values
 
 
 class Work:

@@ -13,7 +13,7 @@ from core.errors import SourceFileError
 from core.names import display_name
 from core.places import items_location
 from core.storage.layer import EntryKind, Storage
-from sql.verify import VERIFY
+from sql.faces.verify import VERIFY
 
 _ROWS_AT_ONCE = 2_000
 _FIRST = uuid.UUID(int=0)

@@ -22,8 +22,8 @@ from core.records import JobState
 from core.settings import Settings
 from core.storage.layer import Storage
 from dataset_gen.truth.manifest import read_manifest
-from sql.figures import FIGURES
-from sql.verify import VERIFY, run_check
+from sql.faces.figures import FIGURES
+from sql.faces.verify import VERIFY, run_check
 
 Progress = Callable[[str], None]
 _FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from core.ids import item_id
 from dataset_gen.truth import manifest as m
-from sql.verify import VERIFY
+from sql.faces.verify import VERIFY
 
 _ROWS_AT_ONCE = 10_000
 _TRUTH = [

@@ -101,7 +101,7 @@ def text(
     size = len(whole or "")
     return ItemText(
         item=item,
-        state=row.text_state,
+        state=None if row.text_state is None else TextState(row.text_state),
         text=None if whole is None else whole[offset : offset + limit],
         characters=size,
         offset=offset,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from experiments.processes import host_seconds
-from sql.runs import RUNS
+from sql.faces.runs import RUNS
 from sql.session import Database
 from sql.workers import LIVE_SECONDS
 

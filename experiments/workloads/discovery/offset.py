@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from sql.runs import RUNS
+from sql.faces.runs import RUNS
 from sql.session import Database
 
 _TRIES = 5

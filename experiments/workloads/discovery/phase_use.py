@@ -9,7 +9,7 @@ from core.operations import Op
 from core.records import Phase
 from experiments.workloads.discovery.tables import JobTables
 from monitoring.aggregate import sums_of
-from sql.runs import CallSecond, PhaseSpan
+from sql.faces.runs import CallSecond, PhaseSpan
 
 MOST_TASKS = 400  # durations kept of one phase: of more tasks, so many order statistics
 SERVERS = "databases"  # in `cpu_s`: all database servers of the run

@@ -14,7 +14,7 @@ from controller.databases import JobHandle
 from core.errors import DatabaseFault
 from experiments.workloads.discovery.hold import Hold
 from experiments.workloads.discovery.site import Meter
-from sql.runs import RUNS
+from sql.faces.runs import RUNS
 from sql.session import Database
 
 SAMPLE_SECONDS = 1.0

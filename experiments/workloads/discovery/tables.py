@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 from controller.databases import JobHandle
-from sql.figures import FIGURES
-from sql.runs import RUNS
+from sql.faces.figures import FIGURES
+from sql.faces.runs import RUNS
 
 MOST_FILES = 100  # heaviest loose files that are kept
 # Every statement whose rows are kept of a job.

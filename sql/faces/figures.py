@@ -53,6 +53,52 @@ class Totals(NamedTuple):
     loose_files: int
 
 
+class ItemCount(NamedTuple):
+    """Items that have something in common."""
+
+    name: str
+    items: int
+    bytes: int
+
+
+class TextCount(NamedTuple):
+    """Items of a text state."""
+
+    name: str
+    items: int
+    characters: int
+    pages: int
+
+
+class ExceptionCount(NamedTuple):
+    """Of one code at one level; children lost by them, where known."""
+
+    code: str
+    level: str
+    exceptions: int
+    missing: int
+
+
+class Children(NamedTuple):
+    """Over all containers; `remainder_unknown`: those that were cut short."""
+
+    expected: int
+    emitted: int
+    failed: int
+    remainder_unknown: int
+
+
+class Violation(NamedTuple):
+    """A container whose counts do not add up."""
+
+    id: uuid.UUID
+    container_path: list[str]
+    announced: int | None
+    emitted: int
+    failed: int
+    rows: int
+
+
 class WireReading(NamedTuple):
     """What had been read over the wire."""
 
@@ -93,6 +139,12 @@ class _Figures(Protocol):
     def stops_of_job(self, conn: Connection, *, job: uuid.UUID) -> list[Stop]: ...
     def workers_changed(self, conn: Connection, *, job: uuid.UUID, seconds: float) -> Crews: ...
     def count_items(self, conn: Connection, *, job: uuid.UUID) -> Totals: ...
+    def count_kinds(self, conn: Connection, *, job: uuid.UUID) -> list[ItemCount]: ...
+    def count_media_types(self, conn: Connection, *, job: uuid.UUID) -> list[ItemCount]: ...
+    def count_texts(self, conn: Connection, *, job: uuid.UUID) -> list[TextCount]: ...
+    def count_exceptions(self, conn: Connection, *, job: uuid.UUID) -> list[ExceptionCount]: ...
+    def children_totals(self, conn: Connection, *, job: uuid.UUID) -> Children: ...
+    def children_violations(self, conn: Connection, *, job: uuid.UUID, limit: int) -> list[Violation]: ...
     def wire_reads(self, conn: Connection, *, first: int, last: int) -> list[WireReading]: ...
     def phase_times(self, conn: Connection, *, job: uuid.UUID) -> list[PhaseTime]: ...
     def bytes_by_phase(self, conn: Connection, *, job: uuid.UUID, op: int) -> list[PhaseBytes]: ...

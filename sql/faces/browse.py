@@ -1,0 +1,178 @@
+"""A job's items and exceptions as a person looks through them, and what searches need to know of items."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from sqlalchemy import Connection
+
+from sql.face import face
+from sql.faces.figures import ItemCount
+
+
+class ItemRow(NamedTuple):
+    """An item with what lists say of it."""
+
+    id: uuid.UUID
+    parent: uuid.UUID | None
+    family_id: uuid.UUID | None
+    custodian: memoryview
+    container_path: list[str]
+    kind: str
+    container: bool
+    media_type: str
+    name: memoryview
+    bytes: int
+    sha256: memoryview | None
+    text_state: str | None
+    characters: int | None
+    pages: int | None
+    shard: uuid.UUID | None
+    codes: list[str] | None
+
+
+class WholeItem(NamedTuple):
+    """An item with everything that is known of it; counts where it is a container."""
+
+    id: uuid.UUID
+    parent: uuid.UUID | None
+    family_id: uuid.UUID | None
+    custodian: memoryview
+    container_path: list[str]
+    kind: str
+    container: bool
+    media_type: str
+    name: memoryview
+    bytes: int
+    sha256: memoryview | None
+    text_state: str | None
+    characters: int | None
+    pages: int | None
+    shard: uuid.UUID | None
+    codes: list[str] | None
+    depth: int
+    content_hash: memoryview | None
+    message_id_hash: memoryview | None
+    location: memoryview | None
+    path: memoryview | None
+    mtime_ns: int | None
+    metadata: Mapping[str, Any] | None
+    announced: int | None
+    emitted: int | None
+    failed: int | None
+    remainder_unknown: bool | None
+    owner: str | None
+
+
+class ItemFailure(NamedTuple):
+    """An exception of a known item."""
+
+    code: str
+    level: str
+    phase: str
+    detail: str
+    missing: int | None
+
+
+class Member(NamedTuple):
+    """An item as a family's tree shows it."""
+
+    id: uuid.UUID
+    parent: uuid.UUID | None
+    depth: int
+    display: str
+    kind: str
+    container: bool
+    media_type: str
+    bytes: int
+    failed: bool
+
+
+class FailureCount(NamedTuple):
+    """Exceptions that have something in common, and the items that have them."""
+
+    name: str
+    exceptions: int
+    items: int
+    missing: int
+
+
+class Failure(NamedTuple):
+    """An exception with what is known of its item, if that is stored."""
+
+    number: int
+    item: uuid.UUID
+    custodian: str | None
+    container_path: list[str] | None
+    kind: str | None
+    media_type: str | None
+    bytes: int | None
+    code: str
+    level: str
+    phase: str
+    detail: str
+    missing: int | None
+
+
+class ShardRow(NamedTuple):
+    """A published shard; its location is relative to the storage root."""
+
+    id: uuid.UUID
+    engine: str
+    location: memoryview
+    documents: int
+
+
+class TrueOwner(NamedTuple):
+    """Who owns the only valid document of an item, with what a hit shows."""
+
+    id: uuid.UUID
+    shard: uuid.UUID
+    owner: str
+    container_path: list[str]
+    family_id: uuid.UUID | None
+    kind: str
+    media_type: str
+    custodian: str
+
+
+class FacetCount(NamedTuple):
+    """Items of a type and a custodian."""
+
+    type: str
+    custodian: str
+    items: int
+
+
+class _Browse(Protocol):
+    def items(
+        self, conn: Connection, *, job: uuid.UUID, custodian: str | None, type: str | None, exception: str | None,
+        kind: str | None, text_state: str | None, conditions: str | None,
+    ) -> Iterator[ItemRow]: ...  # fmt: skip
+    def items_page(
+        self, conn: Connection, *, job: uuid.UUID, after: uuid.UUID | None, limit: int, custodian: str | None,
+        type: str | None, exception: str | None, kind: str | None, text_state: str | None, conditions: str | None,
+    ) -> list[ItemRow]: ...  # fmt: skip
+    def item_whole(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> WholeItem | None: ...
+    def item_exceptions(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[ItemFailure]: ...
+    def item_ancestors(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[Member]: ...
+    def items_below(
+        self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID, family: uuid.UUID | None, limit: int
+    ) -> list[Member]: ...
+    def count_custodians(self, conn: Connection, *, job: uuid.UUID) -> list[ItemCount]: ...
+    def exceptions_by(self, conn: Connection, *, job: uuid.UUID, by: str, code: str | None) -> list[FailureCount]: ...
+    def exceptions_page(
+        self, conn: Connection, *, job: uuid.UUID, after: int, limit: int, code: str | None, type: str | None,
+        custodian: str | None,
+    ) -> list[Failure]: ...  # fmt: skip
+    def shards(self, conn: Connection, *, job: uuid.UUID) -> list[ShardRow]: ...
+    def true_owners(self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID]) -> list[TrueOwner]: ...
+    def search_facets(
+        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], shards: Sequence[uuid.UUID],
+        owners: Sequence[str],
+    ) -> list[FacetCount]: ...  # fmt: skip
+
+
+BROWSE: _Browse = face(_Browse)

@@ -1,0 +1,106 @@
+"""Storage calls: stored by the collector, and added up.
+
+Columns of several rows are array literals (monitoring.arrays): frames come by the hundred a second.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from sqlalchemy import Connection
+
+from sql.face import face
+from sql.faces.runs import CallSecond
+
+
+class NewSecond(NamedTuple):
+    """A second of a job and a worker that was not stored yet."""
+
+    job: str
+    incarnation: str
+    second: int
+
+
+class OpCalls(NamedTuple):
+    """Calls of one op of a worker in a phase and second."""
+
+    op: int
+    calls: int
+    bytes: int
+    errors: int
+    total_ns: int
+    max_ns: int
+    histogram: memoryview
+
+
+class StepCalls(NamedTuple):
+    """Calls of one op of a job in a step of some seconds, by its first."""
+
+    job: uuid.UUID
+    step: int
+    second: int
+    op: int
+    calls: int
+    bytes: int
+    errors: int
+    total_ns: int
+    max_ns: int
+    histogram: memoryview
+
+
+class StepHistogram(NamedTuple):
+    """The same where job and step are known."""
+
+    second: int
+    op: int
+    calls: int
+    bytes: int
+    errors: int
+    total_ns: int
+    max_ns: int
+    histogram: memoryview
+
+
+WithHistogram = OpCalls | StepCalls | StepHistogram | CallSecond
+
+
+class OpSecond(NamedTuple):
+    """Calls of one op in a second, all workers together."""
+
+    second: int
+    op: int
+    calls: int
+    bytes: int
+    errors: int
+
+
+class CallsNow(NamedTuple):
+    """Calls of one op in the latest seconds, and how many there are of these."""
+
+    op: int
+    calls: int
+    bytes: int
+    age: int
+
+
+class _Calls(Protocol):
+    def lock_collecting(self, conn: Connection, *, key: int) -> None: ...
+    def known_jobs(self, conn: Connection, *, jobs: Sequence[uuid.UUID]) -> list[uuid.UUID]: ...
+    def add_calls(
+        self, conn: Connection, *, job: str, incarnation: str, second: str, phase: str, op: str, calls: str, bytes: str,
+        errors: str, total_ns: str, max_ns: str, histogram: str,
+    ) -> list[NewSecond]: ...  # fmt: skip
+    def call_steps_at(self, conn: Connection, *, job: str, step: str, second: str, op: str) -> list[StepCalls]: ...
+    def put_call_steps(
+        self, conn: Connection, *, job: str, step: str, second: str, op: str, calls: str, bytes: str, errors: str,
+        total_ns: str, max_ns: str, p50_ns: str, p95_ns: str, p99_ns: str, histogram: str,
+    ) -> None: ...  # fmt: skip
+    def frames_stored(self, conn: Connection, *, incarnation: str, sequence: str, through: str) -> None: ...
+    def call_rows(self, conn: Connection, *, job: uuid.UUID) -> Iterator[OpCalls]: ...
+    def calls_per_second(self, conn: Connection, *, job: uuid.UUID) -> list[OpSecond]: ...
+    def calls_now(self, conn: Connection, *, job: uuid.UUID, seconds: int) -> list[CallsNow]: ...
+
+
+CALLS: _Calls = face(_Calls)
