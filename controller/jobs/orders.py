@@ -96,7 +96,8 @@ class DiscoveryOrder(Document):
 
         Raises UsageError.
         """
-        alike = {field.name for field in dataclasses.fields(JobOptions)} & type(self).model_fields.keys()
+        alike = {field.name for field in dataclasses.fields(JobOptions)} & OperatorOrder.model_fields.keys()
+        alike &= type(self).model_fields.keys()  # not of subclasses: the API's `passwords` are others than a job's note
         given: dict[str, Any] = {name: getattr(self, name) for name in alike}
         given |= {"index_engine": settings.index_engine, "filer": filer_choice(settings)}
         return JobOptions(**given | {"ocr": ocr_choice(self.ocr, self.ocr_languages)})

@@ -146,6 +146,7 @@ def test_what_an_order_and_a_job_call_alike_is_handed_on() -> None:
     made = OperatorOrder(**given, max_depth=3).job_options(Settings(index_engine="whoosh"))
     assert {name: getattr(made, name) for name in given} == given
     assert (made.index_engine, made.limits.depth) == ("whoosh", 3)
+    assert NewJob(passwords=["secret"], workers=3).job_options(Settings()) == JobOptions()
 
 
 def test_studies_have_what_they_do_alike_in_the_words_of_the_order() -> None:
