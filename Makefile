@@ -9,7 +9,7 @@ EDBENCH := .venv/bin/edbench
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search fuzz fuzz-long audit sbom lint types formats-page schemas bench bench-charsets bench-formats bench-load bench-model up down scale clean
+.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-load bench-model up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -82,6 +82,9 @@ types: setup ## check types with mypy, strict
 
 formats-page: setup ## write docs/formats.md from what the format handlers declare
 	@$(EDBENCH) formats --markdown > docs/formats.md
+
+settings-page: setup ## write docs/settings.md from the options of a discovery and the environment variables
+	@$(PYTHON) scripts/settings_page.py
 
 schemas: setup ## write docs/schemas/*.json from the dataclasses that documents are read with
 	@$(PYTHON) scripts/schemas.py

@@ -12,6 +12,8 @@ import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from core.document import bounds
+
 
 def taking(**only: Collection[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A command has an option for each field of a parameter that is a document or a dataclass; of those named here only
@@ -61,11 +63,11 @@ def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
 
 
 def _option(name: str, info: FieldInfo) -> Any:
-    of = {key: getattr(each, key) for each in info.metadata for key in ("ge", "le", "metavar") if hasattr(each, key)}
+    of = bounds(info)
     return typer.Option(
         f"--{name.replace('_', '-')}",
         help=info.description,
         min=of.get("ge"),
         max=of.get("le"),
-        metavar=of.get("metavar"),
+        metavar=next((each.metavar for each in info.metadata if hasattr(each, "metavar")), None),
     )

@@ -1,8 +1,8 @@
 """What a person may ask for of a discovery, and making it so: one job, or a group over several databases.
 
 `DiscoveryOrder` is where an option is named, typed, bounded and explained: the options of `discover` and of the studies
-(cli.taking), the body of POST /jobs and its OpenAPI document are made from its fields. Another option is a field here,
-and where it acts.
+(cli.taking), the body of POST /jobs and its OpenAPI document, the page's form (web.pages.form) and docs/settings.md are
+made from its fields. Another option is a field here, and where it acts.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from core.passwords import PasswordBank
 from core.records import FsyncPolicy, JobOptions, Layout, Limits
 from core.settings import INDEX_ENGINES, Settings
 from core.storage.layer import Storage
+from core.variables import VARIABLES
 from sql.jobs import get_job
 from sql.session import Database
 
 _LIMITS, _OPTIONS = Limits(), JobOptions()
+_FILER, _ENGINE = VARIABLES["EDBENCH_FILER"], VARIABLES["EDBENCH_INDEX_ENGINE"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,10 +51,18 @@ class DiscoveryOrder(Document):
     shard: Annotated[bool, Field(description="spread the custodians over the databases")] = False
     source_copies: Annotated[int, Field(ge=1, le=64, description="1, or a copy of the source for each database")] = 1
     single_pass: Annotated[bool, Field(description="take text while unpacking")] = False
-    ocr: Annotated[bool, Field(description="read pictures and scans too, by tesseract, in a phase of its own")] = False
+    name: Annotated[
+        str, Field(max_length=200, pattern=TEXT, description="name of the job  [default: the source's]")
+    ] = ""
+    client: Annotated[str, Field(max_length=200, pattern=TEXT, description="client the job belongs to")] = ""
+    project: Annotated[str, Field(max_length=200, pattern=TEXT, description="project the job belongs to")] = ""
+    ocr: Annotated[
+        bool, Field(title="OCR", description="read pictures and scans too, by tesseract, in a phase of its own")
+    ] = False
     ocr_languages: Annotated[
         str | None,
         Field(
+            title="OCR languages",
             min_length=1,
             max_length=200,
             pattern=TEXT,
@@ -60,34 +70,37 @@ class DiscoveryOrder(Document):
         ),
         Metavar("NAMES"),
     ] = None
-    name: Annotated[
-        str, Field(max_length=200, pattern=TEXT, description="name of the job  [default: the source's]")
-    ] = ""
-    client: Annotated[str, Field(max_length=200, pattern=TEXT, description="client the job belongs to")] = ""
-    project: Annotated[str, Field(max_length=200, pattern=TEXT, description="project the job belongs to")] = ""
-    fsync: Annotated[FsyncPolicy, Field(description="when written files are forced out")] = FsyncPolicy.NONE
+    fsync: Annotated[FsyncPolicy, Field(title="fsync", description="when written files are forced out")] = (
+        FsyncPolicy.NONE
+    )
     layout: Annotated[Layout, Field(description="where extracted children lie")] = Layout.SHARED
     index_engine: Annotated[
-        str | None, Field(max_length=20, description=f"{' or '.join(INDEX_ENGINES)}  [default: EDBENCH_INDEX_ENGINE]")
+        str | None,
+        Field(max_length=20, description=f"{' or '.join(INDEX_ENGINES)}  [default: {_ENGINE.name}]"),
+        _ENGINE,
     ] = None
     filer: Annotated[
         str | None,
         Field(
-            description=f"emulated filer: {', '.join(profile_names())}, or a file in TOML  [default: EDBENCH_FILER or none]"
+            max_length=4_000,
+            pattern=TEXT,
+            description=f"emulated filer: {', '.join(profile_names())}, or for a command a file in TOML"
+            f"  [default: {_FILER.name} or none]",
         ),
         Metavar("NAME"),
+        _FILER,
     ] = None
 
     def job_options(self, settings: Settings) -> JobOptions:
-        """What the job is created with; `settings` have the engine and the filer. Raises UsageError."""
-        return JobOptions(
-            single_pass=self.single_pass,
-            index_engine=settings.index_engine,
-            fsync=self.fsync,
-            layout=self.layout,
-            filer=filer_choice(settings),
-            ocr=ocr_choice(self.ocr, self.ocr_languages),
-        )
+        """What the job is created with: fields of one name are one thing, `settings` have the engine and the filer.
+
+        Raises UsageError.
+        """
+        alike = {field.name for field in dataclasses.fields(JobOptions)} & OperatorOrder.model_fields.keys()
+        alike &= type(self).model_fields.keys()  # not of subclasses: the API's `passwords` are others than a job's note
+        given: dict[str, Any] = {name: getattr(self, name) for name in alike}
+        given |= {"index_engine": settings.index_engine, "filer": filer_choice(settings)}
+        return JobOptions(**given | {"ocr": ocr_choice(self.ocr, self.ocr_languages)})
 
     def plan(self, settings: Settings, passwords: PasswordBank | None = None) -> DiscoveryPlan:
         """Raises UsageError for options that do not go together, before anything is started."""
@@ -127,7 +140,7 @@ class OperatorOrder(DiscoveryOrder):
     ] = _OPTIONS.dispatch_seconds
 
     def job_options(self, settings: Settings) -> JobOptions:
-        """With trace, limits and times. Raises UsageError."""
+        """With limits. Raises UsageError."""
         limits = dataclasses.replace(
             _LIMITS,
             depth=self.max_depth,
@@ -135,13 +148,7 @@ class OperatorOrder(DiscoveryOrder):
             item_seconds=self.item_seconds,
             expansion_ratio=self.expansion_ratio,
         )
-        return dataclasses.replace(
-            super().job_options(settings),
-            trace=self.trace,
-            limits=limits,
-            lease_seconds=self.lease_seconds,
-            dispatch_seconds=self.dispatch_seconds,
-        )
+        return dataclasses.replace(super().job_options(settings), limits=limits)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from controller.jobs import rates
 from core.names import display_name
@@ -62,11 +62,6 @@ def narrowed(query: str, field: str, name: str) -> str:
     return f'({query}) AND {field}:"{quoted}"'
 
 
-def pairs(values: Iterable[str]) -> list[tuple[str, str]]:
-    """Options whose text is their value."""
-    return [(value, value) for value in values]
-
-
 FILTERS: dict[str, Callable[..., object]] = {
-    each.__name__: each for each in (plain, spaced, count, figure, size, duration, share, moment, narrowed, pairs)
+    each.__name__: each for each in (plain, spaced, count, figure, size, duration, share, moment, narrowed)
 }

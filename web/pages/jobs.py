@@ -7,18 +7,17 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 
-from core.records import FsyncPolicy, JobState, Layout
+from core.records import JobState
 from web.api import jobs as api
 from web.api import system
+from web.api.models.jobs import NewJob
 from web.api.needs import Context, Found, Rows
+from web.pages.form import inputs
 from web.pages.render import page
 
 PAGE_ROWS = 50
 
 router = APIRouter()
-
-_FSYNC = {FsyncPolicy.NONE: "none", FsyncPolicy.TASK: "once a task", FsyncPolicy.FILE: "every file"}
-_LAYOUTS = {Layout.SHARED: "shared by all workers", Layout.PER_WORKER: "a folder for each worker"}
 
 
 @router.get("/")
@@ -31,6 +30,7 @@ def jobs(
 ) -> Response:
     """All jobs, newest first."""
     found = api.list_jobs(context, rows, state=state or None, limit=PAGE_ROWS, offset=offset)
+    choices = system.choices(context)
     return page(
         request,
         "jobs.html",
@@ -38,10 +38,9 @@ def jobs(
         total=found.total,
         state=str(state),
         states=[state.value for state in JobState],
-        choices=system.choices(context),
+        creating=choices.creating,
+        form=inputs(NewJob, choices),
         corpora=system.corpora(context),
-        fsyncs=_FSYNC.items(),
-        layouts=_LAYOUTS.items(),
         newer=_turned(state, offset - PAGE_ROWS) if offset else None,
         older=_turned(state, offset + PAGE_ROWS) if offset + PAGE_ROWS < found.total else None,
     )

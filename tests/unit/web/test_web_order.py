@@ -1,7 +1,9 @@
-"""An option of a discovery is said once, in its order: the command, the API and the page have it from there."""
+"""An option of a discovery is said once, in its order: command, API, page, settings and job have it from there."""
 
 from __future__ import annotations
 
+import dataclasses
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,23 +12,63 @@ import typer
 from pydantic import Field
 from typer.main import get_command
 
-import web
 from cli.experiments.studies import ALIKE, knee, scale_out, scale_up
 from cli.jobs.discover import discover
 from cli.system.inspect import inspect
 from cli.taking import taking
 from controller.jobs.orders import DiscoveryOrder, OperatorOrder
-from core.records import JobOptions
+from core.document import bounds
+from core.records import FsyncPolicy, JobOptions, Layout
+from core.settings import Settings
 from web.api.models.jobs import NewJob
+from web.api.models.system import Choices
+from web.pages.form import inputs
+from web.pages.render import environment
 
-FORM = Path(web.__file__).parent / "templates" / "jobs.html"
-NOT_ON_THE_PAGE = {"client", "project"}
+SETTINGS = Path(__file__).parents[3] / "docs" / "settings.md"
+MANY = 100  # databases: more than an order may name
+CHOICES = Choices(
+    embedded=True, creating=True, databases=[f"db{n}" for n in range(MANY)], workers=2, slots=4, room=8,
+    index_engines=["tantivy", "whoosh"], index_engine="whoosh", filers=["none", "titan"], filer="titan",
+    fsync=list(FsyncPolicy), layouts=list(Layout),
+)  # fmt: skip
+FORM = '{% import "macros.html" as ui %}{% for input in form %}{{ ui.input(input) }}{% endfor %}'
 
 
 class Coloured(DiscoveryOrder):
     """With an option more."""
 
     colour: Annotated[int, Field(ge=1, le=9, description="what it looks like")] = 3
+
+
+class Painted(NewJob):
+    """The same over the API."""
+
+    colour: Annotated[int, Field(ge=1, le=9, description="what it looks like")] = 3
+
+
+class Form(HTMLParser):
+    """What a browser would make of the form: attributes by id, and the text of each label and hint by its field."""
+
+    def __init__(self, model: type[NewJob]) -> None:
+        super().__init__()
+        self.inputs: dict[str, dict[str, str | None]] = {}
+        self.said: dict[str, str] = {}
+        self._field = ""
+        self.feed(environment().from_string(FORM).render(form=inputs(model, CHOICES)))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        of = dict(attrs)
+        name = of.get("name")
+        if name is not None:
+            assert of["id"] == f"f-{name}"
+            self.inputs[name] = of | {"tag": tag}
+        self._field = (of.get("for") or of.get("id") or "").partition("-")[2]
+        if tag == "option" and "selected" in of:
+            self.inputs[next(reversed(self.inputs))]["value"] = of["value"]
+
+    def handle_data(self, data: str) -> None:
+        self.said[self._field] = self.said.get(self._field, "") + data
 
 
 def options(function: Any) -> dict[str, Any]:
@@ -50,10 +92,61 @@ def test_every_field_is_an_option_of_the_command(name: str) -> None:
 
 @pytest.mark.parametrize("name", DiscoveryOrder.model_fields)
 def test_every_field_that_anybody_may_say_is_the_apis_and_the_pages(name: str) -> None:
-    """The model's schema has it, and the form a field."""
-    schema = NewJob.model_json_schema()["properties"]
-    assert schema[name]["description"]
-    assert (f'"{name}"' in FORM.read_text(encoding="utf-8")) == (name not in NOT_ON_THE_PAGE)
+    """The model's schema has it with its help and bounds, and so has the form, in whose label or hint the help stands."""
+    field, form = DiscoveryOrder.model_fields[name], Form(NewJob)
+    schema = NewJob.model_json_schema()["properties"][name]
+    assert schema["description"] == field.description
+    limits = schema | next((each for each in schema.get("anyOf", ()) if each.get("type") != "null"), {})
+    shown = form.inputs[name]
+    for bound, in_schema, in_form in (
+        *(("ge", "minimum", "min"), ("le", "maximum", "max"), ("max_length", "maxLength", "maxlength")),
+    ):
+        wanted = bounds(field).get(bound)
+        assert limits.get(in_schema) == wanted
+        assert shown["tag"] == "select" or shown.get(in_form) == (None if wanted is None else str(wanted))
+    help_text, _, default = str(field.description).partition("  [default: ")
+    assert help_text in form.said[name]
+    assert shown["tag"] == "select" or default.removesuffix("]") in form.said[name]
+    given = {"index_engine": "whoosh", "filer": "titan"}.get(name, field.default)
+    checked = shown.get("type") == "checkbox"
+    assert (shown.get("checked") is not None) == given if checked else (shown.get("value") or "") == str(given or "")
+
+
+@pytest.mark.parametrize("name", OperatorOrder.model_fields)
+def test_every_field_has_its_line_in_the_settings(name: str) -> None:
+    """With help, bounds and variable; those of the command line alone have no name in the API there."""
+    option = f"| `--{name.replace('_', '-')}` |"
+    line = next(line for line in SETTINGS.read_text(encoding="utf-8").splitlines() if line.startswith(option))
+    field = OperatorOrder.model_fields[name]
+    help_text, _, default = str(field.description).partition("  [default: ")
+    assert line.endswith(f" | {help_text} |")
+    assert all(f"{bound:,}" in line for bound in bounds(field).values())
+    assert (f"| `{name}` |" in line) == (name in DiscoveryOrder.model_fields)
+    assert ("EDBENCH_" in default) == ("EDBENCH_" in line)
+
+
+def test_a_form_offers_workers_where_the_server_starts_them() -> None:
+    """As many databases as there are; what the page asks itself, where the data lie, is not among the inputs."""
+    others = {each.name for each in inputs(NewJob, CHOICES.model_copy(update={"embedded": False}))}
+    all_here = {each.name: each for each in inputs(NewJob, CHOICES.model_copy(update={"databases": ["a", "b"]}))}
+    assert all_here.keys() - others == {"workers", "slots"}
+    assert all_here.keys() == NewJob.model_fields.keys() - {"corpus", "source"}
+    assert (all_here["databases"].attributes["max"], "there are 2" in all_here["databases"].hint) == (2, True)
+
+
+def test_what_an_order_and_a_job_call_alike_is_handed_on() -> None:
+    """Nothing between the two repeats it."""
+    given = {
+        "single_pass": True, "fsync": FsyncPolicy.FILE, "layout": Layout.PER_WORKER, "trace": True,
+        "lease_seconds": 7.0, "dispatch_seconds": 9.0,
+    }  # fmt: skip
+    alike = {field.name for field in dataclasses.fields(JobOptions)} & OperatorOrder.model_fields.keys()
+    translated = {"index_engine", "filer", "ocr"}
+    assert alike - translated == given.keys()
+    made = OperatorOrder(**given, max_depth=3).job_options(Settings(index_engine="whoosh"))
+    assert {name: getattr(made, name) for name in given} == given
+    assert (made.index_engine, made.limits.depth) == ("whoosh", 3)
+    assert NewJob(passwords=["secret"], workers=3).job_options(Settings()) == JobOptions()
 
 
 def test_studies_have_what_they_do_alike_in_the_words_of_the_order() -> None:
@@ -83,6 +176,11 @@ def test_a_new_field_is_an_option_and_a_part_of_the_body_without_more() -> None:
     paint(**{name: field.default for name, field in Coloured.model_fields.items()} | {"colour": 5})
     assert heard == [Coloured(colour=5)]
     assert Coloured.model_json_schema()["properties"]["colour"]["maximum"] == 9
+    shown = Form(Painted)
+    assert {key: shown.inputs["colour"][key] for key in ("type", "min", "max", "value")} == {
+        "type": "number", "min": "1", "max": "9", "value": "3",
+    }  # fmt: skip
+    assert "what it looks like" in shown.said["colour"]
 
 
 def test_the_orders_defaults_are_a_jobs() -> None:

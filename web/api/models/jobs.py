@@ -49,15 +49,9 @@ class NewJob(DiscoveryOrder):
         None, ge=1, le=512, description="Worker processes to start, 2 by default; only where the server starts them."
     )
     slots: int | None = Field(
-        None, ge=1, le=64, description="Slots of each worker; only where the server starts the workers."
+        None, ge=1, le=64, title="Slots of each worker", description="Only where the server starts the workers."
     )
     passwords: Passwords | None = Field(None, description="Tried on encrypted items; shown nowhere afterwards.")
-    filer: str | None = Field(
-        None,
-        max_length=50,
-        description="An emulated filer's profile, or none; default and, where it does not start the workers, the"
-        " only one: the server's.",
-    )
 
 
 class JobId(Document):

@@ -1,0 +1,89 @@
+"""The environment variables that our programs read, each said once: docs/settings.md has them from here.
+
+Those that only containers know (ports, images, users) stand in .env.example.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One of them; `default` is what it is as good as set to where it is not, where there is such a text."""
+
+    name: str
+    meaning: str  # Markdown; links are from docs/
+    default: str = ""
+
+
+_ALL = (
+    Variable("EDBENCH_STORAGE", "the storage root: point it at the filer under test", "./edbench-storage"),
+    Variable(
+        "EDBENCH_SCRATCH",
+        "local directory for the embedded services and for index building; never the filer",
+        "./.edbench",
+    ),
+    Variable(
+        "EDBENCH_DATABASES",
+        "`name=postgresql+psycopg2://…`, comma-separated; jobs go to the first, groups to the first D; unset: embedded,"
+        " a server for each",
+    ),
+    Variable("EDBENCH_BROKER", "`redis://…`; needed with `EDBENCH_DATABASES`"),
+    Variable(
+        "EDBENCH_LOGIN_FILE",
+        "a file with `user:password`, for those of these URLs that name nobody; one without a password is refused"
+        " ([logins.md](logins.md))",
+    ),
+    Variable("EDBENCH_SLOTS", "tasks at a time in each worker, 1 or more", "4"),
+    Variable("EDBENCH_INDEX_ENGINE", "`tantivy` or `whoosh`", "tantivy"),
+    Variable(
+        "EDBENCH_FILER",
+        "emulated filer: `titan`, `nas-1g`, `nas-10g` or a file ([filer.md](filer.md)); every result says so first",
+        "none",
+    ),
+    Variable(
+        "EDBENCH_FILER_ARBITER",
+        "directory for the emulated filer's queues that workers of several containers of one host share; unset: the"
+        " host's shared memory",
+    ),
+    Variable(
+        "EDBENCH_FILER_CACHE",
+        "what the filer itself can cache, such as `16GB` (`0B`: nothing), for the label `CACHED`"
+        " ([labels.md](labels.md)); unset: not known",
+    ),
+    Variable("EDBENCH_SLOT_MEMORY_MB", "private memory of a slot", "1024"),
+    Variable("EDBENCH_STALL_S", "seconds that a slot may be silent outside an item before it is ended", "600"),
+    Variable("EDBENCH_GRACE_S", "seconds that a running task gets when its worker is asked to stop", "10"),
+    Variable("EDBENCH_PLUGINS", "modules with format handlers of your own (`worker/plugins.py`), comma-separated"),
+    Variable("EDBENCH_CLUSTER", "`embedded`, or `compose`: the containers that `make up` started", "embedded"),
+    Variable(
+        "EDBENCH_TOKEN",
+        "token of the page and the API, 16 characters or more; unset: made up, in `page-token` in scratch",
+    ),
+    Variable(
+        "EDBENCH_CORPORA",
+        "directories beside the storage root below which sources may be chosen on the page, colons between them",
+    ),
+    Variable(
+        "EDBENCH_BOX",
+        "`off`: files are parsed in the slots themselves, with all that these may do, to see what the box costs; the"
+        " result says so",
+        "on",
+    ),
+    Variable(
+        "EDBENCH_OBSERVE",
+        "`off`: storage calls are not recorded and nothing is observed, to see what that costs; such a result has no"
+        " calls and says so",
+        "on",
+    ),
+    Variable("EDBENCH_METRICS_PORT", "first Prometheus port, 0: none ([metrics.md](metrics.md))", "0"),
+    Variable("EDBENCH_METRICS_ADDRESS", "the address that it is at", "127.0.0.1"),
+    Variable("EDBENCH_LOG_LEVEL", "`DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`", "WARNING"),
+    Variable("EDBENCH_DEBUG", "`1`: tracebacks", "0"),
+    Variable(
+        "EDBENCH_CHAOS", "set by `edbench chaos` for its processes: the socket that it is told of every moment at"
+    ),
+)
+
+VARIABLES = {variable.name: variable for variable in _ALL}
