@@ -129,6 +129,11 @@ def _word_pieces(n: int) -> bytes:
     return word(["a", "b"] * n)
 
 
+def _word_tables(n: int) -> bytes:
+    """Very many places at which a piece table could begin, and none where the document says."""
+    return word(["a"], streams={"1Table": (b"\x02" + struct.pack("<II", 16 + 12 * 5, 0)) * 10 * n})
+
+
 def _word_fields(n: int) -> bytes:
     return word(["\x13 a \x14" * n + "b" + "\x15" * n])
 
@@ -235,6 +240,7 @@ SHAPES = [
     *shapes(
         "application/msword",
         ("pieces", 2_000, _word_pieces),
+        ("piece tables that are none", 2_000, _word_tables),
         ("fields in one another", 5_000, _word_fields),
         ("metafiles in one another", 40, _pictures),
         ("objects", 400, _storages),
