@@ -159,6 +159,20 @@ def _edits(n: int) -> bytes:
     return write(Storage(streams={"PowerPoint Document": bytes(out), "Current User": user}))
 
 
+def _lost_slides(n: int) -> bytes:
+    """References that lead nowhere, and masters with placeholders."""
+    prompts = holding(0xF004, record(0xBC3, struct.pack("<IBBH", 0, 1, 0, 0)), chars("a")) * n
+    references = [record(0x3F3, struct.pack("<IIIII", 9 + i, 0, 0, 0, 0)) for i in range(n)]
+    return powerpoint({1: holding(0x3E8, holding(0xFF0, *references), record(0xFD9, b"", 0, 15) * n), 2: prompts})
+
+
+def _deflated_object(n: int) -> bytes:
+    """An embedded object of empty blocks."""
+    packed = struct.pack("<I", 9) + b"\x78\x9c" + b"\0\0\0\xff\xff" * 50 * n
+    listed = holding(0xFCC, record(0xFC3, struct.pack("<IIIIII", 0, 0, 0, 0, 2, 0)))
+    return powerpoint({1: holding(0x3E8, listed), 2: record(0x1011, packed, 1)})
+
+
 def _slides(n: int) -> bytes:
     return powerpoint({1: holding(0x3E8, holding(0xFF0, *[chars("a")] * n))})
 
@@ -249,6 +263,8 @@ SHAPES = [
     *shapes(
         "application/vnd.ms-powerpoint",
         ("slides", 5_000, _slides),
+        ("slides that are not there", 1_000, _lost_slides),
+        ("an object of empty blocks", 1_000, _deflated_object),
         ("edits with one directory", 1_000, _edits),
         ("objects in one another", 100, _overlapping_objects),
     ),
