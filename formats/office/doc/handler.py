@@ -11,6 +11,8 @@ from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.office import art as office_art
 from formats.office.doc import text as doc_text
+from formats.office.doc.fib import Fib
+from formats.office.doc.pieces import pieces
 from formats.office.encryption.legacy import opened_doc
 from formats.office.ole import objects as ole_objects
 from formats.office.ole import property_set
@@ -27,7 +29,8 @@ class DocHandler(LeafHandler):
         Declared(
             title="Word documents, Word 6 to 2003",
             extensions=("doc", "dot"),
-            text="main text, footnotes, headers and footers, comments, endnotes, text boxes",
+            text="main text, footnotes, headers and footers, comments, endnotes, text boxes; without a piece table what "
+            "the first block tells of",
             metadata=property_set.KEYS,
             children="embedded objects (a packaged file under its own name), then pictures",
             leaves_out=(
@@ -59,24 +62,24 @@ class DocHandler(LeafHandler):
         if main is None:
             raise DocumentError(ExceptionCode.CORRUPT, "the file has no stream WordDocument")
         stream = compound.read(main)
-        fib = doc_text.Fib(stream)
-        table = stream if fib.old else compound.read(compound.root.stream(fib.table))
-        whole, error = _joined(doc_text.pieces(stream, table, fib))
+        fib = Fib(stream)
+        streams = [stream] if fib.old else [compound.read(compound.root.stream(name)) for name in fib.tables]
+        whole, error = _joined(pieces(stream, streams, fib))
         collector = clean.Collector(limits.text_characters)
         all(collector.add(story + "\n") for story in doc_text.stories(whole, fib.counts))
         out = collector.result()
         out.metadata = property_set.metadata(compound) | opened
-        out.error = error or compound.error
+        out.error = fib.error or error or compound.error
         if out.error is not None and not out.text:
             raise out.error
         return out
 
 
-def _joined(pieces: Iterator[str]) -> tuple[str, DocumentError | None]:
-    """All pieces up to the first that cannot be had, and why."""
+def _joined(found: Iterator[str]) -> tuple[str, DocumentError | None]:
+    """All pieces that can be had, and what is wrong with others."""
     got: list[str] = []
     try:
-        for piece in pieces:
+        for piece in found:
             got.append(piece)
     except DocumentError as error:
         return "".join(got), error

@@ -123,6 +123,11 @@ def _records(stream: bytes, plain: Callable[[int, int], bytes]) -> bytes:
 def opened_ppt(source: Source, limits: Limits) -> tuple[CompoundFile, dict[str, Any]]:
     """A presentation, as `opened_doc`; its pictures stay encrypted and are taken away."""
     compound = CompoundFile(source.whole(limits.parse_bytes))
+    both = compound.root.find("PP97_DUALSTORAGE")  # saved for PowerPoint 95 and for 97, whose streams lie in a storage
+    if both is not None and both.stream("PowerPoint Document") is not None:
+        inner = {entry.name.lower() for entry in both.children}
+        others = [entry for entry in compound.root.children if entry.name.lower() not in inner]
+        compound.root.children = [*both.children, *others]
     user, document = compound.root.stream("Current User"), compound.root.stream("PowerPoint Document")
     if user is None or document is None or compound.head(user, 16)[12:] != ppt_crypto.TOKEN:
         return compound, {}

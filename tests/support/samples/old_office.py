@@ -28,18 +28,22 @@ def word(
     clx = b"\x01\x02\x00ab" + b"\x02" + struct.pack("<I", len(plc)) + plc
     fib = bytearray(0x400)
     struct.pack_into("<HHHHHH", fib, 0, 0xA5EC, 0xC1, 0, 0x409, 0, 0x1200 | flags)
+    struct.pack_into("<II", fib, 0x18, 0x400, 0x400 + len(raw))
     struct.pack_into("<8I", fib, 0x4C, *[*(counts or [bounds[-1]]), *[0] * 8][:8])
     struct.pack_into("<II", fib, 0x1A2, 7, len(clx))
     own = {"WordDocument": bytes(fib + raw), "1Table": b"padding" + clx, **(streams or {})}
     return write(Storage(streams=own, storages=list(storages)))
 
 
-def word_6(text: bytes, *, language: int = 0x409) -> bytes:
-    """A document of Word 6, its text in one run of bytes."""
+def word_6(
+    text: bytes, *, language: int = 0x409, characters: int | None = None, flags: int = 0, clx: tuple[int, int] = (0, 0)
+) -> bytes:
+    """A document of Word 6, its text in one run of bytes; it counts that many characters, its pieces are at `clx`."""
     fib = bytearray(0x300)
-    struct.pack_into("<HHHHHH", fib, 0, 0xA5DC, 101, 0, language, 0, 0)
+    struct.pack_into("<HHHHHH", fib, 0, 0xA5DC, 101, 0, language, 0, flags)
     struct.pack_into("<II", fib, 0x18, 0x300, 0x300 + len(text))
-    struct.pack_into("<I", fib, 0x34, len(text))
+    struct.pack_into("<II", fib, 0x160, *clx)
+    struct.pack_into("<I", fib, 0x34, len(text) if characters is None else characters)
     return write(Storage(streams={"WordDocument": bytes(fib) + text}))
 
 

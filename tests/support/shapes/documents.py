@@ -129,6 +129,11 @@ def _word_pieces(n: int) -> bytes:
     return word(["a", "b"] * n)
 
 
+def _word_tables(n: int) -> bytes:
+    """Very many places at which a piece table could begin, and none where the document says."""
+    return word(["a"], streams={"1Table": (b"\x02" + struct.pack("<II", 16 + 12 * 5, 0)) * 10 * n})
+
+
 def _word_fields(n: int) -> bytes:
     return word(["\x13 a \x14" * n + "b" + "\x15" * n])
 
@@ -152,6 +157,20 @@ def _edits(n: int) -> bytes:
         last = at
     user = record(0xFF6, struct.pack("<IIIHHBBH", 20, 0xE391C05F, last, 0, 0x3F4, 3, 0, 0))
     return write(Storage(streams={"PowerPoint Document": bytes(out), "Current User": user}))
+
+
+def _lost_slides(n: int) -> bytes:
+    """References that lead nowhere, and masters with placeholders."""
+    prompts = holding(0xF004, record(0xBC3, struct.pack("<IBBH", 0, 1, 0, 0)), chars("a")) * n
+    references = [record(0x3F3, struct.pack("<IIIII", 9 + i, 0, 0, 0, 0)) for i in range(n)]
+    return powerpoint({1: holding(0x3E8, holding(0xFF0, *references), record(0xFD9, b"", 0, 15) * n), 2: prompts})
+
+
+def _deflated_object(n: int) -> bytes:
+    """An embedded object of empty blocks."""
+    packed = struct.pack("<I", 9) + b"\x78\x9c" + b"\0\0\0\xff\xff" * 50 * n
+    listed = holding(0xFCC, record(0xFC3, struct.pack("<IIIIII", 0, 0, 0, 0, 2, 0)))
+    return powerpoint({1: holding(0x3E8, listed), 2: record(0x1011, packed, 1)})
 
 
 def _slides(n: int) -> bytes:
@@ -235,6 +254,7 @@ SHAPES = [
     *shapes(
         "application/msword",
         ("pieces", 2_000, _word_pieces),
+        ("piece tables that are none", 2_000, _word_tables),
         ("fields in one another", 5_000, _word_fields),
         ("metafiles in one another", 40, _pictures),
         ("objects", 400, _storages),
@@ -243,6 +263,8 @@ SHAPES = [
     *shapes(
         "application/vnd.ms-powerpoint",
         ("slides", 5_000, _slides),
+        ("slides that are not there", 1_000, _lost_slides),
+        ("an object of empty blocks", 1_000, _deflated_object),
         ("edits with one directory", 1_000, _edits),
         ("objects in one another", 100, _overlapping_objects),
     ),

@@ -52,6 +52,8 @@ def test_special_characters() -> None:
         ('see \x13 HYPERLINK "http://x" \x14here\x15 now', "see here now"),
         ("\x13 IF \x13 PAGE \x141\x15 = 1 \x14yes\x15!", "yes!"),
         ("a\x13 XE hidden \x15b", "ab"),
+        ("\x13 EQ \\o\\ad(base,reading)\x15!", " EQ \\o\\ad(base,reading)!"),
+        ("\x13 MACROBUTTON NoMacro [Name of the client]\x15!", " MACROBUTTON NoMacro [Name of the client]!"),
         ("lost \x13 code without an end", "lost  code without an end"),
         ("stray \x14 and \x15 marks", "stray  and  marks"),
     ],
@@ -100,6 +102,69 @@ def test_pieces_that_do_not_add_up_are_told(data: bytes, code: ExceptionCode, sa
     assert out.error.code is code
     assert said in out.error.detail
     assert "part of it" in out.text
+
+
+TWO = ["the first piece\r", "а это вторая\r"]
+
+
+def _table_of(data: bytes) -> int:
+    """Where the piece table begins: behind the property modifiers that `word` writes in front of it."""
+    return data.index(b"padding") + 7 + 5
+
+
+def _overstated(data: bytes) -> bytes:
+    at = _table_of(data) + 1
+    return data[:at] + struct.pack("<I", 12_000) + data[at + 4 :]
+
+
+def _first_piece_outside(data: bytes) -> bytes:
+    return data.replace(struct.pack("<HIH", 0, 0x40000800, 0), struct.pack("<HIH", 0, 0x70000000, 0))
+
+
+@pytest.mark.parametrize(
+    ("data", "kept"),
+    [
+        (_overstated(word(TWO)), TWO),
+        (word(TWO).replace(struct.pack("<II", 7, 38), struct.pack("<II", 400, 38)), TWO),
+        (word(TWO).replace("1Table".encode("utf-16-le"), "0Table".encode("utf-16-le")), TWO),
+        (_first_piece_outside(word(TWO)), TWO[1:]),
+        (word(TWO[:1]).replace("1Table".encode("utf-16-le"), "9Table".encode("utf-16-le")), TWO[:1]),
+        (word(["", TWO[1]]).replace("1Table".encode("utf-16-le"), "9Table".encode("utf-16-le")), TWO[1:]),
+        (word(TWO).replace(struct.pack("<H", 0xA5EC), b"??"), TWO),
+    ],
+    ids=["overstated", "elsewhere", "other stream", "a piece outside", "none", "none, UTF-16", "first block"],
+)
+def test_damaged_piece_tables_leave_what_can_be_had(data: bytes, kept: list[str]) -> None:
+    """Pieces behind a lost one, a table that is found by what it says, and without any the text that the first block
+    tells of; an exception in each case."""
+    out = read(data)
+    assert out.text == "".join(kept).replace("\r", "\n")
+    assert out.error is not None
+    assert out.error.code in (ExceptionCode.CORRUPT, ExceptionCode.TRUNCATED)
+
+
+def test_text_of_word_95_in_two_bytes() -> None:
+    """Far-eastern editions: twice as many bytes as characters."""
+    said = "東京の会議\r"
+    data = word_6(said.encode("utf-16-le"), language=0x411, characters=len(said))
+    assert read(data).text == said.replace("\r", "\n")
+
+
+@pytest.mark.parametrize(("codec", "width"), [("utf-16-le", 2), ("cp1252", 1)])
+def test_pieces_of_word_95(codec: str, width: int) -> None:
+    """Two bytes a character where the pieces have room for them."""
+    said = "the second half\rof the first "
+    bounds = struct.pack("<3I", 0, 13, len(said))
+    places = [struct.pack("<HIH", 0, 0x300 + width * at, 0) for at in (16, 0)]
+    plc = bounds + b"".join(places)
+    text = said.encode(codec)
+    data = word_6(
+        text + b"\x02" + struct.pack("<I", len(plc)) + plc,
+        characters=len(said),
+        flags=0x1004,
+        clx=(0x300 + len(text), len(plc) + 5),
+    )
+    assert read(data).text == "of the first the second half\n"
 
 
 def test_a_count_that_means_nothing() -> None:

@@ -1,0 +1,70 @@
+"""Objects that a presentation carries ([MS-PPT] 2.10.34): each the compound file of its program, as a rule deflated."""
+
+from __future__ import annotations
+
+import zlib
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Kind, Limits
+from formats.base import Child
+from formats.office.ole import objects as ole_objects
+from formats.office.ole.compound import CompoundFile
+from formats.office.ppt.records import Record, Records
+from formats.office.ppt.text import OLE_STORAGE
+
+_STEP = 4096  # deflated bytes at a time: what is lost of a damaged object is no more than one step gives
+_BEGIN = 6  # behind the object's size and the two bytes in front of a zlib stream
+
+
+def child(records: Records, record: Record, position: int, limits: Limits) -> Child:
+    """An embedded object: the file in its package, else the compound file that it is. Of a damaged one what there is."""
+    name = b"object-%d" % position
+    data: bytes | None = None
+    error: DocumentError | None = None
+    try:
+        data, error = _storage(records, record, limits)
+        inner = CompoundFile(data)
+        found = ole_objects.carried(inner, inner.root)
+        if found is not None:
+            name, data = found[0] or name, found[1]
+    except DocumentError as failed:
+        error = error or failed
+    return Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=data, error=error)
+
+
+def _storage(records: Records, record: Record, limits: Limits) -> tuple[bytes, DocumentError | None]:
+    """The compound file of an object and what is wrong with it. DocumentError when none of it can be had."""
+    if record.kind != OLE_STORAGE:
+        raise DocumentError(ExceptionCode.CORRUPT, "an embedded object is not where the document says")
+    records.spend(record)
+    data = records.data(record)
+    if record.instance != 1:
+        return data, None
+    whole, error = _inflated(data, limits.parse_bytes)
+    if error is not None and not whole:
+        raise error
+    return whole, error
+
+
+def _inflated(data: bytes, most: int) -> tuple[bytes, DocumentError | None]:
+    """As many bytes as can be inflated. Many programs leave out the checksum behind them: one that has as many bytes as
+    it announces is whole. DocumentError `too_large`."""
+    inflater, pieces, left = zlib.decompressobj(-zlib.MAX_WBITS), list[bytes](), most
+    end = _BEGIN
+    try:
+        while end < len(data) and not inflater.eof:
+            pieces.append(inflater.decompress(data[end : end + _STEP], left + 1))
+            left -= len(pieces[-1])
+            if left < 0:
+                raise DocumentError(ExceptionCode.TOO_LARGE, f"an embedded object of more than {most} bytes")
+            end = min(end + _STEP, len(data)) - len(inflater.unused_data)
+    except zlib.error as failed:
+        detail = f"an embedded object cannot be inflated: {failed}"
+        return b"".join(pieces), DocumentError(ExceptionCode.CORRUPT, detail)
+    whole = b"".join(pieces)
+    if not inflater.eof and len(whole) < int.from_bytes(data[:4], "little"):
+        return whole, DocumentError(ExceptionCode.TRUNCATED, "an embedded object is cut short")
+    checksum = data[end : end + 4]
+    if inflater.eof and len(checksum) == 4 and int.from_bytes(checksum, "big") != zlib.adler32(whole):
+        return whole, DocumentError(ExceptionCode.CORRUPT, "an embedded object is not what its checksum says")
+    return whole, None
