@@ -55,7 +55,12 @@ _ALL = (
     Variable("EDBENCH_SLOT_MEMORY_MB", "private memory of a slot", "1024"),
     Variable("EDBENCH_STALL_S", "seconds that a slot may be silent outside an item before it is ended", "600"),
     Variable("EDBENCH_GRACE_S", "seconds that a running task gets when its worker is asked to stop", "10"),
-    Variable("EDBENCH_PLUGINS", "modules with format handlers of your own (`worker/plugins.py`), comma-separated"),
+    Variable(
+        "EDBENCH_PLUGINS",
+        "modules with readers of more formats, comma-separated; set and empty: none. The default"
+        " ([plugins/edbench_extra_formats](../plugins/edbench_extra_formats/README.md)) shows how to make your own",
+        "edbench_extra_formats",
+    ),
     Variable("EDBENCH_CLUSTER", "`embedded`, or `compose`: the containers that `make up` started", "embedded"),
     Variable(
         "EDBENCH_TOKEN",
