@@ -8,8 +8,11 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from core.errors import ExceptionCode
 from core.limits import Limits as Limits
+from core.plain import surplus
 
 
 class JobState(enum.StrEnum):
@@ -169,11 +172,6 @@ class ReplayChoice:
         """Whether the job is a replay."""
         return self.clients > 0
 
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReplayChoice:
-        """From plain data, in which a tuple is a list."""
-        return cls(**(data | {"paths": tuple(data.get("paths", ()))}))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOptions:
@@ -210,20 +208,12 @@ class JobOptions:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> JobOptions:
-        """The inverse of `to_json`; unknown keys are an error (a newer version wrote them)."""
-        rest = dict(data)
-        held = rest.pop("hold_before", None)
-        return cls(
-            hold_before=None if held is None else Phase(held),
-            limits=Limits(**rest.pop("limits", {})),
-            fsync=FsyncPolicy(rest.pop("fsync", FsyncPolicy.NONE)),
-            layout=Layout(rest.pop("layout", Layout.SHARED)),
-            filer=FilerChoice(**rest.pop("filer", {})),
-            passwords=BankNote(**rest.pop("passwords", {})),
-            ocr=OcrChoice(**rest.pop("ocr", {})),
-            replay=ReplayChoice.from_json(rest.pop("replay", {})),
-            **rest,
-        )
+        """The inverse of `to_json`. Raises TypeError for unknown keys (a newer version wrote them), ValueError for values
+        of another type."""
+        found = msgspec.convert(data, cls)
+        if unknown := surplus(data, found.to_json(), "options"):
+            raise TypeError(f"unknown field {unknown}")
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from core.errors import UsageError
 from traces.model import TraceHeader
 
@@ -68,31 +70,17 @@ class ReplayPlan:
         return sum(len(before.clients) for before in self.clones[: clone.number])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON; `from_json` makes it again."""
-        clones = [{"clients": [list(streams) for streams in c.clients], "shift_ns": c.shift_ns} for c in self.clones]
-        return {
-            "clones": clones,
-            "paths": self.paths,
-            "speed": self.speed,
-            "shared": self.shared,
-            "seed": self.seed,
-        }
+        """Plain JSON, a clone's number being its place; `from_json` makes it again."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        for clone in plain["clones"]:
+            del clone["number"]
+        return plain
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> ReplayPlan:
-        """Raises KeyError or TypeError for what `to_json` never gave."""
-        clones = tuple(
-            Clone(number=number, clients=tuple(tuple(s) for s in clone["clients"]), shift_ns=int(clone["shift_ns"]))
-            for number, clone in enumerate(data["clones"])
-        )
-        speed = data["speed"]
-        return ReplayPlan(
-            clones=clones,
-            paths=int(data["paths"]),
-            speed=None if speed is None else float(speed),
-            shared=bool(data["shared"]),
-            seed=int(data["seed"]),
-        )
+        """Raises KeyError, TypeError or ValueError for what `to_json` never gave."""
+        clones = [{**clone, "number": number} for number, clone in enumerate(data["clones"])]
+        return msgspec.convert({**data, "clones": clones}, ReplayPlan)
 
 
 def plan_replay(

@@ -11,7 +11,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from core.errors import StorageFault, UsageError
 from core.operations import Op
@@ -29,10 +31,10 @@ from traces.layout import Layout
 from traces.model import Trace
 
 _PROGRAM = "program.json"
+_NUMBERS = ("duration_ns", "longest", "most_read", "most_written")  # of a program, beside its plan and its kinds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Room(NamedTuple):
     """What one target path has to hold for a whole replay, all clones together."""
 
     bytes: int  # in whole blocks: prepared, and the most that is written on top of it
@@ -149,7 +151,8 @@ def compile_replay(trace: Trace, plan: ReplayPlan, directory: Path) -> Program:
             most_read=survey.most_read,
             most_written=survey.most_written,
         )
-        (directory / _PROGRAM).write_text(json.dumps(_plain(program)))
+        plain = {"plan": plan.to_json(), "kinds": msgspec.to_builtins(kinds)}
+        (directory / _PROGRAM).write_text(json.dumps(plain | {name: getattr(program, name) for name in _NUMBERS}))
     except OSError as e:
         raise StorageFault(
             f"cannot write the replay's program to {directory}: {e.strerror or e}; free space on scratch",
@@ -264,42 +267,8 @@ def open_program(directory: Path) -> Program:
         return Program(
             directory=directory,
             plan=ReplayPlan.from_json(data["plan"]),
-            kinds={key: _kind(kind) for key, kind in data["kinds"].items()},
-            **{key: int(data[key]) for key in ("duration_ns", "longest", "most_read", "most_written")},
+            kinds=msgspec.convert(data["kinds"], dict[str, Kind]),
+            **{name: int(data[name]) for name in _NUMBERS},
         )
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise UsageError(f"there is no whole replay program in {directory}: {e}") from e
-
-
-def _plain(program: Program) -> dict[str, Any]:
-    def rooms(found: tuple[Room, ...]) -> list[list[int]]:
-        return [[room.bytes, room.inodes] for room in found]
-
-    def plain(kind: Kind) -> dict[str, Any]:
-        return {
-            "calls": kind.calls,
-            "adapted": kind.adapted,
-            "unrecorded_opens": kind.unrecorded_opens,
-            "slots": list(kind.slots),
-            "prepared_files": kind.prepared_files,
-            "prepared_bytes": kind.prepared_bytes,
-            "own": rooms(kind.own),
-            "shared": rooms(kind.shared),
-        }
-
-    return {
-        "plan": program.plan.to_json(),
-        "duration_ns": program.duration_ns,
-        "kinds": {key: plain(kind) for key, kind in program.kinds.items()},
-        "longest": program.longest,
-        "most_read": program.most_read,
-        "most_written": program.most_written,
-    }
-
-
-def _kind(data: dict[str, Any]) -> Kind:
-    def rooms(pairs: list[list[int]]) -> tuple[Room, ...]:
-        return tuple(Room(bytes=int(size), inodes=int(inodes)) for size, inodes in pairs)
-
-    counts = {k: int(v) for k, v in data.items() if k not in ("slots", "own", "shared")}
-    return Kind(slots=tuple(data["slots"]), own=rooms(data["own"]), shared=rooms(data["shared"]), **counts)

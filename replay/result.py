@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from core.histogram import Histogram
 from core.operations import Op
 
@@ -23,27 +25,6 @@ class OpResult:
     service_max_ns: int
     response_total_ns: int
     service_total_ns: int
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "calls": self.calls,
-            "errors": self.errors,
-            "bytes": self.bytes,
-            "response": _plain(self.response),
-            "service": _plain(self.service),
-            "response_max_ns": self.response_max_ns,
-            "service_max_ns": self.service_max_ns,
-            "response_total_ns": self.response_total_ns,
-            "service_total_ns": self.service_total_ns,
-        }
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> OpResult:
-        return OpResult(
-            response=_histogram(data["response"]),
-            service=_histogram(data["service"]),
-            **{key: int(value) for key, value in data.items() if key not in ("response", "service")},
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,38 +72,19 @@ class ClientResult:
         return _merged(found.service for found in self.ops.values())
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON; `from_json` makes it again."""
-        return {
-            "clients": self.clients,
-            "ops": {op.label: found.to_json() for op, found in self.ops.items()},
-            "differences": [
-                {"op": d.op.label, "expected": d.expected, "found": d.found, "calls": d.calls} for d in self.differences
-            ],
-            "by_second": list(self.by_second),
-            "lateness_max_ns": self.lateness_max_ns,
-            "waited_s": self.waited_s,
-            "cpu_s": self.cpu_s,
-            "elapsed_s": self.elapsed_s,
-            "unrecorded_opens": self.unrecorded_opens,
-        }
+        """Plain JSON, ops by their labels and histograms as pairs; `from_json` makes it again."""
+        plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_pairs)
+        plain["ops"] = {Op(op).label: found for op, found in plain["ops"].items()}
+        plain["differences"] = [{**d, "op": Op(d["op"]).label} for d in plain["differences"]]
+        return plain
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> ClientResult:
         """Raises KeyError or ValueError for what `to_json` never gave."""
-        return ClientResult(
-            clients=int(data["clients"]),
-            ops={Op[label.upper()]: OpResult.from_json(found) for label, found in data["ops"].items()},
-            differences=tuple(
-                Difference(op=Op[d["op"].upper()], expected=d["expected"], found=d["found"], calls=d["calls"])
-                for d in data["differences"]
-            ),
-            by_second=tuple(int(calls) for calls in data["by_second"]),
-            lateness_max_ns=int(data["lateness_max_ns"]),
-            waited_s=float(data["waited_s"]),
-            cpu_s=float(data["cpu_s"]),
-            elapsed_s=float(data["elapsed_s"]),
-            unrecorded_opens=int(data["unrecorded_opens"]),
-        )
+        ops = {Op[label.upper()]: found for label, found in data["ops"].items()}
+        differences = [{**d, "op": Op[d["op"].upper()]} for d in data["differences"]]
+        plain = {**data, "ops": ops, "differences": differences}
+        return msgspec.convert(plain, ClientResult, dec_hook=_histogram)
 
 
 def merge_results(results: Iterable[ClientResult]) -> ClientResult:
@@ -175,9 +137,9 @@ def _merged(found: Iterable[Histogram]) -> Histogram:
     return out
 
 
-def _plain(histogram: Histogram) -> list[list[int]]:
+def _pairs(histogram: Histogram) -> list[list[int]]:
     return [[bucket, histogram.counts[bucket]] for bucket in sorted(histogram.counts)]
 
 
-def _histogram(pairs: Iterable[Iterable[int]]) -> Histogram:
-    return Histogram({int(bucket): int(n) for bucket, n in pairs})
+def _histogram(_kind: type, pairs: Iterable[tuple[int, int]]) -> Histogram:
+    return Histogram(dict(pairs))

@@ -95,10 +95,10 @@ def _show_differences(console: Console, counts: Sequence[Count], found: Sequence
 def show(console: Console, found: Verification) -> None:
     """The report for people."""
     _show_differences(console, found.counts, found.examples)
-    against = f"against {found.truth:,} in {found.manifest}" if found.manifest else "(there was no manifest)"
+    against = f"against {found.manifest_items:,} in {found.manifest}" if found.manifest else "(there was no manifest)"
     console.print(
-        f"{found.items:,} items {against}: {found.of('missing'):,} missing, {found.of('extra'):,} extra,"
-        f" {found.differences - found.of('missing') - found.of('extra'):,} wrong; {found.documents:,} index documents"
+        f"{found.items:,} items {against}: {found.missing:,} missing, {found.extra:,} extra, {found.wrong:,} wrong;"
+        f" {found.documents:,} index documents"
         f" ({found.ghosts:,} ghosts), {found.terms:,} planted terms, {found.files:,} files on the filer",
         markup=False,
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from rich.console import Console
 
 from cli.show.table import table
@@ -126,14 +126,13 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "disclosed": list(comparison.disclosed),
         "unchecked": list(comparison.unchecked),
         "points": [
-            row.at | {"cells": [None if cell is None else _cell_json(cell, main) for cell in row.cells]}
+            row.at | {"cells": [None if cell is None else _plain(cell, main) for cell in row.cells]}
             for row in comparison.rows
         ],
     }
 
 
-def _cell_json(cell: Cell, main: str) -> dict[str, Any]:
-    against: dict[str, Any] = {"against_first": cell.against_first.get(main, ""), "against": cell.against_first}
-    against["ratios"] = {name: ratio and dataclasses.asdict(ratio) for name, ratio in cell.ratios.items()}
-    figures = {name: dataclasses.asdict(found) for name, found in cell.figures.items()}
-    return figures | {"limited": cell.limited} | against
+def _plain(cell: Cell, main: str) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(cell)
+    against = found["against_first"]
+    return {**found.pop("figures"), **found, "against": against, "against_first": against.get(main, "")}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import PlainSerializer
 from sqlalchemy import Connection
 
 from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
+from core.document import Document, NotNone
 from core.settings import Settings
 from sql.faces.browse import BROWSE, TrueOwner
 from worker.indexes.base import Hit, IndexReader
@@ -19,34 +19,23 @@ from worker.indexes.base import Hit, IndexReader
 HIGHLIGHT_START, HIGHLIGHT_STOP = "\x02", "\x03"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """One item that matches."""
+def _unmarked(snippet: str) -> str:
+    return snippet.replace(HIGHLIGHT_START, "").replace(HIGHLIGHT_STOP, "")
+
+
+class Found(Document):
+    """One item that matches; as JSON its snippet is without marks, and a score is short."""
 
     item: uuid.UUID
-    score: float
+    score: Annotated[float, PlainSerializer(lambda value: round(value, 4))]
     container_path: tuple[str, ...]
     custodian: str
     family: uuid.UUID | None
     kind: str
     media_type: str
-    snippet: str  # matches between \\x02 and \\x03
-    database: str | None = None  # that its job lives in, where several jobs were searched
-    job: uuid.UUID | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data; the snippet without its marks, database and job where several were searched."""
-        origin = {"database": self.database, "job": str(self.job)} if self.job is not None else {}
-        return origin | {
-            "item": str(self.item),
-            "score": round(self.score, 4),
-            "container_path": list(self.container_path),
-            "custodian": self.custodian,
-            "family": str(self.family) if self.family else None,
-            "kind": self.kind,
-            "media_type": self.media_type,
-            "snippet": self.snippet.replace(HIGHLIGHT_START, "").replace(HIGHLIGHT_STOP, ""),
-        }
+    snippet: Annotated[str, PlainSerializer(_unmarked)]  # matches between \\x02 and \\x03
+    database: Annotated[str | None, NotNone] = None  # that its job lives in, where several jobs were searched
+    job: Annotated[uuid.UUID | None, NotNone] = None
 
 
 def search_job(handle: JobHandle, settings: Settings, query: str, limit: int) -> list[Found]:
@@ -64,7 +53,7 @@ def search_all(handles: Sequence[JobHandle], settings: Settings, query: str, lim
     if len(handles) == 1:
         return search_job(handles[0], settings, query, limit)
     found = [
-        dataclasses.replace(hit, database=handle.database.name, job=handle.id)
+        hit.model_copy(update={"database": handle.database.name, "job": handle.id})
         for handle in handles
         for hit in search_job(handle, settings, query, limit)
     ]

@@ -198,7 +198,7 @@ class Campaign:
             "resumes": ended.resumes,
             "reason": ended.reason,
             "faults": list(ended.faults),
-            "plan": plan.to_json(),
+            "plan": dataclasses.asdict(plan),
             "repeat": self.repeat(plan.number),
         }
 

@@ -6,7 +6,6 @@ import dataclasses
 import random
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 # Where a fault is aimed: the first half before, the second just after something was done (core.moments).
 AIMED = (
@@ -58,10 +57,6 @@ class RunPlan:
     number: int
     kind: str
     strikes: tuple[Strike, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """For the journal."""
-        return dataclasses.asdict(self)
 
     @property
     def title(self) -> str:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer
+
+from core.document import Document
 
 _ORDER = ("start", "walk", "expand", "index", "ocr", "replay", "finalise", "-")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+_Seconds = Annotated[float, PlainSerializer(lambda value: round(value, 2))]
+
+
+class Row(Document):
     """One fault in one phase."""
 
     fault: str
@@ -19,22 +24,9 @@ class Row:
     runs: int
     survived: int
     resumed: int  # of these, with one `resume`
-    lost_median: float  # seconds
-    lost_worst: float
+    lost_median_s: _Seconds
+    lost_worst_s: _Seconds
     failed: tuple[int, ...]  # their numbers
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "fault": self.fault,
-            "phase": self.phase,
-            "runs": self.runs,
-            "survived": self.survived,
-            "resumed": self.resumed,
-            "lost_median_s": round(self.lost_median, 2),
-            "lost_worst_s": round(self.lost_worst, 2),
-            "failed": list(self.failed),
-        }
 
 
 def rows_of(runs: Iterable[Mapping[str, Any]]) -> list[Row]:
@@ -62,8 +54,8 @@ def _row(fault: str, phase: str, runs: list[Mapping[str, Any]]) -> Row:
         runs=len(runs),
         survived=len(good),
         resumed=sum(1 for run in good if run["resumes"]),
-        lost_median=statistics.median(lost),
-        lost_worst=max(lost),
+        lost_median_s=statistics.median(lost),
+        lost_worst_s=max(lost),
         failed=tuple(run["number"] for run in runs if run["faults"]),
     )
 
@@ -79,7 +71,7 @@ def markdown(runs: Iterable[Mapping[str, Any]]) -> str:
     found = list(runs)
     seed = next((run["plan"]["seed"] for run in found), 0)
     lines = [
-        f"| `{r.fault}` | {r.phase} | {r.runs} | {r.survived} | {r.resumed} | {r.lost_median:.1f} | {r.lost_worst:.1f} |"
+        f"| `{r.fault}` | {r.phase} | {r.runs} | {r.survived} | {r.resumed} | {r.lost_median_s:.1f} | {r.lost_worst_s:.1f} |"
         f" {', '.join(f'{seed}/{number}' for number in r.failed)} |"
         for r in rows_of(found)
     ]

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer, TypeAdapter
+
+
+def _short(values: Sequence[float | None]) -> list[float | None]:
+    """Enough digits to draw; a long run has tens of thousands of these."""
+    return [None if value is None else round(value, 4 if -100 < value < 100 else 1) for value in values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +20,7 @@ class Series:
 
     id: str
     label: str
-    values: Sequence[float | None]
+    values: Annotated[Sequence[float | None], PlainSerializer(_short, return_type=Any)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,9 @@ class Limit:
     evidence: Sequence[str] = ()
 
 
+_Counted = Annotated[Mapping[str, int], PlainSerializer(lambda codes: {"by_code": dict(codes)})]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
     """A job or group over time; `t` holds seconds since the first claim, the start of each bucket of `step_s`."""
@@ -64,13 +74,13 @@ class Timeline:
     state: str
     labels: Sequence[str] = ()  # such as CACHED, EMULATED FILER, GENERATOR-LIMITED
     advice: Sequence[str] = ()  # what to do about them
-    now_s: float  # seconds since the first claim
+    now_s: Annotated[float, PlainSerializer(lambda value: round(value, 3))]  # seconds since the first claim
     step_s: float
     phases: Sequence[PhaseSpan] = ()
     pauses: Sequence[PauseSpan] = ()
     t: Sequence[float] = ()
     panels: Sequence[Panel] = ()
-    exceptions: Mapping[str, int] = field(default_factory=dict)  # code → count, so far
+    exceptions: _Counted = field(default_factory=dict)  # code → count, so far
     totals: Mapping[str, int | float] = field(default_factory=dict)  # items, raw_bytes, discovered_bytes, calls
     progress: float | None = None  # 0 to 1
     eta_s: float | None = None
@@ -78,35 +88,8 @@ class Timeline:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as `/api/v1/jobs/{id}/timeline` has it."""
-        return {
-            "job": self.job,
-            "state": self.state,
-            "labels": list(self.labels),
-            "advice": list(self.advice),
-            "now_s": round(self.now_s, 3),
-            "step_s": self.step_s,
-            "phases": [asdict(span) for span in self.phases],
-            "pauses": [asdict(span) for span in self.pauses],
-            "t": list(self.t),
-            "panels": [_panel(panel) for panel in self.panels],
-            "exceptions": {"by_code": dict(self.exceptions)},
-            "totals": dict(self.totals),
-            "progress": self.progress,
-            "eta_s": self.eta_s,
-            "limit": {"verdict": self.limit.verdict, "who": self.limit.who, "evidence": list(self.limit.evidence)},
-        }
+        found: dict[str, Any] = _PLAIN.dump_python(self, mode="json")
+        return found
 
 
-def _panel(panel: Panel) -> dict[str, Any]:
-    return {
-        "id": panel.id,
-        "title": panel.title,
-        "unit": panel.unit,
-        "kind": panel.kind,
-        "series": [{"id": s.id, "label": s.label, "values": [_short(v) for v in s.values]} for s in panel.series],
-    }
-
-
-def _short(value: float | None) -> float | None:
-    """Enough digits to draw; a long run has tens of thousands of these."""
-    return None if value is None else round(value, 4 if -100 < value < 100 else 1)
+_PLAIN = TypeAdapter(Timeline)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from pyarrow import Table
+from pydantic import Field, computed_field
 from sqlalchemy import Connection
 
 from controller.browse.shards import opened_shards
@@ -16,6 +17,7 @@ from controller.jobs.source import find_manifest
 from controller.verify.files import check_files
 from controller.verify.index import check_documents, check_terms, load_documents
 from controller.verify.tables import load_manifest
+from core.document import Document
 from core.errors import UsageError
 from core.names import display_name
 from core.records import JobState
@@ -51,61 +53,52 @@ class Example:
     found: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
-    """What came of it. `manifest` is None when only the job's own promises were checked."""
+class Verification(Document):
+    """What came of it, as `edbench verify --json` has it. `manifest` is None when only the job's own promises were
+    checked."""
 
     job_id: str
     manifest: Path | None
-    truth: int  # rows of the manifest
+    manifest_items: int
     items: int
     terms: int
     documents: int  # in all shards
     ghosts: int  # of these, left by attempts that were lost; no difference
     files: int  # written children on the filer
-    counts: tuple[Count, ...]
+    counts: Annotated[tuple[Count, ...], Field(exclude=True)]
     examples: tuple[Example, ...]
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def differences(self) -> int:
         """0: nothing is missing, extra or wrong."""
         return sum(count.items for count in self.counts)
 
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def missing(self) -> int:
+        return self.of("missing")
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def extra(self) -> int:
+        return self.of("extra")
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def wrong(self) -> int:
+        return self.differences - self.missing - self.extra
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def by_kind(self) -> dict[str, dict[str, int]]:
+        """Differences of each sort by the kind of item."""
+        sorts = {count.what for count in self.counts}
+        return {what: {count.kind: count.items for count in self.counts if count.what == what} for what in sorts}
+
     def of(self, what: str) -> int:
         """Differences of one sort, over all kinds."""
         return sum(count.items for count in self.counts if count.what == what)
-
-    def to_json(self) -> dict[str, Any]:
-        """`edbench verify --json`."""
-        by_kind: dict[str, dict[str, int]] = {}
-        for count in self.counts:
-            by_kind.setdefault(count.what, {})[count.kind] = count.items
-        missing, extra = self.of("missing"), self.of("extra")
-        return {
-            "job_id": self.job_id,
-            "manifest": str(self.manifest) if self.manifest else None,
-            "manifest_items": self.truth,
-            "items": self.items,
-            "terms": self.terms,
-            "documents": self.documents,
-            "ghosts": self.ghosts,
-            "files": self.files,
-            "differences": self.differences,
-            "missing": missing,
-            "extra": extra,
-            "wrong": self.differences - missing - extra,
-            "by_kind": by_kind,
-            "examples": [
-                {
-                    "what": e.what,
-                    "kind": e.kind,
-                    "container_path": list(e.container_path),
-                    "expected": e.expected,
-                    "found": e.found,
-                }
-                for e in self.examples
-            ],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +165,7 @@ def verify_job(
         return Verification(
             job_id=str(handle.id),
             manifest=manifest,
-            truth=part.table.num_rows if part is not None else 0,
+            manifest_items=part.table.num_rows if part is not None else 0,
             items=FIGURES.count_items(conn, job=handle.id).items,
             terms=len(terms),
             documents=documents,

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from core.errors import RunFailed, UsageError
+from core.plain import surplus
 from experiments.result.schema import SCHEMA, Result
 from experiments.workloads import about
 
@@ -24,24 +25,10 @@ def decode(kind: type[T], data: object, what: str = "result") -> T:
         found = msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         raise UsageError(str(error).replace("`$", f"`{what}", 1)) from error
-    unknown = _surplus(data, msgspec.to_builtins(found), what)
+    unknown = surplus(data, msgspec.to_builtins(found), what)
     if unknown:
         raise UsageError(f"unknown field {unknown}")
     return found
-
-
-def _surplus(given: Any, kept: Any, at: str) -> str | None:
-    """Where the first field stands that was not taken."""
-    if isinstance(given, dict):
-        lost = [key for key in given if key not in kept]
-        if lost:
-            return f"{at}.{lost[0]}"
-        pairs = [(f"{at}.{key}", value, kept[key]) for key, value in given.items()]
-    elif isinstance(given, list | tuple):
-        pairs = [(f"{at}[{n}]", *pair) for n, pair in enumerate(zip(given, kept, strict=True))]
-    else:
-        return None
-    return next((found for where, one, other in pairs if (found := _surplus(one, other, where))), None)
 
 
 def to_json(result: Result) -> dict[str, Any]:

@@ -111,7 +111,7 @@ class Discovery(Workload):
         cache = filer_cache(self.storage, self._filer_cache)
         return {
             "configuration": configuration(settings, load, self._filer, cluster=self._site.cluster),
-            "corpus": self._corpus.describe() | {"content": self._unchanged().to_json()},
+            "corpus": self._corpus.describe() | {"content": dataclasses.asdict(self._unchanged())},
             "cache": {
                 "client_memory_bytes": self._machine.memory_bytes,
                 "filer_cache_bytes": cache.declared,

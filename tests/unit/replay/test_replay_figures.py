@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.histogram import BUCKETS, Histogram, bucket_bounds, bucket_of
 from core.operations import Op
 from replay import script
-from replay.result import ClientResult, merge_results
+from replay.result import ClientResult, Difference, OpResult, merge_results
 from replay.tally import Tally, buckets_of
 
 Bounds = st.integers(0, BUCKETS - 1).flatmap(lambda b: st.sampled_from(bucket_bounds(b)))
@@ -75,6 +75,28 @@ def test_merging_adds(clients: list[list[tuple[int, int, int, int]]]) -> None:
     assert merged.service().total == merged.response().total == merged.calls
     assert sum(merged.by_second) == merged.calls
     assert ClientResult.from_json(json.loads(json.dumps(merged.to_json()))) == merged
+
+
+def test_what_a_client_told_is_written_and_read_as_it_always_was() -> None:
+    """A worker of another version may have written it: ops by their labels, histograms as pairs of bucket and calls."""
+    of_op = OpResult(
+        calls=3, errors=1, bytes=9, response=Histogram({7: 1, 2: 2}), service=Histogram({2: 3}), response_max_ns=5,
+        service_max_ns=4, response_total_ns=8, service_total_ns=6,
+    )  # fmt: skip
+    differences = (Difference(op=Op.SCAN, expected=0, found=2, calls=1),)
+    found = ClientResult(ops={Op.READ: of_op}, differences=differences, by_second=(1, 2), cpu_s=0.5)
+    plain = {
+        "clients": 1,
+        "ops": {"read": {
+            "calls": 3, "errors": 1, "bytes": 9, "response": [[2, 2], [7, 1]], "service": [[2, 3]], "response_max_ns": 5,
+            "service_max_ns": 4, "response_total_ns": 8, "service_total_ns": 6,
+        }},
+        "differences": [{"op": "scan", "expected": 0, "found": 2, "calls": 1}],
+        "by_second": [1, 2],
+        "lateness_max_ns": 0, "waited_s": 0.0, "cpu_s": 0.5, "elapsed_s": 0.0, "unrecorded_opens": 0,
+    }  # fmt: skip
+    assert json.loads(json.dumps(found.to_json())) == plain
+    assert ClientResult.from_json(plain) == found
 
 
 def histogram(durations: object) -> Histogram:

@@ -41,7 +41,10 @@ def test_all_streams_are_played(found: TraceHeader, clients: int, shared: bool) 
 @given(Headers, st.integers(1, 60), st.sampled_from((None, 1.0, 2.5)))
 def test_a_plan_survives_json(found: TraceHeader, clients: int, speed: float | None) -> None:
     plan = plan_replay(found, clients=clients, paths=2, speed=speed)
-    assert ReplayPlan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+    plain = json.loads(json.dumps(plan.to_json()))
+    assert ReplayPlan.from_json(plain) == plan
+    assert plain.keys() == {"clones", "paths", "speed", "shared", "seed"}
+    assert all(clone.keys() == {"clients", "shift_ns"} for clone in plain["clones"])
 
 
 def test_clones_begin_one_after_the_other() -> None:
