@@ -57,6 +57,12 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     ),
     "office.doc.handler": ("application/msword",),
     "office.xls.handler": ("application/vnd.ms-excel",),
+    "office.xls.old": (
+        "application/vnd.ms-excel.sheet.2",
+        "application/vnd.ms-excel.sheet.3",
+        "application/vnd.ms-excel.sheet.4",
+        "application/vnd.ms-excel.sheet.5",
+    ),
     "office.ppt.handler": ("application/vnd.ms-powerpoint",),
     "office.ole.handler": (
         "application/x-ole-storage",

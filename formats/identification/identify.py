@@ -90,6 +90,11 @@ _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
             b"\xffWPC": "application/vnd.wordperfect",
             b"\x31\xbe\0\0": "application/x-mswrite",
             b"\x32\xbe\0\0": "application/x-mswrite",
+            b"\x09\x00\x04\x00": "application/vnd.ms-excel.sheet.2",  # the first record of a workbook, and its length
+            b"\x09\x02\x06\x00": "application/vnd.ms-excel.sheet.3",
+            b"\x09\x04\x06\x00": "application/vnd.ms-excel.sheet.4",
+            b"\x09\x08\x08\x00": "application/vnd.ms-excel.sheet.5",
+            b"\x09\x08\x10\x00": "application/vnd.ms-excel.sheet.5",
             b"\x00\x05\x16\x07": "application/applefile",  # RFC 1740: what AppleDouble keeps beside a file
         },
     ),

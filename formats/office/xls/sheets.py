@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from typing import Any, ClassVar
 
 from core.errors import DocumentError, ExceptionCode
 from formats.charset import CodePage
@@ -21,7 +22,8 @@ _ASIDE = frozenset((_NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT))
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _LONGEST_ROW = 1_000_000  # characters; a longer one is given in parts (cells may all share one long string)
 _CELL = struct.Struct("<HHH2xH")  # type, length, row, cell format of a record of one or more cells
-_ReadCell = Callable[["Sheets", list[bytes], int], str]  # what the cells of one record show, with tabs between
+ReadCell = Callable[[Any, list[bytes], int], str]  # what the cells of one record show, with tabs between
+ReadGlobal = Callable[[Any, list[bytes]], None]
 
 
 class Sheets:
@@ -59,7 +61,7 @@ class Sheets:
     def _records(self) -> Iterator[str]:
         """All records, of which most are cells in one piece."""
         stream, size, at = self._stream, len(self._stream), 0
-        read_head, readers, last = _CELL.unpack_from, _CELLS, size - _CELL.size
+        read_head, readers, others, last = _CELL.unpack_from, self.cells, self.others, size - _CELL.size
         while at + 4 <= size:
             if at <= last:
                 kind, length, row, style = read_head(stream, at)
@@ -72,7 +74,7 @@ class Sheets:
                     self._add(read(self, [stream[at + 4 : end]], style))
                     at = end
                     continue
-                if read is None and kind not in _OTHERS:
+                if read is None and kind not in others:
                     at = end
                     continue
             start = at
@@ -83,15 +85,15 @@ class Sheets:
             raise cut_short()
 
     def _record(self, offset: int, kind: int, pieces: list[bytes]) -> Iterator[str]:
-        if kind in _CELLS:
-            yield from self._cell(_CELLS[kind], pieces)
+        if kind in self.cells:
+            yield from self._cell(self.cells[kind], pieces)
         elif kind == BOF:
             yield from self._begin(offset, pieces[0])
         elif kind == EOF:
             yield from self._flush()
             self._depth = max(0, self._depth - 1)
-        elif kind in _GLOBALS:
-            _GLOBALS[kind](self, pieces)
+        elif kind in self.globals:
+            self.globals[kind](self, pieces)
         else:
             yield from self._in_sheet(kind, pieces)
 
@@ -101,7 +103,7 @@ class Sheets:
         if name := self._names.get(offset):
             yield name
 
-    def _cell(self, read: _ReadCell, pieces: list[bytes]) -> tuple[str, ...]:
+    def _cell(self, read: ReadCell, pieces: list[bytes]) -> tuple[str, ...]:
         """Take a cell; the row before it when it begins another one."""
         if len(pieces[0]) < 6:
             return ()
@@ -225,32 +227,32 @@ class Sheets:
             return date_text(number, self._start)
         return f"{number * 100:.10g}%" if shown == "percent" else f"{number:.15g}"
 
+    # By number, as derived classes may change them
+    globals: ClassVar[dict[int, ReadGlobal]] = {
+        _FILEPASS: _on_filepass,
+        _CODEPAGE: _on_codepage,
+        _DATEMODE: _on_datemode,
+        _BOUNDSHEET: _on_sheet,
+        _SST: _on_shared,
+        _FORMAT: _on_format,
+        _FORMAT_5: _on_format,
+        _XF: _on_xf,
+    }
+    cells: ClassVar[dict[int, ReadCell]] = {
+        _LABEL: _label,
+        _RSTRING: _label,
+        _LABELSST: _shared_label,
+        _NUMBER: _double,
+        _RK: _packed,
+        _MULRK: _several,
+        _FORMULA: _formula,
+        _FORMULA_OLD: _formula,
+        _BOOLERR: _truth,
+    }
+    others: ClassVar[frozenset[int]] = frozenset((*globals, BOF, EOF, _STRING, *_ASIDE))
+
 
 def _truth_or_error(value: int, *, error: bool) -> str:
     if error:
         return _ERRORS.get(value, "")
     return "TRUE" if value else "FALSE"
-
-
-_GLOBALS = {
-    _FILEPASS: Sheets._on_filepass,
-    _CODEPAGE: Sheets._on_codepage,
-    _DATEMODE: Sheets._on_datemode,
-    _BOUNDSHEET: Sheets._on_sheet,
-    _SST: Sheets._on_shared,
-    _FORMAT: Sheets._on_format,
-    _FORMAT_5: Sheets._on_format,
-    _XF: Sheets._on_xf,
-}
-_CELLS: dict[int, _ReadCell] = {
-    _LABEL: Sheets._label,
-    _RSTRING: Sheets._label,
-    _LABELSST: Sheets._shared_label,
-    _NUMBER: Sheets._double,
-    _RK: Sheets._packed,
-    _MULRK: Sheets._several,
-    _FORMULA: Sheets._formula,
-    _FORMULA_OLD: Sheets._formula,
-    _BOOLERR: Sheets._truth,
-}
-_OTHERS = frozenset((*_GLOBALS, BOF, EOF, _STRING, *_ASIDE))

@@ -50,6 +50,17 @@ def _boundsheets(n: int) -> bytes:
     return workbook(biff(begin(5), *[sheet(i, "S") for i in range(n)], END))
 
 
+def _excel_2(n: int) -> bytes:
+    """Cells of Excel 2, and very many number formats."""
+    cells = [(0x04, struct.pack("<HH", i // 9, i % 9) + b"\0\0\0\x01a") for i in range(n)]
+    return biff((0x09, bytes(4)), *[(0x1E, b"\x02[d"), (0x43, bytes(4))] * n, *cells, END)
+
+
+def _excel_4(n: int) -> bytes:
+    """Very many sheets, none of which ends."""
+    return biff((0x409, bytes(6)), *[(0x8F, b"\0\0\0\0\x01a"), (0x409, bytes(6))] * n)
+
+
 def _storages(n: int) -> bytes:
     return write(Storage(streams={f"{i:06}": b"a" for i in range(n)}))
 
@@ -86,6 +97,8 @@ SHAPES = [
         ("cell formats and a long code", 200, _codes),
         ("sheets", 2_000, _boundsheets),
     ),
+    *shapes("application/vnd.ms-excel.sheet.2", ("cells and formats of Excel 2", 2_000, _excel_2)),
+    *shapes("application/vnd.ms-excel.sheet.4", ("sheets of Excel 4", 3_000, _excel_4)),
     *shapes(
         "application/x-ole-storage",
         ("streams", 1_000, _storages),
