@@ -15,8 +15,12 @@ import pytest
 from one_file import TEXT, section
 
 import edbench_extra_formats
-from core.settings import PLUGINS
+from core.records import Limits
+from core.settings import PLUGINS, Settings
 from formats import registry
+from formats.base import MemorySource
+from worker.box.boxed import boxed
+from worker.box.start import NurseryAddress, order_box, start_nursery
 
 ROOT = Path(__file__).parents[3]
 _TABLE = struct.pack("<4BIHH17xBxx", 3, 120, 2, 3, 1, 65, 4, 0) + struct.pack("<11sc4xH14x", b"A", b"C", 3)
@@ -52,6 +56,22 @@ def test_without_it_its_files_are_items_that_nobody_reads(tmp_path: Path) -> Non
         "minutes.one": ("application/onenote", "unsupported"),
         "towns.dbf": ("application/x-dbf", "unsupported"),
     }
+
+
+def _text_by_a_box(address: NurseryAddress) -> str:
+    box = order_box(address)
+    (handler,) = (one for one in box.introduced() if "application/onenote" in one.media_types)
+    return boxed(handler, box).text(MemorySource(b"minutes.one", FILES["minutes.one"]), Limits()).text
+
+
+def test_boxes_have_it() -> None:
+    """From where they are forked: a box can open no file any more."""
+    address = start_nursery(1024, Settings().plugins, os.environ)
+    try:
+        assert _text_by_a_box(address) == "words\n"
+    finally:
+        address.close()
+        os.waitpid(address.pid, 0)
 
 
 @pytest.mark.parametrize("module", edbench_extra_formats.MEDIA_TYPES)
