@@ -50,7 +50,8 @@ class EmlHandler(LeafHandler):
         Declared(
             title="Mail messages (MIME)",
             extensions=("eml",),
-            text="the plain body, else what the HTML body says; every body part of a message that has several",
+            text="the plain body, else what the HTML body says, and both where that is much more; every body part of a "
+            "message that has several",
             metadata=(*MAIL_KEYS, "signed"),
             children="attachments in order, decoded: attached messages as they stand, files in uuencode and yEnc within "
             "the text too, inline pictures",

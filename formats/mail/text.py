@@ -10,12 +10,14 @@ from formats.charset import Found
 from formats.mail.parts import MailPart
 from formats.text.html.handler import html_decode, html_text
 
+# HTML beside plain text is read where its markup is so long that it may say much more, and counts where it does.
+_MARKUP, _TEXT = (4, 4_000), (2, 200)  # times as long, and so many characters more
 _BLANKS = bytes(32 if chr(byte).isspace() else byte for byte in range(256))  # in Latin-1
 
 
 def body_texts(root: MailPart) -> Iterator[str]:
     """The pieces of the message's text in order. Of a multipart/alternative the plain pieces count, and the HTML
-    ones only when no plain piece says anything; elsewhere every body part counts."""
+    ones only when no plain piece says anything, or when they say much more; elsewhere every body part counts."""
     if root.media_type == "multipart/alternative" and root.children:
         yield from _best(root)
     elif root.children:
@@ -53,9 +55,25 @@ def _best(alternative: MailPart) -> list[str]:
                 rich.append(child)
             else:
                 plain.append(_text_of(child))
-    if any(piece.strip() for piece in plain):
-        return plain
-    return [piece for part in rich for piece in body_texts(part)]
+    said = sum(len(piece.strip()) for piece in plain)
+    if not said:
+        return [piece for part in rich for piece in body_texts(part)]
+    return plain + [piece for part in rich if (piece := _much_more(part, said))]
+
+
+def much_more(text: str, said: int) -> bool:
+    """Whether this text is so much longer than one of `said` characters that it is no other form of it."""
+    times, more = _TEXT
+    return len(text.strip()) > times * said + more
+
+
+def _much_more(rich: MailPart, said: int) -> str:
+    """The text of an HTML alternative that says much more than the plain one; else ""."""
+    times, more = _MARKUP
+    if sum(part.end - part.start for part in parts_of(rich) if part.is_body) <= times * said + more:
+        return ""
+    text = "\n".join(body_texts(rich))
+    return text if much_more(text, said) else ""
 
 
 def _text_of(part: MailPart) -> str:

@@ -84,6 +84,25 @@ def test_a_blank_body_hides_no_other(plain: str) -> None:
     assert kept == HANDLER.message_hashes(source(MailForm(plain=plain)), Limits())
 
 
+LONG = "The terms of the contract and what was agreed on in Geneva. " * 200
+
+
+def test_a_short_plain_body_hides_no_long_one() -> None:
+    """Beside "open it in another program" the RTF or HTML body is text too, in messages inside messages as well; another
+    form of the same is not doubled."""
+    short, rtf = "Open this in Outlook.", compress(b"{\\rtf1\\ansi " + LONG.encode() + b"}")
+    details = Details(properties={RTF_COMPRESSED: rtf})
+    assert HANDLER.text(source(MailForm(plain=short), details), Limits()).text.count("Geneva") == 200
+    assert HANDLER.text(source(MailForm(plain=LONG), details), Limits()).text.count("Geneva") == 200
+    web = MailForm(plain=short, html=f"<p>{LONG}</p>")
+    text = HANDLER.text(source(web), Limits()).text
+    assert (text.count("Geneva"), text.count("Open this")) == (200, 1)
+    assert HANDLER.text(source(replace(web, plain=LONG)), Limits()).text.count("Geneva") == 200
+    around = MailForm(subject="Fwd", plain="see below", attachments=(MailAttachment(name="", message=web),))
+    (inner,) = children(source(around))
+    assert EML.text(MemorySource(b"i.eml", inner.data or b""), Limits()).text.count("Geneva") == 200
+
+
 def test_a_body_in_rtf_only() -> None:
     """Where RTF is the only body, its text is the message's: plain RTF, and HTML wrapped into RTF."""
     rich = rb"{\rtf1\ansi Big \b bold\b0\par words \'e4}"
