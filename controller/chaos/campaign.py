@@ -28,7 +28,7 @@ from controller.chaos.site import NETWORK, SOURCE, Site, site_settings
 from controller.chaos.source import Source, candidates_of, copied
 from controller.chaos.table import rows_of
 from core.errors import EdbenchError, UsageError
-from core.settings import Settings
+from core.settings import PLUGINS, Settings
 
 _PLUGINS = ("controller.chaos.worker_plugin",)
 _WARM_UP = 1  # undisturbed runs of a kind that do not count: imports, caches
@@ -116,7 +116,7 @@ class Campaign:
     def _site(self, moments: Moments) -> Site:
         storage, faults = self._settings.storage / "chaos", self._order.faults
         return Site(
-            site_settings(self._settings, self._home / "site", storage, moments.path, plugins=_PLUGINS),
+            site_settings(self._settings, self._home / "site", storage, moments.path, plugins=(*PLUGINS, *_PLUGINS)),
             self._env,
             needs_of(faults),
             self._order.servers,

@@ -20,7 +20,7 @@ from controller.replay.found import Found, clients_of, found_of
 from controller.replay.hosts import hosts_of
 from controller.replay.order import ReplayOrder, default_name
 from core.clock import Clock
-from core.errors import Interrupted, RunFailed, StorageFault, UsageError
+from core.errors import DatabaseFault, Interrupted, RunFailed, StorageFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState
 from core.settings import Settings
@@ -85,7 +85,7 @@ def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int
             clients_left = clients_of(handle)
             found = found_of(clients_left, f"job {job}")
         finally:
-            _clear(stage, handle, target, keep=order.keep)
+            clear(stage, handle, target, keep=order.keep)
         return Replayed(
             job=job,
             program=program,
@@ -130,11 +130,14 @@ def _judge(outcome: Outcome) -> None:
     raise RunFailed(f"the replay was {outcome.state} by another command; it is not resumed: replay again")
 
 
-def _clear(stage: Stage, handle: JobHandle, target: Target, *, keep: bool) -> None:
-    """End the job if it has not ended, and remove the files."""
-    with stage.database.transaction(durable=True) as conn, contextlib.suppress(UsageError):  # it is over
-        request_cancel(conn, handle.id)
-    settle_job(handle, stage.clock)
+def clear(stage: Stage, handle: JobHandle, target: Target, *, keep: bool) -> None:
+    """End the job if it has not ended, and remove the files, also where the database is away."""
+    try:
+        with stage.database.transaction(durable=True) as conn, contextlib.suppress(UsageError):  # it is over
+            request_cancel(conn, handle.id)
+        settle_job(handle, stage.clock)
+    except DatabaseFault as error:
+        stage.say(f"job {handle.id} could not be ended ({error}); `edbench cancel {handle.id}` ends it")
     if keep:
         for home in target.homes():
             stage.say(f"kept: {home}")

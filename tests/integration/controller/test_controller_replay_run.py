@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import uuid
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from ports import own_ports
 from replay_traces import reading_trace
 
+from controller.databases import JobHandle
 from controller.replay.ceiling import ceiling
 from controller.replay.order import ReplayOrder
-from controller.replay.run import Stage, replay_once
+from controller.replay.run import Stage, clear, replay_once
 from core.clock import SystemClock
 from core.errors import UsageError
 from core.settings import Settings
+from replay.tree import Target
 from sql.replay import seats
 from sql.session import Database
 from traces.read import open_trace
@@ -61,6 +67,23 @@ def test_workers_of_others_that_have_no_slot(database: Database, tmp_path: Path,
     with database.transaction() as conn:
         assert seats(conn) == []
     _refused(_stage(database, tmp_path, ours=False), order, "start more slots")
+
+
+def test_files_go_also_where_the_database_is_away(tmp_path: Path) -> None:
+    """They stayed for ever, and nothing said so; the job is named, because workers may go on with it."""
+    with own_ports() as port:  # and nobody listens there
+        away = Database("db1", f"postgresql+psycopg2://nobody@127.0.0.1:{port}/none")
+    job: Any = SimpleNamespace(id=uuid.uuid4())
+    target = Target(paths=(tmp_path / "target",), replay_id="r")
+    (home,) = target.homes()
+    (Path(home) / "below").mkdir(parents=True)
+    (Path(home) / "below" / "file").write_bytes(b"abc")
+    said: list[str] = []
+    stage = dataclasses.replace(_stage(away, tmp_path, ours=True), say=said.append)
+    clear(stage, JobHandle(away, job), target, keep=False)
+    assert list((tmp_path / "target").iterdir()) == []
+    assert len(said) == 1
+    assert f"edbench cancel {job.id}" in said[0]
 
 
 def test_the_self_check_says_why_it_cannot_be_made(tmp_path: Path, order: ReplayOrder) -> None:
