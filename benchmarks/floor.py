@@ -65,7 +65,9 @@ def _expand(job: tuple[str, str]) -> tuple[int, list[Written]]:
     return size, found
 
 
-def _children(source: Source, media_type: str, out: str, found: list[Written], depth: int, budget: list[int]) -> None:
+def _children(
+    source: Source, media_type: str, out: str, writtens: list[Written], depth: int, budget: list[int]
+) -> None:
     if depth >= _LIMITS.depth or source.size == 0:
         return
     try:
@@ -74,8 +76,8 @@ def _children(source: Source, media_type: str, out: str, found: list[Written], d
             if taken is not None:
                 path, inner = taken
                 kind = identify(inner, child.media_type)
-                found.append((path, kind, inner.size))
-                _children(inner, kind, out, found, depth + 1, budget)
+                writtens.append((path, kind, inner.size))
+                _children(inner, kind, out, writtens, depth + 1, budget)
     except DocumentError:
         return
 

@@ -206,11 +206,11 @@ def rows(result: Result, found: dict[Target, Prediction], measured: dict[Target,
     ]
 
 
-def show(console: Console, found: Sequence[Row], measured: dict[Target, list[float]]) -> None:
+def show(console: Console, rows: Sequence[Row], measured: dict[Target, list[float]]) -> None:
     """One line a target."""
     names = ("target", "predicted s", f"{LEVEL:.0%} interval", "measured s", "error", "held", "limit", "Amdahl", "line")
     table = Table(*names, box=None, header_style="bold", pad_edge=False)
-    for row in found:
+    for row in rows:
         span = row.predicted.elapsed_s
         table.add_row(
             str(row.target),
@@ -226,10 +226,10 @@ def show(console: Console, found: Sequence[Row], measured: dict[Target, list[flo
     console.print(table)
 
 
-def markdown(found: Sequence[Row]) -> list[str]:
+def markdown(rows: Sequence[Row]) -> list[str]:
     """The table of docs/capacity-validation.md."""
     lines = ["| run | predicted | 90 % interval | measured | error | Amdahl | line |", "|---|---|---|---|---|---|---|"]
-    for row in found:
+    for row in rows:
         span = row.predicted.elapsed_s
         errors = [f"{row.error(each):+.1f} %" for each in (span.value, row.amdahl_s, row.line_s)]
         held = "" if row.held else " (missed)"
@@ -243,23 +243,23 @@ def markdown(found: Sequence[Row]) -> list[str]:
     return lines
 
 
-def judge(figures: Figures, found: Sequence[Row]) -> None:
+def judge(figures: Figures, rows: Sequence[Row]) -> None:
     """The promises of the model."""
 
     def mean(errors: Sequence[float]) -> float:
         return statistics.fmean(abs(error) for error in errors)
 
-    own = [row.error(row.predicted.elapsed_s.value) for row in found]
+    own = [row.error(row.predicted.elapsed_s.value) for row in rows]
     rivals = {
-        "Amdahl": mean([row.error(row.amdahl_s) for row in found]),
-        "line": mean([row.error(row.line_s) for row in found]),
+        "Amdahl": mean([row.error(row.amdahl_s) for row in rows]),
+        "line": mean([row.error(row.line_s) for row in rows]),
     }
-    note = f"{len(found)} runs predicted beforehand; mean error {mean(own):.1f} %"
+    note = f"{len(rows)} runs predicted beforehand; mean error {mean(own):.1f} %"
     worst = max(abs(error) for error in own)
     figures.add("model_worst_error", Figure(value=worst, unit="%", target=WITHIN, at_most=True, note=note))
-    held = sum(row.held for row in found)
-    least = len(found) - 2  # of 10 runs 90 % intervals hold 8 or more with a probability of 93 %
-    figures.add("model_intervals", Figure(value=held, unit=f"of {len(found)} held", target=least, note="90 % each"))
+    held = sum(row.held for row in rows)
+    least = len(rows) - 2  # of 10 runs 90 % intervals hold 8 or more with a probability of 93 %
+    figures.add("model_intervals", Figure(value=held, unit=f"of {len(rows)} held", target=least, note="90 % each"))
     for name, error in rivals.items():
         better = error / mean(own)
         note = f"mean error of {name} {error:.1f} %"
@@ -305,12 +305,12 @@ def main() -> None:
         _keep(arguments.output, compared, measured)
 
 
-def _keep(file: Path, found: Sequence[Row], measured: dict[Target, list[float]]) -> None:
+def _keep(file: Path, rows: Sequence[Row], measured: dict[Target, list[float]]) -> None:
     plain: dict[str, Any] = json.loads(file.read_text())
     plain["rows"] = [
         {"filer": row.target.filer, **point_document(row.predicted).to_json(), "measured_s": measured[row.target]}
         | {"amdahl_s": round(row.amdahl_s, 2), "line_s": round(row.line_s, 2)}
-        for row in found
+        for row in rows
     ]
     file.write_text(json.dumps(plain, indent=1) + "\n")
 

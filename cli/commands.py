@@ -5,172 +5,172 @@ A new command is one entry in `COMMANDS`. A test holds the help here against the
 
 from __future__ import annotations
 
-from cli.on_demand import Entry
+from cli.on_demand import LazyCommand
 
 # In the order of a person's work.
-COMMANDS: tuple[Entry, ...] = (
-    Entry(
+COMMANDS: tuple[LazyCommand, ...] = (
+    LazyCommand(
         "generate",
         "cli.corpus.generate:generate",
         "Write a corpus, its manifest and dataset.json.",
         "edbench generate c --profile reference --scale 0.002 --seed 7",
     ),
-    Entry(
+    LazyCommand(
         "profile",
         "cli.corpus.profile:profile_app",
         "Show what corpora can be made of.",
         "edbench profile describe reference --scale 0.01",
         group=True,
     ),
-    Entry(
+    LazyCommand(
         "dataset",
         "cli.corpus.dataset:dataset_app",
         "Check a corpus, or show what it is.",
         "edbench dataset check c",
         group=True,
     ),
-    Entry(
+    LazyCommand(
         "discover",
         "cli.jobs.discover:discover",
         "Run a discovery job over DIR and wait for it.",
         "edbench discover c --workers 2 --json r.json",
     ),
-    Entry(
+    LazyCommand(
         "serve",
         "cli.system.serve:serve",
         "Serve the web page and the HTTP API until Ctrl-C, which pauses the jobs created there.",
         "edbench serve --port 8080",
     ),
-    Entry(
+    LazyCommand(
         "verify",
         "cli.jobs.verify:verify",
         "Compare a completed job with its manifest: database, index and filer.",
         "edbench verify last",
     ),
-    Entry(
+    LazyCommand(
         "search",
         "cli.jobs.search:search",
         "Search the text and fields of a job's items, best match first.",
         "edbench search last 'subject:budget AND \"third quarter\"'",
     ),
-    Entry(
+    LazyCommand(
         "jobs",
         "cli.jobs.listing:jobs",
         "List the jobs, newest first.",
         "edbench jobs",
     ),
-    Entry(
+    LazyCommand(
         "job",
         "cli.jobs.listing:job",
         "Show one job: counts by phase, kind, media type and text state, exceptions by code, and children.",
         "edbench job last",
     ),
-    Entry(
+    LazyCommand(
         "items",
         "cli.jobs.items:items",
         "Print a job's items: what each is, where it was found, its hash, its text, its exceptions.",
         "edbench items last --jsonl > items.jsonl",
     ),
-    Entry(
+    LazyCommand(
         "inspect",
         "cli.system.inspect:inspect",
         "Unpack files without any database and show every item: the tool to look at one odd file.",
         "edbench inspect mail.mbox report.docx --jsonl",
     ),
-    Entry(
+    LazyCommand(
         "formats",
         "cli.system.formats:formats",
         "List the formats that are read; with WORD, what is taken out of them and what is not.",
         "edbench formats pdf",
     ),
-    Entry(
+    LazyCommand(
         "pause",
         "cli.jobs.lifecycle:pause",
         "Pause a running job: what runs is finished, nothing is begun, and `resume` goes on.",
         "edbench pause 3f2a",
     ),
-    Entry(
+    LazyCommand(
         "resume",
         "cli.jobs.lifecycle:resume",
         "Go on with a job that is paused or suspended, or whose command was killed, and wait for it.",
         "edbench resume last --workers 2",
     ),
-    Entry(
+    LazyCommand(
         "requeue",
         "cli.jobs.requeue:requeue",
         "Process the exceptions of a completed job again, once their cause is mended, and wait for it.",
         "edbench requeue last --code unreadable",
     ),
-    Entry(
+    LazyCommand(
         "cancel",
         "cli.jobs.lifecycle:cancel",
         "End a job for good; what it found so far stays until `delete`.",
         "edbench cancel 3f2a",
     ),
-    Entry(
+    LazyCommand(
         "delete",
         "cli.jobs.lifecycle:delete",
         "Remove a job that does not run: its rows, and its files on the filer. The source is not touched.",
         "edbench delete 3f2a",
     ),
-    Entry(
+    LazyCommand(
         "import-counters",
         "cli.jobs.import_counters:import_counters",
         "Put the array's own counters on a job's time axis, from a CSV file or from Prometheus.",
         "edbench import-counters last array.csv --map array.toml --offset 1.5",
     ),
-    Entry(
+    LazyCommand(
         "replay",
         "cli.traces.replay:replay",
         "Make the storage calls of a trace again, from client processes, without the work between them.",
         "edbench replay job.edbtrace --path /mnt/filer/replay --clients 1,4,16",
     ),
-    Entry(
+    LazyCommand(
         "trace",
         "cli.traces.files:trace_app",
         "Look at a trace of storage calls, export it, import one, merge several.",
         "edbench trace info job.edbtrace --html trace.html",
         group=True,
     ),
-    Entry(
+    LazyCommand(
         "compare",
         "cli.experiments.compare:compare",
         "Put results of experiments, or of replays, side by side, with their intervals.",
         "edbench compare results/a results/b",
     ),
-    Entry(
+    LazyCommand(
         "result",
         "cli.experiments.packages:result_app",
         "Check result packages, sign them, say what was measured.",
         "edbench result check results/a",
         group=True,
     ),
-    Entry(
+    LazyCommand(
         "chaos",
         "cli.experiments.chaos:chaos",
         "Run jobs of every kind with faults at seeded moments, and check that nothing is lost.",
         "edbench chaos --corpus c --faults all --runs 25 --seed 1",
     ),
-    Entry(
+    LazyCommand(
         "doctor",
         "cli.system.doctor:doctor",
         "Check this machine, scratch, the storage root and the services; exit status 1 when something is bad.",
         "edbench doctor",
     ),
-    Entry(
+    LazyCommand(
         "deploy",
         "cli.system.deploy:deploy",
         "Write a stack file for several hosts, from the definition and the .env that `make up` uses.",
         "edbench deploy swarm --workers 8 --place db1=host7",
     ),
-    Entry(
+    LazyCommand(
         "experiment",
         "cli.experiments.studies:experiment_app",
         "Measure at several points, in random order, with a report.",
         "edbench experiment scale-up --corpus c",
         group=True,
     ),
-    Entry(
+    LazyCommand(
         "predict",
         "cli.experiments.predict:predict",
         "Predict elapsed time and GB/hour for more workers, more databases or another filer, and what limits each.",

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LazyCommand:
     """One command, or a group of commands."""
 
     name: str
@@ -25,7 +25,7 @@ class Entry:
 class CommandOnDemand(TyperCommand):
     """Stands for a command until it is used; then its module is imported, and the command itself takes over."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: LazyCommand) -> None:
         super().__init__(entry.name, help=entry.help, rich_markup_mode=None)
         self.entry = entry
 
@@ -34,7 +34,7 @@ class CommandOnDemand(TyperCommand):
         return load(self.entry).make_context(info_name, args, parent, **extra)
 
 
-def load(entry: Entry) -> Any:
+def load(entry: LazyCommand) -> Any:
     """The command of an entry, its module imported."""
     module, _, name = entry.where.partition(":")
     function = getattr(import_module(module), name)

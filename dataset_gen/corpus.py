@@ -24,7 +24,7 @@ from dataset_gen.material.system_files import FILE_NAME as SYSTEM_LIST
 from dataset_gen.material.system_files import system_list
 from dataset_gen.mix import Profile
 from dataset_gen.planning.files import Planner
-from dataset_gen.planning.tally import Tally
+from dataset_gen.planning.tally import CorpusTotals
 from dataset_gen.profile import load_profile
 from dataset_gen.truth import manifest as m
 from dataset_gen.truth.facts import Facts
@@ -97,7 +97,7 @@ def _join(manifest: tuple[Any, ...], told: tuple[Any, ...]) -> dict[str, Any]:
 
 def _write_rounds(planner: Planner, work: Path, processes: int, progress: Progress) -> tuple[list[Path], Blocks]:
     """Write round after round; the parts of the manifest in order, and what was counted of the blocks."""
-    tally = Tally()
+    tally = CorpusTotals()
     parts: list[Path] = []
     with _writing(planner, work, processes) as write:
         for specs in planner.rounds(tally):

@@ -23,7 +23,7 @@ from dataset_gen.mix import (
     Targets,
     Tree,
 )
-from dataset_gen.profile_reader import Table
+from dataset_gen.profile_reader import TomlTable
 from dataset_gen.workshop import BUILDERS, CONTAINERS
 
 
@@ -53,7 +53,7 @@ def read_profile(text: str, source: str) -> Profile:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{source} is not TOML: {error}") from error
-    top = Table(source, "", data)
+    top = TomlTable(source, "", data)
     profile = Profile(
         name=top.text("name"),
         version=top.whole("version", low=1),
@@ -80,7 +80,7 @@ def read_profile(text: str, source: str) -> Profile:
     return profile
 
 
-def _check_together(top: Table, profile: Profile) -> None:
+def _check_together(top: TomlTable, profile: Profile) -> None:
     if not 1 <= len(profile.custodians) <= 250:
         raise top.refuse("custodians", "must be 1 to 250 tables")
     if profile.types and not profile.targets.items_per_gb:
@@ -97,7 +97,7 @@ def _check_together(top: Table, profile: Profile) -> None:
             raise top.refuse("formats", f"has no format with a weight for {place!r}, which {', '.join(wanted)} needs")
 
 
-def _custodian(table: Table) -> CustodianMix:
+def _custodian(table: TomlTable) -> CustodianMix:
     out = CustodianMix(
         weight=table.number("weight", 1.0, low=1e-6),
         mail=table.text("mail", "files", among=MAIL_STYLES),
@@ -107,7 +107,7 @@ def _custodian(table: Table) -> CustodianMix:
     return out
 
 
-def _targets(table: Table) -> Targets:
+def _targets(table: TomlTable) -> Targets:
     out = Targets(
         items_per_gb=table.number("items_per_gb", 0.0),
         pages_per_item=table.number("pages_per_item", 0.0),
@@ -117,11 +117,11 @@ def _targets(table: Table) -> Targets:
     return out
 
 
-def _shares(table: Table) -> dict[str, float]:
+def _shares(table: TomlTable) -> dict[str, float]:
     return {name: table.share(name) for name in table.names(("mail", *sorted(CONTAINERS)))}
 
 
-def _types(table: Table) -> dict[str, float]:
+def _types(table: TomlTable) -> dict[str, float]:
     """Media types with their shares of all items."""
     out = {name: table.share(name) for name in list(table)}
     if sum(out.values()) > 1.0000001:
@@ -129,7 +129,7 @@ def _types(table: Table) -> dict[str, float]:
     return out
 
 
-def _formats(table: Table) -> dict[str, FormatMix]:
+def _formats(table: TomlTable) -> dict[str, FormatMix]:
     out = {}
     for name in table.names(sorted(set(BUILDERS) - set(faults.FILES))):
         one = table.table(name)
@@ -145,7 +145,7 @@ def _formats(table: Table) -> dict[str, FormatMix]:
     return out
 
 
-def _mail(table: Table) -> MailMix:
+def _mail(table: TomlTable) -> MailMix:
     plain = MailMix()
     out = MailMix(
         thread_lengths=table.ranges("thread_lengths", plain.thread_lengths),
@@ -166,11 +166,11 @@ def _mail(table: Table) -> MailMix:
     return out
 
 
-def _languages(table: Table) -> dict[str, float]:
+def _languages(table: TomlTable) -> dict[str, float]:
     return {name: table.number(name) for name in table.names(LANGUAGES)} or {"en": 1.0}
 
 
-def _duplicates(table: Table) -> Duplicates:
+def _duplicates(table: TomlTable) -> Duplicates:
     out = Duplicates(
         shared_attachments=table.share("shared_attachments", 0.0),
         shared_members=table.share("shared_members", 0.0),
@@ -182,7 +182,7 @@ def _duplicates(table: Table) -> Duplicates:
     return out
 
 
-def _tree(table: Table) -> Tree:
+def _tree(table: TomlTable) -> Tree:
     plain = Tree()
     out = Tree(
         files_a_folder=table.number("files_a_folder", plain.files_a_folder, low=1.0),
@@ -194,17 +194,17 @@ def _tree(table: Table) -> Tree:
     return out
 
 
-def _terms(table: Table) -> dict[str, float]:
+def _terms(table: TomlTable) -> dict[str, float]:
     out = {name: table.share(name, 0.0) for name in ("token_share", "phrase_share")}
     table.done()
     return out
 
 
-def _faults(table: Table) -> dict[str, float]:
+def _faults(table: TomlTable) -> dict[str, float]:
     return {name: table.share(name) for name in table.names(sorted(faults.FILES))}
 
 
-def _series(table: Table) -> Series:
+def _series(table: TomlTable) -> Series:
     out = Series(
         kind=table.text("kind", among=KINDS),
         share=table.share("share"),

@@ -9,7 +9,7 @@ from typing import Any
 from core.errors import UsageError
 
 
-class Table:
+class TomlTable:
     """One table of a profile; `done` says what was in it that nobody asked for."""
 
     def __init__(self, source: str, name: str, data: dict[str, Any]) -> None:
@@ -74,19 +74,19 @@ class Table:
             out.append((int(entry[0]), int(entry[1]), float(entry[2])))
         return tuple(out)
 
-    def table(self, key: str) -> Table:
+    def table(self, key: str) -> TomlTable:
         """A table within; empty where there is none."""
         value = self._take(key, {})
         if not isinstance(value, dict):
             raise self.refuse(key, "must be a table")
-        return Table(self._source, self._full(key), value)
+        return TomlTable(self._source, self._full(key), value)
 
-    def tables(self, key: str) -> list[Table]:
+    def tables(self, key: str) -> list[TomlTable]:
         """A list of tables; empty where there is none."""
         value = self._take(key, [])
         if not isinstance(value, list) or not all(isinstance(v, dict) for v in value):
             raise self.refuse(key, "must be a list of tables")
-        return [Table(self._source, f"{self._full(key)}[{n}]", v) for n, v in enumerate(value)]
+        return [TomlTable(self._source, f"{self._full(key)}[{n}]", v) for n, v in enumerate(value)]
 
     def names(self, allowed: Sequence[str]) -> list[str]:
         """The keys of a table that maps names to something; each must be one of `allowed`."""

@@ -19,7 +19,7 @@ from dataset_gen.material.mail import letters, thread
 from dataset_gen.material.series import plan_series, write_series
 from dataset_gen.material.system_files import SYSTEM_FILES
 from dataset_gen.planning.shelf import LETTER, MAILDIR, NOTE, PST, SERIES, STORE, SYSTEM_FILE, FileSpec
-from dataset_gen.planning.tally import Tally, tally_of
+from dataset_gen.planning.tally import CorpusTotals, tally_of
 from dataset_gen.truth.manifest import SCHEMA, Row, batch_of, each_row
 from dataset_gen.workshop import Workshop
 
@@ -67,7 +67,7 @@ def write_unit(shop: Workshop, unit: Unit, data: Path, parts: Path) -> int:
     """Write the unit's files under `data`, then its piece under `parts`; returns bytes of loose files."""
     rows: list[Row] = []
     count = 0
-    tally = Tally()
+    tally = CorpusTotals()
     folder = b""
     partial = parts / f"{unit.part}.partial"
     with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, SCHEMA) as out:
@@ -89,7 +89,7 @@ def write_unit(shop: Workshop, unit: Unit, data: Path, parts: Path) -> int:
     return tally.raw
 
 
-def tally_of_part(part: Path) -> Tally:
+def tally_of_part(part: Path) -> CorpusTotals:
     """What the files of a written unit came to: it stands beside the last rows."""
     with pa.memory_map(str(part)) as file:
         reader = pa.ipc.open_file(file)

@@ -73,7 +73,7 @@ class Told(enum.StrEnum):
 CHARSET_KEYS = ("charset", "charset_source", "charset_confidence")  # that `Found.metadata` gives
 
 
-class Found(NamedTuple):
+class Detected(NamedTuple):
     """The charset that a text was read in, where it is known from, and of 100 such findings how many are right."""
 
     charset: str
@@ -163,13 +163,13 @@ def by_structure(head: bytes) -> str:
     return ""
 
 
-def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Found]:
+def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detected]:
     """The text, and what was found out about its charset. A byte-order mark counts most, then what is declared where the
     bytes do not contradict it, UTF-8 where it is that, and what the bytes look like; a `hint` (a charset that lies
     around them, or that their code page or language lets expect) counts where the bytes leave room for it."""
     codec, skip = by_mark(data)
     if codec:
-        return data[skip:].decode(codec, "replace"), Found(codec, Told.MARK)
+        return data[skip:].decode(codec, "replace"), Detected(codec, Told.MARK)
     codec = by_label(declared) if declared else ""
     if codec.startswith(("utf-16", "utf-32")) and not (by_zeros(data[:4096]) or wide(data[:4096])):
         codec = ""  # the declaration was readable as ASCII, so it is wrong
@@ -177,9 +177,9 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Found]
         return known
     codec = by_structure(data[:4096])
     if codec:
-        return data.decode(codec, "replace"), Found(codec, Told.STRUCTURE)
+        return data.decode(codec, "replace"), Detected(codec, Told.STRUCTURE)
     try:
-        return data.decode("utf-8"), Found("utf-8", Told.UTF8)
+        return data.decode("utf-8"), Detected("utf-8", Told.UTF8)
     except UnicodeDecodeError:
         found = _told(data, "" if not hint or _says_nothing(hint) else by_label(hint))
         return data.decode(found.charset, "replace"), found
@@ -219,41 +219,43 @@ class CodePage:
         return raw.decode(self._codec, "replace")
 
 
-def _declared(data: bytes, codec: str, label: str) -> tuple[str, Found] | None:
+def _declared(data: bytes, codec: str, label: str) -> tuple[str, Detected] | None:
     """Text and charset as declared; None where that is not what the bytes are in."""
     if data.isascii() and codec in _ASCII_IN:
-        return data.decode("ascii"), Found(codec, Told.DECLARED)
+        return data.decode("ascii"), Detected(codec, Told.DECLARED)
     if codec == "utf-8" or _says_nothing(label):
         return None
     text = data.decode(codec, "replace")
     if "\ufffd" not in text and codec in DOUBLE:
-        return text, Found(codec, Told.DECLARED)
+        return text, Detected(codec, Told.DECLARED)
     if _is_utf8(data):
         return None
     other = _instead(data) if doubtful(text) else None
-    return (data.decode(other.charset, "replace"), other) if other else (text, Found(codec, Told.DECLARED))
+    return (data.decode(other.charset, "replace"), other) if other else (text, Detected(codec, Told.DECLARED))
 
 
-def _instead(data: bytes) -> Found | None:
+def _instead(data: bytes) -> Detected | None:
     """Another charset than the declared one, where it is sure, takes the bytes, and makes a better text of them."""
     found = guess(data)
     if not found.sure or not reads(data, found.codec):
         return None
     return (
-        None if doubtful(data.decode(found.codec, "replace")) else Found(found.codec, Told.DETECTED, found.confidence)
+        None
+        if doubtful(data.decode(found.codec, "replace"))
+        else Detected(found.codec, Told.DETECTED, found.confidence)
     )
 
 
-def _told(data: bytes, hint: str) -> Found:
+def _told(data: bytes, hint: str) -> Detected:
     """The charset of bytes that are no UTF-8, and of which nothing but a hint is known."""
     if codec := wide(data):
-        return Found(codec, Told.STRUCTURE)
+        return Detected(codec, Told.STRUCTURE)
     if _is_damaged_utf8(data):
-        return Found("utf-8", Told.UTF8)
+        return Detected("utf-8", Told.UTF8)
     if hint and hint != "utf-8" and reads(data, hint) and not doubtful(data[:SAMPLE].decode(hint, "replace")):
-        return Found(hint, Told.HINT)
+        return Detected(hint, Told.HINT)
     codec, confidence, sure = guess(data)
-    return Found(codec, Told.DETECTED, confidence, not sure) if codec else Found("cp1252", Told.DEFAULT, 0, True)
+    return Detected(codec, Told.DETECTED, confidence, not sure) if codec else Detected("cp1252", Told.DEFAULT, 0, True)
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -270,7 +272,7 @@ class Decoder:
         codec, self._skip = by_mark(head)
         self._codec = codec or by_structure(head)
         told = Told.MARK if codec else Told.STRUCTURE if self._codec else Told.UTF8
-        self.found = Found(self._codec or "utf-8", told)
+        self.found = Detected(self._codec or "utf-8", told)
 
     def chunks(self, stream: BinaryIO) -> Iterator[str]:
         """The text in pieces. Bytes that fit no charset become U+FFFD."""
@@ -295,7 +297,7 @@ class Decoder:
             try:
                 text, used = codecs.utf_8_decode(data, "strict", final)
             except UnicodeDecodeError:
-                self.found = Found("utf-8", Told.UTF8) if many else _told(data, "")
+                self.found = Detected("utf-8", Told.UTF8) if many else _told(data, "")
                 yield from self._plain(stream, data)
                 return
             many = many or used != len(text)

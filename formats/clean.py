@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from core.records import TextState
 from formats.base import Text
-from formats.charset import Found
+from formats.charset import Detected
 from formats.keys import KEYS
 
 VALUE_CHARACTERS = 1_000  # of a value whose key does not say otherwise
@@ -55,11 +55,11 @@ class Collector:
         """Everything taken so far."""
         return separator.join(self._pieces)
 
-    def read_in(self, found: Found) -> Text:
+    def read_in(self, detected: Detected) -> Text:
         """The same, of a text that was read in this charset: with its keys, and `guessed` where it may be another."""
         out = self.result()
-        out.metadata = found.metadata()
-        if found.guessed and out.state is None:
+        out.metadata = detected.metadata()
+        if detected.guessed and out.state is None:
             out.state = TextState.GUESSED
         return out
 

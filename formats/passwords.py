@@ -31,7 +31,7 @@ class Opened(Generic[T]):
         return {"decrypted": True} | ({} if self.line is None else {"password_line": self.line})
 
 
-class Purse:
+class TryBudget:
     """The time that may go into tries, shared by all locks of one container."""
 
     def __init__(self, limits: Limits) -> None:
@@ -70,7 +70,7 @@ class Passwords:
         attempt: Callable[[str], T | None],
         *,
         cost: float,
-        purse: Purse,
+        budget: TryBudget,
         known: tuple[str, ...] = ("",),
     ) -> Opened[T]:
         """What `attempt` gives for the first password that fits; DocumentError `encrypted` when none does.
@@ -83,7 +83,7 @@ class Passwords:
         for password, line in self._candidates(lock, known):
             # What is known already, and what everybody knows, is tried whatever was spent.
             free = lock in self._opened or line is None or password == self._last
-            if not purse.spend(cost) and not free:
+            if not budget.spend(cost) and not free:
                 break
             value = attempt(password)
             if value is not None:

@@ -51,12 +51,12 @@ def job_seconds(frames: Iterable[Frame]) -> list[JobSecond]:
     return out
 
 
-def add_calls(conn: Connection, found: Sequence[JobSecond]) -> None:
+def add_calls(conn: Connection, job_seconds: Sequence[JobSecond]) -> None:
     """Store those that are new, in the steps too; the caller holds the lock of collecting."""
-    if not found:
+    if not job_seconds:
         return
-    new = set(CALLS.add_calls(conn, **columns(_CALLS, [row for part in found for row in part.rows()])))
-    add_to_steps(conn, ((*part.key[::2], part.deltas) for part in found if part.key in new))
+    new = set(CALLS.add_calls(conn, **columns(_CALLS, [row for part in job_seconds for row in part.rows()])))
+    add_to_steps(conn, ((*part.key[::2], part.deltas) for part in job_seconds if part.key in new))
 
 
 def add_observations(conn: Connection, frames: Iterable[Frame]) -> None:

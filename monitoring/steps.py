@@ -59,7 +59,7 @@ def _by_step(calls: Iterable[tuple[str, int, Iterable[CounterDelta]]]) -> dict[K
     return sums
 
 
-def _row(key: Key, found: CallSum) -> tuple[Any, ...]:
-    p50, p95, p99 = found.histogram.percentiles((50, 95, 99), found.max_ns)
-    counts = (found.calls, found.bytes, found.errors, found.total_ns, found.max_ns)
-    return (*key, *counts, p50, p95, p99, found.histogram.encode())
+def _row(key: Key, call_sum: CallSum) -> tuple[Any, ...]:
+    p50, p95, p99 = call_sum.histogram.percentiles((50, 95, 99), call_sum.max_ns)
+    counts = (call_sum.calls, call_sum.bytes, call_sum.errors, call_sum.total_ns, call_sum.max_ns)
+    return (*key, *counts, p50, p95, p99, call_sum.histogram.encode())

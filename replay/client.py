@@ -24,8 +24,8 @@ from replay.progress import Progress
 from replay.result import ClientResult
 from replay.script import STEP, Block, read_script
 from replay.stopped import ReplayStopped
-from replay.table import Table
-from replay.tally import Tally
+from replay.table import CallTable
+from replay.tally import ReplayCounters
 from replay.tree import Target
 
 _TICK_NS: Final = 500_000_000
@@ -82,7 +82,7 @@ def run_client(
 class _Player:
     """The loop and what it needs; everything that is looked up for each call is an attribute made before."""
 
-    def __init__(self, program: Program, target: Target, seat: Seat, table: Table, progress: Progress) -> None:
+    def __init__(self, program: Program, target: Target, seat: Seat, table: CallTable, progress: Progress) -> None:
         slots = program.kind(seat.clone).slots[seat.position]
         _allow_descriptors(slots)
         self._table = table
@@ -113,7 +113,7 @@ class _Player:
         """From the start to the end of the script."""
         first = next(blocks, None)
         self._start = self._last_end = start()
-        self._tally = Tally(self._start)
+        self._tally = ReplayCounters(self._start)
         self._wait_until(self._start)
         self._cpu = time.process_time()
         if first is not None:

@@ -23,7 +23,7 @@ from replay.plan import Clone, ReplayPlan
 from replay.script import ScriptWriter
 from replay.spread import Spread
 from replay.survey import READ_CREATED, WRITE_OPENED, WRITTEN, Survey
-from replay.table import Table, write_table
+from replay.table import CallTable, write_table
 from replay.volume import Growth, prepared_volume
 from replay.waits import Waits
 from replay.world import World
@@ -111,9 +111,9 @@ class Program:
         """The directory of a clone's scripts and table."""
         return self.directory / clone.key
 
-    def table(self, clone: Clone) -> Table:
+    def table(self, clone: Clone) -> CallTable:
         """Raises UsageError."""
-        return Table(self.scripts(clone))
+        return CallTable(self.scripts(clone))
 
     def script(self, clone: Clone, position: int) -> Path:
         """The script of one of its clients."""
@@ -175,7 +175,7 @@ def _compile_kind(
             growth.follow(play)
             scripts.add(play)
     write_table(directory, layout, survey, spread, world)
-    with Table(directory) as table:
+    with CallTable(directory) as table:
         own_bytes, own_files, shared_bytes, shared_files = prepared_volume(table, plan.paths)
     return Kind(
         calls=scripts.calls,

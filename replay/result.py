@@ -116,23 +116,23 @@ def merge_results(results: Iterable[ClientResult]) -> ClientResult:
     )
 
 
-def _merged_op(found: list[OpResult]) -> OpResult:
+def _merged_op(op_results: list[OpResult]) -> OpResult:
     return OpResult(
-        calls=sum(one.calls for one in found),
-        errors=sum(one.errors for one in found),
-        bytes=sum(one.bytes for one in found),
-        response=_merged(one.response for one in found),
-        service=_merged(one.service for one in found),
-        response_max_ns=max(one.response_max_ns for one in found),
-        service_max_ns=max(one.service_max_ns for one in found),
-        response_total_ns=sum(one.response_total_ns for one in found),
-        service_total_ns=sum(one.service_total_ns for one in found),
+        calls=sum(one.calls for one in op_results),
+        errors=sum(one.errors for one in op_results),
+        bytes=sum(one.bytes for one in op_results),
+        response=_merged(one.response for one in op_results),
+        service=_merged(one.service for one in op_results),
+        response_max_ns=max(one.response_max_ns for one in op_results),
+        service_max_ns=max(one.service_max_ns for one in op_results),
+        response_total_ns=sum(one.response_total_ns for one in op_results),
+        service_total_ns=sum(one.service_total_ns for one in op_results),
     )
 
 
-def _merged(found: Iterable[Histogram]) -> Histogram:
+def _merged(histograms: Iterable[Histogram]) -> Histogram:
     out = Histogram()
-    for one in found:
+    for one in histograms:
         out.add(one)
     return out
 

@@ -78,7 +78,7 @@ def _prepare(survey: Survey, spread: Spread, world: World) -> array[int]:
     return out
 
 
-class Table:
+class CallTable:
     """A table, mapped. Raises UsageError when it is not whole."""
 
     def __init__(self, directory: Path) -> None:

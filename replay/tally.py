@@ -48,7 +48,7 @@ class _Latencies:
         return Histogram({int(bucket): int(found[bucket]) for bucket in np.flatnonzero(found)})
 
 
-class Tally:
+class ReplayCounters:
     """Figures since `start_ns` (monotonic)."""
 
     def __init__(self, start_ns: int) -> None:

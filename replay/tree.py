@@ -17,7 +17,7 @@ from core.names import display_name
 from core.storage.errors import storage_fault
 from replay.content import Content
 from replay.program import Program
-from replay.table import EVERYWHERE, OWN_DIRECTORY, OWN_FILE, SHARED_DIRECTORY, SHARED_FILE, Table
+from replay.table import EVERYWHERE, OWN_DIRECTORY, OWN_FILE, SHARED_DIRECTORY, SHARED_FILE, CallTable
 
 HOME: Final = "edbench-replay-"  # and the replay's id: the directory on each path that everything is below
 _ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -103,7 +103,7 @@ class _Maker:
     """Makes a clone's tree; the first clone's also what all share. Others may be making the same directories."""
 
     def __init__(
-        self, program: Program, target: Target, table: Table, clone: int, between: Callable[[], None] | None
+        self, program: Program, target: Target, table: CallTable, clone: int, between: Callable[[], None] | None
     ) -> None:
         self._table = table
         self._content = Content(program.plan.seed, clone)

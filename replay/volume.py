@@ -10,7 +10,7 @@ from replay import script
 from replay.order import Play
 from replay.spread import Spread
 from replay.survey import Survey
-from replay.table import EVERYWHERE, OWN_DIRECTORY, OWN_FILE, SHARED_DIRECTORY, SHARED_FILE, Table
+from replay.table import EVERYWHERE, OWN_DIRECTORY, OWN_FILE, SHARED_DIRECTORY, SHARED_FILE, CallTable
 from replay.world import CHANGES
 from traces.model import NO_NODE
 
@@ -66,7 +66,7 @@ class Growth:
         self._sizes[node] = 0
 
 
-def prepared_volume(table: Table, paths: int) -> tuple[list[int], list[int], list[int], list[int]]:
+def prepared_volume(table: CallTable, paths: int) -> tuple[list[int], list[int], list[int], list[int]]:
     """By place: bytes and files of a clone's own tree, and of the shared one."""
     own_bytes, own_files, shared_bytes, shared_files = ([0] * paths for _ in range(4))
     for node in range(len(table)):

@@ -21,19 +21,19 @@ TASKS_AT_ONCE = 20  # taken out by one transaction, with some 500 items each
 ITEMS_AT_ONCE = 10_000
 
 
-def write(conn: Connection, claimed: ClaimedTask, number: int, found: TaskResult) -> None:
+def write(conn: Connection, claimed: ClaimedTask, number: int, task_result: TaskResult) -> None:
     """Write portion `number` (the first is `claimed.portions` + 1); tasks of the same phase are held until the finish.
 
     Raises TaskLost when the task is not this claim's any more, or the portion before is not there.
     """
     _fence(conn, claimed, number)
-    bulk.insert_items(conn, claimed.job, found.items)
-    bulk.insert_exceptions(conn, claimed, found.exceptions)
-    bulk.add_containers(conn, claimed.job, found.containers)
-    bulk.put_texts(conn, claimed.job, found.texts)
-    bulk.put_owners(conn, claimed, found.owners)
+    bulk.insert_items(conn, claimed.job, task_result.items)
+    bulk.insert_exceptions(conn, claimed, task_result.exceptions)
+    bulk.add_containers(conn, claimed.job, task_result.containers)
+    bulk.put_texts(conn, claimed.job, task_result.texts)
+    bulk.put_owners(conn, claimed, task_result.owners)
     for state in (TaskState.HELD, TaskState.PENDING):
-        tasks = [t for t in found.follow_on if (t.phase is claimed.phase) == (state is TaskState.HELD)]
+        tasks = [t for t in task_result.follow_on if (t.phase is claimed.phase) == (state is TaskState.HELD)]
         bulk.insert_tasks(conn, claimed.job, tasks, claimed, state)
 
 

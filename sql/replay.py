@@ -19,7 +19,7 @@ LEAD_SECONDS = 1.5  # between the moment when the last client is ready and the s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ReplayStatus:
     """Where a replay stands. Times are seconds since the epoch by the database's clock."""
 
     state: JobState
@@ -91,12 +91,12 @@ def ready(conn: Connection, claimed: ClaimedTask) -> None:
         raise TaskLost(f"task {claimed.id}: claim {claimed.token} has no client of the replay (any more)")
 
 
-def standing(conn: Connection, job: uuid.UUID) -> Standing | None:
+def replay_status(conn: Connection, job: uuid.UUID) -> ReplayStatus | None:
     """Where the replay stands; None when the job is gone."""
     row = QUERIES["replay_standing"].run(conn, job=job, lead=LEAD_SECONDS).one_or_none()
     if row is None:
         return None
-    return Standing(state=JobState(row.state), clients=row.clients, ready=row.ready, start=row.start, now=row.now)
+    return ReplayStatus(state=JobState(row.state), clients=row.clients, ready=row.ready, start=row.start, now=row.now)
 
 
 def put_result(conn: Connection, job: uuid.UUID, client: int, result: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.settings import Settings
 from experiments.workloads.discovery.result import PointSpec
-from experiments.workloads.discovery.site import Ground, Machine, Site, Stand
+from experiments.workloads.discovery.site import Deployment, Machine, Site, Target
 from web.app import create_app
 from web.context import WebContext
 from web.door import Door
@@ -60,7 +60,7 @@ def experiment_page(
 
 
 class _Shown:
-    """A `Site` whose runs are on the page for as long as they stand."""
+    """A `Site` whose runs are on the page for as long as they deployment."""
 
     def __init__(self, site: Site, stage: Stage, results: Path, door: Door) -> None:
         self.cluster = site.cluster
@@ -76,17 +76,17 @@ class _Shown:
         return self._site.taken()
 
     @contextlib.contextmanager
-    def stand(self, spec: PointSpec, name: str, ground: Ground, env: Mapping[str, str]) -> Iterator[Stand]:
+    def deploy(self, spec: PointSpec, name: str, target: Target, env: Mapping[str, str]) -> Iterator[Deployment]:
         """The same, on the page."""
         with (
-            self._site.stand(spec, name, ground, env) as stand,
+            self._site.deploy(spec, name, target, env) as deployment,
             web_context(
-                stand.settings, env, BesideCommand(), embedded=True, door=self._door, results=self._results
+                deployment.settings, env, BesideCommand(), embedded=True, door=self._door, results=self._results
             ) as context,
         ):
             self._stage.put(create_app(context))
             try:
-                yield stand
+                yield deployment
             finally:
                 self._stage.put(self._idle)
 

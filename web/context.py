@@ -30,7 +30,7 @@ class Runner(Protocol):
     def refuse(self, workers: int, slots: int, filer: str) -> None:
         """Raises FieldErrors when so many workers of so many slots cannot be started now beside what runs."""
 
-    def start(self, found: Jobs, *, workers: int, slots: int) -> None:
+    def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
         """Have a job or group worked on until it is at rest; returns at once."""
 
     def tends(self, identity: uuid.UUID) -> bool:

@@ -34,10 +34,10 @@ class OthersWork:
     def refuse(self, workers: int, slots: int, filer: str) -> None:
         """Nothing to refuse."""
 
-    def start(self, found: Jobs, *, workers: int, slots: int) -> None:
+    def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
         """Only see to the copies of a group's source, which go when its jobs are over."""
-        if found.copied:
-            threading.Thread(target=self._clean, args=(found,), name=f"group {found.id}", daemon=True).start()
+        if jobs.copied:
+            threading.Thread(target=self._clean, args=(jobs,), name=f"group {jobs.id}", daemon=True).start()
 
     def _clean(self, group: Jobs) -> None:
         try:
@@ -69,7 +69,7 @@ class BesideCommand:
         """Raises UsageError always."""
         raise UsageError("this page belongs to a command and ends with it; `edbench serve` creates and resumes jobs")
 
-    def start(self, found: Jobs, *, workers: int, slots: int) -> None:
+    def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
         """Never reached: everything was refused."""
 
     def tends(self, identity: uuid.UUID) -> bool:

@@ -79,18 +79,18 @@ class EmbeddedRunner:
                 {"workers": f"{workers} x {slots} slots are too many: {self.room()} of {self._room} are free here"}
             )
 
-    def start(self, found: Jobs, *, workers: int, slots: int) -> None:
+    def start(self, jobs: Jobs, *, workers: int, slots: int) -> None:
         """Follow it in a thread of its own, or go on in the one it has."""
         with self._lock:
-            if found.id in self._runs:
-                self._runs[found.id].again = True
+            if jobs.id in self._runs:
+                self._runs[jobs.id].again = True
                 return
-            self._problems.pop(found.id, None)
+            self._problems.pop(jobs.id, None)
             if not self._runs:
                 self._slots = slots
-                self._filer = found.each[0].job.options.filer.source
-            run = self._runs[found.id] = _Run(found, workers)
-            run.thread = threading.Thread(target=self._follow, args=(run,), name=f"job {found.id}", daemon=True)
+                self._filer = jobs.each[0].job.options.filer.source
+            run = self._runs[jobs.id] = _Run(jobs, workers)
+            run.thread = threading.Thread(target=self._follow, args=(run,), name=f"job {jobs.id}", daemon=True)
             run.thread.start()
 
     def problem(self, identity: uuid.UUID) -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.charsets.samples import LENGTHS, TEXTS, Sample, samples, texts
-from formats.charset import Found, decode
+from formats.charset import Detected, decode
 
 ENOUGH = 200  # bytes from which on a text is expected to be read right
 
@@ -33,7 +33,7 @@ def main() -> None:
     print(f"\n{seconds / len(read) * 1e6:,.0f} µs of a processor a sample, with making it")
 
 
-Read = tuple[Sample, Found, bool]
+Read = tuple[Sample, Detected, bool]
 
 
 def report(read: list[Read]) -> Iterator[str]:

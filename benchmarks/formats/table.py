@@ -23,13 +23,13 @@ class Side:
     children: int = 0
     seconds: float = 0.0
 
-    def add(self, found: Extract, size: int, seconds: float | None) -> None:
+    def add(self, extract: Extract, size: int, seconds: float | None) -> None:
         """One file; without a time it does not count for the speed."""
-        self.characters += found.characters
-        self.children += found.children
+        self.characters += extract.characters
+        self.children += extract.children
         if seconds is not None:
             self.files += 1
-            self.items += 1 + found.children
+            self.items += 1 + extract.children
             self.size += size
             self.seconds += seconds
 
@@ -88,10 +88,10 @@ def _columns(side: Side) -> list[str]:
     return [_number(side.us_per_item), _number(side.mb_per_second), f"{side.characters:,}", f"{side.children:,}"]
 
 
-def _beside(mine: Side, theirs: Side, found: Score) -> list[str]:
+def _beside(mine: Side, theirs: Side, score: Score) -> list[str]:
     times = f"{theirs.seconds / mine.seconds:,.1f}x" if mine.seconds and theirs.seconds else ""
-    recall = f"{found.recall:.2%}" if found.terms else ""
-    return [*_columns(theirs), times, f"{found.terms:,}", recall]
+    recall = f"{score.recall:.2%}" if score.terms else ""
+    return [*_columns(theirs), times, f"{score.terms:,}", recall]
 
 
 def _number(value: float | None) -> str:
@@ -100,9 +100,9 @@ def _number(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2f}"
 
 
-def show_shortfalls(found: Iterable[Shortfall]) -> None:
+def show_shortfalls(shortfalls: Iterable[Shortfall]) -> None:
     """Each file in which we found less, with a sample of what is missing."""
-    lines = [shortfall.line() for shortfall in found]
+    lines = [shortfall.line() for shortfall in shortfalls]
     print(f"less than Tika in {len(lines)} files{':' if lines else ''}")
     for line in lines:
         print(f"  {line}")

@@ -52,19 +52,19 @@ def _soak(figures: Figures, found: soak.Soak, hands: int) -> None:
     _memory(figures, "soak", found.growth, found.peaks)
 
 
-def _cancels(figures: Figures, found: cancels.Left) -> None:
-    note = f"of ten jobs created, cancelled ({found.cancelled} in time) and deleted"
-    figures.add("cancelled_rows", Figure(value=found.rows, unit="rows left", target=0, at_most=True, note=note))
-    figures.add("cancelled_files", Figure(value=found.files, unit="files left", target=0, at_most=True, note=note))
+def _cancels(figures: Figures, left: cancels.Left) -> None:
+    note = f"of ten jobs created, cancelled ({left.cancelled} in time) and deleted"
+    figures.add("cancelled_rows", Figure(value=left.rows, unit="rows left", target=0, at_most=True, note=note))
+    figures.add("cancelled_files", Figure(value=left.files, unit="files left", target=0, at_most=True, note=note))
 
 
-def _large(figures: Figures, found: million.Large, scale: str) -> None:
-    note = f"reference corpus at scale {scale}, {found.items:,} items in {found.elapsed_s:.0f} s; {found.differences}"
-    figures.add("large_rate", Figure(value=found.items_per_second, unit="items/s", note=note))
-    for phase, steady in found.steady.items():
+def _large(figures: Figures, large: million.Large, scale: str) -> None:
+    note = f"reference corpus at scale {scale}, {large.items:,} items in {large.elapsed_s:.0f} s; {large.differences}"
+    figures.add("large_rate", Figure(value=large.items_per_second, unit="items/s", note=note))
+    for phase, steady in large.steady.items():
         note = "items a second in the last tenth of the phase over those in the second"
         figures.add(f"large_steady_{phase}", Figure(value=steady, unit="", target=0.9, note=note))
-    _memory(figures, "large", found.growth, found.peaks)
+    _memory(figures, "large", large.growth, large.peaks)
 
 
 def _memory(figures: Figures, part: str, growth: dict[str, float], peaks: dict[str, int]) -> None:

@@ -42,18 +42,18 @@ def check(
         raise RunFailed(f"{directory} differs from what it should be in {len(found.differences):,} places")
 
 
-def _show(console: Console, directory: Path, found: Checked) -> None:
-    if found.differences:
-        rows = [(d.what, d.where, d.why) for d in found.differences[:_SHOWN]]
+def _show(console: Console, directory: Path, checked: Checked) -> None:
+    if checked.differences:
+        rows = [(d.what, d.where, d.why) for d in checked.differences[:_SHOWN]]
         console.print(table(("difference", "where", "what"), rows))
-        if len(found.differences) > _SHOWN:
-            console.print(f"… and {len(found.differences) - _SHOWN:,} more", markup=False)
+        if len(checked.differences) > _SHOWN:
+            console.print(f"… and {len(checked.differences) - _SHOWN:,} more", markup=False)
         return
-    said = found.description
+    said = checked.description
     name = f"{said['profile']} version {said['profile_version']}, scale {said['scale']:g}, seed {said['seed']}"
-    genuine = "genuine: this is the published hash" if found.published else "no hash was published for it"
+    genuine = "genuine: this is the published hash" if checked.published else "no hash was published for it"
     console.print(f"{directory}: {name}", markup=False)
-    console.print(f"whole: {found.files:,} files, {bytes_text(found.read)}; {genuine}", markup=False)
+    console.print(f"whole: {checked.files:,} files, {bytes_text(checked.read)}; {genuine}", markup=False)
     console.print(f"hash {said['hash']}", markup=False)
 
 

@@ -41,18 +41,16 @@ def check(
         raise RunFailed(f"{package} differs from what was observed in {len(found.differences):,} places")
 
 
-def _show(console: Console, found: Checked) -> None:
-    for line in found.differences:
+def _show(console: Console, checked: Checked) -> None:
+    for line in checked.differences:
         console.print(line, markup=False, soft_wrap=True)
-    if found.made_by is not None:
-        said = (
-            f"note: made by edbench {found.made_by}: another version may tell other figures from the same observations"
-        )
+    if checked.made_by is not None:
+        said = f"note: made by edbench {checked.made_by}: another version may tell other figures from the same observations"
         console.print(said, markup=False, soft_wrap=True)
-    if not found.differences:
+    if not checked.differences:
         console.print("every figure, label and verdict is what was observed", markup=False)
-    console.print(found.signed or "signed by nobody", markup=False, soft_wrap=True)
-    for line in found.trusted:
+    console.print(checked.signed or "signed by nobody", markup=False, soft_wrap=True)
+    for line in checked.trusted:
         console.print(f"taken on trust: {line}", markup=False, soft_wrap=True)
 
 

@@ -49,17 +49,17 @@ def cancel(ctx: typer.Context, job: JobArgument, storage: StorageRoot = None) ->
         clean_copies(found, Storage(NullRecorder()), settings.storage)
 
 
-def _end(context: CommandContext, found: Jobs, ask: Callable[[JobHandle], JobState], wanted: JobState) -> None:
+def _end(context: CommandContext, jobs: Jobs, ask: Callable[[JobHandle], JobState], wanted: JobState) -> None:
     """Ask the jobs to end, wait until they have, and print the state. Of a group, jobs that cannot be asked any more
     keep their state; UsageError when none can."""
-    ask_all(found, ask)
-    states = [settle_job(handle, context.clock) for handle in found.each]
+    ask_all(jobs, ask)
+    states = [settle_job(handle, context.clock) for handle in jobs.each]
     state = group_state(states)
     if state in (JobState.PAUSING, JobState.CANCELLING):
-        raise RunFailed(f"job {found.id} is {state} still: a task is long at work; see `edbench job {found.id}`")
+        raise RunFailed(f"job {jobs.id} is {state} still: a task is long at work; see `edbench job {jobs.id}`")
     if state is not wanted:
-        context.say(f"job {found.id} came to its end before: it is {state}")
-    print(f"{found.id} {state}")
+        context.say(f"job {jobs.id} came to its end before: it is {state}")
+    print(f"{jobs.id} {state}")
 
 
 def resume(
@@ -106,13 +106,13 @@ def resume(
 def _containers(
     context: CommandContext,
     installed: Installation,
-    found: Jobs,
+    jobs: Jobs,
     cluster: str | None,
     workers: int | None,
     slots: int | None,
 ) -> AbstractContextManager[ComposeCluster | None]:
     """The Compose system's workers, as the job wants them; None where others run them."""
-    filer = filer_source(found.each[0].job.options.filer.source)
+    filer = filer_source(jobs.each[0].job.options.filer.source)
     attached = dataclasses.replace(installed, settings=dataclasses.replace(installed.settings, filer=filer))
     return compose_cluster(context, attached, cluster, workers=workers, slots=slots)
 
@@ -121,24 +121,24 @@ def _resume_in(
     containers: ComposeCluster,
     context: CommandContext,
     installed: Installation,
-    found: Jobs,
+    jobs: Jobs,
     json_file: Path | None,
 ) -> None:
     """What runs there already, because only its command was killed, is followed as it is; it may be over meanwhile."""
-    states = {handle.id: handle.job.state for handle in found.each}
+    states = {handle.id: handle.job.state for handle in jobs.each}
     if all(state.over for state in states.values()):
-        context.say(f"job {found.id} came to its end before: it is {group_state(list(states.values()))}")
+        context.say(f"job {jobs.id} came to its end before: it is {group_state(list(states.values()))}")
     elif JobState.RUNNING not in states.values():
-        resume_all(found, attach=False)
+        resume_all(jobs, attach=False)
     else:
-        context.say(f"job {found.id} is running: waiting for it")
-        for handle in found.each:
+        context.say(f"job {jobs.id} is running: waiting for it")
+        for handle in jobs.each:
             if not (states[handle.id].over or states[handle.id] is JobState.RUNNING):
                 resume_job(handle, attach=False)
     follow(
         context,
         installed,
-        found,
+        jobs,
         workers=containers.workers,
         slots=containers.slots,
         json_file=json_file,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def follow(
     context: CommandContext,
     installed: Installation,
-    found: Jobs,
+    jobs: Jobs,
     *,
     workers: int,
     slots: int,
@@ -40,7 +40,7 @@ def follow(
 
     Raises RunFailed when a job is suspended, failed or does not add up; Interrupted after Ctrl-C or SIGTERM.
     """
-    called = str(found.id)
+    called = str(jobs.id)
     crew = Crew(
         settings=installed.settings,
         ours=installed.embedded,
@@ -52,7 +52,7 @@ def follow(
     try:
         watching = watched_filer(installed.settings) if cluster is None else cluster.watched_filer()
         with watching as filer, progress_display(context.err) as display:
-            outcomes = run_all_to_rest(found.each, crew, context.clock, display.show, context.say)
+            outcomes = run_all_to_rest(jobs.each, crew, context.clock, display.show, context.say)
             beside = filer.figures()
             if cluster is not None:
                 beside["containers_stats"] = cluster.containers_stats()
@@ -61,15 +61,15 @@ def follow(
         if interrupted and not state.over:
             raise Interrupted(f"job {called} is {state}; go on with `edbench resume {called}`")
         complete = all(outcome.calls_complete for outcome in outcomes)
-        result: Figures = figures_of(refresh(found), installed.settings, calls_complete=complete).beside(beside)
+        result: Figures = figures_of(refresh(jobs), installed.settings, calls_complete=complete).beside(beside)
         untraced: list[str] = []
         if state.over:
-            result, untraced = _with_traces(context, installed, found, result)
+            result, untraced = _with_traces(context, installed, jobs, result)
         if json_file is not None:
             write_json(json_file, result.to_json())
         show_result(context.out, result)
         flush()
-        clean_copies(found, Storage(NullRecorder()), installed.settings.storage)
+        clean_copies(jobs, Storage(NullRecorder()), installed.settings.storage)
         for outcome, each in zip(outcomes, result.each, strict=True):
             remark = judge(outcome, called, len(each.violations))
             if remark is not None:

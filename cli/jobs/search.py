@@ -11,7 +11,7 @@ from cli.context import CommandContext, installation, shared
 from cli.options import AsJson, JobArgument
 from cli.output import print_json
 from cli.show.table import table
-from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, Found, search_all
+from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, FoundItem, search_all
 
 
 def search(
@@ -37,11 +37,11 @@ def search(
     _show(context, found)
 
 
-def _show(context: CommandContext, found: list[Found]) -> None:
-    of_several = any(hit.database for hit in found)
+def _show(context: CommandContext, found_items: list[FoundItem]) -> None:
+    of_several = any(hit.database for hit in found_items)
     origin = ("database",) if of_several else ()
     out = table((*origin, "item", "family", "custodian", "container path", "type", "snippet"), [])
-    for hit in found:
+    for hit in found_items:
         out.add_row(
             *((Text(hit.database or ""),) if of_several else ()),
             Text(str(hit.item)[:8]),
@@ -52,7 +52,7 @@ def _show(context: CommandContext, found: list[Found]) -> None:
             highlighted(hit.snippet),
         )
     context.out.print(out)
-    context.say(f"{len(found)} items" if found else "nothing found")
+    context.say(f"{len(found_items)} items" if found_items else "nothing found")
 
 
 def highlighted(snippet: str) -> Text:

@@ -66,16 +66,16 @@ def _quiet(_line: str) -> None:
     return None
 
 
-def show_group(console: Console, found: GroupVerification) -> None:
+def show_group(console: Console, group_verification: GroupVerification) -> None:
     """The report on each job, and on what the jobs of a shard have together."""
-    for database, one in found.jobs:
+    for database, one in group_verification.jobs:
         console.print(f"{database}, job {one.job_id}", markup=False)
         show(console, one)
-    if found.kind is GroupKind.SHARDED and any(one.manifest for _, one in found.jobs):
-        whole = {count.what: count.items for count in found.counts}
-        _show_differences(console, found.counts, found.examples)
+    if group_verification.kind is GroupKind.SHARDED and any(one.manifest for _, one in group_verification.jobs):
+        whole = {count.what: count.items for count in group_verification.counts}
+        _show_differences(console, group_verification.counts, group_verification.examples)
         console.print(
-            f"together: {sum(one.items for _, one in found.jobs):,} items, {whole.get('missing', 0):,} in no job,"
+            f"together: {sum(one.items for _, one in group_verification.jobs):,} items, {whole.get('missing', 0):,} in no job,"
             f" {whole.get('doubled', 0):,} in several",
             markup=False,
         )
@@ -92,13 +92,17 @@ def _show_differences(console: Console, counts: Sequence[Count], found: Sequence
     console.print()
 
 
-def show(console: Console, found: Verification) -> None:
+def show(console: Console, verification: Verification) -> None:
     """The report for people."""
-    _show_differences(console, found.counts, found.examples)
-    against = f"against {found.manifest_items:,} in {found.manifest}" if found.manifest else "(there was no manifest)"
+    _show_differences(console, verification.counts, verification.examples)
+    against = (
+        f"against {verification.manifest_items:,} in {verification.manifest}"
+        if verification.manifest
+        else "(there was no manifest)"
+    )
     console.print(
-        f"{found.items:,} items {against}: {found.missing:,} missing, {found.extra:,} extra, {found.wrong:,} wrong;"
-        f" {found.documents:,} index documents"
-        f" ({found.ghosts:,} ghosts), {found.terms:,} planted terms, {found.files:,} files on the filer",
+        f"{verification.items:,} items {against}: {verification.missing:,} missing, {verification.extra:,} extra, {verification.wrong:,} wrong;"
+        f" {verification.documents:,} index documents"
+        f" ({verification.ghosts:,} ghosts), {verification.terms:,} planted terms, {verification.files:,} files on the filer",
         markup=False,
     )

@@ -11,20 +11,20 @@ from experiments.capacity.predict import LEVEL, Prediction
 from experiments.report import words
 
 
-def show_prediction(console: Console, found: Forecast) -> None:
+def show_prediction(console: Console, forecast: Forecast) -> None:
     """Assumptions, table, check, answer."""
-    for line in found.assumptions:
+    for line in forecast.assumptions:
         console.print(f"assumed: {line}", markup=False, soft_wrap=True)
     console.print()
     columns = ("databases", "workers", "elapsed", f"{LEVEL:.0%}", "GB/hour discovered", f"{LEVEL:.0%}", "limit")
-    console.print(table(columns, [_row(point) for point in found.points], right=range(6)))
-    check = found.agreement
+    console.print(table(columns, [_row(point) for point in forecast.points], right=range(6)))
+    check = forecast.agreement
     if check is not None:
         said = f"check at the last point, with random service and equal tasks: simulated {words.seconds(check.simulated_s)}"
         said += f", exact mean values {words.seconds(check.analysed_s)}, {abs(check.apart):.1%} apart"
         console.print(f"\n{said}", markup=False, soft_wrap=True)
     console.print()
-    for line in found.answer:
+    for line in forecast.answer:
         console.print(line, markup=False, soft_wrap=True)
 
 

@@ -9,7 +9,7 @@ from datetime import timedelta, timezone, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from controller.arrays.table import Table
+from controller.arrays.table import TomlTable
 from core.errors import UsageError
 
 SEPARATOR = " · "  # between the parts of a stored source's name
@@ -67,7 +67,7 @@ def read_map(path: Path, name: str | None = None) -> ArrayMap:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"the map {path} cannot be read: {error}") from error
-    form = Table(table, str(path))
+    form = TomlTable(table, str(path))
     columns = form.tables("column")
     csv, prometheus = form.table("csv"), form.table("prometheus")
     if (csv is None) is (prometheus is None):
@@ -91,7 +91,7 @@ def _name(name: str) -> str:
     return name
 
 
-def _column(table: Table, origin: str) -> Column:
+def _column(table: TomlTable, origin: str) -> Column:
     kind = table.text("kind", "gauge")
     if kind not in _KINDS:
         raise UsageError(f"{table.where}: kind is {' or '.join(_KINDS)}, not {kind}")
@@ -109,7 +109,7 @@ def _column(table: Table, origin: str) -> Column:
     return out
 
 
-def _csv(table: Table) -> CsvForm:
+def _csv(table: TomlTable) -> CsvForm:
     zone = table.text("zone", "")
     out = CsvForm(
         time_column=table.text("time"),
@@ -137,7 +137,7 @@ def _zone(text: str, where: str) -> tzinfo:
         raise UsageError(f"{where}: zone is like Europe/Berlin, UTC or +02:00, not {text}") from error
 
 
-def _prometheus(table: Table) -> PrometheusForm:
+def _prometheus(table: TomlTable) -> PrometheusForm:
     out = PrometheusForm(
         url=table.text("url").rstrip("/"), step_s=table.number("step_s", 1.0), token_env=table.text("token_env", "")
     )

@@ -8,7 +8,7 @@ from typing import Any
 from core.errors import UsageError
 
 
-class Table:
+class TomlTable:
     """Keys are taken one by one, each raising UsageError when it is missing or of another type; `end` refuses the rest."""
 
     def __init__(self, values: Mapping[str, Any], where: str) -> None:
@@ -30,17 +30,19 @@ class Table:
         """A number."""
         return float(self.take(key, (int, float), default))
 
-    def table(self, key: str) -> Table | None:
+    def table(self, key: str) -> TomlTable | None:
         """A table, None when there is none."""
         if key not in self._values:
             return None
-        return Table(self.take(key, dict), f"{self.where}: [{key}]")
+        return TomlTable(self.take(key, dict), f"{self.where}: [{key}]")
 
-    def tables(self, key: str) -> list[Table]:
+    def tables(self, key: str) -> list[TomlTable]:
         """An array of tables."""
         found = self.take(key, list, [])
         return [
-            Table(row, f"{self.where}: [[{key}]] {n}") for n, row in enumerate(found, start=1) if isinstance(row, dict)
+            TomlTable(row, f"{self.where}: [[{key}]] {n}")
+            for n, row in enumerate(found, start=1)
+            if isinstance(row, dict)
         ]
 
     def end(self) -> None:

@@ -23,7 +23,7 @@ def _unmarked(snippet: str) -> str:
     return snippet.replace(HIGHLIGHT_START, "").replace(HIGHLIGHT_STOP, "")
 
 
-class Found(Document):
+class FoundItem(Document):
     """One item that matches; as JSON its snippet is without marks, and a score is short."""
 
     item: uuid.UUID
@@ -38,17 +38,17 @@ class Found(Document):
     job: Annotated[uuid.UUID | None, NotNone] = None
 
 
-def search_job(handle: JobHandle, settings: Settings, query: str, limit: int) -> list[Found]:
+def search_job(handle: JobHandle, settings: Settings, query: str, limit: int) -> list[FoundItem]:
     """The best `limit` items, best first. Raises UsageError for a query that cannot be read, RunFailed, faults."""
     with opened_shards(handle, settings) as readers, handle.database.transaction() as conn:
-        found: list[Found] = []
+        found: list[FoundItem] = []
         for shard, reader in readers.items():
             found += search_shard(conn, handle.id, shard, reader, query, limit)
     found.sort(key=lambda hit: (-hit.score, hit.container_path))
     return found[:limit]
 
 
-def search_all(handles: Sequence[JobHandle], settings: Settings, query: str, limit: int) -> list[Found]:
+def search_all(handles: Sequence[JobHandle], settings: Settings, query: str, limit: int) -> list[FoundItem]:
     """The same over several jobs: the best `limit` items of all, each with its database and job."""
     if len(handles) == 1:
         return search_job(handles[0], settings, query, limit)
@@ -63,7 +63,7 @@ def search_all(handles: Sequence[JobHandle], settings: Settings, query: str, lim
 
 def search_shard(
     conn: Connection, job: uuid.UUID, shard: uuid.UUID, reader: IndexReader, query: str, limit: int
-) -> list[Found]:
+) -> list[FoundItem]:
     """The best `limit` items that this shard owns; asks further down while ghosts take up places."""
     asked = limit
     while True:
@@ -88,8 +88,8 @@ def is_true(hit: Hit, shard: uuid.UUID, owners: Mapping[uuid.UUID, TrueOwner]) -
     return row is not None and row.shard == shard and row.owner == hit.owner
 
 
-def _found(hit: Hit, row: TrueOwner) -> Found:
-    return Found(
+def _found(hit: Hit, row: TrueOwner) -> FoundItem:
+    return FoundItem(
         item=hit.item,
         score=hit.score,
         container_path=tuple(row.container_path),

@@ -22,7 +22,7 @@ from controller.chaos.kinds import Kind
 from controller.chaos.moments import Moments
 from controller.chaos.needs import needs_of
 from controller.chaos.plan import RunPlan, Strike, plan_run
-from controller.chaos.run import Ended, Ground, Striker, Usual
+from controller.chaos.run import Ended, Striker, Testbed, Usual
 from controller.chaos.servers import Servers
 from controller.chaos.site import NETWORK, SOURCE, Site, site_settings
 from controller.chaos.source import Source, candidates_of, copied
@@ -77,11 +77,11 @@ class Campaign:
         if not self._numbers():
             return self.summary()
         with Moments(self._strike) as moments, self._site(moments) as site:
-            ground = Ground(site=site, moments=moments, strikers=self._strikers)
+            testbed = Testbed(site=site, moments=moments, strikers=self._strikers)
             for number in self._numbers():
                 if self._order.seconds is not None and time.monotonic() - began > self._order.seconds:
                     break
-                if not self._one(ground, number) and self._order.stop:
+                if not self._one(testbed, number) and self._order.stop:
                     break
         return self.summary()
 
@@ -126,29 +126,29 @@ class Campaign:
         if self._strikers:
             self._strikers[0].strike(strike, peer)
 
-    def _one(self, ground: Ground, number: int) -> bool:
+    def _one(self, testbed: Testbed, number: int) -> bool:
         """Do one run and write it down; whether it survived."""
         plan = self.plan(number)
         kind = next(k for k in self._order.kinds if k.name == plan.kind)
         began = time.monotonic()
-        usual = self._usual.get(kind.name) or self._undisturbed(ground, kind)
-        ended = self._run(ground, kind, plan, usual)
+        usual = self._usual.get(kind.name) or self._undisturbed(testbed, kind)
+        ended = self._run(testbed, kind, plan, usual)
         row = self._row(ended, time.monotonic() - began)
         self._journal.add(row)
         self._tell(plan, ended, row["took"])
         if not ended.survived:
-            self._keep(ground.site, number)
+            self._keep(testbed.site, number)
         return ended.survived
 
-    def _undisturbed(self, ground: Ground, kind: Kind) -> Usual:
+    def _undisturbed(self, testbed: Testbed, kind: Kind) -> Usual:
         """What a run of a kind comes to when nothing happens: the faster of two, and that has to be right."""
         like = next((k for k in kinds.ALL if k.name == kind.like), None)
-        model = (self._usual.get(like.name) or self._undisturbed(ground, like)) if like else None
+        model = (self._usual.get(like.name) or self._undisturbed(testbed, like)) if like else None
         plan = RunPlan(seed=self._order.seed, number=-1, kind=kind.name, strikes=())
         found: list[Usual] = []
         for _ in range(_WARM_UP + 1):
-            ground.site.wait_until_ready()
-            ended, usual = ground.run(kind, plan, {}, model, self._plain)
+            testbed.site.wait_until_ready()
+            ended, usual = testbed.run(kind, plan, {}, model, self._plain)
             if not ended.survived:
                 raise EdbenchError(f"an undisturbed run ({kind.name}) is not right: {'; '.join(ended.faults)}")
             found.append(usual)
@@ -157,13 +157,13 @@ class Campaign:
         self._say(f"undisturbed: {kind.name}: {self._usual[kind.name].seconds:.2f} s")
         return self._usual[kind.name]
 
-    def _run(self, ground: Ground, kind: Kind, plan: RunPlan, usual: Usual) -> Ended:
-        site = ground.site
+    def _run(self, testbed: Testbed, kind: Kind, plan: RunPlan, usual: Usual) -> Ended:
+        site = testbed.site
         site.need(own_network=NETWORK in needs_of(self._faults[strike.fault] for strike in plan.strikes))
         site.renew()
         site.wait_until_ready()
         source = self._source(plan)
-        ended, _ = ground.run(kind, plan, self._faults, usual, source)
+        ended, _ = testbed.run(kind, plan, self._faults, usual, source)
         if source.own and ended.survived:
             shutil.rmtree(source.corpus)
         left = site.stopped()

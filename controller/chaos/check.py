@@ -41,10 +41,10 @@ class Totals:
     read: tuple[tuple[str, int], ...]  # items of each phase, as its tasks counted them
 
 
-def totals_of(found: Jobs) -> list[Totals]:
+def totals_of(jobs: Jobs) -> list[Totals]:
     """Of each job. Raises DatabaseFault."""
     out = []
-    for handle in found.each:
+    for handle in jobs.each:
         counts = count_job(handle)
         done = counts.progress
         with handle.database.transaction() as conn:
@@ -64,7 +64,7 @@ def totals_of(found: Jobs) -> list[Totals]:
 
 
 def check_job(
-    found: Jobs,
+    jobs: Jobs,
     settings: Settings,
     source: Source,
     usual: list[Totals] | None,
@@ -74,29 +74,29 @@ def check_job(
 ) -> list[str]:
     """What is wrong with a finished job; empty: nothing. `usual`: what an undisturbed run comes to; `truth`: the
     manifest holds for it."""
-    faults = patiently(lambda: _verified(found, settings, source, truth), deadline)
-    for handle in found.each:
+    faults = patiently(lambda: _verified(jobs, settings, source, truth), deadline)
+    for handle in jobs.each:
         faults += patiently(lambda h=handle: _orphans(h), deadline)  # type: ignore[misc]
         violations = patiently(lambda h=handle: count_job(h).violations, deadline)  # type: ignore[misc]
         faults += [f"counts do not add up: {violation.line()}" for violation in violations]
-    totals = patiently(lambda: totals_of(found), deadline)
+    totals = patiently(lambda: totals_of(jobs), deadline)
     if source.added:
-        faults += patiently(lambda: _not_excepted(found, source), deadline)
+        faults += patiently(lambda: _not_excepted(jobs, source), deadline)
     if usual is not None and totals != usual and not source.spoiled:
         faults.append(f"counted {totals} instead of {usual}")
     return faults
 
 
-def _verified(found: Jobs, settings: Settings, source: Source, truth: bool) -> list[str]:
+def _verified(jobs: Jobs, settings: Settings, source: Source, truth: bool) -> list[str]:
     storage, manifest = Storage(NullRecorder()), source.corpus / MANIFEST
     examples = _ALL_EXAMPLES if source.spoiled else _EXAMPLES
-    found = refresh(found)
-    if found.group is not None:
-        group = verify_group(found, settings, storage, manifest, examples=examples, progress=_quiet)
+    jobs = refresh(jobs)
+    if jobs.group is not None:
+        group = verify_group(jobs, settings, storage, manifest, examples=examples, progress=_quiet)
         whole = [f"{count.items} {count.what} of {count.kind}" for count in group.counts]
         return whole + [line for _, one in group.jobs for line in _differences(one, source)]
     part = Part(_table(manifest)) if truth else None
-    one = verify_job(found.each[0], settings, storage, None, examples=examples, progress=_quiet, part=part)
+    one = verify_job(jobs.each[0], settings, storage, None, examples=examples, progress=_quiet, part=part)
     return _differences(one, source)
 
 
@@ -114,20 +114,20 @@ def _table(manifest: Path) -> Table:
     return _TABLES[manifest]
 
 
-def _differences(found: Verification, source: Source) -> list[str]:
+def _differences(verification: Verification, source: Source) -> list[str]:
     """Those that the run's faults do not explain. A file that was spoiled may differ in anything."""
-    examples = [e for e in found.examples if not inside(e.container_path, source.spoiled)]
-    if not examples and (source.spoiled or not found.differences):
+    examples = [e for e in verification.examples if not inside(e.container_path, source.spoiled)]
+    if not examples and (source.spoiled or not verification.differences):
         return []
-    by_kind = ", ".join(f"{count.items} {count.what} ({count.kind})" for count in found.counts)
+    by_kind = ", ".join(f"{count.items} {count.what} ({count.kind})" for count in verification.counts)
     first = [f"{e.what}: {'/'.join(e.container_path)}: {e.expected} / {e.found}" for e in examples[:_EXAMPLES]]
-    return [f"verify: {found.differences} differences: {by_kind}", *first]
+    return [f"verify: {verification.differences} differences: {by_kind}", *first]
 
 
-def _not_excepted(found: Jobs, source: Source) -> list[str]:
+def _not_excepted(jobs: Jobs, source: Source) -> list[str]:
     """Poison has to have a row and an exception, each one."""
     excepted: set[str] = set()
-    for handle in found.each:
+    for handle in jobs.each:
         with handle.database.transaction() as conn:
             excepted |= set(VERIFY.chaos_excepted(conn, job=handle.id))
     return [f"{name} is no exception" for name in source.added if name not in excepted]
@@ -139,11 +139,11 @@ def _orphans(handle: JobHandle) -> list[str]:
     return [f"{count} {what} that belong to nothing" for what, count in row._asdict().items() if count]
 
 
-def check_gone(found: Jobs, settings: Settings, deadline: float) -> list[str]:
+def check_gone(jobs: Jobs, settings: Settings, deadline: float) -> list[str]:
     """What a deleted job has left in its databases and on the filer."""
     faults = []
     storage = Storage(NullRecorder())
-    for handle in found.each:
+    for handle in jobs.each:
         if _has_row(handle, deadline):
             faults.append(f"job {handle.id} still has its row in {handle.database.name}")
         try:

@@ -47,14 +47,12 @@ def state_of(handle: JobHandle) -> tuple[JobState, str]:
     return job.state, job.reason or ""
 
 
-def to_rest(
-    found: Jobs, deadline: float, *, mend: Callable[[], None], until: frozenset[JobState] = frozenset()
-) -> Rest:
+def to_rest(jobs: Jobs, deadline: float, *, mend: Callable[[], None], until: frozenset[JobState] = frozenset()) -> Rest:
     """Until every job is over (or in one of the states `until`); one that is suspended is resumed once, when all
     faults are mended. Raises RunFailed when it is suspended again, paused, or not at rest at the deadline."""
     resumes, why = 0, ""
     while True:
-        states = [patiently(lambda h=handle: state_of(h), deadline) for handle in found.each]  # type: ignore[misc]
+        states = [patiently(lambda h=handle: state_of(h), deadline) for handle in jobs.each]  # type: ignore[misc]
         if all(state.over or state in until for state, _ in states):
             return Rest(state=states[0][0], reason=why, resumes=resumes)
         halted = [(state, reason) for state, reason in states if state in _AT_REST and state not in until]
@@ -63,17 +61,17 @@ def to_rest(
                 raise RunFailed(f"it is {halted[0][0]} again after one resume: {halted[0][1]} (before: {why})")
             resumes, why = 1, f"{halted[0][0]}: {halted[0][1]}"
             mend()
-            _let_slots_finish(found, deadline)
-            patiently(lambda: _resume(found), deadline)
+            _let_slots_finish(jobs, deadline)
+            patiently(lambda: _resume(jobs), deadline)
         if time.monotonic() > deadline:
             raise RunFailed(f"not at rest in time: {', '.join(state for state, _ in states)} {why}")
         time.sleep(POLL_SECONDS)
 
 
-def _let_slots_finish(found: Jobs, deadline: float) -> None:
+def _let_slots_finish(jobs: Jobs, deadline: float) -> None:
     """What still runs has met the same trouble: its word would suspend the job again right after the resume."""
     until = min(deadline, time.monotonic() + STRAGGLER_SECONDS)
-    while any(patiently(lambda h=handle: _runs(h), deadline) for handle in found.each):  # type: ignore[misc]
+    while any(patiently(lambda h=handle: _runs(h), deadline) for handle in jobs.each):  # type: ignore[misc]
         if time.monotonic() > until:
             return
         time.sleep(POLL_SECONDS)
@@ -84,10 +82,10 @@ def _runs(handle: JobHandle) -> bool:
         return VERIFY.has_out(conn, job=handle.id)
 
 
-def _resume(found: Jobs) -> None:
+def _resume(jobs: Jobs) -> None:
     """A resume whose commit was lost to the asker has been done all the same."""
     try:
-        resume_all(found, attach=False)
+        resume_all(jobs, attach=False)
     except UsageError:
-        if any(state_of(handle)[0] in _AT_REST for handle in found.each):
+        if any(state_of(handle)[0] in _AT_REST for handle in jobs.each):
             raise

@@ -34,7 +34,7 @@ class Pending:
     phase: str = ""  # of the last task that was claimed before it
 
 
-Standing = Callable[[str, str, int], str]  # moment, detail, process → what to answer it; empty: nothing special
+Answerer = Callable[[str, str, int], str]  # moment, detail, process → what to answer it; empty: nothing special
 Strikes = Callable[[Strike, int], None]  # the strike, and the process that came to the moment
 
 
@@ -55,7 +55,7 @@ class Moments:
         self._pending: list[Pending] = []
         self._timers: list[threading.Timer] = []
         self._phase = ""
-        self._standing: list[Standing] = []
+        self._answerers: list[Answerer] = []
         self.counts: Counter[tuple[str, str]] = Counter()  # (moment, phase; "" is any)
 
     def __enter__(self) -> Self:
@@ -88,17 +88,17 @@ class Moments:
         for timer in timers:
             timer.join()
 
-    def stand(self, standing: Standing, *, storage: bool = False) -> Callable[[], None]:
+    def answering(self, answerer: Answerer, *, storage: bool = False) -> Callable[[], None]:
         """Answer whoever comes to any moment from now on; gives what ends it. `storage`: calls of the storage layer ask
         as well meanwhile."""
-        self._standing.append(standing)
+        self._answerers.append(answerer)
         gate = self._directory / GATE
         if storage:
             gate.touch()
 
         def end() -> None:
-            if standing in self._standing:
-                self._standing.remove(standing)
+            if answerer in self._answerers:
+                self._answerers.remove(answerer)
             if storage:
                 gate.unlink(missing_ok=True)
 
@@ -122,8 +122,8 @@ class Moments:
         moment, _, detail = said.partition(" ")
         phase = "" if moment == "storage" else detail
         answer = b"go"
-        for standing in list(self._standing):
-            answer = standing(moment, detail, pid).encode() or answer
+        for answerer in list(self._answerers):
+            answer = answerer(moment, detail, pid).encode() or answer
         with self._striking:
             for due in self._due(moment, phase):
                 self._fire(due.strike, pid)

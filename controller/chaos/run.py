@@ -119,7 +119,7 @@ class Striker:
 
 
 @dataclass(slots=True, kw_only=True)
-class Ground:
+class Testbed:
     """Where runs take place, one after the other."""
 
     site: Site

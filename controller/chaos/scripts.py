@@ -76,45 +76,45 @@ def _options(stage: Stage) -> JobOptions:
     return dataclasses.replace(options, limits=dataclasses.replace(options.limits, item_seconds=POISON_SECONDS))
 
 
-def _follow(stage: Stage, found: Jobs, started: float) -> None:
+def _follow(stage: Stage, jobs: Jobs, started: float) -> None:
     """To its end, with one resume at most, and then the faults are over too."""
-    rest = to_rest(found, stage.deadline, mend=stage.mend)
+    rest = to_rest(jobs, stage.deadline, mend=stage.mend)
     stage.seconds = time.monotonic() - started
     stage.seen = dict(stage.counts)
     stage.resumes, stage.reason = rest.resumes, rest.reason
     stage.mend()
 
 
-def _check(stage: Stage, found: Jobs) -> None:
-    states = [patiently(lambda h=handle: state_of(h), stage.deadline) for handle in found.each]  # type: ignore[misc]
+def _check(stage: Stage, jobs: Jobs) -> None:
+    states = [patiently(lambda h=handle: state_of(h), stage.deadline) for handle in jobs.each]  # type: ignore[misc]
     for state, reason in states:
         if state not in (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS):
             stage.wrong.append(f"it is {state}: {reason}")
             return
     stage.wrong += check_job(
-        found, stage.site.settings, stage.source, stage.usual, stage.deadline, truth=stage.kind.truth
+        jobs, stage.site.settings, stage.source, stage.usual, stage.deadline, truth=stage.kind.truth
     )
-    stage.totals = patiently(lambda: totals_of(found), stage.deadline)
+    stage.totals = patiently(lambda: totals_of(jobs), stage.deadline)
 
 
-def delete_found(stage: Stage, found: Jobs) -> None:
+def delete_found(stage: Stage, jobs: Jobs) -> None:
     """Asked for again when it could not be done the first time; nothing may be left."""
     storage, root = Storage(NullRecorder()), stage.site.settings.storage
     for last in (False, True):
         try:
-            delete_all(found, storage, root)
+            delete_all(jobs, storage, root)
             break
         except (DatabaseFault, StorageFault):
             if last:
                 raise
             stage.mend()
             stage.resumes += 1
-            patiently(lambda: [_state_or_gone(handle) for handle in found.each], stage.deadline)
+            patiently(lambda: [_state_or_gone(handle) for handle in jobs.each], stage.deadline)
         except UsageError:
-            if any(_state_or_gone(handle) for handle in found.each):
+            if any(_state_or_gone(handle) for handle in jobs.each):
                 raise
             break  # its rows are gone: the first call was done, and only its answer lost
-    stage.wrong += check_gone(found, stage.site.settings, stage.deadline)
+    stage.wrong += check_gone(jobs, stage.site.settings, stage.deadline)
 
 
 def _state_or_gone(handle: JobHandle) -> JobState | None:
@@ -124,12 +124,12 @@ def _state_or_gone(handle: JobHandle) -> JobState | None:
         return None
 
 
-def _end(stage: Stage, found: Jobs, started: float) -> None:
+def _end(stage: Stage, jobs: Jobs, started: float) -> None:
     """Follow it to its end, hold it against the truth, and delete it; what is wrong is kept."""
-    _follow(stage, found, started)
-    _check(stage, found)
+    _follow(stage, jobs, started)
+    _check(stage, jobs)
     if not stage.wrong:
-        delete_found(stage, found)
+        delete_found(stage, jobs)
 
 
 def discover(stage: Stage) -> None:
@@ -160,18 +160,18 @@ def _resume(handle: JobHandle) -> None:
         resume_job(handle, attach=False)
 
 
-def _asked(stage: Stage, found: Jobs, ask: Callable[[JobHandle], JobState]) -> bool:
+def _asked(stage: Stage, jobs: Jobs, ask: Callable[[JobHandle], JobState]) -> bool:
     """Once so much has happened, ask; False when it was over before or the asking came too late."""
     share = stage.plan.strikes[0].share if stage.plan.strikes else 0.5
     key = ("committed", "")
     wanted = int((_ASK_AT + share * (1 - _ASK_AT) * 0.8) * stage.arrivals.get(key, 0))
     while stage.counts[key] < wanted:
-        if all(patiently(lambda h=handle: state_of(h), stage.deadline)[0].over for handle in found.each):  # type: ignore[misc]
+        if all(patiently(lambda h=handle: state_of(h), stage.deadline)[0].over for handle in jobs.each):  # type: ignore[misc]
             return False
         if time.monotonic() > stage.deadline:
             raise RunFailed("the job does not get on")
         time.sleep(POLL_SECONDS)
-    for handle in found.each:
+    for handle in jobs.each:
         try:
             patiently(lambda h=handle: ask(h), stage.deadline)  # type: ignore[misc]
         except UsageError:  # over or suspended meanwhile, or it was done and only the answer lost

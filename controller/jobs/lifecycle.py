@@ -11,13 +11,13 @@ from core.records import JobState
 from sql.jobs import get_job
 
 
-def ask_all(found: Jobs, ask: Callable[[JobHandle], JobState]) -> JobState:
+def ask_all(jobs: Jobs, ask: Callable[[JobHandle], JobState]) -> JobState:
     """Ask the jobs to end; the state of all together afterwards. Of a group, jobs that cannot be asked any more keep
     their state; raises UsageError when none can, DatabaseFault."""
     refused: UsageError | None = None
     states: list[JobState] = []
     asked = 0
-    for handle in found.each:
+    for handle in jobs.each:
         try:
             states.append(ask(handle))
             asked += 1

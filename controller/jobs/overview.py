@@ -100,12 +100,12 @@ class Overview:
                 self._over[job.id] = row
         return row
 
-    def found(self, found: Jobs) -> JobRow:
+    def found(self, jobs: Jobs) -> JobRow:
         """A job, or a group as one with its jobs in `jobs`. Raises UsageError when it is gone."""
-        rows = [self._of(handle) for handle in found.each]
-        if found.group is None:
+        rows = [self._of(handle) for handle in jobs.each]
+        if jobs.group is None:
             return rows[0]
-        return _group_row(found.group, rows, read_labels(found.each, self._cache) if rows else [])
+        return _group_row(jobs.group, rows, read_labels(jobs.each, self._cache) if rows else [])
 
     def _of(self, handle: JobHandle) -> JobRow:
         with handle.database.transaction() as conn:

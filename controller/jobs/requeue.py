@@ -16,7 +16,7 @@ from sql.requeue import requeue
 
 
 def requeue_exceptions(
-    found: Jobs, code: str | None = None, *, storage_root: Path, passwords: PasswordBank | None = None
+    jobs: Jobs, code: str | None = None, *, storage_root: Path, passwords: PasswordBank | None = None
 ) -> int:
     """Have the loose files with exceptions (of one code, if given), and everything inside them, processed again; how
     many they are. The jobs are paused afterwards: resume them with workers. `passwords` are added to the jobs' banks.
@@ -24,13 +24,13 @@ def requeue_exceptions(
     Of a group, jobs without such exceptions stay as they are. Raises UsageError when there is nothing to requeue, or
     the jobs read copies of their source, which are gone; DatabaseFault.
     """
-    if found.group is None:
-        return _requeue(found.each[0], code, storage_root, passwords)
-    if found.copied:
-        raise UsageError(f"the jobs of group {found.id} read copies of their source, which were removed at their end")
-    with_exceptions = [h for h in refresh(found).each if h.job.state is JobState.COMPLETED_WITH_EXCEPTIONS]
+    if jobs.group is None:
+        return _requeue(jobs.each[0], code, storage_root, passwords)
+    if jobs.copied:
+        raise UsageError(f"the jobs of group {jobs.id} read copies of their source, which were removed at their end")
+    with_exceptions = [h for h in refresh(jobs).each if h.job.state is JobState.COMPLETED_WITH_EXCEPTIONS]
     total = 0
-    refused = UsageError(f"no job of group {found.id} completed with exceptions")
+    refused = UsageError(f"no job of group {jobs.id} completed with exceptions")
     for handle in with_exceptions:
         try:
             total += _requeue(handle, code, storage_root, passwords)

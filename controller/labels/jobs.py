@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from controller.databases import JobHandle
 from controller.labels.rules import Effort, FilerCache, is_cached, job_labels, short_of_processors, unique_bytes
+from controller.timeline.job_status import JobStatus, read_status
 from controller.timeline.readings import JobAt
-from controller.timeline.standing import Standing, read_standing
 from controller.timeline.thresholds import EVIDENCE_SECONDS
 from core.records import GroupKind
 from sql import groups, replay
@@ -26,29 +26,29 @@ def read_labels(handles: Sequence[JobHandle], cache: FilerCache) -> list[str]:
     """Those of a job, or of all jobs of a group, now. Raises DatabaseFault, UsageError when a job is gone."""
     with contextlib.ExitStack() as stack:
         jobs = [(stack.enter_context(handle.database.transaction()), handle.id) for handle in handles]
-        standings = [read_standing(conn, job) for conn, job in jobs]
+        statuses = [read_status(conn, job) for conn, job in jobs]
         done = [ledger_jobs.progress(conn, job) for conn, job in jobs]
-        return labels_of_jobs(jobs, standings, done, cache)
+        return labels_of_jobs(jobs, statuses, done, cache)
 
 
 def labels_of_jobs(
-    jobs: Sequence[JobAt], standings: Sequence[Standing], done: Sequence[JobProgress], cache: FilerCache
+    jobs: Sequence[JobAt], statuses: Sequence[JobStatus], done: Sequence[JobProgress], cache: FilerCache
 ) -> list[str]:
     """The same of jobs that were looked at already."""
-    started = min((s.started for s in standings if s.started is not None), default=None)
+    started = min((s.started for s in statuses if s.started is not None), default=None)
     if started is None:
-        return labels_of(standings, done, {}, {}, None, cache)
-    ends = [math.inf if s.finished is None else s.finished for s in standings]
+        return labels_of(statuses, done, {}, {}, None, cache)
+    ends = [math.inf if s.finished is None else s.finished for s in statuses]
     witness = max(range(len(jobs)), key=lambda n: ends[n])
     conn, low = jobs[witness][0], math.floor(started) - 1
-    end = math.ceil(min(ends[witness], max(s.now for s in standings)))
+    end = math.ceil(min(ends[witness], max(s.now for s in statuses)))
     first = dict(TIMELINE.timeline_first_workers(conn, low=low, high=low + BEGIN_SECONDS))
     last = dict(TIMELINE.timeline_last_workers(conn, low=max(low, end - _LATEST_SECONDS), high=end + _AFTER_SECONDS))
-    return labels_of(standings, done, last, first, _unique(jobs, standings, done), cache)
+    return labels_of(statuses, done, last, first, _unique(jobs, statuses, done), cache)
 
 
 def labels_of(
-    standings: Sequence[Standing],
+    statuses: Sequence[JobStatus],
     done: Sequence[JobProgress],
     last: Mapping[str, Values],
     first: Mapping[str, Values],
@@ -63,7 +63,7 @@ def labels_of(
     elapsed = max(p.elapsed_s for p in done)
     limited = False
     if elapsed >= EVIDENCE_SECONDS and processors:
-        call_s = sum(ns for s in standings for _, ns in s.calls.values()) / 1e9
+        call_s = sum(ns for s in statuses for _, ns in s.calls.values()) / 1e9
         exact = any("slot_over_s" in values for values in last.values())  # controller.observe.call_time
         waited_s = _grown("slot_over_s" if exact else "slot_wait_s", last, first)
         busy_s = _grown("busy_s", last, first)
@@ -74,15 +74,15 @@ def labels_of(
         )
         limited = bool(short_of_processors(effort))
     return job_labels(
-        emulated=[s.job.options.filer.label for s in standings],
+        emulated=[s.job.options.filer.label for s in statuses],
         cached=bool(memory) and unique is not None and is_cached(unique, memory + cache.bytes),
         undeclared=cache.undeclared,
         limited=limited,
     )
 
 
-def _unique(jobs: Sequence[JobAt], standings: Sequence[Standing], done: Sequence[JobProgress]) -> float | None:
-    if any(s.job.options.replay.asked for s in standings):
+def _unique(jobs: Sequence[JobAt], statuses: Sequence[JobStatus], done: Sequence[JobProgress]) -> float | None:
+    if any(s.job.options.replay.asked for s in statuses):
         return _replayed(jobs)
     if not all(p.total_known for p in done):
         return None

@@ -150,9 +150,9 @@ def _mostly_over(workers: Mapping[str, Readings]) -> dict[str, dict[int, int]]:
     return out
 
 
-def _merged(found: Iterable[CallSum]) -> CallSum:
+def _merged(call_sums: Iterable[CallSum]) -> CallSum:
     out = CallSum()
-    for one in found:
+    for one in call_sums:
         out.merge(one, one.histogram)
     return out
 

@@ -17,7 +17,7 @@ from sql.replay import ReplayClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ReplayOutcome:
     """A replay that is over."""
 
     clients: int
@@ -31,7 +31,7 @@ class Found:
     dropped: tuple[Mapping[str, Any], ...] = ()  # by each client before the calls (replay.cold); empty: nothing was
 
 
-def found_by(handle: JobHandle) -> Found:
+def found_by(handle: JobHandle) -> ReplayOutcome:
     """Of a replay that completed. Raises RunFailed when a client has no result, DatabaseFault."""
     return found_of(clients_of(handle), f"job {handle.id}")
 
@@ -42,14 +42,14 @@ def clients_of(handle: JobHandle) -> Sequence[ReplayClient]:
         return replay.clients(conn, handle.id)
 
 
-def found_of(clients: Sequence[ReplayClient], what: str) -> Found:
+def found_of(clients: Sequence[ReplayClient], what: str) -> ReplayOutcome:
     """All of `what`'s clients together; raises RunFailed when one has no result."""
     results = [client.result for client in clients if client.result is not None]
     if not results or len(results) < len(clients):
         raise RunFailed(f"{what}: {len(clients) - len(results)} clients have no result; replay again")
     taken = [client.taken for client in clients if client.taken is not None]
     ready = [client.ready for client in clients if client.ready is not None]
-    return Found(
+    return ReplayOutcome(
         clients=len(clients),
         hosts=len({client.host for client in clients}),
         began=min(float(result["start"]) for result in results),

@@ -16,7 +16,7 @@ from controller.jobs.progress import Snapshot
 from controller.jobs.results import job_result
 from controller.jobs.run import Crew, Outcome, crew_of, run_all_to_rest
 from controller.replay.create import ReplayCrew, create_replay
-from controller.replay.found import Found, clients_of, found_of
+from controller.replay.found import ReplayOutcome, clients_of, found_of
 from controller.replay.hosts import hosts_of
 from controller.replay.order import ReplayOrder, default_name
 from core.clock import Clock
@@ -59,7 +59,7 @@ class Replayed:
     job: uuid.UUID
     program: Program
     clients: Sequence[ReplayClient]  # what each left
-    found: Found  # all of them together
+    found: ReplayOutcome  # all of them together
     result: dict[str, object]  # as `edbench job --json` has it
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from controller.timeline.job_status import JobStatus
 from controller.timeline.model import PauseSpan
-from controller.timeline.standing import Standing
 from core.records import JobState
 from sql.faces.timeline import Pause
 
@@ -15,11 +15,11 @@ _Still = tuple[
 ]  # from, to, and the row that says why; none before the first claim and at the end
 
 
-def pauses_of(standings: Sequence[Standing], start: float) -> list[PauseSpan]:
+def pauses_of(statuses: Sequence[JobStatus], start: float) -> list[PauseSpan]:
     """Pauses in seconds since `start`: of several jobs the time in which none of them ran, though not all were over."""
     found: list[_Still] = [(-math.inf, math.inf, None)]
-    for standing in standings:
-        found = list(_both(found, list(_still(standing))))
+    for status in statuses:
+        found = list(_both(found, list(_still(status))))
     return [
         PauseSpan(
             row.state,
@@ -32,15 +32,15 @@ def pauses_of(standings: Sequence[Standing], start: float) -> list[PauseSpan]:
     ]
 
 
-def _still(standing: Standing) -> Iterator[_Still]:
-    if standing.started is None:
+def _still(status: JobStatus) -> Iterator[_Still]:
+    if status.started is None:
         yield -math.inf, math.inf, None
         return
-    yield -math.inf, standing.started, None
-    for row in standing.pauses:
+    yield -math.inf, status.started, None
+    for row in status.pauses:
         yield row.started, math.inf if row.finished is None else row.finished, row
-    if standing.finished is not None:
-        yield standing.finished, math.inf, None
+    if status.finished is not None:
+        yield status.finished, math.inf, None
 
 
 def _both(some: Sequence[_Still], others: Sequence[_Still]) -> Iterator[_Still]:

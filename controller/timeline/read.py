@@ -22,13 +22,13 @@ from controller.timeline.filer_panels import (
     space_panels,
     wire_panels,
 )
+from controller.timeline.job_status import JobStatus, progress_of, read_status, spans_of
 from controller.timeline.limits import limit_of
 from controller.timeline.machine_panels import database_panels, queue_panel, worker_panels
 from controller.timeline.model import Limit, Panel, Timeline
 from controller.timeline.pauses import pauses_of
-from controller.timeline.readings import Found, JobAt, read_all
+from controller.timeline.readings import JobAt, TimelineData, read_all
 from controller.timeline.recent import read_recent
-from controller.timeline.standing import Standing, progress_of, read_standing, spans_of
 from controller.timeline.work_panels import Work, work_panels
 from monitoring.observations import ARRAY, BLOCK, DATABASE, EMULATED, SPACE, WIRE, WORKER
 from sql import jobs as ledger_jobs
@@ -54,24 +54,24 @@ def read_timeline(
 
 
 def _read(jobs: Sequence[JobAt], since: float | None, points: int, cache: FilerCache) -> Timeline:
-    standings = [read_standing(conn, job) for conn, job in jobs]
-    state = group_state([standing.job.state for standing in standings]).value
+    statuses = [read_status(conn, job) for conn, job in jobs]
+    state = group_state([status.job.state for status in statuses]).value
     identity = _identity(jobs)
-    started = min((s.started for s in standings if s.started is not None), default=None)
+    started = min((s.started for s in statuses if s.started is not None), default=None)
     if started is None:
         return Timeline(job=identity, state=state, now_s=0.0, step_s=1.0)
-    finished = [s.finished for s in standings]
-    end = None if None in finished else max(s.finished or 0.0 for s in standings)
-    now = end if end is not None else max(s.now for s in standings)
+    finished = [s.finished for s in statuses]
+    end = None if None in finished else max(s.finished or 0.0 for s in statuses)
+    now = end if end is not None else max(s.now for s in statuses)
     axis = axis_of(started, now, end, points, since)
     witness = max(range(len(jobs)), key=lambda n: finished[n] or math.inf)
     found = read_all(jobs, axis, witness)
     done = [
-        progress_of(conn, standing, readings[-1][1] if readings else None)
-        for (conn, _), standing, readings in zip(jobs, standings, found.progress, strict=True)
+        progress_of(conn, status, readings[-1][1] if readings else None)
+        for (conn, _), status, readings in zip(jobs, statuses, found.progress, strict=True)
     ]
-    seen = _seen(standings, done)
-    labels = labels_of_jobs(jobs, standings, done, cache)
+    seen = _seen(statuses, done)
+    labels = labels_of_jobs(jobs, statuses, done, cache)
     return Timeline(
         job=identity,
         state=state,
@@ -79,15 +79,15 @@ def _read(jobs: Sequence[JobAt], since: float | None, points: int, cache: FilerC
         advice=advice_on(labels),
         now_s=now - started,
         step_s=float(axis.step),
-        phases=spans_of(standings, started),
-        pauses=pauses_of(standings, started),
+        phases=spans_of(statuses, started),
+        pauses=pauses_of(statuses, started),
         t=axis.t,
-        panels=list(_panels(found, standings)),
-        exceptions=_added(s.exceptions for s in standings),
-        totals=_totals(standings, done),
+        panels=list(_panels(found, statuses)),
+        exceptions=_added(s.exceptions for s in statuses),
+        totals=_totals(statuses, done),
         progress=None if seen.share is None else round(seen.share, 4),
         eta_s=None if seen.left_s is None or seen.state.over else round(seen.left_s, 1),
-        limit=_limit(jobs, standings, witness, axis),
+        limit=_limit(jobs, statuses, witness, axis),
     )
 
 
@@ -97,51 +97,51 @@ def _identity(jobs: Sequence[JobAt]) -> str:
     return str(job if len(jobs) == 1 else ledger_jobs.summary(conn, job).group_id)
 
 
-def _seen(standings: Sequence[Standing], done: Sequence[JobProgress]) -> Snapshot:
+def _seen(statuses: Sequence[JobStatus], done: Sequence[JobProgress]) -> Snapshot:
     return combined(
         [
-            Pace(standing.job.options).snapshot(progress, 0.0, standing.now)
-            for standing, progress in zip(standings, done, strict=True)
+            Pace(status.job.options).snapshot(progress, 0.0, status.now)
+            for status, progress in zip(statuses, done, strict=True)
         ]
     )
 
 
-def _panels(found: Found, standings: Sequence[Standing]) -> Iterator[Panel]:
-    axis = found.axis
-    ops = sorted({op for standing in standings for op in standing.calls})
+def _panels(timeline_data: TimelineData, statuses: Sequence[JobStatus]) -> Iterator[Panel]:
+    axis = timeline_data.axis
+    ops = sorted({op for status in statuses for op in status.calls})
     jobs = [
-        Work(axis, readings, standing.started, over=standing.job.state.over)
-        for readings, standing in zip(found.progress, standings, strict=True)
+        Work(axis, readings, status.started, over=status.job.state.over)
+        for readings, status in zip(timeline_data.progress, statuses, strict=True)
     ]
     volumes, items, exceptions = work_panels(axis, jobs)
-    discovers = not all(standing.job.options.replay.asked for standing in standings)  # a replay has calls alone
+    discovers = not all(status.job.options.replay.asked for status in statuses)  # a replay has calls alone
     if discovers:
         yield volumes
-    yield from call_panels(axis, found.calls, ops)
+    yield from call_panels(axis, timeline_data.calls, ops)
     if discovers:
         yield items
-    yield from database_panels(axis, found.of(DATABASE))
-    yield queue_panel(axis, found.queue, [standing.stops for standing in standings])
-    yield from worker_panels(axis, found.of(WORKER))
-    yield from wire_panels(axis, found.of(WIRE))
-    yield from block_panels(axis, found.of(BLOCK))
-    yield from space_panels(axis, found.of(SPACE))
-    yield from array_panels(axis, found.of(ARRAY))
-    yield from emulated_panels(axis, found.of(EMULATED))
-    share = read_share_panel(axis, found.of(WIRE), read_bytes(axis, found.calls))
+    yield from database_panels(axis, timeline_data.of(DATABASE))
+    yield queue_panel(axis, timeline_data.queue, [status.stops for status in statuses])
+    yield from worker_panels(axis, timeline_data.of(WORKER))
+    yield from wire_panels(axis, timeline_data.of(WIRE))
+    yield from block_panels(axis, timeline_data.of(BLOCK))
+    yield from space_panels(axis, timeline_data.of(SPACE))
+    yield from array_panels(axis, timeline_data.of(ARRAY))
+    yield from emulated_panels(axis, timeline_data.of(EMULATED))
+    share = read_share_panel(axis, timeline_data.of(WIRE), read_bytes(axis, timeline_data.calls))
     if share is not None:
         yield share
     if discovers:
         yield exceptions
 
 
-def _totals(standings: Sequence[Standing], done: Sequence[JobProgress]) -> dict[str, int | float]:
+def _totals(statuses: Sequence[JobStatus], done: Sequence[JobProgress]) -> dict[str, int | float]:
     return {
         "items": sum(p.items for p in done),
         "raw_bytes": sum(p.raw_bytes for p in done),
         "discovered_bytes": sum(p.raw_bytes + p.extracted_bytes for p in done),
-        "exceptions": sum(sum(s.exceptions.values()) for s in standings),
-        "calls": sum(calls for s in standings for calls, _ in s.calls.values()),
+        "exceptions": sum(sum(s.exceptions.values()) for s in statuses),
+        "calls": sum(calls for s in statuses for calls, _ in s.calls.values()),
     }
 
 
@@ -153,8 +153,8 @@ def _added(counts: Iterator[Mapping[str, int]]) -> dict[str, int]:
     return dict(sorted(out.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _limit(jobs: Sequence[JobAt], standings: Sequence[Standing], witness: int, axis: Axis) -> Limit:
-    running = [s for s in standings if s.running]
+def _limit(jobs: Sequence[JobAt], statuses: Sequence[JobStatus], witness: int, axis: Axis) -> Limit:
+    running = [s for s in statuses if s.running]
     if not running:
         return Limit()
     began = [(row.started, row.phase) for s in running for row in s.phases if row.phase == s.job.phase.value]

@@ -26,7 +26,7 @@ JobAt = tuple[Connection, uuid.UUID]  # a job, and a connection to its database
 
 
 @dataclass(slots=True)
-class Found:
+class TimelineData:
     """Everything on the axis."""
 
     axis: Axis
@@ -56,10 +56,10 @@ def number(key: str, scale: float = 1.0) -> Callable[[Values], float | None]:
     return value
 
 
-def read_all(jobs: Sequence[JobAt], axis: Axis, witness: int = 0) -> Found:
+def read_all(jobs: Sequence[JobAt], axis: Axis, witness: int = 0) -> TimelineData:
     """Read what the buckets of the axis need; `witness`: the job that runs longest, whose database has all that was
     observed of hosts meanwhile. Raises DatabaseFault."""
-    found = Found(axis, _calls(jobs, axis))
+    found = TimelineData(axis, _calls(jobs, axis))
     low = axis.edges[0]
     for place, (conn, job) in enumerate(jobs):
         queue_low = low - low % axis.step - _QUEUE_BEFORE_SECONDS
@@ -79,21 +79,21 @@ def _calls(jobs: Sequence[JobAt], axis: Axis) -> list[StepPercentiles]:
     return merge_calls(row for conn, job in jobs for row in TIMELINE.timeline_call_histograms(conn, job=job, **where))
 
 
-def _sources(conn: Connection, kinds: Sequence[str], step: int, found: Found) -> None:
-    axis = found.axis
+def _sources(conn: Connection, kinds: Sequence[str], step: int, timeline_data: TimelineData) -> None:
+    axis = timeline_data.axis
     low, high = axis.edges[0] - _BEFORE_SECONDS - axis.step, axis.end + _AFTER_SECONDS
     rows = TIMELINE.timeline_readings(
         conn, kinds=list(kinds), step=step, low=low, high=high, first=axis.edges[0] + 1, last=axis.end - 2
     )
     for row in rows:
-        found.sources.setdefault(row.kind, {}).setdefault(row.source, []).append((row.second, row.values))
+        timeline_data.sources.setdefault(row.kind, {}).setdefault(row.source, []).append((row.second, row.values))
 
 
-def _arrays(conn: Connection, job: uuid.UUID, found: Found) -> None:
+def _arrays(conn: Connection, job: uuid.UUID, timeline_data: TimelineData) -> None:
     """What was imported for the job (controller.arrays): gauges, at whatever seconds the array has."""
-    low, high = found.axis.edges[0], found.axis.end
+    low, high = timeline_data.axis.edges[0], timeline_data.axis.end
     for row in TIMELINE.array_readings(conn, job=job, low=low, high=high):
-        found.sources.setdefault(ARRAY, {}).setdefault(row.source, []).append((row.second, row.values))
+        timeline_data.sources.setdefault(ARRAY, {}).setdefault(row.source, []).append((row.second, row.values))
 
 
 def merge_calls(rows: Iterable[StepHistogram]) -> list[StepPercentiles]:

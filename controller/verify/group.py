@@ -55,25 +55,25 @@ class GroupVerification:
 
 
 def verify_group(
-    found: Jobs, settings: Settings, storage: Storage, manifest: Path | None, *, examples: int, progress: Progress
+    jobs: Jobs, settings: Settings, storage: Storage, manifest: Path | None, *, examples: int, progress: Progress
 ) -> GroupVerification:
     """Check every job of a group. Simultaneous jobs are each joined with the whole manifest; the jobs of a shard each
     with the rows of their custodians, and then every row must have been given to exactly one of them.
 
     Raises as `verify_job`.
     """
-    group = found.group
+    group = jobs.group
     assert group is not None
-    parts: list[Part | None] = [None] * len(found.each)
+    parts: list[Part | None] = [None] * len(jobs.each)
     counts: tuple[Count, ...] = ()
     shown: tuple[Example, ...] = ()
     if group.kind is GroupKind.SHARDED and manifest is not None:
         table = m.read_manifest(manifest)
-        shares = [_custodians(handle) for handle in found.each]
+        shares = [_custodians(handle) for handle in jobs.each]
         parts = [_part(table, share) for share in shares]
         counts, shown = _uncovered(table, shares, examples)
     verified = []
-    for handle, part in zip(found.each, parts, strict=True):
+    for handle, part in zip(jobs.each, parts, strict=True):
         progress(f"database {handle.database.name}")
         one = verify_job(handle, settings, storage, manifest, examples=examples, progress=progress, part=part)
         verified.append((handle.database.name, one))

@@ -38,9 +38,9 @@ class Listing:
         self._first: list[Entry] = []
         self._file: IO[bytes] | None = None
 
-    def fill(self, found: Iterator[Entry], alive: Callable[[], None] | None = None) -> None:
+    def fill(self, entries: Iterator[Entry], alive: Callable[[], None] | None = None) -> None:
         """Take all entries in; `alive` is told now and then. Raises OSError for the directory, StorageFault for scratch."""
-        while batch := list(islice(found, AT_ONCE)):
+        while batch := list(islice(entries, AT_ONCE)):
             if alive is not None:
                 alive()
             if self.count:

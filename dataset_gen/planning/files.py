@@ -19,7 +19,7 @@ from dataset_gen.mix import Profile
 from dataset_gen.planning.level import archive_bytes, archive_counts, counts, fitted, goal_of, stretches
 from dataset_gen.planning.mail import plan_mail
 from dataset_gen.planning.shelf import ITEM_BYTES, SERIES, SYSTEM_FILE, FileSpec, Shelf
-from dataset_gen.planning.tally import Tally
+from dataset_gen.planning.tally import CorpusTotals
 from dataset_gen.rng import Dice, Even, at_share, derive, size_at
 from dataset_gen.workshop import FIRST, NEAR, WITH_TEXT, Workshop, extension
 
@@ -57,7 +57,7 @@ class Planner:
         self._asked: Counter[str] = Counter()  # bytes of each format that were planned
         self._originals: list[FileSpec] = []
 
-    def rounds(self, tally: Tally) -> Iterator[list[FileSpec]]:
+    def rounds(self, tally: CorpusTotals) -> Iterator[list[FileSpec]]:
         """Files to be written, round by round; `tally` has to hold all of them when the next round is asked for."""
         yield self._first()
         if not any(mix.loose for mix in self.profile.formats.values()):
@@ -210,7 +210,7 @@ class Planner:
             return b"r\xe9sum\xe9 ".decode("utf-8", "surrogateescape") + str(number)
         return None
 
-    def _level_archives(self, tally: Tally) -> list[FileSpec]:
+    def _level_archives(self, tally: CorpusTotals) -> list[FileSpec]:
         """Archives for the expansion that is still missing."""
         shares = {fmt: share for fmt, share in self.profile.shares.items() if fmt != "mail"}
         loose = {fmt: mix.loose for fmt, mix in self.profile.formats.items() if mix.loose}
@@ -228,7 +228,7 @@ class Planner:
             out += self._archives(fmt, size / self._drift(fmt, tally), number.get(fmt))
         return out
 
-    def _missing_archives(self, tally: Tally) -> list[FileSpec]:
+    def _missing_archives(self, tally: CorpusTotals) -> list[FileSpec]:
         """Small archives for those that are missing still."""
         nothing = {fmt: 0.0 for fmt in self.profile.shares if fmt != "mail"}
         out = []
@@ -236,16 +236,16 @@ class Planner:
             out += self._archives(fmt, number * _SMALL_ARCHIVE, number)
         return out
 
-    def _drift(self, fmt: str, tally: Tally) -> float:
+    def _drift(self, fmt: str, tally: CorpusTotals) -> float:
         """Bytes that came out for each byte that was asked for."""
         asked = self._asked[fmt]
         return min(max(tally.formats[fmt].raw / asked, 0.4), 2.5) if asked and fmt in tally.formats else 1.0
 
-    def _measure(self, tally: Tally) -> None:
+    def _measure(self, tally: CorpusTotals) -> None:
         for shelf in self.shelves:
             shelf.planned = tally.custodians[shelf.name]
 
-    def _level_documents(self, tally: Tally, part: float) -> list[FileSpec]:
+    def _level_documents(self, tally: CorpusTotals, part: float) -> list[FileSpec]:
         """Loose documents for the types, bytes and pages that are still missing."""
         self._measure(tally)
         names, _ = self.profile.choices("loose")
@@ -259,7 +259,7 @@ class Planner:
             out.append(self._document(shelf, fmt, max(300, int(size / drifts[fmt]))))
         return out
 
-    def _level_sizes(self, tally: Tally, weights: dict[str, float], part: float) -> dict[str, list[int]]:
+    def _level_sizes(self, tally: CorpusTotals, weights: dict[str, float], part: float) -> dict[str, list[int]]:
         """Sizes of the documents that a round adds, by format."""
         missing = counts(self.goal, tally, weights)
         if not missing:

@@ -1,6 +1,6 @@
 """Levelling: what is still to be added to a corpus so that its totals are those of the profile.
 
-A corpus is written in rounds. Most of it is drawn by chance; what that came to is counted (`Tally`), and the last
+A corpus is written in rounds. Most of it is drawn by chance; what that came to is counted (`CorpusTotals`), and the last
 rounds are chosen so that items, types, bytes, pages and expansion end where the profile wants them. How much a file
 of a format brings with it (embedded pictures, members) is taken from what the corpus itself has so far.
 """
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dataset_gen.mix import Profile
-from dataset_gen.planning.tally import Sums, Tally
+from dataset_gen.planning.tally import CorpusTotals, Sums
 
 _TURNS = 30
 _LEAST, _MOST = 0.25, 4.0  # how far sizes may be stretched to make bytes and pages meet
@@ -42,7 +42,7 @@ def goal_of(profile: Profile, scale: float) -> Goal:
     )
 
 
-def archive_bytes(goal: Goal, tally: Tally, shares: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def archive_bytes(goal: Goal, tally: CorpusTotals, shares: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """Raw bytes of archives that are missing, so that with the documents still to come the expansion is met.
 
     `shares` are those of the archives' formats, `weights` those of the loose formats as `counts` takes them. Members
@@ -69,7 +69,7 @@ def _ratio(sums: Sums) -> float:
     return sums.extracted / max(1, sums.raw)
 
 
-def _with_more(tally: Tally, more: Mapping[str, float]) -> Tally:
+def _with_more(tally: CorpusTotals, more: Mapping[str, float]) -> CorpusTotals:
     """The tally as it will be with so many more raw bytes of some formats."""
     formats = dict(tally.formats)
     for fmt, size in more.items():
@@ -81,10 +81,10 @@ def _with_more(tally: Tally, more: Mapping[str, float]) -> Tally:
             extracted=round(sums.extracted * factor),
             types=Counter({name: round(count * factor) for name, count in sums.types.items()}),
         )
-    return Tally(formats=formats)
+    return CorpusTotals(formats=formats)
 
 
-def archive_counts(goal: Goal, tally: Tally, budgets: Mapping[str, float]) -> dict[str, int]:
+def archive_counts(goal: Goal, tally: CorpusTotals, budgets: Mapping[str, float]) -> dict[str, int]:
     """Archives of each format whose type is stated, given the bytes that each format gets: what lies in archives
     grows with their bytes, whatever their number. Without bytes, the format that holds the fewest gets all."""
     there = tally.types
@@ -106,7 +106,7 @@ def archive_counts(goal: Goal, tally: Tally, budgets: Mapping[str, float]) -> di
     return out
 
 
-def counts(goal: Goal, tally: Tally, weights: Mapping[str, float]) -> dict[str, float]:
+def counts(goal: Goal, tally: CorpusTotals, weights: Mapping[str, float]) -> dict[str, float]:
     """Loose files of each format that are missing, given the weights of formats that are the same media type."""
     known = {fmt: tally.formats[fmt] for fmt in weights if fmt in tally.formats and tally.formats[fmt].files}
     there = tally.types
@@ -133,7 +133,7 @@ def _each(sums: Sums, media_type: str) -> float:
     return sums.types[media_type] / sums.files
 
 
-def stretches(goal: Goal, tally: Tally, wanted: Mapping[str, float]) -> dict[str, float]:
+def stretches(goal: Goal, tally: CorpusTotals, wanted: Mapping[str, float]) -> dict[str, float]:
     """Factors for the sizes of formats, given each one's bytes as they would be unstretched.
 
     Formats with few pages a byte get one factor and those with many another, so that raw bytes and pages meet; where

@@ -41,7 +41,7 @@ class Sums:
 
 
 @dataclass(slots=True)
-class Tally:
+class CorpusTotals:
     """Sums of a whole corpus so far."""
 
     formats: dict[str, Sums] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Tally:
         sums.smallest = min(sums.smallest or row[m.BYTES], row[m.BYTES])
         self.custodians[row[m.CUSTODIAN]] += row[m.BYTES]
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: CorpusTotals) -> None:
         """Add another part's sums."""
         self.custodians.update(other.custodians)
         self.blocks.add(other.blocks)
@@ -108,7 +108,7 @@ class Tally:
         return json.dumps(data).encode()
 
 
-def tally_of(text: bytes) -> Tally:
+def tally_of(text: bytes) -> CorpusTotals:
     """What `to_json` wrote."""
     data = json.loads(text)
     formats = {
@@ -117,4 +117,4 @@ def tally_of(text: bytes) -> Tally:
         )
         for fmt, (files, raw, extracted, pages, own, low, types) in data["formats"].items()
     }
-    return Tally(formats=formats, custodians=Counter(data["custodians"]), blocks=Blocks(**data["blocks"]))
+    return CorpusTotals(formats=formats, custodians=Counter(data["custodians"]), blocks=Blocks(**data["blocks"]))

@@ -20,12 +20,12 @@ def knee(result: Result) -> Section:
     return Section(anchor=ANCHOR, title=TITLE, parts=(_plot(result, result.knee),))
 
 
-def _plot(result: Result, found: Knee) -> Plot:
+def _plot(result: Result, knee: Knee) -> Plot:
     rows: list[tuple[Cell, ...]] = []
     rate = about(result.workload).told[0]
     with drawing():
-        figure, panels = new_figure(len(found.bounds_us), height=3.2)
-        for number, (axes, (op, bound)) in enumerate(zip(panels, found.bounds_us.items(), strict=True)):
+        figure, panels = new_figure(len(knee.bounds_us), height=3.2)
+        for number, (axes, (op, bound)) in enumerate(zip(panels, knee.bounds_us.items(), strict=True)):
             line = [
                 (point.figures[rate.name].median, middle(point.repeats).latency[op].p99_us / 1000, point)
                 for point in result.points if op in middle(point.repeats).latency
@@ -43,18 +43,18 @@ def _plot(result: Result, found: Knee) -> Plot:
             axes.set_ylim(0, 1.1 * max(bound / 1000, *(p99 for _, p99, _ in line)))
             rows += [(op, bound, point.at.values()[result.axis], x, p99 * 1000) for x, p99, point in line]
     series = Series(name="knee", header=("op", "bound_us", result.axis, rate.name, "p99_us"), rows=tuple(rows))
-    return Plot(name="knee", figure=figure, sentence=_sentence(result, found), series=series)
+    return Plot(name="knee", figure=figure, sentence=_sentence(result, knee), series=series)
 
 
-def _sentence(result: Result, found: Knee) -> str:
+def _sentence(result: Result, knee: Knee) -> str:
     rate = about(result.workload).told[0]
-    peak = result.points[found.peak]
+    peak = result.points[knee.peak]
     top = words.figure(peak.figures[rate.name].median)
     said = f"The peak is {top} {rate.title} with {load(peak, result.axis)}; "
-    if found.knee is None:
+    if knee.knee is None:
         said += "not even the first point keeps every bound"
     else:
-        last = result.points[found.knee]
+        last = result.points[knee.knee]
         kept = words.figure(last.figures[rate.name].median)
         said += f"the last point within every bound is {named(last, result)} with {kept}"
-    return f"{said} ({found.broken or 'no bound was broken'}). Numbers beside the markers are {result.axis}."
+    return f"{said} ({knee.broken or 'no bound was broken'}). Numbers beside the markers are {result.axis}."

@@ -12,7 +12,7 @@ import binascii
 import re
 from collections.abc import Iterator, Mapping
 
-from formats.charset import Found, decode
+from formats.charset import Detected, decode
 from formats.last import LARGEST, remembered
 from formats.mail.headers import (
     BASE64_ALPHABET,
@@ -82,7 +82,7 @@ class MailPart:
         self.start = start
         self.end = end
         self.children: list[MailPart] = []
-        self.found: Found | None = None  # of its text, once it was read
+        self.found: Detected | None = None  # of its text, once it was read
         self._decoded: tuple[bytes, str | None] | None = None
         declared = _declared(fields.stored(b"content-type"), fields.stored(b"content-disposition"), default)
         self.media_type, self.disposition, self.file_name, self.charset, self.boundary = declared

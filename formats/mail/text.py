@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.errors import DocumentError
 from formats import charset
-from formats.charset import Found
+from formats.charset import Detected
 from formats.mail.parts import MailPart
 from formats.text.html.handler import html_decode, html_text
 
@@ -27,7 +27,7 @@ def body_texts(root: MailPart) -> Iterator[str]:
         yield _text_of(root)
 
 
-def read_in(root: MailPart) -> Found | None:
+def read_in(root: MailPart) -> Detected | None:
     """The charset of the piece of text that is the least certain, of those that were read; None where all are declared,
     UTF-8 or of structure."""
     found = [part.found for part in parts_of(root) if part.found is not None and part.found.detected]

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from core.errors import DocumentError
 from core.records import Kind, Limits
-from formats.archives.zip.directory import Entry, find_directory, iter_entries
+from formats.archives.zip.directory import ZipEntry, find_directory, iter_entries
 from formats.archives.zip.handler import failed_member
 from formats.archives.zip.salvage import salvage
 from formats.base import Child
@@ -21,7 +21,7 @@ def carried(
     size: int,
     limits: Limits,
     wanted: re.Pattern[bytes],
-    small: Callable[[Entry], int] = lambda _entry: SMALL_MEMBER,
+    small: Callable[[ZipEntry], int] = lambda _entry: SMALL_MEMBER,
 ) -> Iterator[Child]:
     """Members whose names are `wanted`; nothing else is inflated unless the archive has no directory. Those of at most
     `small` bytes come whole, the others as streams. Raises DocumentError."""
@@ -38,7 +38,7 @@ def carried(
                 yield failed_member(entry.name, entry.index, error)
 
 
-def _member(file: BinaryIO, size: int, entry: Entry, small: int) -> Child:
+def _member(file: BinaryIO, size: int, entry: ZipEntry, small: int) -> Child:
     reader = part_reader(file, size, entry)
     whole = entry.size <= small
     return Child(

@@ -66,9 +66,9 @@ def tally_bytes(databases: int) -> int:
     return 8 * (_TRANSACTIONS + databases * buckets.WORDS)
 
 
-def own_tally() -> Tally:
+def own_tally() -> CallCounters:
     """A tally that nobody else sees, for slots without a worker (`inspect`, tests)."""
-    return Tally(memoryview(bytearray(tally_bytes(0))))
+    return CallCounters(memoryview(bytearray(tally_bytes(0))))
 
 
 def transactions_at(database: int) -> int:
@@ -76,7 +76,7 @@ def transactions_at(database: int) -> int:
     return _TRANSACTIONS + database * buckets.WORDS
 
 
-class Tally:
+class CallCounters:
     """One slot's tally: the slot writes it, and its supervisor once the slot is dead."""
 
     def __init__(self, memory: memoryview, monotonic_ns: Callable[[], int] = time.monotonic_ns) -> None:
@@ -137,7 +137,7 @@ class Tally:
             self._words[at] += self._now()
 
 
-def summed(tallies: Iterable[Tally]) -> Sequence[int]:
+def summed(tallies: Iterable[CallCounters]) -> Sequence[int]:
     """The words of all slots of a worker, added up."""
     return added(tally.read() for tally in tallies)
 

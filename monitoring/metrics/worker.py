@@ -11,13 +11,13 @@ from monitoring.metrics import tally
 from monitoring.metrics.buckets import WORDS
 from monitoring.metrics.catalogue import SPECS
 from monitoring.metrics.families import transactions
-from monitoring.metrics.tally import Tally, summed, transactions_at
+from monitoring.metrics.tally import CallCounters, summed, transactions_at
 
 
 class TallyMetrics(Collector):
     """Tasks, items, exceptions, bytes, busy time and transactions of all slots of a worker."""
 
-    def __init__(self, tallies: Sequence[Tally], databases: Sequence[str]) -> None:
+    def __init__(self, tallies: Sequence[CallCounters], databases: Sequence[str]) -> None:
         self._tallies = tallies
         self._databases = databases
 

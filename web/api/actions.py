@@ -29,58 +29,58 @@ router = APIRouter(tags=["jobs"])
 
 
 @router.post("/jobs/{job}/pause", responses=responses(404, 409))
-def pause(context: Context, found: Found) -> StateNow:
+def pause(context: Context, jobs: Found) -> StateNow:
     """Pause: what runs is finished, nothing is begun."""
-    return _end(context, found, pause_job)
+    return _end(context, jobs, pause_job)
 
 
 @router.post("/jobs/{job}/cancel", responses=responses(404, 409))
-def cancel(context: Context, found: Found) -> StateNow:
+def cancel(context: Context, jobs: Found) -> StateNow:
     """End for good; what was found so far stays until it is deleted."""
-    return _end(context, found, cancel_job)
+    return _end(context, jobs, cancel_job)
 
 
-def _end(context: WebContext, found: Jobs, ask: Callable[[JobHandle], JobState]) -> StateNow:
-    state = ask_all(found, ask)
+def _end(context: WebContext, jobs: Jobs, ask: Callable[[JobHandle], JobState]) -> StateNow:
+    state = ask_all(jobs, ask)
     # Where a command was killed there is nobody else who does. In a thread of its own: it may take a lease's time.
-    threading.Thread(target=_settle, args=(found, context), name=f"settle {found.id}", daemon=True).start()
-    return StateNow(id=found.id, state=state)
+    threading.Thread(target=_settle, args=(jobs, context), name=f"settle {jobs.id}", daemon=True).start()
+    return StateNow(id=jobs.id, state=state)
 
 
-def _settle(found: Jobs, context: WebContext) -> None:
+def _settle(jobs: Jobs, context: WebContext) -> None:
     """Wait until the jobs have come to rest, and remove copies of a source that nobody needs any more."""
     clock: Clock = context.clock
     try:
-        for handle in found.each:
+        for handle in jobs.each:
             settle_job(handle, clock)
-        clean_copies(found, Storage(NullRecorder()), context.settings.storage)
+        clean_copies(jobs, Storage(NullRecorder()), context.settings.storage)
     except EdbenchError:  # the job's row has its state; whoever asks next is told what is wrong
         return
 
 
 @router.post("/jobs/{job}/resume", responses=responses(404, 409, 422))
-def resume(context: Context, found: Found) -> StateNow:
+def resume(context: Context, jobs: Found) -> StateNow:
     """Go on with a job that is paused or suspended, or whose command was killed."""
-    workers, slots = _planned(context, found)
-    return StateNow(id=found.id, state=_go_on(context, found, workers, slots))
+    workers, slots = _planned(context, jobs)
+    return StateNow(id=jobs.id, state=_go_on(context, jobs, workers, slots))
 
 
 @router.post("/jobs/{job}/requeue", responses=responses(404, 409, 422))
-def requeue(context: Context, found: Found, code: ExceptionCode | None = None, wish: Requeue | None = None) -> Requeued:
+def requeue(context: Context, jobs: Found, code: ExceptionCode | None = None, wish: Requeue | None = None) -> Requeued:
     """Process the loose files that have exceptions (of one code, if given), and everything inside them, again. The
     job's result says so from then on."""
-    workers, slots = _planned(context, found)
+    workers, slots = _planned(context, jobs)
     bank = bank_of(wish.passwords, "passwords") if wish and wish.passwords else None
     root = context.settings.storage
-    files = requeue_exceptions(found, code.value if code else None, storage_root=root, passwords=bank)
-    return Requeued(id=found.id, state=_go_on(context, found, workers, slots), loose_files=files)
+    files = requeue_exceptions(jobs, code.value if code else None, storage_root=root, passwords=bank)
+    return Requeued(id=jobs.id, state=_go_on(context, jobs, workers, slots), loose_files=files)
 
 
-def _planned(context: WebContext, found: Jobs) -> tuple[int, int]:
+def _planned(context: WebContext, jobs: Jobs) -> tuple[int, int]:
     """Workers and slots of each that the job was created with; raises FieldErrors when they cannot be had now."""
-    handles = found.each
+    handles = jobs.each
     if not handles:
-        raise UsageError(f"no job of group {found.id} is there any more; delete it")
+        raise UsageError(f"no job of group {jobs.id} is there any more; delete it")
     with handles[0].database.transaction() as conn:
         planned = summary(conn, handles[0].id)
     workers = planned.workers_planned or DEFAULT_WORKERS
@@ -89,14 +89,14 @@ def _planned(context: WebContext, found: Jobs) -> tuple[int, int]:
     return workers, slots
 
 
-def _go_on(context: WebContext, found: Jobs, workers: int, slots: int) -> JobState:
-    state = resume_all(found, attach=context.embedded)
-    context.runner.start(context.find(str(found.id)), workers=workers, slots=slots)
+def _go_on(context: WebContext, jobs: Jobs, workers: int, slots: int) -> JobState:
+    state = resume_all(jobs, attach=context.embedded)
+    context.runner.start(context.find(str(jobs.id)), workers=workers, slots=slots)
     return state
 
 
 @router.delete("/jobs/{job}", status_code=204, responses=responses(404, 409))
-def delete(context: Context, found: Found) -> None:
+def delete(context: Context, jobs: Found) -> None:
     """Remove a job that does not run: its rows, and its files on the filer. The source is not touched."""
-    refuse_member(context.databases, found)
-    delete_all(found, Storage(NullRecorder()), context.settings.storage)
+    refuse_member(context.databases, jobs)
+    delete_all(jobs, Storage(NullRecorder()), context.settings.storage)

@@ -32,9 +32,9 @@ class By(StrEnum):
 
 
 @router.get("/jobs/{job}/exceptions", responses=responses(404, 422))
-def counts(found: Found, by: By = By.CODE, code: ExceptionCode | None = None) -> ExceptionCounts:
+def counts(jobs: Found, by: By = By.CODE, code: ExceptionCode | None = None) -> ExceptionCounts:
     """Exceptions by code, media type or custodian, most frequent first; of one code if it is given."""
-    rows = exceptions_by(found.each, by.value, code.value if code else None)
+    rows = exceptions_by(jobs.each, by.value, code.value if code else None)
     return ExceptionCounts.model_validate({"by": by.value, "rows": rows})
 
 
@@ -44,13 +44,13 @@ def counts(found: Found, by: By = By.CODE, code: ExceptionCode | None = None) ->
     responses=responses(404, 422) | {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}},
 )
 def as_csv(
-    found: Found, code: ExceptionCode | None = None, type: Filter = None, custodian: Filter = None, raw: bool = False
+    jobs: Found, code: ExceptionCode | None = None, type: Filter = None, custodian: Filter = None, raw: bool = False
 ) -> StreamingResponse:
     """Every exception that passes the filters, as CSV with a header; the order is that of recording. A cell that a
     spreadsheet would run as a formula has an apostrophe in front; with `raw` it stays as it is."""
     wanted = {"code": code.value if code else None, "type": type, "custodian": custodian}
-    rows = stream_exceptions(found.each, wanted)
-    name = f"exceptions-{found.id}.csv"
+    rows = stream_exceptions(jobs.each, wanted)
+    name = f"exceptions-{jobs.id}.csv"
     return StreamingResponse(
         _lines(rows, str if raw else defused),
         media_type="text/csv; charset=utf-8",

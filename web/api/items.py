@@ -15,7 +15,7 @@ from controller.browse.texts import item_text
 from core.document import TEXT
 from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
-from web.api.models.common import Filter, Tally, responses
+from web.api.models.common import CountByName, Filter, responses
 from web.api.models.items import Family, ItemDetails, ItemPage, ItemText, SearchAnswer
 from web.api.needs import Context, Found
 from web.api.shapes import pieces
@@ -28,7 +28,7 @@ router = APIRouter(tags=["items"])
 
 @router.get("/jobs/{job}/items", responses=responses(404, 422))
 def items(
-    found: Found,
+    jobs: Found,
     custodian: Filter = None,
     type: Filter = None,
     exception: Annotated[str | None, Query(max_length=50, pattern=TEXT, description="A code, or `any`.")] = None,
@@ -57,7 +57,7 @@ def items(
         conditions=conditions,
     )
     try:
-        rows = items_page(found.each, wanted, after=after, limit=limit + 1)
+        rows = items_page(jobs.each, wanted, after=after, limit=limit + 1)
     except UsageError as error:
         raise NotFound(str(error)) from error
     more = rows[limit - 1]["id"] if len(rows) > limit else None
@@ -65,20 +65,20 @@ def items(
 
 
 @router.get("/jobs/{job}/items/{item}", responses=responses(404, 422))
-def item(found: Found, item: uuid.UUID) -> ItemDetails:
+def item(jobs: Found, item: uuid.UUID) -> ItemDetails:
     """Everything that is known of one item."""
     try:
-        handle, row = find_item(found.each, item)
+        handle, row = find_item(jobs.each, item)
     except UsageError as error:
         raise NotFound(str(error)) from error
     return ItemDetails.model_validate(item_details(handle, row))
 
 
 @router.get("/jobs/{job}/items/{item}/family", responses=responses(404, 422))
-def family(found: Found, item: uuid.UUID) -> Family:
+def family(jobs: Found, item: uuid.UUID) -> Family:
     """The item's family as a tree, and what it lies in."""
     try:
-        handle, row = find_item(found.each, item)
+        handle, row = find_item(jobs.each, item)
     except UsageError as error:
         raise NotFound(str(error)) from error
     return Family.model_validate(family_tree(handle, row))
@@ -87,14 +87,14 @@ def family(found: Found, item: uuid.UUID) -> Family:
 @router.get("/jobs/{job}/items/{item}/text", responses=responses(404, 409, 422))
 def text(
     context: Context,
-    found: Found,
+    jobs: Found,
     item: uuid.UUID,
     offset: Annotated[int, Query(ge=0, le=100_000_000)] = 0,
     limit: Annotated[int, Query(ge=1, le=TEXT_CHARACTERS)] = TEXT_CHARACTERS,
 ) -> ItemText:
     """The text that was indexed of the item, so many characters of it from `offset` on."""
     try:
-        handle, row = find_item(found.each, item)
+        handle, row = find_item(jobs.each, item)
     except UsageError as error:
         raise NotFound(str(error)) from error
     whole = item_text(handle, context.settings, row)
@@ -112,12 +112,12 @@ def text(
 @router.get("/jobs/{job}/search", tags=["search"], responses=responses(404, 409, 422))
 def search(
     context: Context,
-    found: Found,
+    jobs: Found,
     q: Annotated[str, Query(min_length=1, max_length=2_000, pattern=TEXT)],
     limit: Annotated[int, Query(ge=1, le=1_000)] = 20,
 ) -> SearchAnswer:
     """Search the text and fields of a job's items, best match first: words, "a phrase", wor*, AND OR NOT, field:word."""
-    handles = found.each
+    handles = jobs.each
     try:
         hits = search_all(handles, context.settings, q, limit)
         facets = count_facets(handles, context.settings, q)
@@ -132,7 +132,7 @@ def search(
             "hits": rows,
             "items": facets.items,
             "complete": facets.complete,
-            "types": [Tally(name=name, items=count).model_dump() for name, count in facets.types],
-            "custodians": [Tally(name=name, items=count).model_dump() for name, count in facets.custodians],
+            "types": [CountByName(name=name, items=count).model_dump() for name, count in facets.types],
+            "custodians": [CountByName(name=name, items=count).model_dump() for name, count in facets.custodians],
         }
     )

@@ -38,18 +38,18 @@ def list_jobs(
 
 
 @router.get("/jobs/{job}", responses=responses(404))
-def one_job(context: Context, rows: Rows, found: Found) -> JobDetails:
+def one_job(context: Context, rows: Rows, jobs: Found) -> JobDetails:
     """One job, or a group as one."""
-    row = with_problem(context, rows.found(found))
-    options = found.each[0].job.options.to_json() if found.each else {}
-    return JobDetails(**dict(row), options=options, allowed=_allowed(context, found, row))
+    row = with_problem(context, rows.found(jobs))
+    options = jobs.each[0].job.options.to_json() if jobs.each else {}
+    return JobDetails(**dict(row), options=options, allowed=_allowed(context, jobs, row))
 
 
-def _allowed(context: WebContext, found: Jobs, row: JobRow) -> list[str]:
+def _allowed(context: WebContext, jobs: Jobs, row: JobRow) -> list[str]:
     """What may be done now; a job that runs on paper only, for its command was killed, may be resumed too."""
     out = allowed(row.state)
-    if row.state is JobState.RUNNING and not context.runner.tends(found.id) and "resume" not in out:
-        with found.each[0].database.transaction() as conn:
+    if row.state is JobState.RUNNING and not context.runner.tends(jobs.id) and "resume" not in out:
+        with jobs.each[0].database.transaction() as conn:
             orphaned = not workers.live_slots(conn)
         return [*out, "resume"] if orphaned else out
     return out if context.runner.creating else [action for action in out if action not in ("resume", "requeue")]
@@ -62,9 +62,9 @@ def with_problem(context: WebContext, row: JobRow) -> JobRow:
 
 
 @router.get("/jobs/{job}/counts", responses=responses(404))
-def counts(found: Found) -> Counts:
+def counts(jobs: Found) -> Counts:
     """What the job holds: by phase, kind, media type, text state, exception code and custodian."""
-    handles = found.each
+    handles = jobs.each
     return Counts(
         jobs=[counts_of(handle.database.name, count_job(handle)) for handle in handles],
         custodians=custodians_of_jobs(handles),
@@ -72,6 +72,6 @@ def counts(found: Found) -> Counts:
 
 
 @router.get("/jobs/{job}/result", responses=responses(404))
-def result(context: Context, found: Found) -> JobFigures | GroupFigures:
+def result(context: Context, jobs: Found) -> JobFigures | GroupFigures:
     """The result as `edbench discover --json` writes it: bytes are whole, times seconds, GB 10⁹ bytes."""
-    return figures_of(refresh(found), context.settings)
+    return figures_of(refresh(jobs), context.settings)

@@ -112,16 +112,16 @@ def compare(
     )
 
 
-def _row(run: str, found: Result, report: bool) -> dict[str, Any]:
+def _row(run: str, result: Result, report: bool) -> dict[str, Any]:
     return {
         "run": run,
-        "workload": found.workload,
-        "kind": found.kind,
-        "created": found.created,
-        "verdict": found.verdict,
-        "labels": list(found.labels),
-        "advice": advice_on(found.labels),
-        "points": len(found.points),
+        "workload": result.workload,
+        "kind": result.kind,
+        "created": result.created,
+        "verdict": result.verdict,
+        "labels": list(result.labels),
+        "advice": advice_on(result.labels),
+        "points": len(result.points),
         "report": report,
     }
 

@@ -29,13 +29,13 @@ router = APIRouter(tags=["timeline"])
 @router.get("/jobs/{job}/timeline", responses=responses(404, 422))
 def timeline(
     context: Context,
-    found: Found,
+    jobs: Found,
     since: Since = None,
     points: Annotated[int, Query(ge=10, le=5_000, description="At most so many on the axis.")] = POINTS,
 ) -> dict[str, Any]:
     """Rates, latencies, depths and counters over time on one axis, downsampled to `points`, with phases, pauses,
     progress and what limits the run now."""
-    return read_timeline(found.each, since=since, points=points, cache=_cache(context, found)).to_json()
+    return read_timeline(jobs.each, since=since, points=points, cache=_cache(context, jobs)).to_json()
 
 
 @router.get(
@@ -43,29 +43,27 @@ def timeline(
     response_class=StreamingResponse,
     responses=responses(404) | {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
-async def events(
-    request: Request, context: Context, rows: Rows, found: Found, since: Since = None
-) -> StreamingResponse:
+async def events(request: Request, context: Context, rows: Rows, jobs: Found, since: Since = None) -> StreamingResponse:
     """Server-sent events: `timeline` (first the whole, or what ends after `since`, then increments of the same form,
     each beginning some seconds before the last: its points replace those at and after its first), `job` (the job's
     row), `problem` while the database does not answer, and `end` when the job is over."""
     streams = request.app.state.streams
     if not isinstance(streams, Streams):
         raise TypeError("applications are made by web.app.create_app")
-    texts: AsyncIterator[str] = streams.events(found.id, looker(context, rows, found), since)
+    texts: AsyncIterator[str] = streams.events(jobs.id, looker(context, rows, jobs), since)
     return StreamingResponse(texts, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-def looker(context: WebContext, rows: Overview, found: Jobs) -> Looker:
+def looker(context: WebContext, rows: Overview, jobs: Jobs) -> Looker:
     """Looks at this job or group."""
 
     def look(since: float | None) -> Look:
-        row = with_problem(context, rows.found(found))
-        seen = read_timeline(found.each, since=since, points=POINTS, cache=_cache(context, found))
+        row = with_problem(context, rows.found(jobs))
+        seen = read_timeline(jobs.each, since=since, points=POINTS, cache=_cache(context, jobs))
         return Look(row, seen.to_json())
 
     return look
 
 
-def _cache(context: WebContext, found: Jobs) -> FilerCache:
-    return cache_of(found.each[0], context.settings) if found.each else FilerCache()
+def _cache(context: WebContext, jobs: Jobs) -> FilerCache:
+    return cache_of(jobs.each[0], context.settings) if jobs.each else FilerCache()

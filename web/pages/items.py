@@ -35,7 +35,7 @@ def items(
     request: Request,
     context: Context,
     rows: Rows,
-    found: Found,
+    jobs: Found,
     custodian: Filter = None,
     type: Filter = None,
     exception: Annotated[str, Query(max_length=50)] = "",
@@ -54,8 +54,8 @@ def items(
         "where": where.strip(),
     }
     given = {name: value for name, value in chosen.items() if value}
-    listed, wrong = _listed(found, given, after)
-    job = jobs_api.one_job(context, rows, found)
+    listed, wrong = _listed(jobs, given, after)
+    job = jobs_api.one_job(context, rows, jobs)
     here = f"/jobs/{job.id}/items"
     return page(
         request,
@@ -75,12 +75,12 @@ def items(
     )
 
 
-def _listed(found: Found, given: dict[str, str], after: uuid.UUID | None) -> tuple[ItemPage, str]:
+def _listed(jobs: Found, given: dict[str, str], after: uuid.UUID | None) -> tuple[ItemPage, str]:
     """The page of items, or none and what is wrong with the conditions."""
     kind, text = given.get("kind"), given.get("text")
     try:
         return api.items(
-            found,
+            jobs,
             custodian=given.get("custodian"),
             type=given.get("type"),
             exception=given.get("exception"),
@@ -97,18 +97,18 @@ def _listed(found: Found, given: dict[str, str], after: uuid.UUID | None) -> tup
 
 
 @router.get("/jobs/{job}/items/{item}")
-def one_item(request: Request, context: Context, rows: Rows, found: Found, item: uuid.UUID) -> Response:
+def one_item(request: Request, context: Context, rows: Rows, jobs: Found, item: uuid.UUID) -> Response:
     """Everything about one item."""
-    details = api.item(found, item)
-    family = api.family(found, item)
+    details = api.item(jobs, item)
+    family = api.family(jobs, item)
     try:
-        text, no_text = api.text(context, found, item, limit=TEXT_SHOWN), ""
+        text, no_text = api.text(context, jobs, item, limit=TEXT_SHOWN), ""
     except RunFailed as error:  # no index yet, say: the rest of the page is as good as ever
         text, no_text = None, str(error)
     return page(
         request,
         "item.html",
-        job=jobs_api.one_job(context, rows, found),
+        job=jobs_api.one_job(context, rows, jobs),
         item=details,
         pairs=pairs_of(details),
         roots=tree(family),
@@ -120,7 +120,7 @@ def one_item(request: Request, context: Context, rows: Rows, found: Found, item:
 
 @router.get("/jobs/{job}/search")
 def search(
-    request: Request, context: Context, rows: Rows, found: Found, q: Annotated[str, Query(max_length=2_000)] = ""
+    request: Request, context: Context, rows: Rows, jobs: Found, q: Annotated[str, Query(max_length=2_000)] = ""
 ) -> Response:
     """The best hits with their snippets, and all that match counted."""
     answer: SearchAnswer | None = None
@@ -128,24 +128,24 @@ def search(
     status = 200
     if q.strip():
         try:
-            answer = api.search(context, found, q=q.replace("\0", " "), limit=HITS)
+            answer = api.search(context, jobs, q=q.replace("\0", " "), limit=HITS)
         except (FieldErrors, RunFailed) as error:
             wrong, status = str(error), 422 if isinstance(error, FieldErrors) else 409
-    job = jobs_api.one_job(context, rows, found)
+    job = jobs_api.one_job(context, rows, jobs)
     return page(request, "search.html", status=status, job=job, q=q, answer=answer, wrong=wrong)
 
 
 @router.get("/jobs/{job}/exceptions")
-def exceptions(request: Request, context: Context, rows: Rows, found: Found) -> Response:
+def exceptions(request: Request, context: Context, rows: Rows, jobs: Found) -> Response:
     """Exceptions counted in three ways; each number leads to its items."""
     tables = [
-        (title, parameter, exceptions_api.counts(found, by=by).rows)
+        (title, parameter, exceptions_api.counts(jobs, by=by).rows)
         for by, title, parameter in (
             (By.CODE, "code", "exception"),
             (By.TYPE, "media type", "type"),
             (By.CUSTODIAN, "custodian", "custodian"),
         )
     ]
-    job = jobs_api.one_job(context, rows, found)
+    job = jobs_api.one_job(context, rows, jobs)
     total = sum(row.exceptions for row in tables[0][2])
     return page(request, "exceptions.html", job=job, tables=tables, total=total)

@@ -51,6 +51,6 @@ def _turned(state: str, offset: int) -> str:
 
 
 @router.get("/jobs/{job}")
-def run(request: Request, context: Context, rows: Rows, found: Found) -> Response:
+def run(request: Request, context: Context, rows: Rows, jobs: Found) -> Response:
     """One job or group, while it runs and after."""
-    return page(request, "run.html", job=api.one_job(context, rows, found))
+    return page(request, "run.html", job=api.one_job(context, rows, jobs))

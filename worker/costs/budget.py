@@ -2,7 +2,7 @@
 
 Bytes, items and hand-ons are charged in the order of the children, so a re-run stops at the same place. No counter is
 shared between tasks: what a task has left is divided, by size, among all that it leaves to others, so that all tasks
-together never take more than one alone might. Seconds are a safety net of another kind, see worker.costs.standing.
+together never take more than one alone might. Seconds are a safety net of another kind, see worker.costs.charges.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
+from worker.costs.charges import Stop
 from worker.costs.processor_time import processor_seconds
-from worker.costs.standing import Stop
 
 _WHILE_AT_IT = 10  # times its size is what an item may give that is handed on before the end of a task
 _NOBODY = uuid.UUID(int=0)

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from core.errors import DocumentError
 from core.records import Item
 from sql.costs import ancestors
+from worker.costs.charges import ItemCharges, of_items
 from worker.costs.processor_time import processor_seconds
-from worker.costs.standing import ItemStanding, of_items
 from worker.phases.task import TaskWork
 
 NOTED_SECONDS = 5.0  # of one loose file in one task; less is not noted: that many items may take it
@@ -28,9 +28,9 @@ class ItemCosts:
         self._clock = clock
         self._seconds: Counter[tuple[int, str]] = Counter()
         self._one: dict[tuple[int, str], uuid.UUID] = {}  # an item of each loose file
-        self._standing = self._look(items) if work.deaths or work.spent else None
+        self._charges = self._look(items) if work.deaths or work.spent else None
 
-    def _look(self, items: Sequence[uuid.UUID]) -> ItemStanding:
+    def _look(self, items: Sequence[uuid.UUID]) -> ItemCharges:
         work = self._work
         dead = [death.item for death in work.deaths if death.item is not None]
         with work.database.transaction() as conn:
@@ -48,7 +48,7 @@ class ItemCosts:
         self._seconds[loose] += self._clock() - begun  # type: ignore[assignment]
 
     def _refusal(self, item: uuid.UUID) -> DocumentError | None:
-        refusal = self._standing.refusal(item) if self._standing is not None else None
+        refusal = self._charges.refusal(item) if self._charges is not None else None
         if item in self._work.convicted:
             return DocumentError(*self._work.convicted[item])
         return refusal

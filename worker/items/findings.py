@@ -108,7 +108,7 @@ class Findings:
 
 
 @dataclass(slots=True)
-class Tally:
+class ChildCounts:
     """Children of one item: emitted, failed by code, and whether an unknown number is missing at the end."""
 
     announced: int | None

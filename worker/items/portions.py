@@ -50,10 +50,10 @@ class Portions:
             more = self._transact(lambda conn: portions.take_out(conn, self.claimed, self.written + 1)) is not False
             alive()
 
-    def write(self, found: TaskResult) -> None:
+    def write(self, task_result: TaskResult) -> None:
         """Write one portion. Raises TaskLost, DatabaseFault."""
         reached("portion")
-        self._transact(lambda conn: portions.write(conn, self.claimed, self.written + 1, found))
+        self._transact(lambda conn: portions.write(conn, self.claimed, self.written + 1, task_result))
         reached("portioned")
 
     def _transact(self, work: Callable[[Connection], _T]) -> _T | None:

@@ -20,8 +20,8 @@ from formats.identification.identify import identify
 from formats.passwords import NO_PASSWORDS, Passwords
 from formats.registry import handler_for
 from worker.costs.budget import Budget
-from worker.costs.standing import Standing
-from worker.items.findings import Findings, Tally
+from worker.costs.charges import Charges
+from worker.items.findings import ChildCounts, Findings
 from worker.items.guard import guarded
 from worker.items.store import ChildStore, Intake
 from worker.slots.context import Breadcrumb
@@ -67,7 +67,7 @@ class Unpacker:
     opened: list[uuid.UUID] = field(
         default_factory=list
     )  # items whose children are being taken out, from the outside in
-    standing: Standing | None = None  # None: nothing has cost too much yet
+    charges: Charges | None = None  # None: nothing has cost too much yet
 
     def seconds(self, size: int) -> float:
         """The deadline of an item of this size."""
@@ -112,7 +112,7 @@ class Unpacker:
 
     def _refuse_depth(self, item: Item, source: Source, handler: Handler) -> None:
         """At the nesting limit: an exception if there would be children; they stay unopened."""
-        tally = Tally(None)
+        tally = ChildCounts(None)
         try:
             with guarded:
                 tally.announced = handler.announced(source)
@@ -145,7 +145,7 @@ class Unpacker:
 
     def children(self, item: Item, source: Source, handler: Handler, budget: Budget, part: Part | None = None) -> None:
         """All children of the item, or of one range of it, and what is inside them."""
-        stop = self.standing.stop(item.id, item.size) if self.standing is not None else None
+        stop = self.charges.stop(item.id, item.size) if self.charges is not None else None
         if stop is not None and stop.reached:
             self.refuse(item, part, stop.error)
             return
@@ -187,7 +187,7 @@ class Unpacker:
         if child.error is not None and not child.emit:
             inside.tally.fail(child.error)
             return
-        if self.standing is not None and (judged := self.standing.passed(ident)):
+        if self.charges is not None and (judged := self.charges.passed(ident)):
             self.convicted = {**self.convicted, ident: judged}
         self.crumb.within(inside.item.id, inside.budget.children)
         self.crumb.enter(ident, self.seconds(child.size_hint or len(child.data or b"")))
@@ -220,7 +220,7 @@ class Unpacker:
         if not failure.missing:
             self.out.item_failed(item.id, failure)
             return
-        lost = Tally(None)
+        lost = ChildCounts(None)
         lost.fail(failure)
         lost.book(item, self.out)
 
@@ -308,9 +308,9 @@ class Unpacker:
         )
 
 
-def _tally(part: Part | None) -> Tally:
+def _tally(part: Part | None) -> ChildCounts:
     """Of a whole item, whose handler says what it announces, or of a range, which has that with it."""
-    return Tally(None) if part is None else Tally(part.announced, of_range=True)
+    return ChildCounts(None) if part is None else ChildCounts(part.announced, of_range=True)
 
 
 def _shown(child: Child) -> str:
@@ -331,6 +331,6 @@ class _Inside:
 
     item: Item
     budget: Budget
-    tally: Tally
+    tally: ChildCounts
     hands_on: bool
     names: Siblings = field(default_factory=Siblings)

@@ -56,12 +56,12 @@ class Reader:
         """Rendered once, and read twice if the first process was killed."""
         return 2 * self.choice.page_seconds + _SLACK_SECONDS
 
-    def _pages(self, item: Item, pages: Pages, found: Reading) -> None:
+    def _pages(self, item: Item, pages: Pages, reading: Reading) -> None:
         deadline = self.clock.monotonic_ns() + int(self.choice.item_seconds * 1e9)
-        wanted = found.wanted or range(pages.count)
+        wanted = reading.wanted or range(pages.count)
         for done, number in enumerate(wanted):
-            if done >= self.choice.pages or found.full:
-                found.cut = True
+            if done >= self.choice.pages or reading.full:
+                reading.cut = True
                 return
             if self.clock.monotonic_ns() > deadline:
                 detail = f"the time of all pages was over after {done} of {len(wanted)}"
@@ -69,17 +69,17 @@ class Reader:
             self.enter(item.id, self._page_seconds)
             try:
                 with guarded:
-                    self._page(pages, number, found)
+                    self._page(pages, number, reading)
             except DocumentError as error:
                 where = f"page {number + 1}: " if pages.count > 1 else ""
-                found.errors.append(DocumentError(error.code, where + error.detail))
+                reading.errors.append(DocumentError(error.code, where + error.detail))
 
-    def _page(self, pages: Pages, number: int, found: Reading) -> None:
+    def _page(self, pages: Pages, number: int, reading: Reading) -> None:
         picture = pages.page(number)
         if picture is not None:
             got = recognise(self.engine, picture.file, self.choice, frame=picture.frame, dpi=picture.dpi)
-            found.add(got)
-        found.pages += 1
+            reading.add(got)
+        reading.pages += 1
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from formats.identification.identify import identify
 from formats.registry import handler_for
 from sql.items import load_items
 from worker.costs.budget import Allowance, Budget
-from worker.costs.standing import Standing, of_expand
+from worker.costs.charges import Charges, of_expand
 from worker.items.findings import Findings
 from worker.items.loose import loose_row
 from worker.items.sources import FilerSource
@@ -48,14 +48,14 @@ class _Expand:
     indexing: Indexing | None = None
     handed_on: set[uuid.UUID] = field(default_factory=set)  # items that another task wrote
     budgets: list[Budget] = field(default_factory=list)
-    standing: Standing = field(init=False)
+    charges: Charges = field(init=False)
     unpacker: Unpacker = field(init=False)
 
     def __post_init__(self) -> None:
         work, options = self.work, self.work.job.options
         if options.single_pass:
             self.indexing = Indexing(work, work.context.shards.of(work.job.id, options.index_engine), self.out)
-        self.standing = of_expand(options.limits, work.claimed.id, work.deaths, work.spent)
+        self.charges = of_expand(options.limits, work.claimed.id, work.deaths, work.spent)
         self.unpacker = Unpacker(
             job=work.job.id,
             options=options,
@@ -68,7 +68,7 @@ class _Expand:
             defer=self.deferred.append,
             passwords=work.passwords,
             pause=self._pause,
-            standing=self.standing if work.deaths else None,
+            charges=self.charges if work.deaths else None,
         )
 
     def run(self) -> TaskResult:
@@ -112,14 +112,14 @@ class _Expand:
         )
         self.out.raw_bytes += real_size
         self.unpacker.emit(item, source, handler)
-        self.standing.passed(item.id)
+        self.charges.passed(item.id)
         budget = self._budget(item.id, real_size)
         self.unpacker.open(item, source, handler, budget)
         budget.end()
 
     def _given_up(self, unread: Item, size: int) -> bool:
         """Whether the loose file cost so much that it is not even read, and booked so."""
-        stop = self.standing.stop(unread.id, size)
+        stop = self.charges.stop(unread.id, size)
         if stop is None or not stop.reached:
             return False
         self.out.item_failed(unread.id, stop.error)
@@ -132,9 +132,9 @@ class _Expand:
             size,
             loose=loose,
             allowance=allowance,
-            seconds=self.standing.seconds_left(loose, size),
-            room=self.standing.room(loose),
-            stop=self.standing.stop(loose, size),
+            seconds=self.charges.seconds_left(loose, size),
+            room=self.charges.room(loose),
+            stop=self.charges.stop(loose, size),
         )
         self.budgets.append(budget)
         return budget
@@ -175,7 +175,7 @@ class _Expand:
             loose = uuid.UUID(entry["loose"])
             self.work.context.crumb.begin_loose(loose)
             try:
-                if (stop := self.standing.stop(loose, entry["bytes"])) is not None and stop.reached:
+                if (stop := self.charges.stop(loose, entry["bytes"])) is not None and stop.reached:
                     self.unpacker.refuse(item, _part(entry), stop.error)
                     continue
                 budget = self._budget(loose, entry["bytes"], Allowance(*entry["left"]))

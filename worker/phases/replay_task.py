@@ -102,9 +102,9 @@ def _wait_for_start(work: TaskWork, watch: JobWatch) -> float:
     while True:
         watch.look()
         with work.database.transaction() as conn:
-            standing = replay.standing(conn, work.job.id)
-        if standing is not None and standing.start is not None:
-            return standing.start
+            status = replay.replay_status(conn, work.job.id)
+        if status is not None and status.start is not None:
+            return status.start
         work.context.clock.sleep(_BARRIER_SECONDS)
 
 
@@ -115,11 +115,11 @@ def _by_own_clock(work: TaskWork, start: float) -> int:
     for _ in range(_ASKS):
         asked = clock.monotonic_ns()
         with work.database.transaction() as conn:
-            standing = replay.standing(conn, work.job.id)
+            status = replay.replay_status(conn, work.job.id)
         answered = clock.monotonic_ns()
-        if standing is None:
+        if status is None:
             raise StorageFault(f"job {work.job.id} was deleted while it was replayed")
-        readings.append((answered - asked, (asked + answered) // 2, standing.now))
+        readings.append((answered - asked, (asked + answered) // 2, status.now))
     _, at, now = min(readings)
     return at + round((start - now) * 1e9)
 
@@ -147,10 +147,10 @@ class JobWatch:
         while not self._over.wait(LOOK_SECONDS):
             try:
                 with self._work.database.transaction() as conn:
-                    standing = replay.standing(conn, self._work.job.id)
+                    status = replay.replay_status(conn, self._work.job.id)
             except DatabaseFault:
                 continue  # away for a moment; the calls under test do not need it
-            if standing is None or standing.state is not JobState.RUNNING:
+            if status is None or status.state is not JobState.RUNNING:
                 self._ended.set()
 
     def __enter__(self) -> Self:

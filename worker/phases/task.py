@@ -66,18 +66,18 @@ class TaskWork:
         path = os.path.join(self.root, item.location)
         return FilerSource(self.storage, path, item.name, item.size, own=True, passwords=self.passwords)
 
-    def write_portion(self, found: TaskResult) -> None:
+    def write_portion(self, task_result: TaskResult) -> None:
         """Write a part of what was found; the slot reads no item then. Raises SystemFault, TaskLost."""
-        self.before_writing(found)
-        self.portions.write(found)
-        self.context.tally.found(found)
+        self.before_writing(task_result)
+        self.portions.write(task_result)
+        self.context.tally.found(task_result)
         self.context.crumb.leave()
 
-    def before_writing(self, found: TaskResult) -> None:
+    def before_writing(self, task_result: TaskResult) -> None:
         """What has to be so before the ledger learns of it. Raises StorageFault."""
         crumb = self.context.crumb
         crumb.leave()
-        if any(e.code in _SOURCE_TROUBLE for e in found.exceptions):
+        if any(e.code in _SOURCE_TROUBLE for e in task_result.exceptions):
             self.check_source_root()  # a reader inside a handler may have met an unmounted source, not a bad file
         crumb.doing(Activity.SYNCING, b"what it wrote")
         self.storage.sync_written()

@@ -14,7 +14,7 @@ from core.operations import NullRecorder, Recorder
 from core.records import Phase
 from core.settings import Settings
 from core.storage.layer import Storage
-from monitoring.metrics.tally import Tally, own_tally
+from monitoring.metrics.tally import CallCounters, own_tally
 from worker.slots.activity import Activity
 from worker.slots.banks import Banks
 from worker.slots.tracing import NoTracer, Tracer
@@ -111,7 +111,7 @@ class SlotContext:
     crumb: Breadcrumb
     scratch: Path  # this incarnation's own local directory; the supervisor removes it after a death
     shards: OpenShards
-    tally: Tally = field(default_factory=own_tally)
+    tally: CallCounters = field(default_factory=own_tally)
     tracer: Tracer = field(default_factory=NoTracer)
     banks: Banks = field(default_factory=Banks)
     clock: Clock = field(default_factory=SystemClock)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from core.records import PHASES, Phase
 from monitoring.live import REGION_BYTES
-from monitoring.metrics.tally import Tally, tally_bytes
+from monitoring.metrics.tally import CallCounters, tally_bytes
 from worker.slots.activity import DETAIL_BYTES, Activity, patience
 
 # sequence, pid, incarnation, database, job, task, token, phase, has item, item, deadline, then activity, since, detail, and
@@ -99,10 +99,10 @@ class SlotTable:
         start = self._regions_at + slot * REGION_BYTES
         return self._memory[start : start + REGION_BYTES]
 
-    def tally(self, slot: int) -> Tally:
+    def tally(self, slot: int) -> CallCounters:
         """What the slot's tasks came to; one for each process that looks at it."""
         start = self._tallies_at + slot * self._tally_bytes
-        return Tally(self._memory[start : start + self._tally_bytes])
+        return CallCounters(self._memory[start : start + self._tally_bytes])
 
     @property
     def databases(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ def _no_fork(scene: Scene) -> Effect | None:
     if done is None:
         return None
     answer = f"errno {errno.EAGAIN}"
-    end = scene.ear.stand(lambda moment, _detail, _pid: answer if moment == "fork" else "")
+    end = scene.ear.answering(lambda moment, _detail, _pid: answer if moment == "fork" else "")
     return Effect(f"{done.what}, forks refused", end)
 
 

@@ -21,7 +21,7 @@ def _injected(ops: tuple[str, ...], answer: str, times: int = _TIMES) -> Strikin
         left = [times]
         mine = (ops[scene.choice % len(ops)],) if answer.startswith("errno") else ops
 
-        def standing(moment: str, detail: str, _pid: int) -> str:
+        def answerer(moment: str, detail: str, _pid: int) -> str:
             call, _, path = detail.partition(" ")
             if moment != "storage" or call not in mine or not left[0]:
                 return ""
@@ -30,7 +30,7 @@ def _injected(ops: tuple[str, ...], answer: str, times: int = _TIMES) -> Strikin
                 scene.source.unreadable(path)
             return answer
 
-        return Effect(f"{answer} for {times} calls: {', '.join(mine)}", scene.ear.stand(standing, storage=True))
+        return Effect(f"{answer} for {times} calls: {', '.join(mine)}", scene.ear.answering(answerer, storage=True))
 
     return strike
 

@@ -200,46 +200,46 @@ def refresh(found: Jobs) -> Jobs:
     return dataclasses.replace(found, each=tuple(jobs))
 
 
-def resume_all(found: Jobs, *, attach: bool) -> JobState:
+def resume_all(jobs: Jobs, *, attach: bool) -> JobState:
     """Have a job, or what is not over of a group, run again; its state afterwards. See `resume_job` for `attach`.
 
     Raises UsageError when nothing of it is in a state for that.
     """
-    if found.group is None:
-        return resume_job(found.each[0], attach=attach)
-    open_jobs = [handle for handle in refresh(found).each if not handle.job.state.over]
+    if jobs.group is None:
+        return resume_job(jobs.each[0], attach=attach)
+    open_jobs = [handle for handle in refresh(jobs).each if not handle.job.state.over]
     if not open_jobs:
-        raise UsageError(f"all jobs of group {found.id} are over; there is nothing to resume")
+        raise UsageError(f"all jobs of group {jobs.id} are over; there is nothing to resume")
     return group_state([resume_job(handle, attach=attach) for handle in open_jobs])
 
 
-def refuse_member(databases: Sequence[Database], found: Jobs) -> None:
+def refuse_member(databases: Sequence[Database], jobs: Jobs) -> None:
     """Raises UsageError for a single job of a group: it goes with the others."""
-    if found.group is not None:
+    if jobs.group is not None:
         return
-    with found.home.transaction() as conn:
-        group_id = ledger_jobs.summary(conn, found.id).group_id
+    with jobs.home.transaction() as conn:
+        group_id = ledger_jobs.summary(conn, jobs.id).group_id
     if group_id is not None and find_group(databases, group_id.hex) is not None:
-        raise UsageError(f"job {found.id} belongs to a group; remove all of it with `edbench delete {group_id}`")
+        raise UsageError(f"job {jobs.id} belongs to a group; remove all of it with `edbench delete {group_id}`")
 
 
-def clean_copies(found: Jobs, storage: Storage, storage_root: Path) -> None:
+def clean_copies(jobs: Jobs, storage: Storage, storage_root: Path) -> None:
     """Remove the copies of the source, if any, once all jobs are over. Raises StorageFault, DatabaseFault."""
-    if found.copied and all(handle.job.state.over for handle in refresh(found).each):
-        remove_copies(storage, storage_root, found.id)
+    if jobs.copied and all(handle.job.state.over for handle in refresh(jobs).each):
+        remove_copies(storage, storage_root, jobs.id)
 
 
-def delete_all(found: Jobs, storage: Storage, storage_root: Path) -> None:
+def delete_all(jobs: Jobs, storage: Storage, storage_root: Path) -> None:
     """Delete a job with what it wrote; of a group all of them, the copies of the source, and its row: a repeated call
     goes on where the first one stopped. Raises UsageError while a job may still change, StorageFault, DatabaseFault."""
-    if found.group is None:
-        return delete_job(found.each[0], storage, storage_root)
-    for handle in refresh(found).each:
+    if jobs.group is None:
+        return delete_job(jobs.each[0], storage, storage_root)
+    for handle in refresh(jobs).each:
         if not (handle.job.state.over or handle.job.state in (JobState.PAUSED, JobState.SUSPENDED)):
-            raise UsageError(f"group {found.id} is {handle.job.state}; end it first with `edbench cancel {found.id}`")
-    for handle in found.each:
+            raise UsageError(f"group {jobs.id} is {handle.job.state}; end it first with `edbench cancel {jobs.id}`")
+    for handle in jobs.each:
         delete_job(handle, storage, storage_root)
-    remove_copies(storage, storage_root, found.id)
-    with found.home.transaction(durable=True) as conn:
-        rows.delete_group(conn, found.id)
+    remove_copies(storage, storage_root, jobs.id)
+    with jobs.home.transaction(durable=True) as conn:
+        rows.delete_group(conn, jobs.id)
     return None

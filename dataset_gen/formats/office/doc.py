@@ -62,7 +62,7 @@ class Text:
 
 def streams(text: Text, *, header: bytes = b"", flags: int = 0) -> tuple[bytes, bytes]:
     """The streams WordDocument and 1Table; `header` goes in front of the tables (encryption, 2.2.6)."""
-    table = doc_tables.Table(bytearray(header))
+    table = doc_tables.TableStream(bytearray(header))
     pages = doc_tables.pages(_TEXT_AT, text.ends, text.pictures)
     first_page = -(-text.end // 512)
     document = b"".join((bytes(_TEXT_AT), text.raw, bytes(first_page * 512 - text.end), *pages.raw))

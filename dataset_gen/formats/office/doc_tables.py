@@ -16,7 +16,7 @@ _LAST_FIXED = 15  # styles whose numbers are fixed
 
 
 @dataclass(slots=True)
-class Table:
+class TableStream:
     """The stream 1Table, filled one structure after the other; `places` are (offset, bytes) by position in the FIB."""
 
     raw: bytearray = field(default_factory=bytearray)

@@ -11,7 +11,7 @@ from dataset_gen.formats.pst import tags
 from dataset_gen.formats.pst.blocks import Blocks, SubNode
 from dataset_gen.formats.pst.columns import ATTACHMENTS
 from dataset_gen.formats.pst.properties import Nested, Stored, Value, write_properties
-from dataset_gen.formats.pst.table import Table
+from dataset_gen.formats.pst.table import TableContext
 
 ATTACHMENT_TABLE = 0x671  # its number inside a message, and of its template in the store
 _FIRST, _STEP = 0x401 << 5 | 5, 1 << 5
@@ -32,7 +32,7 @@ class Attached:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AttachmentSeen:
     """What became of a message's attachments."""
 
     nodes: list[SubNode]  # the table first; none if there are none
@@ -41,9 +41,9 @@ class Found:
 
 def attach(
     blocks: Blocks, attachments: Iterable[MailAttachment | Attached], modified: int, message: Callable[..., Any]
-) -> Found:
+) -> AttachmentSeen:
     """Write the attachments of a message; `message` writes one that is attached."""
-    table = Table(blocks, ATTACHMENTS)
+    table = TableContext(blocks, ATTACHMENTS)
     nodes: list[SubNode] = []
     total = 0
     for number, one in enumerate(attachments):
@@ -65,7 +65,7 @@ def attach(
         total += size
     if nodes:
         nodes.insert(0, SubNode(ATTACHMENT_TABLE, *table.finish()))
-    return Found(nodes, total)
+    return AttachmentSeen(nodes, total)
 
 
 def _content(

@@ -8,7 +8,7 @@ from dataset_gen.formats.pst import tags
 from dataset_gen.formats.pst.blocks import Blocks, SubNode
 from dataset_gen.formats.pst.columns import ASSOCIATED, CONTENTS, HIERARCHY
 from dataset_gen.formats.pst.properties import Properties, Value, write_properties
-from dataset_gen.formats.pst.table import Columns, Table
+from dataset_gen.formats.pst.table import Columns, TableContext
 
 FOLDER, SEARCH_FOLDER, MESSAGE = 0x02, 0x03, 0x04  # types of nodes: the lower five bits of their numbers
 _HIERARCHY, _CONTENTS, _ASSOCIATED = 0x0D, 0x0E, 0x0F
@@ -35,10 +35,10 @@ class Nodes:
 
     def template(self, nid: int, columns: Columns) -> None:
         """A table without rows; folders' own empty tables are this one again."""
-        self.templates[nid] = Table(self.blocks, columns).finish()
+        self.templates[nid] = TableContext(self.blocks, columns).finish()
         self.add(nid, *self.templates[nid])
 
-    def table(self, nid: int, template: int, table: Table | None) -> None:
+    def table(self, nid: int, template: int, table: TableContext | None) -> None:
         """A node that is a table."""
         if table is None or table.count == 0:
             data, sub = self.templates[template]
@@ -61,19 +61,19 @@ class Folder:
         self.parent = parent
         self.container_class = container_class
         self.folders: dict[str, Folder] = {}
-        self.contents: Table | None = None
+        self.contents: TableContext | None = None
         self.unread = 0
 
     def add(self, blocks: Blocks, nid: int, shown: Properties, *, read: bool) -> None:
         """A message's row."""
         if self.contents is None:
-            self.contents = Table(blocks, CONTENTS)
+            self.contents = TableContext(blocks, CONTENTS)
         self.contents.row(nid, shown)
         self.unread += not read
 
     def finish(self, nodes: Nodes) -> dict[int, Value]:
         """Write the folder and all beneath it; returns what its row in the folder above says."""
-        below = Table(nodes.blocks, HIERARCHY)
+        below = TableContext(nodes.blocks, HIERARCHY)
         for folder in sorted(self.folders.values(), key=lambda f: f.nid):
             below.row(folder.nid, folder.finish(nodes))
         values: dict[int, Value] = {

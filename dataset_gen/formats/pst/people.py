@@ -10,7 +10,7 @@ from dataset_gen.formats.pst import tags
 from dataset_gen.formats.pst.blocks import Blocks
 from dataset_gen.formats.pst.columns import RECIPIENTS
 from dataset_gen.formats.pst.properties import Value
-from dataset_gen.formats.pst.table import Table
+from dataset_gen.formats.pst.table import TableContext
 
 TO, CC, BCC = 1, 2, 3
 _MAIL_USER = 6  # PidTagObjectType
@@ -57,7 +57,7 @@ def sender(person: Address) -> dict[int, Value]:
 
 def write_recipients(blocks: Blocks, people: Iterable[tuple[int, Address]]) -> tuple[int, int]:
     """The table of recipients, each with `TO`, `CC` or `BCC`."""
-    table = Table(blocks, RECIPIENTS)
+    table = TableContext(blocks, RECIPIENTS)
     for number, (kind, person) in enumerate(people):
         name = shown_name(person)
         row: dict[int, Value] = {

@@ -46,7 +46,7 @@ class Columns:
         return struct.pack("<BB4HIII", TABLE, *self._ends, index, rows, 0) + self._described
 
 
-class Table:
+class TableContext:
     """One table; rows must come with rising ids. Memory: a page of heap, a block of rows, 8 bytes a row."""
 
     def __init__(self, blocks: Blocks, columns: Columns) -> None:

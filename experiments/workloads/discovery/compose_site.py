@@ -28,7 +28,7 @@ from experiments.conditions import host
 from experiments.workloads.discovery.ledger_meter import LedgerMeter
 from experiments.workloads.discovery.places import Owner, empty_beside, fresh_place
 from experiments.workloads.discovery.result import PointSpec
-from experiments.workloads.discovery.site import Ground, Machine, Stand
+from experiments.workloads.discovery.site import Deployment, Machine, Target
 from monitoring.filer.boot import boot_id
 from sql.session import Database
 
@@ -71,11 +71,11 @@ class ComposeSite:
             project.close()
 
     @contextmanager
-    def stand(self, spec: PointSpec, name: str, ground: Ground, env: Mapping[str, str]) -> Iterator[Stand]:
+    def deploy(self, spec: PointSpec, name: str, target: Target, env: Mapping[str, str]) -> Iterator[Deployment]:
         with contextlib.ExitStack() as stack:
             project = Project(self._env)
             stack.callback(project.close)
-            place = stack.enter_context(fresh_place(ground.settings, ground.storage, name, self._owner))
+            place = stack.enter_context(fresh_place(target.settings, target.storage, name, self._owner))
             places = {
                 db: stack.enter_context(empty_beside(directory, f"{name}-{db}"))
                 for db, directory in database_directories(project, spec.databases).items()
@@ -85,7 +85,7 @@ class ComposeSite:
                 settings=dataclasses.replace(place, slots=spec.slots),
                 databases=spec.databases,
                 workers=spec.workers,
-                binds=ground.binds,
+                binds=target.binds,
                 places=places,
             )
             services = RunServices(project, plan)
@@ -93,7 +93,7 @@ class ComposeSite:
             for database in databases:
                 stack.callback(database.dispose)
             cluster = RunCluster(services, databases, spec.workers)
-            yield Stand(
+            yield Deployment(
                 settings=settings,
                 databases=databases,
                 crew=Crew(

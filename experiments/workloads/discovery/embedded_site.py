@@ -21,7 +21,7 @@ from experiments.processes import WorkerMeter, host_seconds, processors
 from experiments.workloads.discovery.places import fresh_place
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.serving import ServingMeter
-from experiments.workloads.discovery.site import Ground, Machine, Stand
+from experiments.workloads.discovery.site import Deployment, Machine, Target
 
 
 class ProcessMeter:
@@ -55,15 +55,15 @@ class EmbeddedSite:
         yield Machine(processors=processors(), memory_bytes=client_memory(), hosts=[host()])
 
     @contextmanager
-    def stand(self, spec: PointSpec, name: str, ground: Ground, env: Mapping[str, str]) -> Iterator[Stand]:
+    def deploy(self, spec: PointSpec, name: str, target: Target, env: Mapping[str, str]) -> Iterator[Deployment]:
         names = [f"db{n}" for n in range(1, spec.databases + 1)]
         with (
-            fresh_place(ground.settings, ground.storage, name) as place,
+            fresh_place(target.settings, target.storage, name) as place,
             embedded_services(place, databases=names, slots=spec.workers * spec.slots) as settings,
         ):
             databases = open_databases(settings)
             try:
-                yield Stand(
+                yield Deployment(
                     settings=settings,
                     databases=databases,
                     crew=Crew(settings=settings, ours=True, workers=spec.workers, slots=spec.slots, env=env),

@@ -31,7 +31,7 @@ from experiments.workloads.discovery.cold import drop
 from experiments.workloads.discovery.offset import clock_offset
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import Sampler, Samples
-from experiments.workloads.discovery.site import Ground, Site, Stand
+from experiments.workloads.discovery.site import Deployment, Site, Target
 from sql.session import Database
 
 
@@ -67,17 +67,17 @@ class PointRun:
 
 
 @contextmanager
-def run_point(site: Site, spec: PointSpec, name: str, ground: Ground, load: Load) -> Iterator[PointRun]:
+def run_point(site: Site, spec: PointSpec, name: str, target: Target, load: Load) -> Iterator[PointRun]:
     """Runs the point; inside the block its databases are still up. `name` is unique to the run.
 
     Raises UsageError, SystemFault, RunFailed when it does not complete, Interrupted.
     """
-    with site.stand(spec, name, ground, load.env) as stand:
-        yield _run(spec, stand, ground.source, load)
+    with site.deploy(spec, name, target, load.env) as deployment:
+        yield _run(spec, deployment, target.source, load)
 
 
-def _run(spec: PointSpec, stand: Stand, source: PreparedSource, load: Load) -> PointRun:
-    settings, databases = stand.settings, stand.databases
+def _run(spec: PointSpec, deployment: Deployment, source: PreparedSource, load: Load) -> PointRun:
+    settings, databases = deployment.settings, deployment.databases
     started_at = load.clock.now()
     before = {database.name: clock_offset(database) for database in databases}
     found = _create(spec, settings, databases, source, load)
@@ -90,8 +90,8 @@ def _run(spec: PointSpec, stand: Stand, source: PreparedSource, load: Load) -> P
 
     drop_now("before")  # copies of the source, if any, are there by now, and no worker yet
     at_index = partial(drop_now, "index") if load.cold else None
-    with stand.watch() as filer, Sampler(handles, stand.meter, at_index=at_index) as seen:
-        outcomes = run_all_to_rest(handles, stand.crew, load.clock, load.show, load.say)
+    with deployment.watch() as filer, Sampler(handles, deployment.meter, at_index=at_index) as seen:
+        outcomes = run_all_to_rest(handles, deployment.crew, load.clock, load.show, load.say)
         beside = filer.figures()
     complete = all(outcome.calls_complete for outcome in outcomes)
     _refuse(outcomes, handles)
@@ -104,11 +104,11 @@ def _run(spec: PointSpec, stand: Stand, source: PreparedSource, load: Load) -> P
         result=result.beside(beside).to_json(),
         handles=handles,
         samples=seen.samples,
-        containers=stand.containers(),
+        containers=deployment.containers(),
         filer=readings,
         offsets=(before, {database.name: clock_offset(database) for database in databases}),
         drops=tuple(drops),
-        database_files=stand.database_files,
+        database_files=deployment.database_files,
     )
 
 

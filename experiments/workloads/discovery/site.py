@@ -17,7 +17,7 @@ from sql.session import Database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Target:
     """The storage of a run: that under test, or null storage."""
 
     settings: Settings  # no services attached; scratch and filer as they are to be used
@@ -43,7 +43,7 @@ class Meter(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stand:
+class Deployment:
     """What one run has: fresh services, an empty storage root, and a crew that begins when the run does."""
 
     settings: Settings  # with the services attached
@@ -73,9 +73,9 @@ class Site(Protocol):
     def taken(self) -> AbstractContextManager[Machine]:
         """Have it for an experiment; at the end everything is as it was. Raises UsageError, SystemFault."""
 
-    def stand(
-        self, spec: PointSpec, name: str, ground: Ground, env: Mapping[str, str]
-    ) -> AbstractContextManager[Stand]:
+    def deploy(
+        self, spec: PointSpec, name: str, target: Target, env: Mapping[str, str]
+    ) -> AbstractContextManager[Deployment]:
         """Everything for one run, removed afterwards; `name` is unique to it. Raises UsageError, SystemFault."""
 
     def no_null(self) -> str | None:

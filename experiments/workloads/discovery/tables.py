@@ -27,7 +27,7 @@ _KEPT_OF_NULL = ("job_times", "job_held", "phase_spans", "task_spans")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class RecordTable:
     """What one statement gave; bytes as base64."""
 
     columns: tuple[str, ...]
@@ -52,7 +52,7 @@ class JobTables:
     """One job's, by the name of the statement (`sql/queries`)."""
 
     database: str
-    tables: dict[str, Table]
+    tables: dict[str, RecordTable]
 
     def rows(self, query: str) -> list[Any]:
         """Those of one statement."""
@@ -68,13 +68,13 @@ def read_tables(handles: Sequence[JobHandle], *, null: bool = False) -> tuple[Jo
     )
 
 
-def _table(handle: JobHandle, query: str) -> Table:
+def _table(handle: JobHandle, query: str) -> RecordTable:
     with handle.database.transaction() as conn:
         found = _KEPT[query](conn, job=handle.id)
     rows = found if isinstance(found, list) else [found]
     columns = rows[0]._fields if rows else ()
     binary = tuple(name for name in columns if isinstance(getattr(rows[0], name), bytes | memoryview))
-    return Table(columns=columns, rows=tuple(tuple(map(_plain, row)) for row in rows), binary=binary)
+    return RecordTable(columns=columns, rows=tuple(tuple(map(_plain, row)) for row in rows), binary=binary)
 
 
 def _plain(value: Any) -> Any:

@@ -23,7 +23,7 @@ from experiments.workloads.discovery.null_storage import PLACE, NullStorage, no_
 from experiments.workloads.discovery.observed import Observed, observed, observed_on_null
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.run_point import Load, PointRun, run_point
-from experiments.workloads.discovery.site import Ground, Machine, Site
+from experiments.workloads.discovery.site import Machine, Site, Target
 
 
 class Discovery(Workload):
@@ -82,8 +82,8 @@ class Discovery(Workload):
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
         """The job runs before the block begins, and is read inside it, while its databases are there."""
-        ground = Ground(settings=self._settings, storage=self.storage, source=self._source)
-        with run_point(self._site, cast(PointSpec, turn.at), turn.name, ground, self._load) as done:
+        target = Target(settings=self._settings, storage=self.storage, source=self._source)
+        with run_point(self._site, cast(PointSpec, turn.at), turn.name, target, self._load) as done:
             yield lambda: self._observed(done, turn)
 
     def _observed(self, done: PointRun, turn: Turn) -> Observed | Disturbed:
@@ -100,9 +100,9 @@ class Discovery(Workload):
         if null is None:
             return {}
         settings = dataclasses.replace(self._settings, filer="none")
-        ground = Ground(settings=settings, storage=null.storage, source=null.source, binds=(null.directory,))
+        target = Target(settings=settings, storage=null.storage, source=null.source, binds=(null.directory,))
         warm = dataclasses.replace(self._load, cold=False)
-        with run_point(self._site, cast(PointSpec, turn.at), turn.name, ground, warm) as done:
+        with run_point(self._site, cast(PointSpec, turn.at), turn.name, target, warm) as done:
             return {"null": observed_on_null(done)}
 
     def surroundings(self) -> dict[str, Any]:

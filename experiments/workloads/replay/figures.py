@@ -15,42 +15,50 @@ from replay.result import ClientResult
 from traces.model import Trace
 
 
-def replayed_latencies(found: ClientResult, *, response: bool) -> dict[str, Latency]:
+def replayed_latencies(client_result: ClientResult, *, response: bool) -> dict[str, Latency]:
     """By op label and ALL; response times, or else service times."""
 
     def histogram(op: Op) -> Histogram:
-        return found.ops[op].response if response else found.ops[op].service
+        return client_result.ops[op].response if response else client_result.ops[op].service
 
     def longest(op: Op) -> int:
-        return found.ops[op].response_max_ns if response else found.ops[op].service_max_ns
+        return client_result.ops[op].response_max_ns if response else client_result.ops[op].service_max_ns
 
     out = {
-        op.label: latency(one.calls, one.bytes, one.errors, histogram(op), longest(op)) for op, one in found.ops.items()
+        op.label: latency(one.calls, one.bytes, one.errors, histogram(op), longest(op))
+        for op, one in client_result.ops.items()
     }
-    whole = merged(histogram(op) for op in found.ops)
-    return _with_all(out, found.calls, found.bytes, found.errors, whole, max(map(longest, found.ops), default=0))
+    whole = merged(histogram(op) for op in client_result.ops)
+    return _with_all(
+        out,
+        client_result.calls,
+        client_result.bytes,
+        client_result.errors,
+        whole,
+        max(map(longest, client_result.ops), default=0),
+    )
 
 
-def recorded_figures(path: str, trace: Trace, found: Recorded) -> RecordedFigures:
+def recorded_figures(path: str, trace: Trace, recorded: Recorded) -> RecordedFigures:
     """Of the trace, as the result has them."""
     out = {
         op.label: latency(one.calls, one.bytes, one.errors, one.histogram, one.max_ns)
-        for op, one in found.by_op.items()
+        for op, one in recorded.by_op.items()
     }
-    whole = merged(one.histogram for one in found.by_op.values())
-    longest = max((one.max_ns for one in found.by_op.values()), default=0)
+    whole = merged(one.histogram for one in recorded.by_op.values())
+    longest = max((one.max_ns for one in recorded.by_op.values()), default=0)
     return RecordedFigures(
         path=path,
         streams=sum(1 for stream in trace.header.streams if stream.calls),
-        calls=found.calls,
-        errors=found.errors,
-        bytes=found.bytes,
-        elapsed_s=found.elapsed_s,
-        calls_per_second=found.calls_per_second,
-        latency=_with_all(out, found.calls, found.bytes, found.errors, whole, longest),
-        per_second=found.by_second,
+        calls=recorded.calls,
+        errors=recorded.errors,
+        bytes=recorded.bytes,
+        elapsed_s=recorded.elapsed_s,
+        calls_per_second=recorded.calls_per_second,
+        latency=_with_all(out, recorded.calls, recorded.bytes, recorded.errors, whole, longest),
+        per_second=recorded.by_second,
         nodes=len(trace.nodes),
-        lost=found.lost,
+        lost=recorded.lost,
         origin=dict(trace.header.origin),
         emulated=_emulated(trace.header.origin.get("filer")),
     )

@@ -87,7 +87,7 @@ def library() -> Any:
     )
 
 
-class Entry:
+class ArchiveEntry:
     """The member that an archive stands at; valid until the next one is asked for."""
 
     def __init__(self, lib: Any, pointer: Any) -> None:
@@ -133,12 +133,12 @@ class ArchiveReader:
             self._lib.archive_read_free(self._archive)
             self._archive = None
 
-    def next(self) -> Entry | None:
+    def next(self) -> ArchiveEntry | None:
         """The next member, behind what is left of the present one; None at the end. Raises DocumentError."""
         pointer = _P()
         if self._checked(self._lib.archive_read_next_header(self._archive, ctypes.byref(pointer))) == _EOF:
             return None
-        return Entry(self._lib, pointer)
+        return ArchiveEntry(self._lib, pointer)
 
     def pieces(self, limit: int | None) -> Iterator[bytes]:
         """The bytes of the member. Raises DocumentError, `corrupt` also where there are more than `limit`."""

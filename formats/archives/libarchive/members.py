@@ -9,7 +9,7 @@ from isal import isal_zlib
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from formats.archives.compressed import skippable
-from formats.archives.libarchive.library import ArchiveReader, Entry
+from formats.archives.libarchive.library import ArchiveEntry, ArchiveReader
 from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child
 from formats.streams import SMALL_MEMBER, PieceStream, as_binary
@@ -26,7 +26,7 @@ class Members:
         self._names = 4 * size + 1_000_000  # bytes
         self._pieces: Iterator[bytes] = iter(())
 
-    def next(self) -> Entry | None:
+    def next(self) -> ArchiveEntry | None:
         """The next member; None at the end. Raises DocumentError."""
         if self._solid:
             for piece in self._pieces:
@@ -42,7 +42,7 @@ class Members:
             raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the names of the members are longer than the archive")
         return entry
 
-    def child(self, entry: Entry, position: int, name: bytes | None = None, crc: int | None = None) -> Child:
+    def child(self, entry: ArchiveEntry, position: int, name: bytes | None = None, crc: int | None = None) -> Child:
         """The member as a child, failed where its data cannot be had or has another CRC-32 than this."""
         name = entry.name if name is None else name
         if entry.link:
@@ -63,7 +63,7 @@ class Members:
             return failed_member(name, position, error)
         return child
 
-    def _whole(self, entry: Entry, crc: int | None) -> Iterator[bytes]:
+    def _whole(self, entry: ArchiveEntry, crc: int | None) -> Iterator[bytes]:
         made = found = 0
         for piece in self._reader.pieces(entry.size):
             made += len(piece)

@@ -95,11 +95,11 @@ def _without_data(member: Member, position: int) -> Child | None:
     return None
 
 
-def _single(file: BinaryIO, size: int, layout: Layout, found: Iterator[Member], limits: Limits) -> Iterator[Child]:
+def _single(file: BinaryIO, size: int, layout: Layout, members: Iterator[Member], limits: Limits) -> Iterator[Child]:
     """Each member as if it were the only one: the main header and then its block."""
     file.seek(0)
     prefix = file.read(layout.prefix)
-    for position, member in enumerate(found):
+    for position, member in enumerate(members):
         if member.directory:
             continue
         child = _without_data(member, position)
@@ -116,13 +116,13 @@ def _single(file: BinaryIO, size: int, layout: Layout, found: Iterator[Member], 
             yield _read(Members(reader, size, limits, solid=False), member, position)
 
 
-def _solid(file: BinaryIO, size: int, layout: Layout, found: Iterator[Member], limits: Limits) -> Iterator[Child]:
+def _solid(file: BinaryIO, size: int, layout: Layout, members: Iterator[Member], limits: Limits) -> Iterator[Child]:
     """One pass over all; what lies behind a member that could not be decoded is lost, and said to be."""
     joined = JoinedRange(b"", file, 0, size)
     lost: DocumentError | None = None
     with closing(ArchiveReader(cast("BinaryIO", joined), size, _FORMATS[layout.version])) as reader:
         passing = Members(reader, size, limits, solid=True)
-        for position, member in enumerate(found):
+        for position, member in enumerate(members):
             without = _without_data(member, position)
             child = failed_member(member.name, position, lost) if lost else _read(passing, member, position)
             if child.error is not None and not child.emit:

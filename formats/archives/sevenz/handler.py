@@ -11,13 +11,13 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from formats.archives.sevenz.codecs import FolderReader
 from formats.archives.sevenz.folders import Folder
-from formats.archives.sevenz.header import Archive, Entry, read_archive
+from formats.archives.sevenz.header import Archive, SevenZipEntry, read_archive
 from formats.archives.sevenz.library import LibraryFolder, LibraryFolders
 from formats.archives.sevenz.unlock import unlock
 from formats.archives.zip.handler import failed_member, link_member
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
-from formats.passwords import Purse
+from formats.passwords import TryBudget
 from formats.streams import CHUNK, SMALL_MEMBER, PieceStream, as_binary
 
 _VOLUME = re.compile(rb"\.\d{3}\Z")
@@ -53,7 +53,7 @@ class SevenZipHandler(LeafHandler):
         """Entries that are no directories; None where the header cannot be read."""
         try:
             with source.open() as file:
-                return sum(not entry.directory for entry in _read(file, source, Limits(), Purse(Limits())).entries)
+                return sum(not entry.directory for entry in _read(file, source, Limits(), TryBudget(Limits())).entries)
         except DocumentError:
             return None
 
@@ -62,16 +62,16 @@ class SevenZipHandler(LeafHandler):
         known, or behind such damage in a solid archive) is a Child with an error that is not emitted. Raises what
         `read_archive` raises when there is no readable header."""
         with source.open() as file:
-            purse = Purse(limits)
-            archive = _read(file, source, limits, purse)
-            yield from _Members(file, source, archive, limits, purse).children()
+            budget = TryBudget(limits)
+            archive = _read(file, source, limits, budget)
+            yield from _Members(file, source, archive, limits, budget).children()
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: an archive says nothing by itself."""
         return Text(state=TextState.EMPTY)
 
 
-def _read(file: BinaryIO, source: Source, limits: Limits, purse: Purse) -> Archive:
+def _read(file: BinaryIO, source: Source, limits: Limits, budget: TryBudget) -> Archive:
     def read_at(position: int, count: int) -> bytes:
         file.seek(position)
         return file.read(count)
@@ -79,7 +79,7 @@ def _read(file: BinaryIO, source: Source, limits: Limits, purse: Purse) -> Archi
     def decode(folder: Folder) -> bytes:
         reader = FolderReader(file, folder, source.size)
         if folder.aes is not None:
-            reader = unlock(file, folder, source.size, source.passwords, purse, header=True).value
+            reader = unlock(file, folder, source.size, source.passwords, budget, header=True).value
         return b"".join(iter(lambda: reader.read(CHUNK), b""))
 
     try:
@@ -95,9 +95,9 @@ def _read(file: BinaryIO, source: Source, limits: Limits, purse: Purse) -> Archi
 class _Members:
     """One pass over the entries, with the folder that the next file with data lies in."""
 
-    def __init__(self, file: BinaryIO, source: Source, archive: Archive, limits: Limits, purse: Purse) -> None:
+    def __init__(self, file: BinaryIO, source: Source, archive: Archive, limits: Limits, budget: TryBudget) -> None:
         self._file, self._size, self._archive = file, source.size, archive
-        self._passwords, self._purse = source.passwords, purse
+        self._passwords, self._purse = source.passwords, budget
         self._notes: dict[str, Any] = {}  # how the folder was opened
         self._folders = iter(archive.folders)
         self._reader: FolderReader | LibraryFolder | None = None
@@ -159,7 +159,7 @@ class _Members:
         self._unread -= len(piece)
         return piece
 
-    def _child(self, entry: Entry, length: int, crc: int | None) -> Child:
+    def _child(self, entry: SevenZipEntry, length: int, crc: int | None) -> Child:
         self._unread = length
         if entry.link:
             return link_member(entry.name, entry.position)

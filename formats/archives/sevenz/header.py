@@ -21,7 +21,7 @@ _WINDOWS_DIRECTORY, _UNIX, _UNIX_TYPE, _UNIX_LINK = 0x10, 0x8000, 0o170000, 0o12
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SevenZipEntry:
     """One entry of the archive; `has_data` says that it is the next file of a folder."""
 
     position: int
@@ -36,7 +36,7 @@ class Archive:
     """All folders and entries."""
 
     folders: list[Folder]
-    entries: list[Entry]
+    entries: list[SevenZipEntry]
 
 
 def read_archive(
@@ -111,7 +111,7 @@ def _header(cursor: Cursor) -> Archive:
     return Archive(folders, entries)
 
 
-def _entries(cursor: Cursor) -> list[Entry]:
+def _entries(cursor: Cursor) -> list[SevenZipEntry]:
     """FilesInfo."""
     count = cursor.number()
     if count > max(NAMELESS, cursor.left):
@@ -139,7 +139,7 @@ def _entries(cursor: Cursor) -> list[Entry]:
         if empty[position]:
             directory = not next(files, False) or next(marks, False)
         link = bool(attribute & _UNIX) and (attribute >> 16) & _UNIX_TYPE == _UNIX_LINK
-        out.append(Entry(position, name, not empty[position], directory, link))
+        out.append(SevenZipEntry(position, name, not empty[position], directory, link))
     return out
 
 

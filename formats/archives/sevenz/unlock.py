@@ -13,14 +13,14 @@ from formats.archives.sevenz.codecs import FolderReader
 from formats.archives.sevenz.crypto import BLOCK, Properties, last_block
 from formats.archives.sevenz.folders import Coder, Folder
 from formats.archives.sevenz.header import is_header
-from formats.passwords import Opened, Passwords, Purse
+from formats.passwords import Opened, Passwords, TryBudget
 from formats.streams import CHUNK, SMALL_MEMBER
 
 _TELLING = 8  # bytes; from here on no wrong password has the right CRC by chance, whatever packed them
 
 
 def unlock(
-    file: BinaryIO, folder: Folder, archive_size: int, passwords: Passwords, purse: Purse, *, header: bool = False
+    file: BinaryIO, folder: Folder, archive_size: int, passwords: Passwords, budget: TryBudget, *, header: bool = False
 ) -> Opened[FolderReader]:
     """A reader over the folder (of a packed `header`, or of files), from its beginning. DocumentError `encrypted` when
     no password fits, or what a reader finds wrong with any password."""
@@ -36,7 +36,7 @@ def unlock(
         return FolderReader(file, folder, archive_size, password) if fits else None
 
     lock = aes.properties + f"{folder.position} {folder.packed} {folder.size} {archive_size}".encode()
-    return passwords.open(lock, attempt, cost=properties.cost, purse=purse)
+    return passwords.open(lock, attempt, cost=properties.cost, budget=budget)
 
 
 def _right(reader: FolderReader, folder: Folder, *, header: bool) -> bool:

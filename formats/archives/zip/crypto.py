@@ -22,10 +22,10 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algori
 from isal import isal_zlib
 
 from core.errors import DocumentError, ExceptionCode
-from formats.archives.zip.directory import LOCAL, Entry
+from formats.archives.zip.directory import LOCAL, ZipEntry
 from formats.archives.zip.member import MemberReader
 from formats.inflate import METHODS
-from formats.passwords import Opened, Passwords, Purse
+from formats.passwords import Opened, Passwords, TryBudget
 from formats.streams import CHUNK, SMALL_MEMBER
 
 _AES, _AES_FIELD, _STRONG = 99, 0x9901, 0x40
@@ -120,7 +120,7 @@ class _Locked:
     """An encrypted member: where its bytes are, how they were compressed, how a password is held against it."""
 
     file: BinaryIO
-    entry: Entry
+    entry: ZipEntry
     start: int  # of the encrypted data, check bytes left out
     length: int
     method: int
@@ -169,7 +169,9 @@ def _encoded(password: str) -> list[bytes]:
     return list(dict.fromkeys(found))
 
 
-def unlock(file: BinaryIO, archive_size: int, entry: Entry, passwords: Passwords, purse: Purse) -> Opened[MemberReader]:
+def unlock(
+    file: BinaryIO, archive_size: int, entry: ZipEntry, passwords: Passwords, budget: TryBudget
+) -> Opened[MemberReader]:
     """A reader over an encrypted member's content. DocumentError `encrypted` when no password fits, `unsupported` for
     an encryption or compression that is not known, `corrupt` where its bytes are not where the directory says."""
     start, local, extra = _place(file, archive_size, entry)
@@ -178,10 +180,10 @@ def unlock(file: BinaryIO, archive_size: int, entry: Entry, passwords: Passwords
     locked = _aes(file, entry, start, extra) if entry.method == _AES else _traditional(file, entry, start, local)
     if locked.method not in METHODS:
         raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {locked.method} cannot be read")
-    return passwords.open(locked.lock, locked.attempt, cost=locked.cost, purse=purse)
+    return passwords.open(locked.lock, locked.attempt, cost=locked.cost, budget=budget)
 
 
-def _place(file: BinaryIO, archive_size: int, entry: Entry) -> tuple[int, tuple[int, ...], bytes]:
+def _place(file: BinaryIO, archive_size: int, entry: ZipEntry) -> tuple[int, tuple[int, ...], bytes]:
     """Where the member's bytes begin, the fields of its local header after the signature, its extra field."""
     file.seek(min(entry.offset, archive_size))
     header = file.read(LOCAL.size)
@@ -196,7 +198,7 @@ def _place(file: BinaryIO, archive_size: int, entry: Entry) -> tuple[int, tuple[
     return start, fields, extra
 
 
-def _traditional(file: BinaryIO, entry: Entry, start: int, local: tuple[int, ...]) -> _Locked:
+def _traditional(file: BinaryIO, entry: ZipEntry, start: int, local: tuple[int, ...]) -> _Locked:
     """6.1.6: the last of twelve bytes is the highest of the CRC, or of the time where the CRC came later."""
     file.seek(start)
     header = file.read(min(_HEADER, entry.compressed))
@@ -214,7 +216,7 @@ def _traditional(file: BinaryIO, entry: Entry, start: int, local: tuple[int, ...
     )
 
 
-def _aes(file: BinaryIO, entry: Entry, start: int, extra: bytes) -> _Locked:
+def _aes(file: BinaryIO, entry: ZipEntry, start: int, extra: bytes) -> _Locked:
     version, strength, method = _aes_field(extra)
     salt_size, key_size = 4 + 4 * strength, 8 + 8 * strength
     length = entry.compressed - salt_size - _CHECK - _CODE
@@ -234,7 +236,7 @@ def _aes(file: BinaryIO, entry: Entry, start: int, extra: bytes) -> _Locked:
     return _Locked(file, entry, begin, length, method, crc, salt + check + _number(entry), _COST_OF_AES, cipher)
 
 
-def _number(entry: Entry) -> bytes:
+def _number(entry: ZipEntry) -> bytes:
     return struct.pack("<QQ", entry.offset, entry.compressed)
 
 

@@ -32,7 +32,7 @@ SPLIT = "one part of a split zip archive; join the parts first"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ZipEntry:
     """One entry of the central directory."""
 
     index: int
@@ -126,7 +126,7 @@ def _end64(
     return None
 
 
-def iter_entries(file: BinaryIO, directory: Directory, index: int = 0, start: int | None = None) -> Iterator[Entry]:
+def iter_entries(file: BinaryIO, directory: Directory, index: int = 0, start: int | None = None) -> Iterator[ZipEntry]:
     """Entries in directory order, from the one with this index, which lies at `start`. DocumentError `corrupt` when the
     directory breaks off or is not one."""
     position, stop = directory.position if start is None else start, directory.position + directory.length
@@ -157,7 +157,7 @@ def _broken(index: int, directory: Directory) -> DocumentError:
     )
 
 
-def _entry(buffer: bytes, at: int, index: int, directory: Directory, place: int) -> tuple[Entry | None, int]:
+def _entry(buffer: bytes, at: int, index: int, directory: Directory, place: int) -> tuple[ZipEntry | None, int]:
     """The entry at `at` and where the next one starts; None at a digital signature, which ends the directory."""
     if len(buffer) - at < _CENTRAL.size or not buffer.startswith(_CENTRAL_SIGNATURE, at):
         if buffer.startswith(b"PK\x05\x05", at) and index == directory.entries:
@@ -177,7 +177,7 @@ def _entry(buffer: bytes, at: int, index: int, directory: Directory, place: int)
     is_directory = name.endswith(b"/") or (size == 0 and made_by >> 8 == 0 and bool(external & 0x10))
     link = made_by >> 8 == 3 and external >> 28 == 0o12
     start, shown = offset + directory.shift, shown_name(name, extra)
-    return Entry(index, name, flags, method, crc, compressed, size, start, is_directory, shown, place, link), end
+    return ZipEntry(index, name, flags, method, crc, compressed, size, start, is_directory, shown, place, link), end
 
 
 def shown_name(name: bytes, extra: bytes) -> str | None:
@@ -195,7 +195,7 @@ def shown_name(name: bytes, extra: bytes) -> str | None:
     return text if all(c.isalpha() for c in text if c > "\x7f") else None
 
 
-def says_no_charset(entry: Entry) -> bool:
+def says_no_charset(entry: ZipEntry) -> bool:
     """Whether the bytes of its name may be in any charset but ASCII and UTF-8."""
     if entry.name.isascii():
         return False
@@ -257,7 +257,7 @@ def overlapping(file: BinaryIO, directory: Directory) -> frozenset[int]:
     return frozenset(found)
 
 
-def iter_quietly(file: BinaryIO, directory: Directory) -> Iterator[Entry]:
+def iter_quietly(file: BinaryIO, directory: Directory) -> Iterator[ZipEntry]:
     """The entries up to where the directory breaks off."""
     try:
         yield from iter_entries(file, directory)
@@ -265,6 +265,6 @@ def iter_quietly(file: BinaryIO, directory: Directory) -> Iterator[Entry]:
         return
 
 
-def _least_end(entry: Entry) -> int:
+def _least_end(entry: ZipEntry) -> int:
     """Where a member's data ends at the least (its local extra field is not known yet)."""
     return entry.offset + LOCAL.size + len(entry.name) + entry.compressed

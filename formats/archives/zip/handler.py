@@ -14,7 +14,7 @@ from formats.archives.zip.directory import (
     LOCAL_SIGNATURE,
     SPLIT,
     Directory,
-    Entry,
+    ZipEntry,
     charset_of_names,
     find_directory,
     iter_entries,
@@ -27,7 +27,7 @@ from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.charset_guess import reads
 from formats.declared import Declared
 from formats.inflate import METHODS
-from formats.passwords import Purse
+from formats.passwords import TryBudget
 from formats.streams import SMALL_MEMBER
 
 _VOLUME = re.compile(rb"\.\d{3}\Z")  # as 7-Zip cuts it, without changing a byte
@@ -123,7 +123,7 @@ def _members(
     source: Source, file: BinaryIO, limits: Limits, directory: Directory, part: Part | None
 ) -> Iterator[Child]:
     charset: str | None = None  # of names that say nothing of it, once there is one
-    purse, view = Purse(limits), whole(file, directory) if part is None else of_range(file, directory, part)
+    budget, view = TryBudget(limits), whole(file, directory) if part is None else of_range(file, directory, part)
     for entry in view.entries:
         if entry.directory:
             continue
@@ -133,7 +133,7 @@ def _members(
             elif entry.index in view.overlaps:
                 raise DocumentError(ExceptionCode.CORRUPT, "the member's data overlaps another member's")
             else:
-                child = _member(source, file, entry, purse)
+                child = _member(source, file, entry, budget)
         except DocumentError as error:
             child = failed_member(entry.name, entry.index, error)
         child.shown, child.occurrence = entry.shown, view.occurrence(entry)
@@ -163,10 +163,10 @@ def link_member(name: bytes, ordinal: int) -> Child:
     return Child(name=name, kind=Kind.ARCHIVE_MEMBER, ordinal=ordinal, error=error, media_type="inode/symlink")
 
 
-def _member(source: Source, file: BinaryIO, entry: Entry, purse: Purse) -> Child:
+def _member(source: Source, file: BinaryIO, entry: ZipEntry, budget: TryBudget) -> Child:
     notes: dict[str, Any] = {}
     if entry.encrypted:
-        opened = unlock(file, source.size, entry, source.passwords, purse)
+        opened = unlock(file, source.size, entry, source.passwords, budget)
         reader, notes = opened.value, opened.metadata
     elif entry.method not in METHODS:
         raise DocumentError(ExceptionCode.UNSUPPORTED, f"compression method {entry.method} cannot be read")
@@ -184,7 +184,7 @@ def _member(source: Source, file: BinaryIO, entry: Entry, purse: Purse) -> Child
     )
 
 
-def open_member(file: BinaryIO, archive_size: int, entry: Entry) -> MemberReader:
+def open_member(file: BinaryIO, archive_size: int, entry: ZipEntry) -> MemberReader:
     """A reader over a member's data; `corrupt` when its local header is not where the directory says."""
     file.seek(min(entry.offset, archive_size))
     header = file.read(LOCAL.size)

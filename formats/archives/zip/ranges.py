@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from core.errors import DocumentError
 from core.names import Siblings
-from formats.archives.zip.directory import Directory, Entry, find_directory, iter_entries, overlapping
+from formats.archives.zip.directory import Directory, ZipEntry, find_directory, iter_entries, overlapping
 from formats.base import Part
 
 RANGES_A_TARGET = 4  # for each `target_bytes` of the archive, however much comes out of it
@@ -26,9 +26,9 @@ _MOST_KNOWN = 10_000  # overlaps and repeated names that are handed on; with mor
 class View:
     """The entries of an archive, or of a range, with what the directory as a whole says of them."""
 
-    entries: Iterator[Entry]
+    entries: Iterator[ZipEntry]
     overlaps: Collection[int]
-    occurrence: Callable[[Entry], int]  # ask for the entries in their order
+    occurrence: Callable[[ZipEntry], int]  # ask for the entries in their order
 
 
 def whole(file: BinaryIO, directory: Directory) -> View:

@@ -10,7 +10,7 @@ from isal import isal_zlib
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
-from formats.archives.zip.directory import LOCAL, LOCAL_SIGNATURE, Entry, shown_name, zip64_sizes
+from formats.archives.zip.directory import LOCAL, LOCAL_SIGNATURE, ZipEntry, shown_name, zip64_sizes
 from formats.archives.zip.member import MemberReader
 from formats.base import Child
 from formats.inflate import DECODE_ERRORS, DEFLATED, METHODS, Inflater
@@ -80,7 +80,7 @@ def salvage(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
         at = _next_header(file, end, size)
 
 
-def _child(file: BinaryIO, entry: Entry, data_at: int) -> Child:
+def _child(file: BinaryIO, entry: ZipEntry, data_at: int) -> Child:
     reader = MemberReader(file, data_at, entry.compressed, entry.size, entry.crc, entry.method)
     small = entry.size <= SMALL_MEMBER and entry.compressed <= SMALL_MEMBER
     return Child(
@@ -111,7 +111,7 @@ def _next_header(file: BinaryIO, start: int, size: int) -> int | None:
     return None
 
 
-def _local_entry(file: BinaryIO, at: int, position: int) -> tuple[Entry | None, int, bool]:
+def _local_entry(file: BinaryIO, at: int, position: int) -> tuple[ZipEntry | None, int, bool]:
     """The member at this local header, where its data begins, and whether its length is known."""
     file.seek(at)
     header = file.read(LOCAL.size)
@@ -126,11 +126,11 @@ def _local_entry(file: BinaryIO, at: int, position: int) -> tuple[Entry | None, 
     known = not (flags & 8 and compressed == 0)
     data_at = at + LOCAL.size + name_length + extra_length
     shown = shown_name(name, extra)
-    entry = Entry(position, name, flags, method, crc, compressed, size, at, name.endswith(b"/"), shown)
+    entry = ZipEntry(position, name, flags, method, crc, compressed, size, at, name.endswith(b"/"), shown)
     return entry, data_at, known or entry.directory
 
 
-def _measured(file: BinaryIO, size: int, entry: Entry, data_at: int, bound: _Bound) -> Entry | None:
+def _measured(file: BinaryIO, size: int, entry: ZipEntry, data_at: int, bound: _Bound) -> ZipEntry | None:
     """The entry with sizes and CRC found by inflating it; None when it is cut short."""
     if entry.method != DEFLATED:
         raise DocumentError(ExceptionCode.UNSUPPORTED, "a member of unknown length that is not deflated")

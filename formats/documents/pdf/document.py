@@ -20,7 +20,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from formats.documents.pdf.packed import may_mention
 from formats.documents.pdf.pages import Attachment, Pages, utf16
-from formats.passwords import Passwords, Purse
+from formats.passwords import Passwords, TryBudget
 
 _COST_OF_A_TRY, _COST_OF_A_BYTE = 1_500.0, 0.002  # microseconds: PDFium reads the document's outline with each
 MOST_FILES, MOST_FIELDS, MOST_ENDLESS = 5_000, 10_000, 500
@@ -88,7 +88,7 @@ def _unlocked(data: bytes, passwords: Passwords, limits: Limits) -> tuple[pdfium
             return None
 
     cost = _COST_OF_A_TRY + len(data) * _COST_OF_A_BYTE
-    found = passwords.open(hashlib.sha256(data).digest(), attempt, cost=cost, purse=Purse(limits), known=())
+    found = passwords.open(hashlib.sha256(data).digest(), attempt, cost=cost, budget=TryBudget(limits), known=())
     return found.value, found.metadata
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from formats import charset
-from formats.charset import Found
+from formats.charset import Detected
 from formats.mail.parts import decode_base64
 
 _FOLD = re.compile(rb"\r?\n[ \t]")
@@ -51,7 +51,7 @@ class ContentLine:
         return next((self.parameters[name] for name in _NAMES if self.parameters.get(name)), "")
 
 
-def unfolded(data: bytes) -> tuple[str, Found]:
+def unfolded(data: bytes) -> tuple[str, Detected]:
     """The text with its lines unfolded, and what was found out about its charset."""
     if b"quoted-printable" in data.lower():
         data = _without_soft_breaks(data)

@@ -18,10 +18,10 @@ from formats.office.encryption import rc4 as office_rc4
 from formats.office.encryption import xor as office_xor
 from formats.office.encryption.locks import unknown
 from formats.office.encryption.unlock import DEFAULT
-from formats.office.ole.compound import CompoundFile, Entry
+from formats.office.ole.compound import CompoundFile, DirectoryEntry
 from formats.office.ppt import crypto as ppt_crypto
 from formats.office.xls import biff
-from formats.passwords import Purse
+from formats.passwords import TryBudget
 
 _DOC_ENCRYPTED, _DOC_XOR, _DOC_TABLE = 0x0100, 0x8000, 0x0200  # flags of the first block
 _DOC_FLAGS, _DOC_KEY, _DOC_PLAIN, _DOC_BLOCK = 10, 14, 68, 512
@@ -48,7 +48,7 @@ def opened_doc(source: Source, limits: Limits) -> tuple[CompoundFile, dict[str, 
     table = compound.root.stream("1Table" if flags & _DOC_TABLE else "0Table")
     lock = office_rc4.lock_of(compound.head(table, min(key, 4096)))
     opened = source.passwords.open(
-        _digest(lock), lock.attempt, cost=office_rc4.COST, purse=Purse(limits), known=DEFAULT
+        _digest(lock), lock.attempt, cost=office_rc4.COST, budget=TryBudget(limits), known=DEFAULT
     )
     for entry in (table, compound.root.stream("Data"), main):
         if entry is not None:
@@ -83,20 +83,20 @@ def _file_pass(beginning: bytes) -> bytes:
 
 
 def _open_workbook(
-    compound: CompoundFile, entry: Entry, header: bytes, source: Source, limits: Limits
+    compound: CompoundFile, entry: DirectoryEntry, header: bytes, source: Source, limits: Limits
 ) -> dict[str, Any]:
-    purse = Purse(limits)
+    budget = TryBudget(limits)
     stream = compound.read(entry)
     lock = hashlib.sha256(header + stream[:_FIRST_RECORDS]).digest()
     if header[:2] != b"\0\0" and len(header) > 6:
         rc4 = office_rc4.lock_of(header[2:])
-        keys = source.passwords.open(lock, rc4.attempt, cost=office_rc4.COST, purse=purse, known=DEFAULT)
+        keys = source.passwords.open(lock, rc4.attempt, cost=office_rc4.COST, budget=budget, known=DEFAULT)
         plain = keys.value.decrypt(stream, _XLS_BLOCK)
         entry.plain = _records(stream, lambda at, size: plain[at : at + size])
         return keys.metadata
     fields = struct.unpack_from("<HH", (header[-4:]).rjust(4, b"\0"))  # BIFF5 has no type in front
     array = source.passwords.open(
-        lock, lambda p: office_xor.array_of(p, *fields), cost=office_rc4.COST, purse=purse, known=DEFAULT
+        lock, lambda p: office_xor.array_of(p, *fields), cost=office_rc4.COST, budget=budget, known=DEFAULT
     )
     entry.plain = _records(stream, lambda at, size: office_xor.decrypt(array.value, stream[at : at + size], at))
     return array.metadata
@@ -135,7 +135,7 @@ def opened_ppt(source: Source, limits: Limits) -> tuple[CompoundFile, dict[str, 
     session = ppt_crypto.session_of(stream, compound.read(user))
     lock = office_rc4.lock_of(session.header)
     opened = source.passwords.open(
-        _digest(lock), lock.attempt, cost=office_rc4.COST, purse=Purse(limits), known=DEFAULT
+        _digest(lock), lock.attempt, cost=office_rc4.COST, budget=TryBudget(limits), known=DEFAULT
     )
     user.plain, document.plain = ppt_crypto.decrypted(stream, compound.read(user), session, opened.value)
     # Properties under the password are told by no program without it; here they are left out.

@@ -11,7 +11,7 @@ from core.records import Limits
 from formats.base import MemorySource, Source
 from formats.office.encryption.locks import lock_of, unknown
 from formats.office.ole.compound import CompoundFile
-from formats.passwords import Purse
+from formats.passwords import TryBudget
 
 DEFAULT = ("VelvetSweatshop",)  # what Excel encrypts with, unasked, and opens with, unasked ([MS-OFFCRYPTO] 2.4.2.3)
 
@@ -30,7 +30,7 @@ def package(source: Source, limits: Limits) -> tuple[Source, dict[str, Any]]:
     if len(data) < 8 + 16:
         raise unknown("there is no package")
     opened = source.passwords.open(
-        hashlib.sha256(info).digest(), lock.attempt, cost=lock.cost, purse=Purse(limits), known=DEFAULT
+        hashlib.sha256(info).digest(), lock.attempt, cost=lock.cost, budget=TryBudget(limits), known=DEFAULT
     )
     plain = lock.package(opened.value, data[8:])[: struct.unpack_from("<Q", data)[0]]
     if not plain.startswith(b"PK"):

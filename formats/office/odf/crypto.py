@@ -24,13 +24,13 @@ from lxml import etree
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.archives.zip.directory import Entry, find_directory, iter_entries
+from formats.archives.zip.directory import ZipEntry, find_directory, iter_entries
 from formats.base import MemorySource, Source
 from formats.inflate import ISAL_ERROR
 from formats.office.encryption.locks import unknown
 from formats.office.ooxml.package import part_reader
 from formats.office.ooxml.xml import local
-from formats.passwords import Purse
+from formats.passwords import TryBudget
 
 _MOST_ROUNDS = 10_000_000
 _COST_A_ROUND = 0.6  # microseconds of PBKDF2
@@ -92,7 +92,7 @@ def opened(source: Source, limits: Limits) -> tuple[Source, dict[str, Any]]:
             hashlib.sha256(lock.salt + lock.vector + data).digest(),
             attempt,
             cost=500 + lock.rounds * _COST_A_ROUND,
-            purse=Purse(limits),
+            budget=TryBudget(limits),
             known=(),
         )
         plain = _rebuilt(read, locks, found.password, limits.parse_bytes)
@@ -103,7 +103,7 @@ def opened(source: Source, limits: Limits) -> tuple[Source, dict[str, Any]]:
 class _Parts:
     file: BinaryIO
     size: int
-    entries: dict[str, Entry]
+    entries: dict[str, ZipEntry]
 
     def part(self, name: str) -> bytes:
         """The bytes of a part, as stored."""
@@ -112,7 +112,7 @@ class _Parts:
         return part_reader(self.file, self.size, self.entries[name]).whole()
 
 
-def _name(entry: Entry) -> str:
+def _name(entry: ZipEntry) -> str:
     return entry.name.decode("utf-8", "replace")
 
 

@@ -26,7 +26,7 @@ _BUDGET = 4
 
 
 @dataclass(slots=True)
-class Entry:
+class DirectoryEntry:
     """A stream or storage. Names are compared without regard to case."""
 
     name: str
@@ -34,22 +34,22 @@ class Entry:
     start: int
     size: int  # bytes, as announced
     class_id: bytes
-    children: list[Entry] = field(default_factory=list)
+    children: list[DirectoryEntry] = field(default_factory=list)
     plain: bytes | None = None  # what stands in for the stream's bytes, which are encrypted
 
     @property
     def storage(self) -> bool:
         return self.kind != _STREAM
 
-    def find(self, *path: str) -> Entry | None:
+    def find(self, *path: str) -> DirectoryEntry | None:
         """The entry at this path below here."""
-        at: Entry | None = self
+        at: DirectoryEntry | None = self
         for name in path:
             wanted = name.lower()
             at = next((e for e in at.children if e.name.lower() == wanted), None) if at is not None else None
         return at
 
-    def stream(self, *path: str) -> Entry | None:
+    def stream(self, *path: str) -> DirectoryEntry | None:
         """The stream at this path below here; None for a storage."""
         found = self.find(*path)
         return None if found is None or found.storage else found
@@ -121,7 +121,7 @@ class CompoundFile:
         data = b"".join([self._sector(first, count) for first, count in self._runs(start, most, self._fat)])
         return data if size is None else data[:size]
 
-    def read(self, entry: Entry | None) -> bytes:
+    def read(self, entry: DirectoryEntry | None) -> bytes:
         """The bytes of a stream, as many as can be had; b"" for None. DocumentError when far more has been read
         than the file is long."""
         if entry is None or entry.storage:
@@ -139,7 +139,7 @@ class CompoundFile:
             self.error = DocumentError(ExceptionCode.TRUNCATED, detail)
         return data
 
-    def head(self, entry: Entry | None, size: int) -> bytes:
+    def head(self, entry: DirectoryEntry | None, size: int) -> bytes:
         """The first bytes of a stream, if so many can be had; b"" for None."""
         if entry is None or entry.storage:
             return b""
@@ -165,7 +165,7 @@ def _words(data: bytes) -> array[int]:
     return out
 
 
-def _tree(raw: bytes, *, wide: bool) -> Entry:
+def _tree(raw: bytes, *, wide: bool) -> DirectoryEntry:
     """The root with everything below it, siblings in the order of their tree (2.6.4); entries already met and those
     out of range are left out."""
     if len(raw) < _ENTRY.size or raw[66] not in (_ROOT, _STORAGE):
@@ -182,9 +182,9 @@ def _tree(raw: bytes, *, wide: bool) -> Entry:
     return root
 
 
-def _siblings(raw: bytes, top: int, met: set[int], wide: bool) -> Iterator[tuple[Entry, int]]:
+def _siblings(raw: bytes, top: int, met: set[int], wide: bool) -> Iterator[tuple[DirectoryEntry, int]]:
     """Entries of one storage in order, each with the top of the tree below it."""
-    waiting: list[tuple[Entry, int, int]] = []
+    waiting: list[tuple[DirectoryEntry, int, int]] = []
     at = top
     while True:
         while at not in met and (at + 1) * _ENTRY.size <= len(raw):
@@ -199,7 +199,7 @@ def _siblings(raw: bytes, top: int, met: set[int], wide: bool) -> Iterator[tuple
             yield entry, below
 
 
-def _entry(raw: bytes, number: int, wide: bool) -> tuple[Entry, int, int, int]:
+def _entry(raw: bytes, number: int, wide: bool) -> tuple[DirectoryEntry, int, int, int]:
     """One directory entry, its left and right siblings, the top of the tree below it."""
     name, length, kind, _, left, right, below, class_id, _, _, _, start, size = _ENTRY.unpack_from(
         raw, number * _ENTRY.size
@@ -207,4 +207,4 @@ def _entry(raw: bytes, number: int, wide: bool) -> tuple[Entry, int, int, int]:
     if not wide:
         size &= 0xFFFFFFFF  # 2.6.3: the high part may hold anything in files of 512-byte sectors
     text = name[: max(0, min(length, 64) - 2)].decode("utf-16-le", "replace")
-    return Entry(text, kind, start, size, class_id), left, right, below if kind != _STREAM else _NO_ENTRY
+    return DirectoryEntry(text, kind, start, size, class_id), left, right, below if kind != _STREAM else _NO_ENTRY

@@ -10,7 +10,7 @@ from core import cfb
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind
 from formats.base import Child
-from formats.office.ole.compound import MAGIC, CompoundFile, Entry
+from formats.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
 
 NATIVE = "\x01Ole10Native"
 _WHOLE = ("Package", "CONTENTS")  # streams that are a file as it was: Office Open XML, PDF and others
@@ -36,7 +36,7 @@ _ABOUT = frozenset(
 _CONTROL = "\x03OCXNAME"  # a button or list on a form, no object of its own
 
 
-def children(compound: CompoundFile, storages: Iterable[Entry]) -> Iterator[Child]:
+def children(compound: CompoundFile, storages: Iterable[DirectoryEntry]) -> Iterator[Child]:
     """The objects in these storages in order; storages that only link to something elsewhere, and controls of forms,
     are left out."""
     position = 0
@@ -47,7 +47,7 @@ def children(compound: CompoundFile, storages: Iterable[Entry]) -> Iterator[Chil
             position += 1
 
 
-def _child(compound: CompoundFile, storage: Entry, position: int) -> Child:
+def _child(compound: CompoundFile, storage: DirectoryEntry, position: int) -> Child:
     name = storage.name.encode("utf-8", "backslashreplace") or b"object-%d" % position
     error: DocumentError | None = None
     data: bytes | None = None
@@ -59,7 +59,7 @@ def _child(compound: CompoundFile, storage: Entry, position: int) -> Child:
     return Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=data, error=error)
 
 
-def carried(compound: CompoundFile, storage: Entry) -> tuple[bytes, bytes] | None:
+def carried(compound: CompoundFile, storage: DirectoryEntry) -> tuple[bytes, bytes] | None:
     """(name, bytes) of the file in an object's storage, the name b"" where it has none; None when the object is a
     document that consists of several streams. DocumentError when what is announced cannot be read."""
     native = storage.stream(NATIVE)
@@ -72,7 +72,7 @@ def carried(compound: CompoundFile, storage: Entry) -> tuple[bytes, bytes] | Non
     return None
 
 
-def rewritten(compound: CompoundFile, storage: Entry) -> bytes:
+def rewritten(compound: CompoundFile, storage: DirectoryEntry) -> bytes:
     """A document that lies in a storage, as a compound file of its own. DocumentError when its names cannot be
     written, or its streams overlap."""
     try:
@@ -81,7 +81,7 @@ def rewritten(compound: CompoundFile, storage: Entry) -> bytes:
         raise DocumentError(ExceptionCode.CORRUPT, f"an embedded document cannot be taken out: {failed}") from failed
 
 
-def _copied(compound: CompoundFile, storage: Entry) -> cfb.Storage:
+def _copied(compound: CompoundFile, storage: DirectoryEntry) -> cfb.Storage:
     streams = {entry.name: compound.read(entry) for entry in storage.children if not entry.storage}
     storages = [_copied(compound, entry) for entry in storage.children if entry.storage]
     return cfb.Storage(storage.name, storage.class_id, streams, storages)

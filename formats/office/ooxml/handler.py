@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from formats import clean
-from formats.archives.zip.directory import Entry
+from formats.archives.zip.directory import ZipEntry
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.office.carried import carried
@@ -181,7 +181,7 @@ def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object]]:
     return office_unlock.package(source, limits)
 
 
-def _kept_whole(limits: Limits) -> Callable[[Entry], int]:
+def _kept_whole(limits: Limits) -> Callable[[ZipEntry], int]:
     """Embedded objects are parsed for what they pack, so they come whole as far as anything may."""
     return lambda entry: limits.parse_bytes if entry.name.lower().endswith(b".bin") else SMALL_MEMBER
 

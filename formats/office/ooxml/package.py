@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.archives.zip.directory import Entry, find_directory, iter_entries
+from formats.archives.zip.directory import ZipEntry, find_directory, iter_entries
 from formats.archives.zip.handler import open_member
 from formats.archives.zip.member import MemberReader
 from formats.archives.zip.salvage import salvage
@@ -34,7 +34,7 @@ class Package:
 
     def __init__(self, file: BinaryIO, size: int, limits: Limits) -> None:
         self._file, self._size = file, size
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, ZipEntry] = {}
         self._saved: dict[str, bytes] = {}  # of an archive without a directory
         self._left = _BUDGET * limits.parse_bytes
         self.error: DocumentError | None = None
@@ -79,7 +79,7 @@ class Package:
                 raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the parts of the document are too large")
             yield piece
 
-    def _inflated(self, entry: Entry) -> Iterator[bytes]:
+    def _inflated(self, entry: ZipEntry) -> Iterator[bytes]:
         reader = part_reader(self._file, self._size, entry)
         while piece := reader.piece():
             yield piece
@@ -114,7 +114,7 @@ class Package:
         return out
 
 
-def part_reader(file: BinaryIO, size: int, entry: Entry) -> MemberReader:
+def part_reader(file: BinaryIO, size: int, entry: ZipEntry) -> MemberReader:
     """A reader over a part's bytes; DocumentError when it needs a password or cannot be inflated."""
     if entry.encrypted:
         raise DocumentError(ExceptionCode.ENCRYPTED, "a part of the document needs a password")

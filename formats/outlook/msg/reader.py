@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 
 from core.errors import DocumentError, ExceptionCode
 from formats.office.ole import objects as ole_objects
-from formats.office.ole.compound import CompoundFile, Entry
+from formats.office.ole.compound import CompoundFile, DirectoryEntry
 from formats.outlook.mapi import properties as mapi
 from formats.outlook.mapi.contact import EVERYTHING, is_contact
 from formats.outlook.mapi.form import string_codec
@@ -24,7 +24,7 @@ _MAX_OBJECTS = 20_000  # recipients or attachments of a message
 _DATA = {f"__substg1.0_{mapi.ATTACH_DATA:04x}{kind:04x}" for kind in (mapi.BINARY, mapi.OBJECT)}
 
 
-def read_message(compound: CompoundFile, storage: Entry, *, top: bool) -> MapiMessage:
+def read_message(compound: CompoundFile, storage: DirectoryEntry, *, top: bool) -> MapiMessage:
     """The message in this storage. DocumentError when it has no properties at all."""
     own = _properties(compound, storage, _TOP if top else _EMBEDDED)
     if is_contact(own):
@@ -40,14 +40,14 @@ def read_message(compound: CompoundFile, storage: Entry, *, top: bool) -> MapiMe
     return MapiMessage(own, people, lambda: _attachments(compound, attachments, own.codec), announced)
 
 
-def _fixed(compound: CompoundFile, storage: Entry) -> bytes:
+def _fixed(compound: CompoundFile, storage: DirectoryEntry) -> bytes:
     """The stream of properties of a fixed length (2.4)."""
     return compound.read(storage.stream(_FIXED))
 
 
-def _objects(storage: Entry) -> tuple[list[Entry], list[Entry]]:
+def _objects(storage: DirectoryEntry) -> tuple[list[DirectoryEntry], list[DirectoryEntry]]:
     """Storages of recipients and of attachments, by their numbers."""
-    found: dict[str, list[tuple[int, Entry]]] = {"recip": [], "attach": []}
+    found: dict[str, list[tuple[int, DirectoryEntry]]] = {"recip": [], "attach": []}
     for entry in storage.children:
         named = _NUMBERED.fullmatch(entry.name) if entry.storage else None
         if named:
@@ -56,7 +56,9 @@ def _objects(storage: Entry) -> tuple[list[Entry], list[Entry]]:
     return [e for _, e in ordered[0]], [e for _, e in ordered[1]]
 
 
-def _properties(compound: CompoundFile, storage: Entry, skip: int, wanted: Collection[int] = mapi.WANTED) -> Properties:
+def _properties(
+    compound: CompoundFile, storage: DirectoryEntry, skip: int, wanted: Collection[int] = mapi.WANTED
+) -> Properties:
     """The wanted properties of an object."""
     out = Properties()
     fixed = b""
@@ -77,7 +79,7 @@ def _properties(compound: CompoundFile, storage: Entry, skip: int, wanted: Colle
     return out
 
 
-def _attachments(compound: CompoundFile, entries: list[Entry], codec: str) -> Iterator[MapiAttachment]:
+def _attachments(compound: CompoundFile, entries: list[DirectoryEntry], codec: str) -> Iterator[MapiAttachment]:
     for entry in entries:
         own = _properties(compound, entry, _OTHER)
         own.codec = codec
@@ -85,7 +87,7 @@ def _attachments(compound: CompoundFile, entries: list[Entry], codec: str) -> It
         yield _attachment(compound, own, data)
 
 
-def _attachment(compound: CompoundFile, own: Properties, data: Entry | None) -> MapiAttachment:
+def _attachment(compound: CompoundFile, own: Properties, data: DirectoryEntry | None) -> MapiAttachment:
     if data is None:
         return MapiAttachment(own)
     if not data.storage:
@@ -96,13 +98,13 @@ def _attachment(compound: CompoundFile, own: Properties, data: Entry | None) -> 
     return MapiAttachment(own, message=lambda: read_message(compound, data, top=False))
 
 
-def _whole(compound: CompoundFile, entry: Entry) -> bytes:
+def _whole(compound: CompoundFile, entry: DirectoryEntry) -> bytes:
     data = compound.read(entry)
     if len(data) < entry.size:
         raise DocumentError(ExceptionCode.TRUNCATED, f"it ends after {len(data)} of {entry.size} bytes")
     return data
 
 
-def _carried(compound: CompoundFile, storage: Entry) -> tuple[bytes, bytes]:
+def _carried(compound: CompoundFile, storage: DirectoryEntry) -> tuple[bytes, bytes]:
     """An OLE object: the file in it, else a compound file of its own."""
     return ole_objects.carried(compound, storage) or (b"", ole_objects.rewritten(compound, storage))

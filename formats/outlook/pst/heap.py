@@ -135,7 +135,7 @@ def _take(out: Properties, heap: Heap, ident: int, kind: int, cell: bytes, *, in
     out.values[ident] = (kind, cell)
 
 
-class Table:
+class TableContext:
     """A table on a heap (2.3.4)."""
 
     def __init__(self, heap: Heap) -> None:

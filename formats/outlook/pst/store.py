@@ -15,7 +15,7 @@ from formats.outlook.mapi.contact import EVERYTHING, is_contact
 from formats.outlook.mapi.form import string_codec
 from formats.outlook.mapi.properties import MapiAttachment, MapiMessage, Properties
 from formats.outlook.pst.file import Node, PstFile
-from formats.outlook.pst.heap import Heap, Table, properties
+from formats.outlook.pst.heap import Heap, TableContext, properties
 
 _STORE, _ROOT_FOLDER = 0x21, 0x122  # node ids (2.4.1)
 _FOLDER, _MESSAGE = 0x02, 0x04  # node types: search folders (3) hold nothing of their own, 8 is what Outlook hides
@@ -107,7 +107,7 @@ class PstStore:
         try:
             node = self._file.node(nid & ~0x1F | table)
             if node is not None and node.data and self._rows_left > 0:
-                for row in Table(Heap(self._file, node, 1 << 31)).ids():
+                for row in TableContext(Heap(self._file, node, 1 << 31)).ids():
                     self._rows_left -= 1
                     if self._rows_left < 0:
                         raise self._file.fail("its folders' tables have more rows than the store has room for")
@@ -151,7 +151,7 @@ class PstStore:
         if node is None:
             return []
         try:
-            return Table(Heap(self._file, node, _SMALL)).rows(mapi.WANTED, _MAX_ROWS)
+            return TableContext(Heap(self._file, node, _SMALL)).rows(mapi.WANTED, _MAX_ROWS)
         except DocumentError as e:
             self._file.damage = e
             return []
@@ -161,7 +161,7 @@ class PstStore:
         node = heap.subnodes.get(_ATTACHMENTS)
         if node is None:
             return
-        for nid in Table(Heap(self._file, node, _SMALL)).ids():
+        for nid in TableContext(Heap(self._file, node, _SMALL)).ids():
             inner = heap.subnodes.get(nid)
             if inner is None:
                 yield _missing(f"attachment {nid:#x} is missing", self._file)

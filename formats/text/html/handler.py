@@ -11,7 +11,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
-from formats.charset import CHARSET_KEYS, Found, by_mark, decode
+from formats.charset import CHARSET_KEYS, Detected, by_mark, decode
 from formats.declared import Declared
 from formats.text.html import data_uri
 from formats.text.html.flat import MANY, either_case, flat
@@ -41,7 +41,7 @@ _LONG_TAG = re.compile(rf"(<[a-zA-Z][a-zA-Z0-9]*+)[^<>]{{{_LONG},}}")
 _ATTRIBUTES = 2000
 
 
-def html_decode(data: bytes, label: str = "") -> tuple[str, Found]:
+def html_decode(data: bytes, label: str = "") -> tuple[str, Detected]:
     """The markup, and what was found out about its charset: as `label` says, which what carries it declares, else as
     it says itself. A browser looks at the first kilobyte for that; where nothing else tells, more is looked at."""
     declared = label or declared_charset(data, _PRESCAN)

@@ -31,7 +31,7 @@ from controller.jobs.groups.create import (
 from controller.jobs.jobs import cancel_job, pause_job, prepare_source
 from controller.labels.jobs import labels_of_jobs
 from controller.labels.rules import FilerCache
-from controller.timeline.standing import read_standing
+from controller.timeline.job_status import read_standing
 from controller.timeline.thresholds import CACHED
 from controller.verify.group import _part, _uncovered
 from core.errors import UsageError

@@ -25,7 +25,7 @@ from mutants.fence import Fence
 from mutants.originals import Turns
 from worker.inspect.file import Loose, inspect_file
 from worker.inspect.trace import new_trace
-from worker.items.findings import Findings, Tally
+from worker.items.findings import ChildCounts, Findings
 from worker.items.guard import Guarded
 from worker.processes import limit_slot
 
@@ -171,9 +171,9 @@ class _Noting:
                 self.found.append(f"unnamed: {where(error)}")
             passed(guard, kind, error, trace)
 
-        booked = Tally.book
+        booked = ChildCounts.book
 
-        def book(tally: Tally, item: Any, out: Findings) -> None:
+        def book(tally: ChildCounts, item: Any, out: Findings) -> None:
             before = len(out.containers)
             booked(tally, item, out)
             for count in out.containers[before:]:
@@ -184,7 +184,7 @@ class _Noting:
                     )
 
         Guarded.__exit__ = leave  # type: ignore[method-assign]
-        Tally.book = book  # type: ignore[method-assign]
+        ChildCounts.book = book  # type: ignore[method-assign]
 
 
 def where(error: BaseException) -> str:

@@ -28,7 +28,7 @@ from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.observed import Observed, OnNull
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import Samples
-from experiments.workloads.discovery.tables import JobTables, Table
+from experiments.workloads.discovery.tables import JobTables, RecordTable
 
 START = 1_700_000_000.0
 CALL_TIME = CallTimeFigures(
@@ -147,7 +147,7 @@ def job(seconds: float) -> JobTables:
             "job_held": _table("started finished", [(None, None)]),
             "phase_spans": _table("phase started finished stopped", [(*span, 0.0) for span in spans]),
             "task_spans": _table("worker slot phase claimed finished", [("w1", 0, *span) for span in spans]),
-            "call_seconds": Table(
+            "call_seconds": RecordTable(
                 columns=("second", "phase", "op", "calls", "bytes", "errors", "total_ns", "max_ns", "histogram"),
                 rows=tuple((*row, encoded) for row in calls),
                 binary=("histogram",),
@@ -157,8 +157,8 @@ def job(seconds: float) -> JobTables:
     )
 
 
-def _table(columns: str, rows: Sequence[tuple[Any, ...]]) -> Table:
-    return Table(columns=tuple(columns.split()), rows=tuple(rows))
+def _table(columns: str, rows: Sequence[tuple[Any, ...]]) -> RecordTable:
+    return RecordTable(columns=tuple(columns.split()), rows=tuple(rows))
 
 
 def edit_json(file: Path, change: Any) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from cli.commands import COMMANDS
 from cli.main import FAILED, INTERRUPTED, OK, USAGE, _meaning, main
-from cli.on_demand import Entry, load
+from cli.on_demand import LazyCommand, load
 from core.errors import BrokerFault, Interrupted, RunFailed, UsageError
 
 REPOSITORY = Path(__file__).parents[3]
@@ -24,7 +24,7 @@ _MENTION = re.compile(r"\bedbench (?!COMMAND)([a-z]+(?:-[a-z]+)*)\b")
 
 
 @pytest.mark.parametrize("entry", [entry for entry in COMMANDS if not entry.group], ids=lambda entry: entry.name)
-def test_help_has_an_example(entry: Entry, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_has_an_example(entry: LazyCommand, capsys: pytest.CaptureFixture[str]) -> None:
     """Every command shows how it is used, and the example is a command line of that very command."""
     assert main([entry.name, "--help"], {}) == OK
     assert "Example:" in capsys.readouterr().out
@@ -32,7 +32,7 @@ def test_help_has_an_example(entry: Entry, capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
-def test_the_list_says_what_the_command_says(entry: Entry) -> None:
+def test_the_list_says_what_the_command_says(entry: LazyCommand) -> None:
     """The help that stands in the table, so that nothing need be imported, is the command's own."""
     own = str(load(entry).help).partition("\n\n")[0]
     assert " ".join(own.split()) == entry.help

@@ -6,14 +6,14 @@ import json
 import uuid
 from pathlib import Path
 
-from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, Found
+from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, FoundItem
 from controller.timeline.model import Limit, Panel, PauseSpan, PhaseSpan, Series, Timeline
 from controller.verify.group import GroupVerification
 from controller.verify.job import Count, Example, Verification
 from core.records import GroupKind
 
 ITEM, JOB = uuid.UUID(int=1), uuid.UUID(int=2)
-HIT = Found(
+HIT = FoundItem(
     item=ITEM, score=1.23456, container_path=("a", "b"), custodian="c", family=None, kind="message", media_type="t/x",
     snippet=f"so {HIGHLIGHT_START}many{HIGHLIGHT_STOP} words",
 )  # fmt: skip

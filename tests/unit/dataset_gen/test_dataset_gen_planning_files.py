@@ -10,7 +10,7 @@ import pytest
 from core.errors import UsageError
 from dataset_gen.planning.files import Planner
 from dataset_gen.planning.shelf import LETTER, MAILDIR, NOTE, PST, STORE, SYSTEM_FILE, FileSpec
-from dataset_gen.planning.tally import Tally
+from dataset_gen.planning.tally import CorpusTotals
 from dataset_gen.profile import load_profile
 from dataset_gen.writer import UNIT_BYTES, UNIT_FILES, units_of
 
@@ -19,7 +19,7 @@ REFERENCE = load_profile("reference")
 
 
 def _first(seed: int, scale: float = SCALE) -> list[FileSpec]:
-    return next(Planner(REFERENCE, seed, scale).rounds(Tally()))
+    return next(Planner(REFERENCE, seed, scale).rounds(CorpusTotals()))
 
 
 @pytest.fixture(scope="module")

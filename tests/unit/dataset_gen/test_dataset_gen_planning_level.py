@@ -7,14 +7,14 @@ from collections import Counter
 import pytest
 
 from dataset_gen.planning.level import Goal, archive_bytes, counts, fitted, stretches
-from dataset_gen.planning.tally import Sums, Tally, tally_of
+from dataset_gen.planning.tally import CorpusTotals, Sums, tally_of
 
 GOAL = Goal(raw=1000.0, items=100.0, pages=300.0, extracted=600.0, types={"a": 40.0, "b": 30.0})
 
 
-def _tally() -> Tally:
+def _tally() -> CorpusTotals:
     """Documents of type a with a picture of type b in every second one, pictures, and archives."""
-    return Tally(
+    return CorpusTotals(
         formats={
             "doc": Sums(files=10, raw=200, extracted=20, pages=100, types=Counter(a=10, b=5), own_type="a"),
             "txt": Sums(files=4, raw=40, extracted=0, pages=20, types=Counter(t=4), own_type="t"),

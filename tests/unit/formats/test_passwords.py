@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
-from formats.passwords import Passwords, Purse
+from formats.passwords import Passwords, TryBudget
 
 LIMITS = Limits()
 BANK = {"one": 1, "two": 2, "three": 5}
@@ -26,7 +26,7 @@ class Door:
 def test_passwords_are_tried_in_order_until_one_fits() -> None:
     """The empty one first; the metadata has the line and not the password."""
     door = Door("two")
-    opened = Passwords(BANK).open(b"lock", door.attempt, cost=1, purse=Purse(LIMITS))
+    opened = Passwords(BANK).open(b"lock", door.attempt, cost=1, budget=TryBudget(LIMITS))
     assert door.tried == ["", "one", "two"]
     assert opened.metadata == {"decrypted": True, "password_line": 2}
     assert "two" not in repr(opened)
@@ -34,7 +34,7 @@ def test_passwords_are_tried_in_order_until_one_fits() -> None:
 
 def test_the_empty_password_needs_no_bank() -> None:
     """And has no line."""
-    opened = Passwords().open(b"lock", Door("").attempt, cost=1, purse=Purse(LIMITS))
+    opened = Passwords().open(b"lock", Door("").attempt, cost=1, budget=TryBudget(LIMITS))
     assert opened.metadata == {"decrypted": True}
 
 
@@ -43,7 +43,7 @@ def test_what_does_not_open_says_how_many_were_tried_and_is_not_tried_again() ->
     passwords, door = Passwords(BANK), Door()
     for _ in range(2):
         with pytest.raises(DocumentError, match="3 passwords tried") as caught:
-            passwords.open(b"lock", door.attempt, cost=1, purse=Purse(LIMITS))
+            passwords.open(b"lock", door.attempt, cost=1, budget=TryBudget(LIMITS))
         assert caught.value.code is ExceptionCode.ENCRYPTED
     assert len(door.tried) == 4
 
@@ -51,10 +51,10 @@ def test_what_does_not_open_says_how_many_were_tried_and_is_not_tried_again() ->
 def test_what_opened_once_is_tried_first_on_the_neighbours_and_alone_on_the_same_lock() -> None:
     """So that going over an item again, or over its siblings, costs one try."""
     passwords = Passwords(BANK)
-    passwords.open(b"lock", Door("three").attempt, cost=1, purse=Purse(LIMITS))
+    passwords.open(b"lock", Door("three").attempt, cost=1, budget=TryBudget(LIMITS))
     again, neighbour = Door("three"), Door("three")
-    passwords.open(b"lock", again.attempt, cost=1, purse=Purse(LIMITS))
-    passwords.open(b"other", neighbour.attempt, cost=1, purse=Purse(LIMITS))
+    passwords.open(b"lock", again.attempt, cost=1, budget=TryBudget(LIMITS))
+    passwords.open(b"other", neighbour.attempt, cost=1, budget=TryBudget(LIMITS))
     assert (again.tried, neighbour.tried) == (["three"], ["", "three"])
 
 
@@ -62,15 +62,15 @@ def test_no_more_is_tried_than_half_of_an_items_time_allows() -> None:
     """Thirty tries of a second each, and the message says that there were more."""
     passwords, door = Passwords({str(n): n for n in range(1, 101)}), Door("100")
     with pytest.raises(DocumentError, match="29 of 100 passwords tried"):
-        passwords.open(b"lock", door.attempt, cost=1e6, purse=Purse(LIMITS))
+        passwords.open(b"lock", door.attempt, cost=1e6, budget=TryBudget(LIMITS))
 
 
 def test_locks_of_one_container_share_their_time() -> None:
     """Once it is spent, only what opened something before is still tried."""
-    passwords, purse = Passwords({str(n): n for n in range(1, 101)}), Purse(LIMITS)
-    passwords.open(b"a", Door("7").attempt, cost=1e6, purse=purse)
+    passwords, budget = Passwords({str(n): n for n in range(1, 101)}), TryBudget(LIMITS)
+    passwords.open(b"a", Door("7").attempt, cost=1e6, budget=budget)
     with pytest.raises(DocumentError):
-        passwords.open(b"b", Door().attempt, cost=1e6, purse=purse)
+        passwords.open(b"b", Door().attempt, cost=1e6, budget=budget)
     last = Door("7")
-    assert passwords.open(b"c", last.attempt, cost=1e6, purse=purse).line == 7
+    assert passwords.open(b"c", last.attempt, cost=1e6, budget=budget).line == 7
     assert last.tried == ["", "7"]

@@ -33,7 +33,7 @@ from monitoring.metrics.calls import CallMetrics
 from monitoring.metrics.catalogue import SPECS
 from monitoring.metrics.endpoint import Endpoint, make_registry, read_endpoint
 from monitoring.metrics.observed import ObservedMetrics
-from monitoring.metrics.tally import Outcome, Tally, tally_bytes
+from monitoring.metrics.tally import CallCounters, Outcome, tally_bytes
 from monitoring.metrics.worker import TallyMetrics
 from monitoring.observations import BLOCK, SPACE, WIRE, WORKER, Observation
 
@@ -132,8 +132,8 @@ def test_a_tally_counts_what_was_committed_and_how_long_it_took() -> None:
     """Both slots together, a running task's time included, which never goes back when the task ends."""
     clock = _Clock()
     memory = [memoryview(bytearray(tally_bytes(1))) for _ in range(2)]
-    slots = [Tally(each, clock) for each in memory]
-    shown = TallyMetrics([Tally(each, clock) for each in memory], ["db1"])
+    slots = [CallCounters(each, clock) for each in memory]
+    shown = TallyMetrics([CallCounters(each, clock) for each in memory], ["db1"])
     slots[0].begin(Phase.EXPAND)
     slots[1].begin(Phase.EXPAND)
     clock.ns += 2_000_000_000
@@ -161,9 +161,9 @@ def test_a_task_that_died_with_its_slot_is_counted_once() -> None:
     """By the supervisor, in the dead slot's memory; a slot that died idle counts nothing."""
     clock = _Clock()
     memory = memoryview(bytearray(tally_bytes(0)))
-    Tally(memory, clock).begin(Phase.INDEX)
+    CallCounters(memory, clock).begin(Phase.INDEX)
     clock.ns += 1_000_000_000
-    supervisor = Tally(memory, clock)
+    supervisor = CallCounters(memory, clock)
     supervisor.slot_died()
     clock.ns += 1_000_000_000
     supervisor.slot_died()

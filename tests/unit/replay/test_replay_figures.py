@@ -12,7 +12,7 @@ from core.histogram import BUCKETS, Histogram, bucket_bounds, bucket_of
 from core.operations import Op
 from replay import script
 from replay.result import ClientResult, Difference, OpResult, merge_results
-from replay.tally import Tally, buckets_of
+from replay.tally import ReplayCounters, buckets_of
 
 Bounds = st.integers(0, BUCKETS - 1).flatmap(lambda b: st.sampled_from(bucket_bounds(b)))
 Durations = st.one_of(st.integers(0, 1 << 40), Bounds, Bounds.map(lambda ns: max(0, ns - 1)))
@@ -31,7 +31,7 @@ def test_buckets_of_many_are_the_histograms_own(durations: list[int]) -> None:
 
 def tallied(steps: list[tuple[int, int, int, int]], start: int = 5) -> ClientResult:
     """Of steps (code, late by, service time, bytes), one after the other."""
-    tally = Tally(start)
+    tally = ReplayCounters(start)
     intended, begun, ended, moved = [], [], [], []
     now = start
     for _, late, service, nbytes in steps:

@@ -18,7 +18,7 @@ from replay.program import compile_replay, open_program
 from replay.script import BLOCK_STEPS, ScriptWriter, Step, Wait, all_steps
 from replay.spread import Spread
 from replay.survey import Survey
-from replay.table import Table
+from replay.table import CallTable
 from replay.tree import Target
 from traces.layout import Layout
 from traces.model import NO_NODE, Call, MemoryTrace, Node, NodeKind
@@ -170,6 +170,6 @@ def test_clones_share_what_was_there_and_is_only_read(tmp_path: Path) -> None:
     removed = Call(Op.REMOVE, 100, 1, 0, 0, file, NO_NODE, 0, 0)
     trace = MemoryTrace(header=trace.header, nodes=trace.nodes, streams=[[*trace.streams[0], removed]])
     program = compile_replay(trace, plan_replay(trace.header, clients=3, shared=True), tmp_path / "program")
-    with Table(tmp_path / "program" / program.plan.clones[0].key) as table:
+    with CallTable(tmp_path / "program" / program.plan.clones[0].key) as table:
         own = [table.places[node] & 1 for node in range(len(table))]
     assert own == [int(not node.existed or number == file) for number, node in enumerate(trace.nodes)]

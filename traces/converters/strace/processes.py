@@ -23,7 +23,7 @@ class Opened:
 
 
 @dataclass(slots=True)
-class Table:
+class Descriptors:
     """Descriptors of a process, or of threads that share them."""
 
     users: int = 1
@@ -48,11 +48,11 @@ class Table:
         opened.references -= 1
         return None if opened.references else opened
 
-    def copy(self) -> Table:
+    def copy(self) -> Descriptors:
         """What fork makes of it."""
         for opened in self.opened.values():
             opened.references += 1
-        return Table(opened=dict(self.opened), close_on_exec=set(self.close_on_exec))
+        return Descriptors(opened=dict(self.opened), close_on_exec=set(self.close_on_exec))
 
     def drop_all(self, numbers: Iterator[int] | list[int]) -> list[Opened]:
         """Forget several; the files that are closed by it."""
@@ -83,7 +83,7 @@ class Process:
     """One process or thread."""
 
     pid: int
-    table: Table
+    table: Descriptors
     place: Place
     pending: Pending | None = None
 
@@ -102,13 +102,13 @@ class Processes:
     def first_met(self, pid: int, parent: Process | None, flags: frozenset[str]) -> Process:
         """A new process, as its parent's call made it."""
         if parent is None:
-            process = Process(pid, Table(), Place(self._place))
+            process = Process(pid, Descriptors(), Place(self._place))
         else:
             process = Process(pid, self._table(parent, flags), self._its_place(parent, flags))
         self._running[pid] = process
         return process
 
-    def _table(self, parent: Process, flags: frozenset[str]) -> Table:
+    def _table(self, parent: Process, flags: frozenset[str]) -> Descriptors:
         if "CLONE_FILES" not in flags:
             return parent.table.copy()
         parent.table.users += 1

@@ -27,7 +27,7 @@ class FieldProblem(Problem):
     errors: dict[str, str] = Field(description="A message for each field that is wrong, by its name.")
 
 
-class Tally(Document):
+class CountByName(Document):
     """A count by name."""
 
     name: str

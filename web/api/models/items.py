@@ -10,7 +10,7 @@ from pydantic import Field
 from core.document import Document
 from core.errors import ExceptionCode
 from core.records import ExceptionLevel, Kind, Phase, TextState
-from web.api.models.common import Tally
+from web.api.models.common import CountByName
 
 
 class ItemRow(Document):
@@ -139,8 +139,8 @@ class SearchAnswer(Document):
     hits: list[SearchHit]
     items: int = Field(description="Items that match.")
     complete: bool = Field(description="False: `items` and the counts are over the best 10,000 documents of a shard.")
-    types: list[Tally]
-    custodians: list[Tally]
+    types: list[CountByName]
+    custodians: list[CountByName]
 
 
 class ExceptionTally(Document):

@@ -32,11 +32,11 @@ def capacity(result: Result) -> Section:
     return Section(anchor=ANCHOR, title=TITLE, parts=(_plot(found), _stretches(found), remark))
 
 
-def _plot(found: Curves) -> Plot:
+def _plot(curves: Curves) -> Plot:
     rows: list[tuple[Cell, ...]] = []
     with drawing():
         figure, (axes,) = new_figure()
-        for number, curve in enumerate(found.curves):
+        for number, curve in enumerate(curves.curves):
             _draw(axes, number, curve)
             measured = {point.workers: point.gb_per_hour_discovered for point in curve.measured}
             for one in curve.predicted:
@@ -45,14 +45,14 @@ def _plot(found: Curves) -> Plot:
                 rows.append(
                     (curve.databases, one.question.workers, rate.value, rate.low, rate.high, one.limit, *spread)
                 )
-        counts_on_x(axes, [one.question.workers for one in found.curves[0].predicted], "workers")
+        counts_on_x(axes, [one.question.workers for one in curves.curves[0].predicted], "workers")
         axes.set_ylabel("discovered GB/hour")
         from_zero(axes)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     header = ("databases", "workers", "predicted_gb_per_hour_discovered", "low", "high", "limit", "measured",
               "measured_low", "measured_high")  # fmt: skip
     series = Series(name="capacity", header=header, rows=tuple(rows))
-    return Plot(name="capacity", figure=figure, sentence=_sentence(found), series=series)
+    return Plot(name="capacity", figure=figure, sentence=_sentence(curves), series=series)
 
 
 def _draw(axes: Axes, number: int, curve: Curve) -> None:
@@ -81,9 +81,9 @@ def _name_limits(axes: Axes, number: int, curve: Curve) -> None:
                       ha="right", fontsize=7.5, color=series_colour(number))  # fmt: skip
 
 
-def _sentence(found: Curves) -> str:
+def _sentence(curves: Curves) -> str:
     said = []
-    for curve in found.curves:
+    for curve in curves.curves:
         last = curve.predicted[-1]
         rate = last.gb_per_hour_discovered
         said.append(
@@ -93,10 +93,10 @@ def _sentence(found: Curves) -> str:
     return f"{words.listed(said)}. Marks are measured, with their spread; words on a curve say what limits up to there."
 
 
-def _stretches(found: Curves) -> Tabled:
+def _stretches(curves: Curves) -> Tabled:
     rows: list[tuple[Cell, ...]] = []
     numbers: list[tuple[Cell, ...]] = []
-    for curve in found.curves:
+    for curve in curves.curves:
         for first, last, limit in curve.stretches():
             span = f"{first}" if first == last else f"{first} to {last}"
             rows.append((curve.databases, span, words_of(limit)))

@@ -79,21 +79,21 @@ def beside_the_trace(result: ReplayResult) -> Section:
     return Section(anchor="beside", title="The trace beside its replay", parts=parts)
 
 
-def _verdict(found: Fidelity, recorded_on: str) -> str:
-    if found.passed is None:
+def _verdict(fidelity: Fidelity, recorded_on: str) -> str:
+    if fidelity.passed is None:
         there = f" ({recorded_on})" if recorded_on else ""
         return (
-            f"{found.storage}: not judged, for the trace was recorded on another filer{there}. The differences tell how"
+            f"{fidelity.storage}: not judged, for the trace was recorded on another filer{there}. The differences tell how"
             " the two differ."
         )
-    said = "kept" if found.passed else "NOT kept"
+    said = "kept" if fidelity.passed else "NOT kept"
     return (
-        f"{found.storage}: bounds {said}: calls a second within {words.percent(RATE_BOUND)} of the recorded, p50 and p99 of all calls"
+        f"{fidelity.storage}: bounds {said}: calls a second within {words.percent(RATE_BOUND)} of the recorded, p50 and p99 of all calls"
         f" within {words.percent(LATENCY_BOUND)}."
     )
 
 
-def _compared(found: Fidelity, recorded_on: str) -> Tabled:
+def _compared(fidelity: Fidelity, recorded_on: str) -> Tabled:
     rows = [
         (
             row.what,
@@ -102,15 +102,15 @@ def _compared(found: Fidelity, recorded_on: str) -> Tabled:
             f"{row.difference * 100:+z.1f} %".replace("-", "\u2212"),
             "–" if row.bound is None else f"{words.percent(row.bound)}: {'kept' if row.kept else 'NOT kept'}",
         )
-        for row in found.rows
+        for row in fidelity.rows
     ]
     numbers: list[tuple[Cell, ...]] = [
-        (row.what, row.unit, row.recorded, row.replayed, row.difference, row.bound) for row in found.rows
+        (row.what, row.unit, row.recorded, row.replayed, row.difference, row.bound) for row in fidelity.rows
     ]
-    broken = frozenset(number for number, row in enumerate(found.rows) if row.kept is False)
+    broken = frozenset(number for number, row in enumerate(fidelity.rows) if row.kept is False)
     on = f"recorded on {recorded_on}, " if recorded_on else ""
     shown = table(("figure", "recorded", "replayed", "difference", "bound"), rows, text_columns=frozenset({0, 4}),
-                  marked=broken, caption=f"{on}replayed on {found.storage}")  # fmt: skip
+                  marked=broken, caption=f"{on}replayed on {fidelity.storage}")  # fmt: skip
     header = ("figure", "unit", "recorded", "replayed", "difference", "bound")
     return Tabled(table=shown, series=Series(name="beside", header=header, rows=tuple(numbers)))
 

@@ -3,14 +3,14 @@
 from reading import files
 
 from formats.office.ole import property_set
-from formats.office.ole.compound import CompoundFile, Entry
+from formats.office.ole.compound import CompoundFile, DirectoryEntry
 
 SEEDS = files(".doc", ".xls", ".ppt", ".msg")
 
 
 def read(data: bytes) -> None:
     compound = CompoundFile(data)
-    todo: list[Entry] = [compound.root]
+    todo: list[DirectoryEntry] = [compound.root]
     while todo:
         entry = todo.pop()
         todo += entry.children

@@ -138,7 +138,7 @@ def test_nothing_strikes_once_it_is_over(listener: Moments, ear: Ear) -> None:
 
 def test_an_answer_can_be_an_error(listener: Moments) -> None:
     """As when fork is refused, for as long as that lasts."""
-    end = listener.stand(lambda moment, _detail, _pid: f"errno {errno.EAGAIN}" if moment == "fork" else "")
+    end = listener.answering(lambda moment, _detail, _pid: f"errno {errno.EAGAIN}" if moment == "fork" else "")
     with pytest.raises(BlockingIOError):
         moments.reached("fork")
     end()

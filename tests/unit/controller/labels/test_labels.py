@@ -10,7 +10,7 @@ import pytest
 from controller.labels.advice import advice_on
 from controller.labels.jobs import labels_of
 from controller.labels.rules import Effort, FilerCache, filer_cache, ruled, short_of_processors, unique_bytes
-from controller.timeline.standing import Standing
+from controller.timeline.job_status import JobStatus
 from core.records import FilerChoice, Job, JobOptions, JobState, Phase
 from sql.jobs import JobProgress
 
@@ -18,7 +18,7 @@ NO_CACHE = FilerCache()
 LIMIT = ["GENERATOR-LIMITED"]
 
 
-def standing(**options: Any) -> Standing:
+def status(**options: Any) -> JobStatus:
     job = Job(
         id=uuid.UUID(int=1),
         name="j",
@@ -30,7 +30,7 @@ def standing(**options: Any) -> Standing:
         options=JobOptions(**options),
         reason=None,
     )
-    return Standing(job=job, started=100.0, finished=None, now=200.0, phases=[], exceptions={}, calls={3: (5, 10**10)})
+    return JobStatus(job=job, started=100.0, finished=None, now=200.0, phases=[], exceptions={}, calls={3: (5, 10**10)})
 
 
 def done(*, discovered: int = 1000, known: bool = True, elapsed_s: float = 100.0) -> JobProgress:
@@ -53,7 +53,7 @@ def done(*, discovered: int = 1000, known: bool = True, elapsed_s: float = 100.0
 
 def said(progress: JobProgress, last: dict[str, Any], unique: float | None = 1000.0) -> list[str]:
     place = {"host": "h", "processors": 2, "memory_bytes": 100}
-    return labels_of([standing()], [progress], {"w": place | last}, {"w": {"cpu_s": 7.0}}, unique, NO_CACHE)
+    return labels_of([status()], [progress], {"w": place | last}, {"w": {"cpu_s": 7.0}}, unique, NO_CACHE)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_an_emulated_filer_is_said_first() -> None:
     filer = FilerChoice(source="small", name="small", scale=50.0, digest="abc")
     last = {"w": {"host": "h", "processors": 2, "memory_bytes": 1000}}
     cache = FilerCache(possible=True)
-    found = labels_of([standing(filer=filer)], [done()], last, {}, 1.0, cache)
+    found = labels_of([status(filer=filer)], [done()], last, {}, 1.0, cache)
     assert found == ["EMULATED FILER small, scale 1/50", "CACHED: not a storage result", "FILER CACHE UNDECLARED"]
     assert all(map(ruled, found))
     assert not ruled("latencies are closed-loop")
@@ -91,8 +91,8 @@ def test_an_emulated_filer_is_said_first() -> None:
 def test_a_declared_cache_counts() -> None:
     """1,000 bytes are enough for 100 of memory, and not for what the filer holds beside."""
     last = {"w": {"host": "h", "processors": 2, "memory_bytes": 100}}
-    assert labels_of([standing()], [done()], last, {}, 1000.0, FilerCache(declared=0, possible=True)) == []
-    (label,) = labels_of([standing()], [done()], last, {}, 1000.0, FilerCache(declared=234, possible=True))
+    assert labels_of([status()], [done()], last, {}, 1000.0, FilerCache(declared=0, possible=True)) == []
+    (label,) = labels_of([status()], [done()], last, {}, 1000.0, FilerCache(declared=234, possible=True))
     assert label.startswith("CACHED")
 
 

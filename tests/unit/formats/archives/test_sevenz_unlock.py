@@ -12,7 +12,7 @@ from core.errors import DocumentError
 from core.records import Limits
 from formats.archives.sevenz.folders import AES, Coder, Folder
 from formats.archives.sevenz.unlock import unlock
-from formats.passwords import Passwords, Purse
+from formats.passwords import Passwords, TryBudget
 
 NO_ROUNDS = b"\x3f"  # the password itself is the key
 SECRET = "geheim"
@@ -42,7 +42,7 @@ def test_the_checksum_of_a_short_file_is_not_enough(files: tuple[bytes, ...]) ->
     """Of the wrong passwords, some give it."""
     data, folder = locked(*files)
     bank = Passwords({f"guess {n}": n for n in range(GUESSES)} | {SECRET: GUESSES})
-    opened = unlock(io.BytesIO(data), folder, len(data), bank, Purse(Limits()))
+    opened = unlock(io.BytesIO(data), folder, len(data), bank, TryBudget(Limits()))
     assert opened.line == GUESSES
     assert b"".join(iter(lambda: opened.value.read(1 << 20), b"")) == b"".join(files)
 
@@ -51,4 +51,4 @@ def test_a_short_stream_that_breaks_off_opens_with_nothing() -> None:
     """And asks for nothing that is not there."""
     data, folder = locked(b"c")
     with pytest.raises(DocumentError):
-        unlock(io.BytesIO(data[:7]), folder, 16, Passwords({SECRET: 1}), Purse(Limits()))
+        unlock(io.BytesIO(data[:7]), folder, 16, Passwords({SECRET: 1}), TryBudget(Limits()))

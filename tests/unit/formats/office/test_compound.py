@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from core.cfb import Storage, write
 from core.errors import DocumentError, ExceptionCode
-from formats.office.ole.compound import MAGIC, CompoundFile, Entry
+from formats.office.ole.compound import MAGIC, CompoundFile, DirectoryEntry
 
 FILES = Path(__file__).parents[4].parent / "shared/data/real-files"
 _NAMES = st.text("abcXYZ 0159_\x01é", min_size=1, max_size=31)
 _SIZES = st.sampled_from([0, 1, 63, 64, 65, 511, 512, 4095, 4096, 4097, 9000])
 
 
-def streams(entry: Entry, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Entry]]:
+def streams(entry: DirectoryEntry, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], DirectoryEntry]]:
     for child in entry.children:
         if child.storage:
             yield from streams(child, (*path, child.name))

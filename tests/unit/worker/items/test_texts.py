@@ -10,7 +10,7 @@ from core.errors import DocumentError, ExceptionCode, StorageFault
 from core.ids import item_id
 from core.records import ExceptionLevel, Item, ItemText, Kind, Limits, TextState
 from formats.base import LeafHandler, MemorySource, Source, Text
-from worker.items.findings import Findings, Tally
+from worker.items.findings import ChildCounts, Findings
 from worker.items.guard import guarded
 from worker.items.texts import take_text
 
@@ -146,7 +146,7 @@ def test_the_same_code_is_booked_once() -> None:
     assert later.exceptions == []
 
 
-def _booked(tally: Tally, *, container: bool = True) -> tuple[Findings, tuple[int | None, int, int, bool] | None]:
+def _booked(tally: ChildCounts, *, container: bool = True) -> tuple[Findings, tuple[int | None, int, int, bool] | None]:
     out = Findings()
     tally.book(_item(container=container), out)
     if not out.containers:
@@ -158,19 +158,19 @@ def _booked(tally: Tally, *, container: bool = True) -> tuple[Findings, tuple[in
 def test_a_cut_container_counts_what_it_announced() -> None:
     """Announced and cut: the rest failed. Not announced and cut: one stands for an unknown remainder."""
     cut = DocumentError(ExceptionCode.TRUNCATED, "cut")
-    out, counts = _booked(Tally(5, emitted=2, cut=cut))
+    out, counts = _booked(ChildCounts(5, emitted=2, cut=cut))
     assert counts == (5, 2, 3, False)
     assert [e.missing for e in out.exceptions] == [3]
-    out, counts = _booked(Tally(None, emitted=2, cut=cut))
+    out, counts = _booked(ChildCounts(None, emitted=2, cut=cut))
     assert counts == (None, 2, 1, True)
     assert [e.missing for e in out.exceptions] == [None]
     told = DocumentError(ExceptionCode.CORRUPT, "two", missing=2)
-    assert _booked(Tally(None, emitted=2, cut=told))[1] == (None, 2, 2, False)
+    assert _booked(ChildCounts(None, emitted=2, cut=told))[1] == (None, 2, 2, False)
 
 
 def test_failures_are_summed_by_code() -> None:
     """One node-level exception for each code, with the number of children it cost."""
-    tally = Tally(5, emitted=1)
+    tally = ChildCounts(5, emitted=1)
     for _ in range(3):
         tally.fail(DocumentError(ExceptionCode.ENCRYPTED, "locked"))
     tally.fail(DocumentError(ExceptionCode.CORRUPT, "bad"))
@@ -184,10 +184,10 @@ def test_failures_are_summed_by_code() -> None:
 
 def test_a_document_without_children_is_not_counted() -> None:
     """A damaged document that had none to give has an exception of its own and no container row."""
-    out, counts = _booked(Tally(None, cut=DocumentError(ExceptionCode.CORRUPT, "bad")), container=False)
+    out, counts = _booked(ChildCounts(None, cut=DocumentError(ExceptionCode.CORRUPT, "bad")), container=False)
     assert counts is None
     assert [e.level for e in out.exceptions] == [ExceptionLevel.ITEM]
-    assert _booked(Tally(None), container=True)[1] == (None, 0, 0, False)
+    assert _booked(ChildCounts(None), container=True)[1] == (None, 0, 0, False)
 
 
 def test_the_guard_lets_interruptions_pass() -> None:

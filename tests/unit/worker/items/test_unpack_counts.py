@@ -30,7 +30,7 @@ from dataset_gen.workshop import Workshop
 from formats import registry
 from formats.base import Child, LeafHandler, Part, Source, Text
 from formats.identification.identify import _REGISTERED, register_magic
-from formats.office.ole.compound import CompoundFile, Entry
+from formats.office.ole.compound import CompoundFile, DirectoryEntry
 from formats.registry import handler_for
 
 FORM = replace(
@@ -217,7 +217,7 @@ def test_ranges_of_a_convicted_container() -> None:
     assert found.count("s") == (None, 0, 1, True)
 
 
-def _without(entry: Entry, compound: CompoundFile, name: str) -> cfb.Storage:
+def _without(entry: DirectoryEntry, compound: CompoundFile, name: str) -> cfb.Storage:
     kept = [e for e in entry.children if name not in e.name]
     streams = {e.name: compound.read(e) for e in kept if not e.storage}
     return cfb.Storage(entry.name, entry.class_id, streams, [_without(e, compound, name) for e in kept if e.storage])

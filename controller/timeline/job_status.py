@@ -20,7 +20,7 @@ RUNNING = frozenset((JobState.RUNNING, JobState.PAUSING, JobState.CANCELLING))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class JobStatus:
     """One job now; times are seconds since the epoch on its database's clock."""
 
     job: Job
@@ -43,7 +43,7 @@ class Standing:
         return self.job.state in RUNNING
 
 
-def read_standing(conn: Connection, identity: uuid.UUID) -> Standing:
+def read_status(conn: Connection, identity: uuid.UUID) -> JobStatus:
     """Look now. Raises UsageError when the job is gone."""
     job = ledger_jobs.get_job(conn, identity)
     times = TIMELINE.timeline_job(conn, job=identity)
@@ -51,7 +51,7 @@ def read_standing(conn: Connection, identity: uuid.UUID) -> Standing:
     for row in FIGURES.count_exceptions(conn, job=identity):
         codes[row.code] = codes.get(row.code, 0) + row.exceptions
     totals = TIMELINE.timeline_call_totals(conn, job=identity, step=STEPS[-1])
-    return Standing(
+    return JobStatus(
         job=job,
         started=times.started,
         finished=times.finished,
@@ -63,13 +63,13 @@ def read_standing(conn: Connection, identity: uuid.UUID) -> Standing:
     )
 
 
-def spans_of(standings: Sequence[Standing], start: float) -> list[PhaseSpan]:
+def spans_of(statuses: Sequence[JobStatus], start: float) -> list[PhaseSpan]:
     """Phases in seconds since `start`: from the first job that entered one to the last that left it."""
     begins: dict[str, float] = {}
     ends: dict[str, float | None] = {}
-    for standing in standings:
-        for row in standing.phases:
-            end = row.finished or standing.finished
+    for status in statuses:
+        for row in status.phases:
+            end = row.finished or status.finished
             begins[row.phase] = min(begins.get(row.phase, row.started), row.started)
             before = ends.get(row.phase, 0.0)
             ends[row.phase] = None if end is None or before is None else max(end, before)
@@ -80,10 +80,10 @@ def spans_of(standings: Sequence[Standing], start: float) -> list[PhaseSpan]:
     return out
 
 
-def progress_of(conn: Connection, standing: Standing, latest: Values | None) -> JobProgress:
+def progress_of(conn: Connection, status: JobStatus, latest: Values | None) -> JobProgress:
     """What the job has done: as last observed while it runs, since that costs no counting, else from the ledger."""
-    job = standing.job
-    if latest is None or not standing.running:
+    job = status.job
+    if latest is None or not status.running:
         return ledger_jobs.progress(conn, job.id)
     phase = Phase(latest["phase"])
     items = int(latest["items"])

@@ -53,7 +53,7 @@ class Stop:
 
 
 @dataclass(slots=True)
-class Standing:
+class Charges:
     """The deaths and seconds of a phase as they bear on one task."""
 
     limits: Limits
@@ -121,26 +121,26 @@ class Standing:
         return None if full is None else full // 2
 
 
-def of_expand(limits: Limits, task: uuid.UUID, deaths: Sequence[Death], spent: Mapping[uuid.UUID, float]) -> Standing:
+def of_expand(limits: Limits, task: uuid.UUID, deaths: Sequence[Death], spent: Mapping[uuid.UUID, float]) -> Charges:
     """As the slots told where they were: an item, the one directly around it, and the loose file."""
-    standing = Standing(limits, task, spent)
+    charges = Charges(limits, task, spent)
     for death in deaths:
-        standing.charge(death, death.loose, (death.parent, death.loose))
-    return standing
+        charges.charge(death, death.loose, (death.parent, death.loose))
+    return charges
 
 
 @dataclass(slots=True)
-class ItemStanding:
+class ItemCharges:
     """The same for tasks that read items which have rows: the rows tell everything around an item."""
 
-    standing: Standing
+    charges: Charges
     around: Mapping[uuid.UUID, Sequence[Around]]  # of the task's items, innermost first
 
     def refusal(self, item: uuid.UUID) -> DocumentError | None:
         """Why this item is not read; None: it is. Ask for the items in their order, each once."""
-        stops = [self.standing.stop(around.id, around.size) for around in reversed(self.around.get(item, ()))]
+        stops = [self.charges.stop(around.id, around.size) for around in reversed(self.around.get(item, ()))]
         error = next((stop.error for stop in stops if stop is not None and stop.reached), None)
-        judged = self.standing.passed(item)
+        judged = self.charges.passed(item)
         return DocumentError(*judged) if judged else error
 
 
@@ -150,10 +150,10 @@ def of_items(
     deaths: Sequence[Death],
     spent: Mapping[uuid.UUID, float],
     around: Mapping[uuid.UUID, Sequence[Around]],
-) -> ItemStanding:
+) -> ItemCharges:
     """`around`: all around the items of the task and those of the deaths."""
-    standing = Standing(limits, task, spent)
+    charges = Charges(limits, task, spent)
     for death in deaths:
         chain = [one.id for one in around.get(death.item, ())] if death.item is not None else []
-        standing.charge(death, chain[-1] if chain else None, chain)
-    return ItemStanding(standing, around)
+        charges.charge(death, chain[-1] if chain else None, chain)
+    return ItemCharges(charges, around)
