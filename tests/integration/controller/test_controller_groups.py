@@ -31,7 +31,7 @@ from controller.jobs.groups.create import (
 from controller.jobs.jobs import cancel_job, pause_job, prepare_source
 from controller.labels.jobs import labels_of_jobs
 from controller.labels.rules import FilerCache
-from controller.timeline.job_status import read_standing
+from controller.timeline.job_status import read_status
 from controller.timeline.thresholds import CACHED
 from controller.verify.group import _part, _uncovered
 from core.errors import UsageError
@@ -204,7 +204,7 @@ def test_a_group_counts_each_byte_once(place: Place, plan: dict[str, Any], cache
             conn.execute(insert(models.observation).values(**row))
         looks = [ledger_jobs.progress(conn, job) for conn, job in jobs]
         done = [dataclasses.replace(look, raw_bytes=1000, extracted_bytes=500, total_known=True) for look in looks]
-        standings = [read_standing(conn, job) for conn, job in jobs]
+        standings = [read_status(conn, job) for conn, job in jobs]
         labels = labels_of_jobs(jobs, standings, done, FilerCache())
         for conn, _ in jobs:
             conn.exec_driver_sql("DELETE FROM observation")

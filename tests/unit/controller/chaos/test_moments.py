@@ -173,7 +173,7 @@ def test_a_call_that_writes_fails_where_the_campaign_says(faulty: Moments, op: s
     """It comes out as a fault of the storage with its number, and only while that lasts."""
     path = os.path.join(os.fsencode(str(tmp_path)), b"below", b"file")
     files = Storage(NullRecorder())
-    end = faulty.stand(
+    end = faulty.answering(
         lambda moment, detail, _pid: (
             f"errno {errno.ESTALE}" if (moment, detail.split(" ")[0]) == ("storage", op) else ""
         ),
@@ -216,7 +216,7 @@ def test_a_source_file_that_an_error_spoilt_may_differ_and_no_other(faulty: Mome
 def test_short_reads_and_writes_lose_nothing(faulty: Moments, tmp_path: object) -> None:
     """Whoever reads and writes goes on until all is there."""
     path = os.path.join(os.fsencode(str(tmp_path)), b"file")
-    end = faulty.stand(lambda *_: "short", storage=True)
+    end = faulty.answering(lambda *_: "short", storage=True)
     files = Storage(NullRecorder())
     files.write_file(path, [bytes(range(256)) * 40])
     with files.open(path) as opened:

@@ -37,7 +37,7 @@ PAUSED, LASTING = ("paused", 110.0, 130.0), ("paused", 150.0, None)
 
 
 @pytest.mark.parametrize(
-    ("standings", "spans"),
+    ("statuses", "spans"),
     [
         ([status()], []),
         ([status(PAUSED, LASTING)], [("paused", 10.0, 30.0), ("paused", 50.0, None)]),
