@@ -15,17 +15,19 @@ def bare_job(conn: Connection, name: str, *, workers: int = 0, slots: int = 0) -
     job = uuid.uuid4()
     jobs.create_job(
         conn,
-        id=job,
-        name=name,
-        client="",
-        project="",
-        source=b"/",
-        device=0,
-        inode=0,
-        options=JobOptions(),
-        custodians=[],
-        tasks=[],
-        workers=workers,
-        slots=slots,
+        jobs.NewJob(
+            id=job,
+            name=name,
+            client="",
+            project="",
+            source=b"/",
+            device=0,
+            inode=0,
+            options=JobOptions(),
+            custodians=[],
+            tasks=[],
+            workers=workers,
+            slots=slots,
+        ),
     )
     return job

@@ -91,51 +91,51 @@ class JobProgress:
     waiting: tuple[str, ...] = ()  # what slots have been doing for it for so long that it is to be said
 
 
-def create_job(
-    conn: Connection,
-    *,
-    id: uuid.UUID,
-    name: str,
-    client: str,
-    project: str,
-    source: bytes,
-    device: int,
-    inode: int,
-    options: JobOptions,
-    custodians: Sequence[Custodian],
-    tasks: Sequence[NewTask],
-    workers: int,
-    slots: int,
-    storage: bytes | None = None,
-    group_id: uuid.UUID | None = None,
-    held: bool = False,
-) -> None:
-    """A running job in its first phase with its first tasks; the queue manager is woken at the commit (make it durable).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """A job to be, with its first tasks."""
 
-    `held`: it is paused instead, until `request_resume`; its clocks begin with its first claim all the same.
-    """
+    id: uuid.UUID
+    name: str
+    client: str
+    project: str
+    source: bytes
+    device: int  # of the source's root, and its inode: as stat has them, unsigned
+    inode: int
+    options: JobOptions
+    custodians: Sequence[Custodian]
+    tasks: Sequence[NewTask]
+    workers: int  # planned
+    slots: int  # of each, likewise
+    storage: bytes | None = None
+    group_id: uuid.UUID | None = None
+    held: bool = False  # paused until `request_resume`; its clocks begin with its first claim all the same
+
+
+def create_job(conn: Connection, job: NewJob) -> None:
+    """A running job in its first phase; the queue manager is woken at the commit (make it durable)."""
     conn.execute(
         insert(models.job).values(
-            id=id,
-            group_id=group_id,
-            type="replay" if options.replay.asked else "discovery",
-            name=bulk.storable(name),
-            client=bulk.storable(client),
-            project=bulk.storable(project),
-            state=(JobState.PAUSED if held else JobState.RUNNING).value,
-            phase=options.phases[0].value,
-            source=source,
+            id=job.id,
+            group_id=job.group_id,
+            type="replay" if job.options.replay.asked else "discovery",
+            name=bulk.storable(job.name),
+            client=bulk.storable(job.client),
+            project=bulk.storable(job.project),
+            state=(JobState.PAUSED if job.held else JobState.RUNNING).value,
+            phase=job.options.phases[0].value,
+            source=job.source,
             # stat gives unsigned 64-bit numbers; the column is signed.
-            source_device=_signed(device),
-            source_inode=_signed(inode),
-            storage=storage,
-            options=options.to_json(),
-            workers_planned=workers,
-            slots_planned=slots,
+            source_device=_signed(job.device),
+            source_inode=_signed(job.inode),
+            storage=job.storage,
+            options=job.options.to_json(),
+            workers_planned=job.workers,
+            slots_planned=job.slots,
         )
     )
-    bulk.insert_custodians(conn, id, custodians)
-    bulk.insert_tasks(conn, id, tasks)
+    bulk.insert_custodians(conn, job.id, job.custodians)
+    bulk.insert_tasks(conn, job.id, job.tasks)
     QUERIES["notify"].run(conn)
 
 

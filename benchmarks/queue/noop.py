@@ -48,18 +48,20 @@ def run(database: Database, settings: Settings, directory: Path, tasks: int) -> 
     with database.transaction(durable=True) as conn:
         jobs.create_job(
             conn,
-            id=job,
-            name="no-op",
-            client="",
-            project="",
-            source=os.fsencode(source),
-            device=device,
-            inode=inode,
-            options=JobOptions(),
-            custodians=[Custodian(number=0, name=b"_root")],
-            tasks=[NewTask(phase=Phase.WALK, weight=1, payload=payload)] * tasks,
-            workers=WORKERS,
-            slots=SLOTS,
+            jobs.NewJob(
+                id=job,
+                name="no-op",
+                client="",
+                project="",
+                source=os.fsencode(source),
+                device=device,
+                inode=inode,
+                options=JobOptions(),
+                custodians=[Custodian(number=0, name=b"_root")],
+                tasks=[NewTask(phase=Phase.WALK, weight=1, payload=payload)] * tasks,
+                workers=WORKERS,
+                slots=SLOTS,
+            ),
         )
     while True:
         with database.transaction() as conn:

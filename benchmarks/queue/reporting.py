@@ -122,18 +122,20 @@ def _job(database: Database) -> uuid.UUID:
     with database.transaction(durable=True) as conn:
         jobs.create_job(
             conn,
-            id=job,
-            name="reporting",
-            client="",
-            project="",
-            source=b"/",
-            device=0,
-            inode=0,
-            options=JobOptions(dispatch_seconds=3600.0),
-            custodians=[],
-            tasks=[NewTask(phase=Phase.WALK, weight=1, payload={})] * 100,
-            workers=WORKERS,
-            slots=4,
+            jobs.NewJob(
+                id=job,
+                name="reporting",
+                client="",
+                project="",
+                source=b"/",
+                device=0,
+                inode=0,
+                options=JobOptions(dispatch_seconds=3600.0),
+                custodians=[],
+                tasks=[NewTask(phase=Phase.WALK, weight=1, payload={})] * 100,
+                workers=WORKERS,
+                slots=4,
+            ),
         )
     return job
 

@@ -16,7 +16,8 @@ from cli.taking import taking
 from controller.filer.emulated import refuse_no_common_arbiter
 from controller.jobs.jobs import prepare_source, refuse_own_output
 from controller.jobs.ocr import refuse_no_ocr
-from controller.jobs.orders import DiscoveryPlan, OperatorOrder, create_discovery
+from controller.jobs.orders import OperatorOrder, create_discovery
+from controller.jobs.plan import DiscoveryPlan
 from controller.jobs.run import crew_of
 from core.operations import NullRecorder
 from core.passwords import read_bank

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from controller.databases import JobHandle
 from controller.jobs.ownership import hand_over
 from controller.jobs.passwords import store_bank
+from controller.jobs.plan import DiscoveryPlan
 from controller.jobs.source import (
     PreparedSource,
     custodians_of,
@@ -23,13 +24,13 @@ from controller.jobs.source import (
 from core.clock import Clock
 from core.errors import SourceFileError, UsageError
 from core.names import display_name
-from core.passwords import PasswordBank
 from core.places import job_location
-from core.records import JobOptions, JobState
+from core.records import JobState
 from core.storage.layer import Storage
 from sql import deletion, states, workers
 from sql import jobs as ledger_jobs
 from sql.faces.figures import FIGURES
+from sql.jobs import NewJob
 from sql.session import Database
 
 SETTLE_SECONDS = 45.0  # longer than a lease, so that what a killed worker left behind has run out
@@ -56,47 +57,40 @@ def create_discovery_job(
     storage: Storage,
     storage_root: Path,
     source: PreparedSource,
-    options: JobOptions,
+    plan: DiscoveryPlan,
     *,
-    name: str = "",
-    client: str = "",
-    project: str = "",
-    workers: int = 0,
-    slots: int = 0,
     group: uuid.UUID | None = None,
-    passwords: PasswordBank | None = None,
 ) -> uuid.UUID:
     """A running job with its custodians and first walk tasks, in one durable transaction; its id.
 
-    `workers` and `slots` (of each) are what is planned for it; they go on the result. Its folder on the storage root
-    is made before, so that workers can tell an unmounted storage root. A job of a `group` is held until the group is
-    released. `passwords` are tried on encrypted items. Raises StorageFault, DatabaseFault.
+    Its folder on the storage root is made before, so that workers can tell an unmounted storage root. A job of a `group`
+    is held until the group is released. Raises StorageFault, DatabaseFault.
     """
-    job = uuid.uuid4()
+    job, options = uuid.uuid4(), plan.options
     storage.keep_below(os.fsencode(storage_root), own=True)
     storage.mkdir(job_directory(storage_root, job))
     hand_over(job_directory(storage_root, job), storage_root)
-    if passwords is not None:
-        options = dataclasses.replace(options, passwords=store_bank(storage_root, job, passwords))
+    if plan.passwords is not None:
+        options = dataclasses.replace(options, passwords=store_bank(storage_root, job, plan.passwords))
+    new = NewJob(
+        id=job,
+        name=plan.name or default_name(source),
+        client=plan.client,
+        project=plan.project,
+        source=source.path,
+        device=source.device,
+        inode=source.inode,
+        storage=os.path.abspath(os.fsencode(storage_root)),
+        options=options,
+        custodians=custodians_of(source),
+        tasks=first_tasks(source),
+        workers=plan.workers,
+        slots=plan.slots,
+        group_id=group,
+        held=group is not None,
+    )
     with database.transaction(durable=True) as conn:
-        ledger_jobs.create_job(
-            conn,
-            id=job,
-            name=name or default_name(source),
-            client=client,
-            project=project,
-            source=source.path,
-            device=source.device,
-            inode=source.inode,
-            storage=os.path.abspath(os.fsencode(storage_root)),
-            options=options,
-            custodians=custodians_of(source),
-            tasks=first_tasks(source),
-            workers=workers,
-            slots=slots,
-            group_id=group,
-            held=group is not None,
-        )
+        ledger_jobs.create_job(conn, new)
     return job
 
 

@@ -15,9 +15,10 @@ from pydantic import Field
 
 from controller.databases import JobHandle, Jobs, alone
 from controller.filer.emulated import filer_choice
-from controller.jobs.groups.create import GroupPlan, check_plan, create_discovery_group
+from controller.jobs.groups.create import create_discovery_group
 from controller.jobs.jobs import create_discovery_job
 from controller.jobs.ocr import ocr_choice
+from controller.jobs.plan import DiscoveryPlan, check_plan
 from controller.jobs.source import PreparedSource
 from core.document import TEXT, Document
 from core.errors import UsageError
@@ -151,19 +152,6 @@ class OperatorOrder(DiscoveryOrder):
         return dataclasses.replace(super().job_options(settings), limits=limits)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class DiscoveryPlan:
-    """A job or group to be, beside its source and where things are."""
-
-    options: JobOptions
-    name: str = ""
-    client: str = ""
-    project: str = ""
-    shard: bool = False
-    source_copies: int = 1
-    passwords: PasswordBank | None = None
-
-
 def first_databases(databases: Sequence[Database], number: int) -> list[Database]:
     """So many of the installation's; raises UsageError when there are fewer."""
     if len(databases) < number:
@@ -188,11 +176,9 @@ def create_discovery(
 
     Raises UsageError, StorageFault, DatabaseFault.
     """
-    given: dict[str, Any] = {name: getattr(plan, name) for name in ("name", "client", "project", "passwords")}
-    given |= {"workers": workers, "slots": slots}
+    plan = dataclasses.replace(plan, workers=workers, slots=slots)
     if len(databases) > 1:
-        several = GroupPlan(databases=databases, shard=plan.shard, source_copies=plan.source_copies)
-        return create_discovery_group(several, storage, settings.storage, source, plan.options, **given)
-    job = create_discovery_job(databases[0], storage, settings.storage, source, plan.options, **given)
+        return create_discovery_group(databases, storage, settings.storage, source, plan)
+    job = create_discovery_job(databases[0], storage, settings.storage, source, plan)
     with databases[0].transaction() as conn:
         return alone(JobHandle(databases[0], get_job(conn, job)))

@@ -61,19 +61,21 @@ def create_replay(
     with database.transaction(durable=True) as conn:
         ledger_jobs.create_job(
             conn,
-            id=job,
-            name=order.name,
-            client="",
-            project="",
-            source=target,
-            device=device,
-            inode=inode,
-            storage=os.path.abspath(os.fsencode(storage_root)),
-            options=options,
-            custodians=[],
-            tasks=[NewTask(phase=Phase.REPLAY, weight=1, payload={})] * options.replay.clients,
-            workers=crew.workers,
-            slots=crew.slots,
+            ledger_jobs.NewJob(
+                id=job,
+                name=order.name,
+                client="",
+                project="",
+                source=target,
+                device=device,
+                inode=inode,
+                storage=os.path.abspath(os.fsencode(storage_root)),
+                options=options,
+                custodians=[],
+                tasks=[NewTask(phase=Phase.REPLAY, weight=1, payload={})] * options.replay.clients,
+                workers=crew.workers,
+                slots=crew.slots,
+            ),
         )
         replay.add_clients(conn, job, crew.hosts)
     with database.transaction() as conn:

@@ -38,18 +38,20 @@ class LedgerHands:
         with self.database.transaction(durable=True) as conn:
             jobs.create_job(
                 conn,
-                id=job,
-                name=name,
-                client="client",
-                project="project",
-                source=b"/source/\xff",
-                device=2**64 - 7,
-                inode=2**63 + 1,
-                options=options or JobOptions(),
-                custodians=[Custodian(number=0, name=b"_root"), Custodian(number=1, name=b"m\xfcller")],
-                tasks=tasks,
-                workers=2,
-                slots=4,
+                jobs.NewJob(
+                    id=job,
+                    name=name,
+                    client="client",
+                    project="project",
+                    source=b"/source/\xff",
+                    device=2**64 - 7,
+                    inode=2**63 + 1,
+                    options=options or JobOptions(),
+                    custodians=[Custodian(number=0, name=b"_root"), Custodian(number=1, name=b"m\xfcller")],
+                    tasks=tasks,
+                    workers=2,
+                    slots=4,
+                ),
             )
         return job
 

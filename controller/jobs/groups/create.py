@@ -6,18 +6,17 @@ import contextlib
 import dataclasses
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from controller.databases import LAST, JobHandle, Jobs, alone, find_job, newest_jobs
 from controller.jobs.copies import copy_source, remove_copies
 from controller.jobs.groups.progress import group_state
 from controller.jobs.jobs import create_discovery_job, default_name, delete_job, resume_job
+from controller.jobs.plan import DiscoveryPlan, check_plan
 from controller.jobs.source import PreparedSource
 from controller.jobs.split import split_source
 from core.errors import EdbenchError, UsageError
-from core.passwords import PasswordBank
-from core.records import GroupKind, JobOptions, JobState
+from core.records import GroupKind, JobState
 from core.storage.layer import Storage
 from sql import groups as rows
 from sql import jobs as ledger_jobs
@@ -25,71 +24,25 @@ from sql.groups import GroupMember, GroupRow
 from sql.session import Database
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupPlan:
-    """How a data set is put to several databases."""
-
-    databases: Sequence[Database]  # one job each
-    shard: bool = False
-    source_copies: int = 1  # or as many as databases: each job reads a copy of its own
-
-
-def check_plan(databases: int, *, shard: bool, source_copies: int) -> None:
-    """Raises UsageError for a plan that cannot be."""
-    if databases < 2:
-        raise UsageError("a group needs at least two databases", field="databases")
-    if source_copies not in (1, databases):
-        raise UsageError(
-            f"--source-copies is {source_copies}; with {databases} databases it can be 1 or {databases}",
-            field="source_copies",
-        )
-    if shard and source_copies != 1:
-        raise UsageError(
-            "--shard and --source-copies exclude each other: no two jobs of a shard read the same file", field="shard"
-        )
-
-
 def create_discovery_group(
-    plan: GroupPlan,
-    storage: Storage,
-    storage_root: Path,
-    source: PreparedSource,
-    options: JobOptions,
-    *,
-    name: str = "",
-    client: str = "",
-    project: str = "",
-    workers: int = 0,
-    slots: int = 0,
-    passwords: PasswordBank | None = None,
+    databases: Sequence[Database], storage: Storage, storage_root: Path, source: PreparedSource, plan: DiscoveryPlan
 ) -> Jobs:
     """Jobs over `source`, one a database: all are made, and copies of the source too, before the first may start.
 
     Raises UsageError for a plan that cannot be, StorageFault, DatabaseFault; nothing is running then.
     """
-    check_plan(len(plan.databases), shard=plan.shard, source_copies=plan.source_copies)
+    check_plan(len(databases), shard=plan.shard, source_copies=plan.source_copies)
     identity = uuid.uuid4()
-    called = name or default_name(source)
+    called = plan.name or default_name(source)
     jobs: list[JobHandle] = []
     try:
-        for database, part in zip(plan.databases, _parts(plan, storage, storage_root, identity, source), strict=True):
-            job = create_discovery_job(
-                database,
-                storage,
-                storage_root,
-                part,
-                options,
-                name=f"{called} ({database.name})",
-                client=client,
-                project=project,
-                workers=workers,
-                slots=slots,
-                group=identity,
-                passwords=passwords,
-            )
+        parts = _parts(databases, plan, storage, storage_root, identity, source)
+        for database, part in zip(databases, parts, strict=True):
+            one = dataclasses.replace(plan, name=f"{called} ({database.name})")
+            job = create_discovery_job(database, storage, storage_root, part, one, group=identity)
             with database.transaction() as conn:
                 jobs.append(JobHandle(database, ledger_jobs.get_job(conn, job)))
-        group = _enter(plan, identity, called, source, jobs)
+        group = _enter(databases[0], plan, identity, called, source, jobs)
     except BaseException:
         for handle in jobs:
             with contextlib.suppress(EdbenchError):  # it is paused and can be deleted by hand
@@ -101,18 +54,29 @@ def create_discovery_group(
 
 
 def _parts(
-    plan: GroupPlan, storage: Storage, storage_root: Path, group: uuid.UUID, source: PreparedSource
+    databases: Sequence[Database],
+    plan: DiscoveryPlan,
+    storage: Storage,
+    storage_root: Path,
+    group: uuid.UUID,
+    source: PreparedSource,
 ) -> list[PreparedSource]:
     """What each job is over."""
     if plan.shard:
-        return split_source(storage, source, len(plan.databases))
+        return split_source(storage, source, len(databases))
     if plan.source_copies == 1:
-        return [source] * len(plan.databases)
-    return [copy_source(storage, storage_root, group, database.name, source) for database in plan.databases]
+        return [source] * len(databases)
+    return [copy_source(storage, storage_root, group, database.name, source) for database in databases]
 
 
-def _enter(plan: GroupPlan, identity: uuid.UUID, name: str, source: PreparedSource, jobs: Sequence[JobHandle]) -> Jobs:
-    home = plan.databases[0]
+def _enter(
+    home: Database,
+    plan: DiscoveryPlan,
+    identity: uuid.UUID,
+    name: str,
+    source: PreparedSource,
+    jobs: Sequence[JobHandle],
+) -> Jobs:
     with home.transaction(durable=True) as conn:
         rows.create_group(
             conn,

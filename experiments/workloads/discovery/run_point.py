@@ -15,7 +15,8 @@ from controller.databases import JobHandle, Jobs
 from controller.filer.emulated import filer_choice
 from controller.jobs.figures import Figures
 from controller.jobs.groups.results import figures_of
-from controller.jobs.orders import DiscoveryPlan, create_discovery
+from controller.jobs.orders import create_discovery
+from controller.jobs.plan import DiscoveryPlan
 from controller.jobs.progress import Snapshot
 from controller.jobs.run import Outcome, judge, run_all_to_rest
 from controller.jobs.source import PreparedSource

@@ -17,7 +17,6 @@ from sqlalchemy.exc import ProgrammingError
 
 from controller.databases import Jobs, alone, find_job, newest_jobs, open_databases
 from controller.jobs.groups.create import (
-    GroupPlan,
     create_discovery_group,
     delete_all,
     find,
@@ -29,6 +28,7 @@ from controller.jobs.groups.create import (
     resume_all,
 )
 from controller.jobs.jobs import cancel_job, pause_job, prepare_source
+from controller.jobs.plan import DiscoveryPlan
 from controller.labels.jobs import labels_of_jobs
 from controller.labels.rules import FilerCache
 from controller.timeline.job_status import read_status
@@ -58,8 +58,8 @@ class Place:
     storage: Path
 
     def create(self, **plan: object) -> Jobs:
-        options = GroupPlan(databases=self.databases, **plan)  # type: ignore[arg-type]
-        return create_discovery_group(options, FILER, self.storage, prepare_source(FILER, self.source), JobOptions())
+        options = DiscoveryPlan(options=JobOptions(), **plan)  # type: ignore[arg-type]
+        return create_discovery_group(self.databases, FILER, self.storage, prepare_source(FILER, self.source), options)
 
     def states(self, group: Jobs) -> list[JobState]:
         return [handle.job.state for handle in refresh(group).each]

@@ -24,6 +24,7 @@ from controller.jobs.jobs import (
     wait_for_orphan,
 )
 from controller.jobs.monitor import LOST_SECONDS, wait
+from controller.jobs.plan import DiscoveryPlan
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions, JobState, Phase
@@ -62,7 +63,11 @@ def handle(database: Database, tmp_path: Path) -> JobHandle:
     (source / "stray.txt").write_bytes(b"x")
     prepared = prepare_source(FILER, source)
     job = create_discovery_job(
-        database, FILER, tmp_path / "store", prepared, JobOptions(), client="c", project="p", workers=2, slots=4
+        database,
+        FILER,
+        tmp_path / "store",
+        prepared,
+        DiscoveryPlan(options=JobOptions(), client="c", project="p", workers=2, slots=4),
     )
     with database.transaction() as conn:
         return JobHandle(database, get_job(conn, job))

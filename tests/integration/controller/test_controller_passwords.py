@@ -14,6 +14,7 @@ from taskbench import TaskBench
 from controller.browse.counts import count_job
 from controller.databases import JobHandle, alone
 from controller.jobs.jobs import create_discovery_job, delete_job, job_directory, prepare_source
+from controller.jobs.plan import DiscoveryPlan
 from controller.jobs.requeue import requeue_exceptions
 from core.errors import UsageError
 from core.operations import NullRecorder
@@ -43,8 +44,7 @@ def _create(bench: TaskBench, passwords: PasswordBank | None, *, single_pass: bo
         FILER,
         bench.storage_root,
         prepare_source(FILER, bench.source),
-        JobOptions(single_pass=single_pass),
-        passwords=passwords,
+        DiscoveryPlan(options=JobOptions(single_pass=single_pass), passwords=passwords),
     )
     return _handle(bench)
 

@@ -104,18 +104,20 @@ def running(database: Database) -> JobHandle:
     with database.transaction() as conn:
         jobs.create_job(
             conn,
-            id=job,
-            name="j",
-            client="",
-            project="",
-            source=b"/",
-            device=0,
-            inode=0,
-            options=JobOptions(),
-            custodians=[],
-            tasks=[],
-            workers=1,
-            slots=4,
+            jobs.NewJob(
+                id=job,
+                name="j",
+                client="",
+                project="",
+                source=b"/",
+                device=0,
+                inode=0,
+                options=JobOptions(),
+                custodians=[],
+                tasks=[],
+                workers=1,
+                slots=4,
+            ),
         )
         conn.exec_driver_sql(
             "UPDATE job SET phase = 'index', first_claim_at = clock_timestamp() - interval '30 seconds'"

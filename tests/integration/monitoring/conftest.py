@@ -19,6 +19,7 @@ from servers import OWNER, as_superuser
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import open_databases
 from controller.jobs.jobs import create_discovery_job, prepare_source
+from controller.jobs.plan import DiscoveryPlan
 from controller.observe.metrics import metrics_served
 from core.operations import NullRecorder
 from core.records import JobOptions
@@ -62,10 +63,7 @@ class Scraped:
             filer,
             self.settings.storage,
             prepare_source(filer, self.source),
-            JobOptions(batch_files=5),
-            name="scraped",
-            workers=1,
-            slots=2,
+            DiscoveryPlan(options=JobOptions(batch_files=5), name="scraped", workers=1, slots=2),
         )
 
         def over() -> bool:

@@ -52,18 +52,20 @@ def create_job(database: Database) -> Callable[..., uuid.UUID]:
         with database.transaction(durable=True) as conn:
             jobs.create_job(
                 conn,
-                id=job,
-                name="job",
-                client="",
-                project="",
-                source=b"/source",
-                device=1,
-                inode=2,
-                options=options or JobOptions(),
-                custodians=[],
-                tasks=[NewTask(phase=Phase.WALK, weight=n, payload={}) for n in range(tasks)],
-                workers=1,
-                slots=4,
+                jobs.NewJob(
+                    id=job,
+                    name="job",
+                    client="",
+                    project="",
+                    source=b"/source",
+                    device=1,
+                    inode=2,
+                    options=options or JobOptions(),
+                    custodians=[],
+                    tasks=[NewTask(phase=Phase.WALK, weight=n, payload={}) for n in range(tasks)],
+                    workers=1,
+                    slots=4,
+                ),
             )
         return job
 

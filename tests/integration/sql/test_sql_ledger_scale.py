@@ -31,18 +31,20 @@ def test_a_look_reads_only_what_it_takes(database: Database, query: str, paramet
     with database.transaction() as conn:
         jobs.create_job(
             conn,
-            id=job,
-            name="",
-            client="",
-            project="",
-            source=b"/",
-            device=0,
-            inode=0,
-            options=JobOptions(),
-            custodians=[],
-            tasks=[],
-            workers=0,
-            slots=0,
+            jobs.NewJob(
+                id=job,
+                name="",
+                client="",
+                project="",
+                source=b"/",
+                device=0,
+                inode=0,
+                options=JobOptions(),
+                custodians=[],
+                tasks=[],
+                workers=0,
+                slots=0,
+            ),
         )
         conn.exec_driver_sql(_INSERT, {"job": job, "tasks": PENDING})
     with database.transaction() as conn:

@@ -53,11 +53,11 @@ def test_all_start_at_one_moment_once_the_last_is_ready(bench: TaskBench) -> Non
         _do(bench, replay.take_client, claimed, "w1", 0, host)
     for claimed in claims[:2]:
         _do(bench, replay.ready, claimed)
-    standing = _do(bench, replay.standing, bench.job)
+    standing = _do(bench, replay.replay_status, bench.job)
     assert (standing.state, standing.clients, standing.ready, standing.start) == (JobState.RUNNING, 3, 2, None)
     _do(bench, replay.ready, claims[2])
     _do(bench, replay.ready, claims[0])  # asked again after a lost connection: it was ready before
-    first, second = (_do(bench, replay.standing, bench.job) for _ in range(2))
+    first, second = (_do(bench, replay.replay_status, bench.job) for _ in range(2))
     latest = max(client.ready for client in _do(bench, replay.clients, bench.job))
     assert first.start == second.start == pytest.approx(latest + replay.LEAD_SECONDS, abs=1e-3)
 
@@ -91,7 +91,7 @@ def test_a_result_is_written_behind_the_fence(bench: TaskBench) -> None:
     found = _do(bench, replay.clients, bench.job)
     assert [client.result for client in found] == [{"found": 1}, None, None]
     assert found[0].finished is not None
-    assert _do(bench, replay.standing, bench.job).state is JobState.RUNNING
+    assert _do(bench, replay.replay_status, bench.job).state is JobState.RUNNING
 
 
 def test_containers_of_one_machine_are_hosts_of_their_own(database: Any) -> None:

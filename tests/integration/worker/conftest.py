@@ -59,21 +59,23 @@ class Bench:
         with self.database.transaction() as conn:
             jobs.create_job(
                 conn,
-                id=self.job,
-                name="test",
-                client="",
-                project="",
-                source=b"/",
-                device=1,
-                inode=1,
-                options=JobOptions(lease_seconds=lease),
-                custodians=[Custodian(number=0, name=ROOT_CUSTODIAN)],
-                tasks=[
-                    NewTask(phase=Phase.WALK, weight=1, payload={"item": str(uuid.UUID(int=n + 1)), **payload})
-                    for n, payload in enumerate(payloads)
-                ],
-                workers=1,
-                slots=1,
+                jobs.NewJob(
+                    id=self.job,
+                    name="test",
+                    client="",
+                    project="",
+                    source=b"/",
+                    device=1,
+                    inode=1,
+                    options=JobOptions(lease_seconds=lease),
+                    custodians=[Custodian(number=0, name=ROOT_CUSTODIAN)],
+                    tasks=[
+                        NewTask(phase=Phase.WALK, weight=1, payload={"item": str(uuid.UUID(int=n + 1)), **payload})
+                        for n, payload in enumerate(payloads)
+                    ],
+                    workers=1,
+                    slots=1,
+                ),
             )
 
     def send(self) -> int:

@@ -16,6 +16,7 @@ from servers import OWNER, as_superuser
 
 from controller.databases import JobHandle, find_job, open_databases
 from controller.jobs.jobs import create_discovery_job, prepare_source
+from controller.jobs.plan import DiscoveryPlan
 from controller.jobs.run import Crew, run_all_to_rest
 from core.clock import SystemClock
 from core.operations import NullRecorder
@@ -49,7 +50,11 @@ def finished(open_dir: Path) -> Iterator[Finished]:
         database = open_databases(attached)[0]
         source = prepare_source(filer, corpus)
         job = create_discovery_job(
-            database, filer, settings.storage, source, JobOptions(), name="verified", workers=1, slots=2
+            database,
+            filer,
+            settings.storage,
+            source,
+            DiscoveryPlan(options=JobOptions(), name="verified", workers=1, slots=2),
         )
         with database.transaction() as conn:
             handle = JobHandle(database, get_job(conn, job))

@@ -101,18 +101,20 @@ class TaskBench:
         with self.database.transaction(durable=True) as conn:
             jobs.create_job(
                 conn,
-                id=self.job,
-                name="job",
-                client="",
-                project="",
-                source=os.fsencode(self.source),
-                device=found.st_dev,
-                inode=found.st_ino,
-                options=self.options,
-                custodians=[Custodian(number=0, name=b"ann")],
-                tasks=tasks or [NewTask(phase=Phase.WALK, weight=1, payload=payload)],
-                workers=1,
-                slots=1,
+                jobs.NewJob(
+                    id=self.job,
+                    name="job",
+                    client="",
+                    project="",
+                    source=os.fsencode(self.source),
+                    device=found.st_dev,
+                    inode=found.st_ino,
+                    options=self.options,
+                    custodians=[Custodian(number=0, name=b"ann")],
+                    tasks=tasks or [NewTask(phase=Phase.WALK, weight=1, payload=payload)],
+                    workers=1,
+                    slots=1,
+                ),
             )
 
     def dispatch(self) -> list[uuid.UUID]:
