@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import enum
+import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
@@ -54,6 +55,7 @@ DOUBLE = frozenset(("gb18030", "cp932", "cp949", "big5", "big5hkscs", "cp950", "
 _ASCII_IN = DOUBLE | frozenset(f"cp125{n}" for n in range(9)) | frozenset(f"iso8859-{n}" for n in range(2, 17))
 _ESCAPES = {b"\x1b$B": "iso2022_jp", b"\x1b$@": "iso2022_jp", b"\x1b$)C": "iso2022_kr"}
 _CONTROLS = bytes(c for c in range(32) if c not in b"\t\n\r")
+_HALVES = re.compile(r"[\ud800-\udfff]")
 CHUNK = 1 << 18
 _CHECKS = 200  # strings of a document that are looked at: each may take the detector
 
@@ -163,6 +165,16 @@ def by_structure(head: bytes) -> str:
     return ""
 
 
+def read_in(data: bytes, codec: str) -> str:
+    """The bytes as text; what is no character becomes U+FFFD."""
+    return _whole(data.decode(codec, "replace"), codec)
+
+
+def _whole(text: str, codec: str) -> str:
+    """Without halves of surrogate pairs, which UTF-7 alone can spell and Python takes from it."""
+    return _HALVES.sub("\ufffd", text) if codec == "utf-7" else text
+
+
 def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detected]:
     """The text, and what was found out about its charset. A byte-order mark counts most, then what is declared where the
     bytes do not contradict it, UTF-8 where it is that, and what the bytes look like; a `hint` (a charset that lies
@@ -182,7 +194,7 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detect
         return data.decode("utf-8"), Detected("utf-8", Told.UTF8)
     except UnicodeDecodeError:
         found = _told(data, "" if not hint or _says_nothing(hint) else by_label(hint))
-        return data.decode(found.charset, "replace"), found
+        return read_in(data, found.charset), found
 
 
 def code_page(data: bytes, codec: str) -> str:
@@ -216,7 +228,7 @@ class CodePage:
             codec = code_page(raw, self._codec)
             if codec != self._codec:
                 self._codec, self._checks = codec, 0
-        return raw.decode(self._codec, "replace")
+        return read_in(raw, self._codec)
 
 
 def _declared(data: bytes, codec: str, label: str) -> tuple[str, Detected] | None:
@@ -225,13 +237,13 @@ def _declared(data: bytes, codec: str, label: str) -> tuple[str, Detected] | Non
         return data.decode("ascii"), Detected(codec, Told.DECLARED)
     if codec == "utf-8" or _says_nothing(label):
         return None
-    text = data.decode(codec, "replace")
+    text = read_in(data, codec)
     if "\ufffd" not in text and codec in DOUBLE:
         return text, Detected(codec, Told.DECLARED)
     if _is_utf8(data):
         return None
     other = _instead(data) if doubtful(text) else None
-    return (data.decode(other.charset, "replace"), other) if other else (text, Detected(codec, Told.DECLARED))
+    return (read_in(data, other.charset), other) if other else (text, Detected(codec, Told.DECLARED))
 
 
 def _instead(data: bytes) -> Detected | None:
@@ -284,10 +296,10 @@ class Decoder:
 
     def _plain(self, stream: BinaryIO, first: bytes) -> Iterator[str]:
         decoder = codecs.getincrementaldecoder(self.found.charset)("replace")
-        yield decoder.decode(first)
+        yield _whole(decoder.decode(first), self.found.charset)
         while data := stream.read(CHUNK):
-            yield decoder.decode(data)
-        yield decoder.decode(b"", True)
+            yield _whole(decoder.decode(data), self.found.charset)
+        yield _whole(decoder.decode(b"", True), self.found.charset)
 
     def _guess(self, stream: BinaryIO) -> Iterator[str]:
         """UTF-8 for as long as it is; from the first byte that is not, whatever the text before it speaks for."""

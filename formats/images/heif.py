@@ -28,12 +28,14 @@ def _meta(file: BinaryIO, size: int) -> bytes:
     """The content of the box `meta`; LookupError without one."""
     at = 0
     for _ in range(_MAX_BOXES):
+        if at >= size:  # a box may claim more than there is, and more than a file can have
+            break
         file.seek(at)
         head = file.read(16)
         length = int.from_bytes(head[:4], "big")
         header = 16 if length == 1 else 8
         length = int.from_bytes(head[8:16], "big") if length == 1 else length or size - at
-        if len(head) < 8 or length < header or at >= size:
+        if len(head) < 8 or length < header:
             break
         if head[4:8] == b"meta":
             file.seek(at + header)

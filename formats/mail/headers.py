@@ -192,7 +192,7 @@ def _decode(data: bytes, label: str) -> str:
         return ""
     codec = charset.by_label(label)
     try:
-        return data.decode(codec, "replace") if codec else charset.decode(data)[0]
+        return charset.read_in(data, codec) if codec else charset.decode(data)[0]
     except (UnicodeError, LookupError, ValueError):  # codecs that ignore `replace`
         return data.decode("latin-1")
 

@@ -209,3 +209,14 @@ for data in found:
     decode(data)
 print(seen)
 """
+
+
+def test_half_a_character_is_none() -> None:
+    """UTF-7 can spell half of a surrogate pair, which nothing that takes text takes; a fuzzer found it in a mail."""
+    half = b"before +288- after"
+    assert half.decode("utf-7") == "before \udbcf after"
+    assert decode(half, "utf-7")[0] == "before \ufffd after"
+    mail = b"Subject: =?utf-7?Q?+288-?=\r\nContent-Type: text/plain; charset=utf-7\r\n\r\n" + half
+    found = handler_for("message/rfc822").text(MemorySource(b"m", mail), Limits())
+    assert "before \ufffd after" in found.text
+    assert found.text.encode("utf-8")

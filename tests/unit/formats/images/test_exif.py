@@ -12,7 +12,7 @@ from PIL import Image
 
 from core.records import Limits
 from formats.base import MemorySource
-from formats.images import exif
+from formats.images import exif, heif
 from formats.images.handler import ImageHandler
 
 TAKEN = {
@@ -81,3 +81,9 @@ def test_damage_is_no_error(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 6))):
         sample[data.draw(st.integers(8, len(sample) - 1))] = data.draw(st.integers(0, 255))
     exif.metadata(io.BytesIO(bytes(sample)), len(sample), "tiff")
+
+
+def test_a_box_longer_than_any_file() -> None:
+    """As a fuzzer made one: the next box would begin where no file reaches."""
+    box = struct.pack(">I4sQ", 1, b"ftyp", 0x8C8C8C8C8C8C8C8C) + bytes(80)
+    assert heif.exif_place(io.BytesIO(box), len(box)) is None
