@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from core.histogram import Histogram
 from core.operations import Op
 from monitoring.counters import CounterDelta
-from sql.faces.calls import CALLS, WithHistogram
+from sql.faces.calls import CALLS, OpCalls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +61,11 @@ class CallSum:
     max_ns: int = 0
     histogram: Histogram = field(default_factory=Histogram)
 
-    def add(self, row: WithHistogram) -> None:
+    def add(self, row: OpCalls) -> None:
         """One more row."""
         self.merge(row, Histogram.decode(row.histogram))
 
-    def merge(self, counts: CallSum | CounterDelta | WithHistogram, histogram: Histogram) -> None:
+    def merge(self, counts: CallSum | CounterDelta | OpCalls, histogram: Histogram) -> None:
         """The same from anything that has the counts, its histogram decoded."""
         self.calls += counts.calls
         self.bytes += counts.bytes
@@ -117,7 +117,7 @@ def rate_now(conn: Connection, job: uuid.UUID, seconds: int = 5) -> RateNow:
     )
 
 
-def sums_of(rows: Iterable[WithHistogram]) -> dict[int, CallSum]:
+def sums_of(rows: Iterable[OpCalls]) -> dict[int, CallSum]:
     """Rows of `call_second` added up by op."""
     sums: dict[int, CallSum] = {}
     for row in rows:
@@ -125,7 +125,7 @@ def sums_of(rows: Iterable[WithHistogram]) -> dict[int, CallSum]:
     return sums
 
 
-def totals_by_op(rows: Iterable[WithHistogram]) -> dict[str, CallTotals]:
+def totals_by_op(rows: Iterable[OpCalls]) -> dict[str, CallTotals]:
     """Op label → totals of rows of `call_second`, in order of op."""
     sums = sums_of(rows)
     return {Op(op).label: sums[op].totals() for op in sorted(sums)}

@@ -1,9 +1,9 @@
 """Statements as functions with typed rows: a class declares them, a method each, and `face` has them run.
 
 A method is named as its statement and takes, besides the connection, the statement's parameters by keyword (a test
-compares them). Its return type says what comes of it: a NamedTuple is one row, by the names of the columns that it has,
-`NamedTuple | None` one or none; another type one value; `list[…]` of either all of them, `Iterator[…]` as they are read;
-None nothing, and the number of a statement that has no rows how many it changed.
+compares them). Its return type says what comes of it: a NamedTuple or dataclass is one row, by the names of the columns
+that it has, with `| None` one or none; another type one value; `list[…]` of either all of them, `Iterator[…]` as they are
+read; None nothing, and the number of a statement that has no rows how many it changed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _declares(name: str, value: object) -> bool:
 def _runner(query: Query, returned: Any) -> Callable[..., Any]:
     origin = get_origin(returned)
     kind = returned if origin is None else get_args(returned)[0]
-    fields = getattr(kind, "_fields", ())
+    fields = getattr(kind, "__match_args__", ())
 
     def run(conn: Connection, **given: Any) -> Any:
         found = query.run(conn, **given)
@@ -52,9 +52,9 @@ def _runner(query: Query, returned: Any) -> Callable[..., Any]:
             return found.rowcount
         rows: Any = found.columns(*fields) if fields else found.scalars()
         if origin in (list, Iterator):
-            rows = map(kind._make, rows) if fields else rows
+            rows = (kind(*row) for row in rows) if fields else rows
             return list(rows) if origin is list else rows
         row = rows.one_or_none() if fields and origin is UnionType else rows.one()
-        return kind._make(row) if fields and row else row
+        return kind(*row) if fields and row else row
 
     return run

@@ -45,7 +45,8 @@ def _show(console: Console, checked: Checked) -> None:
     for line in checked.differences:
         console.print(line, markup=False, soft_wrap=True)
     if checked.made_by is not None:
-        said = f"note: made by edbench {checked.made_by}: another version may tell other figures from the same observations"
+        by = checked.made_by
+        said = f"note: made by edbench {by}: another version may tell other figures from the same observations"
         console.print(said, markup=False, soft_wrap=True)
     if not checked.differences:
         console.print("every figure, label and verdict is what was observed", markup=False)

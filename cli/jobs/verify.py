@@ -66,16 +66,16 @@ def _quiet(_line: str) -> None:
     return None
 
 
-def show_group(console: Console, group_verification: GroupVerification) -> None:
+def show_group(console: Console, group: GroupVerification) -> None:
     """The report on each job, and on what the jobs of a shard have together."""
-    for database, one in group_verification.jobs:
+    for database, one in group.jobs:
         console.print(f"{database}, job {one.job_id}", markup=False)
         show(console, one)
-    if group_verification.kind is GroupKind.SHARDED and any(one.manifest for _, one in group_verification.jobs):
-        whole = {count.what: count.items for count in group_verification.counts}
-        _show_differences(console, group_verification.counts, group_verification.examples)
+    if group.kind is GroupKind.SHARDED and any(one.manifest for _, one in group.jobs):
+        whole = {count.what: count.items for count in group.counts}
+        _show_differences(console, group.counts, group.examples)
         console.print(
-            f"together: {sum(one.items for _, one in group_verification.jobs):,} items, {whole.get('missing', 0):,} in no job,"
+            f"together: {sum(one.items for _, one in group.jobs):,} items, {whole.get('missing', 0):,} in no job,"
             f" {whole.get('doubled', 0):,} in several",
             markup=False,
         )
@@ -92,17 +92,13 @@ def _show_differences(console: Console, counts: Sequence[Count], found: Sequence
     console.print()
 
 
-def show(console: Console, verification: Verification) -> None:
+def show(console: Console, done: Verification) -> None:
     """The report for people."""
-    _show_differences(console, verification.counts, verification.examples)
-    against = (
-        f"against {verification.manifest_items:,} in {verification.manifest}"
-        if verification.manifest
-        else "(there was no manifest)"
-    )
+    _show_differences(console, done.counts, done.examples)
+    against = f"against {done.manifest_items:,} in {done.manifest}" if done.manifest else "(there was no manifest)"
     console.print(
-        f"{verification.items:,} items {against}: {verification.missing:,} missing, {verification.extra:,} extra, {verification.wrong:,} wrong;"
-        f" {verification.documents:,} index documents"
-        f" ({verification.ghosts:,} ghosts), {verification.terms:,} planted terms, {verification.files:,} files on the filer",
+        f"{done.items:,} items {against}: {done.missing:,} missing, {done.extra:,} extra, {done.wrong:,} wrong;"
+        f" {done.documents:,} index documents"
+        f" ({done.ghosts:,} ghosts), {done.terms:,} planted terms, {done.files:,} files on the filer",
         markup=False,
     )

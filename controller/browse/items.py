@@ -10,7 +10,7 @@ from controller.browse.item_filter import ALL_ITEMS, ItemFilter
 from controller.databases import JobHandle
 from core.csv_cells import defused
 from core.names import display_name, json_name
-from sql.faces.browse import BROWSE, ItemRow, WholeItem
+from sql.faces.browse import BROWSE, ItemRow
 
 FIELDS = [
     "id",
@@ -61,7 +61,7 @@ def fields_of(handles: Sequence[JobHandle]) -> list[str]:
     return [*ORIGIN, *FIELDS] if len(handles) > 1 else FIELDS
 
 
-def item_json(row: ItemRow | WholeItem) -> dict[str, Any]:
+def item_json(row: ItemRow) -> dict[str, Any]:
     """An item in plain data."""
     return {
         "id": str(row.id),

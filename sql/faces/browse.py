@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import Connection
@@ -12,7 +13,8 @@ from sql.face import face
 from sql.faces.figures import ItemCount
 
 
-class ItemRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ItemRow:
     """An item with what lists say of it."""
 
     id: uuid.UUID
@@ -33,25 +35,10 @@ class ItemRow(NamedTuple):
     codes: list[str] | None
 
 
-class WholeItem(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class WholeItem(ItemRow):
     """An item with everything that is known of it; counts where it is a container."""
 
-    id: uuid.UUID
-    parent: uuid.UUID | None
-    family_id: uuid.UUID | None
-    custodian: memoryview
-    container_path: list[str]
-    kind: str
-    container: bool
-    media_type: str
-    name: memoryview
-    bytes: int
-    sha256: memoryview | None
-    text_state: str | None
-    characters: int | None
-    pages: int | None
-    shard: uuid.UUID | None
-    codes: list[str] | None
     depth: int
     content_hash: memoryview | None
     message_id_hash: memoryview | None

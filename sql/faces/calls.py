@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection
 
 from sql.face import face
-from sql.faces.runs import CallSecond
 
 
 class NewSecond(NamedTuple):
@@ -23,7 +23,8 @@ class NewSecond(NamedTuple):
     second: int
 
 
-class OpCalls(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class OpCalls:
     """Calls of one op of a worker in a phase and second."""
 
     op: int
@@ -35,35 +36,19 @@ class OpCalls(NamedTuple):
     histogram: memoryview
 
 
-class StepCalls(NamedTuple):
-    """Calls of one op of a job in a step of some seconds, by its first."""
+@dataclass(frozen=True, slots=True)
+class StepHistogram(OpCalls):
+    """Calls of one op of a known job in a step of some seconds, by its first."""
+
+    second: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepCalls(StepHistogram):
+    """The same of any job and step."""
 
     job: uuid.UUID
     step: int
-    second: int
-    op: int
-    calls: int
-    bytes: int
-    errors: int
-    total_ns: int
-    max_ns: int
-    histogram: memoryview
-
-
-class StepHistogram(NamedTuple):
-    """The same where job and step are known."""
-
-    second: int
-    op: int
-    calls: int
-    bytes: int
-    errors: int
-    total_ns: int
-    max_ns: int
-    histogram: memoryview
-
-
-WithHistogram = OpCalls | StepCalls | StepHistogram | CallSecond
 
 
 class OpSecond(NamedTuple):

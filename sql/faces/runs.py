@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection
 
 from sql.face import face
+from sql.faces.calls import OpCalls
 
 
 class QueueDepth(NamedTuple):
@@ -70,18 +72,12 @@ class JobTimes(NamedTuple):
     stopped: float
 
 
-class CallSecond(NamedTuple):
-    """Calls of one op of a worker in a phase and second."""
+@dataclass(frozen=True, slots=True)
+class CallSecond(OpCalls):
+    """And which."""
 
     second: int
     phase: str
-    op: int
-    calls: int
-    bytes: int
-    errors: int
-    total_ns: int
-    max_ns: int
-    histogram: memoryview
 
 
 class _Runs(Protocol):

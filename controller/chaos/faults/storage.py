@@ -8,9 +8,8 @@ from controller.chaos.faults.base import Effect, Fault, Scene, Striking
 
 _READING = ("scan", "stat", "open", "read")
 _WRITING = ("create", "write", "mkdir", "rename", "close")
-_OF_A_FILE = (
-    f"errno {errno.EIO}"  # where reading meets it, it is the file's trouble: `unreadable` (core.storage.errors)
-)
+# Where reading meets it, it is the file's trouble: `unreadable` (core.storage.errors).
+_OF_A_FILE = f"errno {errno.EIO}"
 _TIMES = 3  # calls that fail, unless it says otherwise
 
 

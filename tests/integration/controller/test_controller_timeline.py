@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import time
-import uuid
 from typing import Any
 
 import pytest
 from installation import until
 from sqlalchemy import insert
 
+from benchmarks.bare_job import bare_job
 from controller.browse.counts import count_job
 from controller.databases import JobHandle
 from controller.timeline.read import read_timeline
@@ -100,25 +100,8 @@ def test_a_long_run_is_drawn_from_fewer_points(handle: JobHandle) -> None:
 @pytest.fixture
 def running(database: Database) -> JobHandle:
     """A job 20 s into its index phase, whose slots spend nearly all of their time in storage calls."""
-    job = uuid.uuid4()
     with database.transaction() as conn:
-        jobs.create_job(
-            conn,
-            jobs.NewJob(
-                id=job,
-                name="j",
-                client="",
-                project="",
-                source=b"/",
-                device=0,
-                inode=0,
-                options=JobOptions(),
-                custodians=[],
-                tasks=[],
-                workers=1,
-                slots=4,
-            ),
-        )
+        job = bare_job(conn, "j", workers=1, slots=4)
         conn.exec_driver_sql(
             "UPDATE job SET phase = 'index', first_claim_at = clock_timestamp() - interval '30 seconds'"
         )

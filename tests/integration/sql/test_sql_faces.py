@@ -46,7 +46,7 @@ def _sample(hint: Any) -> Any:
 def _expected(returned: Any) -> list[tuple[str | None, Any]]:
     """Names and types of columns; of a value its type alone."""
     kind = get_args(returned)[0] if get_origin(returned) in (list, Iterator) else _known(returned)
-    if hasattr(kind, "_fields"):
+    if hasattr(kind, "__match_args__"):
         return [(name, _known(hint)) for name, hint in get_type_hints(kind).items()]
     return [(None, _known(kind))]
 

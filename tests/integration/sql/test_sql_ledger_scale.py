@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import uuid
 from typing import Any
 
 import pytest
 
-from core.records import JobOptions
-from sql import jobs
+from benchmarks.bare_job import bare_job
 from sql.queries import QUERIES
 from sql.session import Database
 
@@ -27,25 +25,8 @@ SELECT %(job)s, 'walk', n %% 100, '{}' FROM generate_series(1, %(tasks)s) n
 def test_a_look_reads_only_what_it_takes(database: Database, query: str, parameters: dict[str, Any]) -> None:
     """Promise: a million pending tasks do not slow the queue manager down: with thousands pending, a look for ten
     touches a few pages, not a page for each (a plan that sorts all of them touches over 5,000)."""
-    job = uuid.uuid4()
     with database.transaction() as conn:
-        jobs.create_job(
-            conn,
-            jobs.NewJob(
-                id=job,
-                name="",
-                client="",
-                project="",
-                source=b"/",
-                device=0,
-                inode=0,
-                options=JobOptions(),
-                custodians=[],
-                tasks=[],
-                workers=0,
-                slots=0,
-            ),
-        )
+        job = bare_job(conn, "")
         conn.exec_driver_sql(_INSERT, {"job": job, "tasks": PENDING})
     with database.transaction() as conn:
         explained = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + QUERIES[query].sql

@@ -83,13 +83,13 @@ def _verdict(fidelity: Fidelity, recorded_on: str) -> str:
     if fidelity.passed is None:
         there = f" ({recorded_on})" if recorded_on else ""
         return (
-            f"{fidelity.storage}: not judged, for the trace was recorded on another filer{there}. The differences tell how"
-            " the two differ."
+            f"{fidelity.storage}: not judged, for the trace was recorded on another filer{there}. The differences tell"
+            " how the two differ."
         )
     said = "kept" if fidelity.passed else "NOT kept"
     return (
-        f"{fidelity.storage}: bounds {said}: calls a second within {words.percent(RATE_BOUND)} of the recorded, p50 and p99 of all calls"
-        f" within {words.percent(LATENCY_BOUND)}."
+        f"{fidelity.storage}: bounds {said}: calls a second within {words.percent(RATE_BOUND)} of the recorded, p50 and"
+        f" p99 of all calls within {words.percent(LATENCY_BOUND)}."
     )
 
 
