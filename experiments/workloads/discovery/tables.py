@@ -72,9 +72,10 @@ def _table(handle: JobHandle, query: str) -> RecordTable:
     with handle.database.transaction() as conn:
         found = _KEPT[query](conn, job=handle.id)
     rows = found if isinstance(found, list) else [found]
-    columns = rows[0]._fields if rows else ()
+    columns = type(rows[0]).__match_args__ if rows else ()
     binary = tuple(name for name in columns if isinstance(getattr(rows[0], name), bytes | memoryview))
-    return RecordTable(columns=columns, rows=tuple(tuple(map(_plain, row)) for row in rows), binary=binary)
+    plain = tuple(tuple(_plain(getattr(row, name)) for name in columns) for row in rows)
+    return RecordTable(columns=columns, rows=plain, binary=binary)
 
 
 def _plain(value: Any) -> Any:
