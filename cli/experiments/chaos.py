@@ -43,8 +43,9 @@ def chaos(
         str | None, typer.Option(metavar="COMMAND", help="kills the servers of the storage root's file system")
     ] = None,
     start_servers: Annotated[str | None, typer.Option(metavar="COMMAND", help="brings them back")] = None,
-    of_journal: Annotated[
-        Path | None, typer.Option("--table", metavar="JOURNAL", help="only print a campaign's table, in Markdown")
+    of_journals: Annotated[
+        list[Path] | None,
+        typer.Option("--table", metavar="JOURNAL", help="only print the table of one or more campaigns, in Markdown"),
     ] = None,
     json_file: JsonFile = None,
     storage: StorageRoot = None,
@@ -58,8 +59,8 @@ def chaos(
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     writable_file(json_file, "--json")
-    if of_journal is not None:
-        told = markdown(run for _, run in sorted(runs_in(of_journal).items()))
+    if of_journals:
+        told = markdown(run for journal in of_journals for _, run in sorted(runs_in(journal).items()))
         context.out.print(told, markup=False, soft_wrap=True)
         return
     if corpus is None:

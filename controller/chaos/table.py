@@ -26,7 +26,7 @@ class Row(Document):
     resumed: int  # of these, with one `resume`
     lost_median_s: _Seconds
     lost_worst_s: _Seconds
-    failed: tuple[int, ...]  # their numbers
+    failed: tuple[str, ...]  # as seed/number
 
 
 def rows_of(runs: Iterable[Mapping[str, Any]]) -> list[Row]:
@@ -56,7 +56,7 @@ def _row(fault: str, phase: str, runs: list[Mapping[str, Any]]) -> Row:
         resumed=sum(1 for run in good if run["resumes"]),
         lost_median_s=statistics.median(lost),
         lost_worst_s=max(lost),
-        failed=tuple(run["number"] for run in runs if run["faults"]),
+        failed=tuple(f"{run['plan']['seed']}/{run['number']}" for run in runs if run["faults"]),
     )
 
 
@@ -67,13 +67,13 @@ _HEAD = (
 
 
 def markdown(runs: Iterable[Mapping[str, Any]]) -> str:
-    """For docs/faults.md; runs that failed stand as seed/number."""
+    """For docs/faults.md; runs of one campaign or of several."""
     found = list(runs)
-    seed = next((run["plan"]["seed"] for run in found), 0)
+    seeds = ", ".join(str(seed) for seed in sorted({run["plan"]["seed"] for run in found}))
     lines = [
         f"| `{r.fault}` | {r.phase} | {r.runs} | {r.survived} | {r.resumed} | {r.lost_median_s:.1f} | {r.lost_worst_s:.1f} |"
-        f" {', '.join(f'{seed}/{number}' for number in r.failed)} |"
+        f" {', '.join(r.failed)} |"
         for r in rows_of(found)
     ]
     good = sum(1 for run in found if not run["faults"])
-    return "\n".join([*_HEAD, *lines, "", f"Seed {seed}: {good} of {len(found)} runs survived."])
+    return "\n".join([*_HEAD, *lines, "", f"Seed {seeds}: {good} of {len(found)} runs survived."])

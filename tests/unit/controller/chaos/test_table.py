@@ -50,6 +50,15 @@ def test_a_run_counts_for_each_of_its_faults() -> None:
     assert markdown(runs).endswith("Seed 7: 3 of 4 runs survived.")
 
 
+def test_campaigns_add_up_in_one_table() -> None:
+    """And each run that failed stands there under its own seed."""
+    other = _run(0, ("b", "expand"), lost=7.0, bad="verify: 1 differences")
+    other["plan"] = {**other["plan"], "seed": 8}
+    lines = markdown([_run(3, ("b", "expand"), lost=5.0, bad="verify: 3 differences"), other])
+    assert "| `b` | expand | 2 | 0 | 0 | 6.0 | 7.0 | 7/3, 8/0 |" in lines.splitlines()
+    assert lines.endswith("Seed 7, 8: 0 of 2 runs survived.")
+
+
 def test_several_strikes_of_one_fault_are_one_run() -> None:
     """In the phase of the last."""
     (row,) = rows_of([_run(0, ("a", "walk"), ("a", "expand"), ("a", "index"))])
