@@ -9,7 +9,7 @@ EDBENCH := .venv/bin/edbench
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-load bench-model up down scale clean
+.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-load bench-model up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -52,6 +52,9 @@ test-corpus: setup ## the reference corpus at scale 0.01: totals, shares, hash, 
 
 test-nfs: setup ## run a job on a real NFS mount in an emulated guest and hold the counts together; long; else skips
 	@$(PYTHON) tests/nfs $(NFS_ARGS)
+
+truth: setup ## storage whose answer is known in advance: is the right thing said of it? 20 quiet minutes (TRUTH_ARGS="--only link")
+	@$(PYTHON) tests/truth $(TRUTH_ARGS)
 
 test-search: setup ## the tests over generated inputs, with new inputs each time and more of them; long
 	@HYPOTHESIS_PROFILE=search $(PYTHON) -m pytest -n 2 --dist loadfile tests/unit $(PYTEST_ARGS)

@@ -91,16 +91,24 @@ def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTime 
     """The same of what was read: calls by step of so many seconds, and readings of workers."""
     counters = {key: [_counter(readings, key) for readings in workers.values()] for key in ("wait", "over", "queued")}
     counters["busy"] = [counter(readings, number("busy_s")) for readings in workers.values()]
-    call_s = processor_s = queue_s = 0.0
     exact = any("slot_over_s" in values for readings in workers.values() for _, values in readings)
-    for second, by_op in steps.items():
-        inside = sum(found.total_ns for found in by_op.values()) / 1e9
-        grown = {key: sum(one.grown(second, second + step)[0] for one in them) for key, them in counters.items()}
-        waited = min(grown["over"] if exact else _within_calls(grown["wait"], inside, grown["busy"]), inside)
-        call_s, processor_s = call_s + inside, processor_s + waited
-        queue_s += grown["queued"]
+    inside = {second: sum(found.total_ns for found in by_op.values()) / 1e9 for second, by_op in steps.items()}
+    call_s = sum(inside.values())
     if not call_s:
         return None
+
+    def grown(key: str, low: int, high: int) -> float:
+        return sum(one.grown(low, high)[0] for one in counters[key])
+
+    low, high = min(inside), max(inside) + step
+    if exact:  # over all steps: where processors are short, readings come seconds after the calls that they are of
+        processor_s = min(grown("over", low, high), call_s)
+    else:
+        processor_s = sum(
+            min(_within_calls(grown("wait", at, at + step), calls, grown("busy", at, at + step)), calls)
+            for at, calls in inside.items()
+        )
+    queue_s = grown("queued", low, high)
     queued = min(queue_s, call_s - processor_s) if exact else None
     dominated = _dominated(steps, _mostly_over(workers)) if exact else {}
     return CallTime(call_s=call_s, processor_s=processor_s, queue_s=queued, exact=exact, dominated=dominated)

@@ -10,7 +10,19 @@ from experiments.report import words
 from experiments.result.statistics import estimate, interval_text
 from experiments.telling import Telling
 from experiments.workload import About, Figure, Same
-from experiments.workloads.discovery.result import ELAPSED, NAME, NULL, RATE, RAW, SHARE, UNRECORDED, Point, Result, Run
+from experiments.workloads.discovery.result import (
+    ELAPSED,
+    NAME,
+    NULL,
+    RATE,
+    RAW,
+    SHARE,
+    UNRECORDED,
+    Point,
+    Result,
+    Run,
+    in_calls,
+)
 from experiments.workloads.discovery.version1 import upgraded
 
 if TYPE_CHECKING:
@@ -60,16 +72,6 @@ def _states(run: Run) -> str:
     """Of its jobs, each state once."""
     jobs = run.result.get("jobs") or [run.result]
     return ", ".join(dict.fromkeys(str(job.get("state", "not known")).replace("_", " ") for job in jobs))
-
-
-def in_calls(run: Run) -> float | None:
-    """What of the time that slots were in tasks they were inside storage calls and not waiting for a processor."""
-    busy = sum(end - start for *_, start, end in run.series.tasks)
-    if run.call_time is None:  # of an older version: all that any thread waited is taken off
-        inside = run.call_time_s - run.run_queue_s
-    else:
-        inside = run.call_time.call_s - run.call_time.processor_s
-    return max(0.0, inside) / busy if busy else None
 
 
 ABOUT = About(

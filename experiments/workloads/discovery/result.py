@@ -95,6 +95,16 @@ class Run(schema.Run):
         return 1 - self.null_elapsed_s / self.elapsed_s
 
 
+def in_calls(run: Run) -> float | None:
+    """What of the time that slots were in tasks they were inside storage calls and not waiting for a processor."""
+    busy = sum(end - start for *_, start, end in run.series.tasks)
+    if run.call_time is None:  # of an older version: all that any thread waited is taken off
+        inside = run.call_time_s - run.run_queue_s
+    else:
+        inside = run.call_time.call_s - run.call_time.processor_s
+    return max(0.0, inside) / busy if busy else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point(schema.Point):
     """All repeats of one (workers, slots, databases)."""

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controller.labels.rules import is_cached, unique_bytes
+from controller.timeline.thresholds import MOST_OF_TIME
 from experiments.conditions import configuration_hash
 from experiments.drops import NOT_DROPPED, Drop, cache_state
+from experiments.filer_limit import limit_told
 from experiments.report import words
+from experiments.report.views import middle
 from experiments.result.statistics import interval_text
 from experiments.telling import Telling
 from experiments.workloads.discovery.cold import ONE_KERNEL
 from experiments.workloads.discovery.observed import Observed
-from experiments.workloads.discovery.result import Point, Result
+from experiments.workloads.discovery.result import Point, Result, in_calls
 
 
 class DiscoveryTelling(Telling):
@@ -49,8 +52,8 @@ class DiscoveryTelling(Telling):
         return self.filer_cache.undeclared
 
     def remarks(self, result: Result) -> Sequence[str]:
-        """What of its time the storage took."""
-        return shares_told(result.points)
+        """What of its time the storage took, and what of an emulated filer was the limit."""
+        return [*shares_told(result.points), *limits_told(result.points)]
 
     def warnings(self, points: Sequence[Point]) -> Sequence[str]:
         """Of gaps, and of runs that did not find the same."""
@@ -93,6 +96,15 @@ def shares_told(points: Sequence[Point]) -> list[str]:
     found = [(point.at, point.storage_share) for point in points if point.at in ends]
     said = [f"{interval_text(share, words.percent)} at {at}" for at, share in found if share is not None]
     return [f"storage share {', '.join(said)}"] if said else []
+
+
+def limits_told(points: Sequence[Point]) -> list[str]:
+    """Of the highest load, where the generator was not the limit."""
+    top = points[-1]
+    if top.limited:
+        return []
+    run = middle(top.repeats)
+    return limit_told(run.series.filer, waits=top.storage_share is not None and (in_calls(run) or 0.0) >= MOST_OF_TIME)
 
 
 def cached(points: Sequence[Point], caches: int) -> bool:

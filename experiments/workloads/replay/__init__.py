@@ -11,7 +11,7 @@ from experiments.report import words
 from experiments.result.schema import Latency
 from experiments.telling import Telling
 from experiments.workload import About, Figure, Same
-from experiments.workloads.replay.result import ALL, NAME, RATE, ReplayPoint, ReplayResult, ReplayRun
+from experiments.workloads.replay.result import ALL, NAME, RATE, ReplayPoint, ReplayResult, ReplayRun, in_calls
 from experiments.workloads.replay.version1 import upgraded
 
 if TYPE_CHECKING:
@@ -31,12 +31,6 @@ def near_null(runs: Sequence[ReplayRun]) -> str | None:
         f"{rate:,.0f} calls/s are {share:.0%} of the {top:,.0f} that the same clients make on null storage"
         f" (over {MARK:.0%})"
     )
-
-
-def in_calls(run: ReplayRun) -> float | None:
-    """What of the time that clients had something to do, which is calls alone, they did not wait for a processor."""
-    time = run.call_time
-    return None if time is None or not time.call_s else 1 - time.processor_s / time.call_s
 
 
 def _sections(result: ReplayResult) -> list[Section]:

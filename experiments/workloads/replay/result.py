@@ -50,6 +50,12 @@ class ReplayRun(schema.Run):
         return None if self.null_calls is None or not self.null_elapsed_s else self.null_calls / self.null_elapsed_s
 
 
+def in_calls(run: ReplayRun) -> float | None:
+    """What of the time that clients had something to do, which is calls alone, they did not wait for a processor."""
+    time = run.call_time
+    return None if time is None or not time.call_s else 1 - time.processor_s / time.call_s
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayPoint(schema.Point):
     """All repeats of one (storage, clients)."""

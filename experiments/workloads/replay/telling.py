@@ -8,13 +8,22 @@ from typing import Any
 from controller.labels.rules import is_cached
 from controller.replay.found import dropped_by
 from controller.replay.order import parse_speed
+from controller.timeline.thresholds import MOST_OF_TIME
 from experiments.drops import NOT_DROPPED, Drop, cache_state
+from experiments.filer_limit import limit_told
 from experiments.report import words
 from experiments.result.codec import decode
 from experiments.telling import Telling
 from experiments.workloads.replay.fidelity import fidelity
 from experiments.workloads.replay.observed import Observed
-from experiments.workloads.replay.result import Fidelity, RecordedFigures, ReplayPoint, ReplayResult, by_storage
+from experiments.workloads.replay.result import (
+    Fidelity,
+    RecordedFigures,
+    ReplayPoint,
+    ReplayResult,
+    by_storage,
+    in_calls,
+)
 
 _NOTHING_DROPPED = "nothing was dropped: the misses of an emulated filer are computed"
 
@@ -71,8 +80,8 @@ class ReplayTelling(Telling):
         return fidelity(self._recorded, same[0], same_filer=False)
 
     def remarks(self, result: ReplayResult) -> Sequence[str]:
-        """Whether it came out as recorded."""
-        return as_recorded(result)
+        """Whether it came out as recorded, and what of an emulated filer was the limit."""
+        return [*as_recorded(result), *limits_told(result.points, waits=self._speed == "max")]
 
     def warnings(self, points: Sequence[ReplayPoint]) -> Sequence[str]:
         """Of the trace, and of calls that ended otherwise."""
@@ -111,6 +120,15 @@ def as_recorded(result: ReplayResult) -> list[str]:
     of = f" on {found.storage}" if len(by_storage(result.points)) > 1 else ""
     judged = (f"{row.what} {row.difference * 100:+z.1f} %" for row in found.rows if row.bound is not None)
     return [f"{kept}{of} ({', '.join(judged)})".replace("-", "\u2212")]
+
+
+def limits_told(points: Sequence[ReplayPoint], *, waits: bool) -> list[str]:
+    """Of the highest load on one storage, where the generator was not the limit. `waits`: clients have no think time."""
+    top = points[-1]
+    if top.limited or len(by_storage(points)) > 1:
+        return []
+    served = (in_calls(top.run) or 0.0) >= MOST_OF_TIME  # and did not wait for a processor
+    return limit_told((top.run.job.get("filer") or {}).get("series", ()), waits=waits and served)
 
 
 def warnings_of(trace: RecordedFigures, points: Sequence[ReplayPoint], *, adapted: int, opened: int = 0) -> list[str]:

@@ -48,6 +48,17 @@ def test_the_slow_calls_are_the_processors() -> None:
     }  # fmt: skip
 
 
+def test_what_is_told_late_is_the_processors_too() -> None:
+    """A worker without a processor told of the waits of second 10 in the next one, of which it had few calls to tell."""
+    seen = worker(wait=(0.0, 0.0, 0.0), over=(0.0, 0.0, 0.07), queued=(0.0, 0.0, 0.004))
+    found = split({10: STEPS[10], 11: {Op.OPEN: calls(1, 400 * US)}}, seen, 1)
+    assert found is not None
+    assert found.processor_s == pytest.approx(0.0396), "all of its time in calls, and no more"
+    part = split(STEPS, worker(wait=(0.0, 0.0, 0.0), over=(0.0, 0.0, 0.06), queued=(0.0, 0.0, 0.004)), 1)
+    assert part is not None
+    assert (part.processor_s, part.queue_s) == pytest.approx((0.06, 0.004))
+
+
 def test_waits_of_slots_that_are_hardly_in_calls_are_not_their_calls() -> None:
     """2 s of waits in a second of which two slots were in calls for 40 ms fell into their parsing, not into reads of 20 ms."""
     seen = worker(wait=(0.0, 0.0, 1.0))

@@ -1,0 +1,123 @@
+"""What a result document says, and whether that is what had to be said. Pure functions of plain data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from loads import Heard
+from situations import GENERATOR, Situation
+
+STORAGE_SHARE = 0.23  # as docs/labels.md has it
+_LIMIT = re.compile(r"limit: the filer's (\w+)")
+_SPACE = re.compile(r"No space left|ENOSPC|no room|room for|are free", re.IGNORECASE)
+
+# Of a run of a replay. Bytes a second: moved by calls, from the start of all clients to the end of the last.
+FIGURES: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
+    "bytes/s": lambda run: run["bytes"] / run["elapsed_s"],
+    "calls/s": lambda run: run["calls"] / run["elapsed_s"],
+    "service p50 µs": lambda run: run["service"]["all"]["p50_us"],
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What was said of one situation."""
+
+    labels: tuple[str, ...] = ()
+    limit: str | None = None
+    share: float | None = None
+    run: Mapping[str, Any] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """In a cell."""
+        share = [] if self.share is None else [f"storage share {self.share:.0%}"]
+        return "; ".join([*self.labels, *share, f"limit: {self.limit or 'not told'}"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """A line of the table."""
+
+    situation: Situation
+    said: Said | None = None
+    wrong: tuple[str, ...] = ()
+    skipped: str | None = None
+
+    @property
+    def measured(self) -> float | None:
+        """The figure that has a ceiling."""
+        if self.situation.ceiling is None or self.said is None or not self.said.run:
+            return None
+        return FIGURES[self.situation.ceiling.figure](self.said.run)
+
+
+def said_of(heard: Heard) -> Said:
+    """Of a study, of a job, or of a command that refused."""
+    document = heard.document
+    if not document:
+        if heard.status == 2 and _SPACE.search(heard.errors):
+            return Said(labels=("REFUSED",), limit="space")
+        return Said(labels=(f"exit {heard.status}: {heard.errors}",))
+    if "points" in document:
+        return _of_study(document)
+    labels = tuple(document["labels"])
+    if document["state"] == "suspended":
+        labels = ("SUSPENDED", *labels)
+        return Said(labels=labels, limit="space" if _SPACE.search(str(document["reason"])) else None)
+    return Said(labels=labels, limit="generator" if _has(labels, GENERATOR) else None)
+
+
+def _of_study(document: Mapping[str, Any]) -> Said:
+    point = document["points"][-1]
+    labels, run = tuple(document["labels"]), point["repeats"][0]
+    share = (point["figures"].get("storage_share") or {}).get("median")
+    return Said(labels=labels, limit=_limit(document, labels, share), share=share, run=run)
+
+
+def _limit(document: Mapping[str, Any], labels: tuple[str, ...], share: float | None) -> str | None:
+    if _has(labels, GENERATOR):
+        return "generator"
+    if named := _LIMIT.search(document["verdict"]):
+        return named[1]
+    if document["workload"] == "discovery":
+        return "storage" if share is not None and share >= STORAGE_SHARE else None
+    return "storage" if document["conditions"]["configuration"]["speed"] == "max" else "pace"
+
+
+def judged(situation: Situation, heard: Heard) -> Verdict:
+    """Right where every label, limit, share and ceiling is as the table has it."""
+    said = said_of(heard)
+    verdict = Verdict(situation=situation, said=said)
+    wrong = [f"{label} is missing" for label in situation.says if not _has(said.labels, label)]
+    wrong += [f"{label} is false" for label in situation.never if _has(said.labels, label)]
+    if situation.limit is not None and said.limit != situation.limit:
+        wrong.append(f"the limit is {situation.limit}, not {said.limit}")
+    if situation.share is not None and (said.share is None or said.share < situation.share):
+        wrong.append(f"the storage share is at least {situation.share:.0%}, not {said.share}")
+    if situation.ceiling is not None:
+        wanted, measured = situation.ceiling, verdict.measured
+        if measured is None or abs(measured / wanted.value - 1) > wanted.within:
+            wrong.append(f"the ceiling is {wanted.value:,.0f} {wanted.figure}, not {measured}")
+    if heard.status and said.limit != "space":
+        wrong.append(f"exit status {heard.status}: {heard.errors}")
+    return Verdict(situation=situation, said=said, wrong=tuple(wrong))
+
+
+def _has(labels: tuple[str, ...], begins: str) -> bool:
+    return any(label.startswith(begins) for label in labels)
+
+
+def row(verdict: Verdict) -> tuple[str, ...]:
+    """Its cells: situation, known truth, what was said, ceiling known, measured, ratio, right?"""
+    situation, ceiling, measured = verdict.situation, verdict.situation.ceiling, verdict.measured
+    known = "" if ceiling is None else f"{ceiling.value:,.0f} {ceiling.figure}"
+    found = "" if ceiling is None or measured is None else f"{measured:,.0f}"
+    ratio = "" if ceiling is None or measured is None else f"{measured / ceiling.value:.3f}"
+    if verdict.skipped is not None:
+        return situation.name, situation.truth, f"skipped: {verdict.skipped}", known, "", "", "–"
+    said = "" if verdict.said is None else verdict.said.text()
+    right = "yes" if not verdict.wrong else f"NO: {'; '.join(verdict.wrong)}"
+    return situation.name, situation.truth, said, known, found, ratio, right

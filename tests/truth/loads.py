@@ -1,0 +1,152 @@
+"""What is asked of a storage: the product's own commands, on traces and corpora that are made here."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from stands import EDBENCH, Place
+
+from core.operations import Op
+from traces.model import NO_NODE, Call, Node, NodeKind, Stream, TraceHeader
+from traces.write import TraceWriter
+
+_MS = 1_000_000
+SECONDS = 1_200  # after which a command is ended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What the command said. `document`: its result document, empty where it wrote none."""
+
+    status: int
+    errors: str
+    document: dict[str, Any]
+
+
+class Load(Protocol):
+    """One way to ask."""
+
+    def hear(self, place: Place, work: Path) -> Heard:
+        """Run it there. `work`: an own, empty directory on local storage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """A trace: so many streams, each with a file of its own, `each` calls of `size` bytes, one every `every_ms`."""
+
+    kind: str  # read, write, stat
+    each: int
+    size: int = 0
+    streams: int = 4
+    every_ms: float = 1.0
+
+    def write(self, file: Path) -> Path:
+        """As a trace file."""
+        whole = self.each * self.size if self.kind == "read" else 0
+        nodes = [Node(NO_NODE, NodeKind.DIRECTORY, True, 0, 1000, 0)]
+        nodes += [Node(0, NodeKind.FILE, self.kind != "write", whole, 1000, 8) for _ in range(self.streams)]
+        played = [self._stream(number + 1, whole) for number in range(self.streams)]
+        streams = tuple(Stream(worker="w1", slot=n, calls=len(calls)) for n, calls in enumerate(played))
+        ends = max(calls[-1].start_ns + calls[-1].duration_ns for calls in played)
+        header = TraceHeader(created=1e9, duration_ns=ends, phases=("",), streams=streams, origin={}, lost=0)
+        with TraceWriter(file) as writer:
+            for number, calls in enumerate(played):
+                for call in calls:
+                    writer.add(number, call)
+            writer.finish(header, nodes)
+        return file
+
+    def _stream(self, node: int, whole: int) -> list[Call]:
+        made = [(Op[self.kind.upper()], self.size, number * self.size) for number in range(self.each)]
+        if self.kind == "read":
+            made = [(Op.OPEN, 0, whole), *made, (Op.CLOSE, 0, 0)]
+        elif self.kind == "write":
+            made = [(Op.CREATE, 0, 0), *made, (Op.CLOSE, 0, 0)]
+        pause = int(self.every_ms * _MS)
+        return [Call(op, number * pause, min(pause, _MS) // 10, size, argument, node, NO_NODE, 0, 0)
+                for number, (op, size, argument) in enumerate(made)]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """`edbench replay`, a client for each stream."""
+
+    calls: Calls
+    speed: str = "max"
+    more: tuple[str, ...] = ()
+    processors: int | None = None
+
+    def hear(self, place: Place, work: Path) -> Heard:
+        """Files lie on the storage, whatever else the job writes does not."""
+        trace = self.calls.write(work / "calls.edbtrace")
+        target = place.directory / "replay"
+        target.mkdir()
+        said = work / "result.json"
+        arguments = [str(trace), "--path", str(target), "--speed", self.speed, "--json", str(said)]
+        return _hear(place, work, ["replay", *arguments, *place.arguments, *self.more], said, None, self.processors)
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleUp:
+    """`edbench experiment scale-up` of one point with one repeat, and so with one pair on null storage."""
+
+    scale: float = 0.0003  # of the reference corpus: 13 MB raw
+    more: tuple[str, ...] = ()
+    processors: int | None = None
+
+    def hear(self, place: Place, work: Path) -> Heard:
+        """Corpus and storage root lie on the storage."""
+        corpus = _corpus(place, self.scale, work, place.directory / "corpus")
+        command = ["experiment", "scale-up", "--corpus", str(corpus), "--workers", "2", "--repeats", "1"]
+        heard = _hear(place, work, [*command, *place.arguments, *self.more], None, place.directory, self.processors)
+        found = sorted((place.directory / "results").glob("*/result.json"))
+        return replace(heard, document=json.loads(found[-1].read_text()) if found else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """`edbench discover` of a corpus that lies elsewhere."""
+
+    scale: float = 0.0003
+    more: tuple[str, ...] = ()
+
+    def hear(self, place: Place, work: Path) -> Heard:
+        """Only the storage root lies on the storage."""
+        corpus, said = _corpus(place, self.scale, work, work / "corpus"), work / "result.json"
+        arguments = ["discover", str(corpus), "--workers", "1", "--json", str(said)]
+        return _hear(place, work, [*arguments, *place.arguments, *self.more], said, place.directory)
+
+
+def _corpus(place: Place, scale: float, work: Path, target: Path) -> Path:
+    """Generated there; the same each time."""
+    command = ["generate", str(target), "--profile", "reference", "--scale", str(scale), "--seed", "7"]
+    done = _hear(Place(place.directory), work, command, None)
+    if done.status:
+        raise RuntimeError(f"edbench generate: {done.errors}")
+    return target
+
+
+def _hear(
+    place: Place, work: Path, arguments: list[str], said: Path | None, storage: Path | None = None,
+    processors: int | None = None,
+) -> Heard:  # fmt: skip
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("EDBENCH_")}
+    environment = kept | {
+        "HOME": str(work),
+        "EDBENCH_STORAGE": str(storage or work / "storage"),
+        "EDBENCH_SCRATCH": str(work / "scratch"),
+    }
+    limited = [] if processors is None else ["taskset", "--cpu-list", f"0-{processors - 1}"]
+    command = [*place.prefix, *limited, str(EDBENCH), *arguments]
+    with (work / "output.txt").open("a") as out, (work / "errors.txt").open("w") as errors:
+        done = subprocess.run(
+            command, env=environment, cwd=work, stdout=out, stderr=errors, check=False, timeout=SECONDS
+        )
+    text = " ".join((work / "errors.txt").read_text().split())[-400:]
+    document = json.loads(said.read_text()) if said is not None and said.is_file() else {}
+    return Heard(status=done.returncode, errors=text, document=document)

@@ -1,0 +1,147 @@
+"""The table of `make truth`: storage and load whose answer is known beforehand, and what has to be said of them.
+
+Every known limit is at least five times below what two processors can ask for, or five times above it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loads import Calls, Discovery, Load, Replay, ScaleUp
+from stands import Emulated, Loop, Memory, Mounted, SmallMemory, Stand
+
+GENERATOR, CACHED, UNDECLARED, UNPAIRED = "GENERATOR-LIMITED", "CACHED", "FILER CACHE UNDECLARED", "UNPAIRED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """What cannot be passed, and by how little it may be missed."""
+
+    figure: str  # of `judge.FIGURES`
+    value: float
+    within: float = 0.05  # of the value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """One line of the table."""
+
+    name: str
+    truth: str  # in words
+    stand: Stand
+    load: Load
+    limit: str | None  # link, metadata, data, delays, storage, generator, space, pace; None: not known, not judged
+    says: tuple[str, ...] = ()  # labels that have to be given, by how they begin
+    never: tuple[str, ...] = (GENERATOR,)  # and that must not be
+    share: float | None = None  # the storage share is at least this
+    ceiling: Ceiling | None = None
+
+
+def _emulated(**tables: str) -> Emulated:
+    return Emulated("".join(f"[{name}]\n{text}\n" for name, text in tables.items()))
+
+
+def _station(servers: int, ms: float) -> str:
+    return f"servers = {servers}\nservice_us.default = {ms * 1000}"
+
+
+def _link(mb_per_s: float) -> str:
+    return f"bytes_per_s = {mb_per_s}e6"
+
+
+KB64, MB = 65_536, 1_000_000
+READS, WRITES = Calls("read", each=160, size=KB64), Calls("write", each=160, size=KB64)  # by 4 clients 42 MB
+STATS = Calls("stat", each=250)
+SMALL_READS = Calls("read", each=250, size=4096)
+BIG_READS, BIG_WRITES = Calls("read", each=480, size=KB64), Calls("write", each=480, size=KB64)  # 126 MB
+DELAY = _station(64, 10)
+EMULATED = ("EMULATED FILER",)
+NAS = "25 MB/s link"
+
+SITUATIONS = (
+    # Replays on an emulated filer: closed loops, whose throughput follows from its numbers.
+    Situation(name="link-read", truth="a link of 8 MB/s", stand=_emulated(link=_link(8)), load=Replay(READS),
+              limit="link", says=EMULATED, ceiling=Ceiling(figure="bytes/s", value=8 * MB)),
+    Situation(name="link-write", truth="a link of 8 MB/s, written to", stand=_emulated(link=_link(8)),
+              load=Replay(WRITES), limit="link", says=EMULATED, ceiling=Ceiling(figure="bytes/s", value=8 * MB)),
+    Situation(name="link-scaled", truth="a link of 320 MB/s at scale 1/40",
+              stand=Emulated("scale = 40.0\n[link]\n" + _link(320)), load=Replay(READS), limit="link", says=EMULATED,
+              ceiling=Ceiling(figure="bytes/s", value=8 * MB)),
+    Situation(name="one-server-metadata", truth="one server, 5 ms a metadata call", stand=_emulated(metadata=_station(1, 5)),
+              load=Replay(STATS), limit="metadata", says=EMULATED, ceiling=Ceiling(figure="calls/s", value=200)),
+    Situation(name="one-server-data", truth="one server, 5 ms a read", stand=_emulated(data=_station(1, 5)),
+              load=Replay(SMALL_READS), limit="data", says=EMULATED, ceiling=Ceiling(figure="calls/s", value=200)),
+    Situation(name="four-servers-data", truth="four servers, 20 ms a read, eight clients",
+              stand=_emulated(data=_station(4, 20)), load=Replay(Calls("read", streams=8, each=125, size=4096)),
+              limit="data", says=EMULATED, ceiling=Ceiling(figure="calls/s", value=200)),
+    Situation(name="delay", truth="10 ms a call, no queue, four clients", stand=_emulated(metadata=DELAY),
+              load=Replay(Calls("stat", each=500)), limit="delays", says=EMULATED,
+              ceiling=Ceiling(figure="calls/s", value=400)),
+    Situation(name="delay-latency", truth="10 ms a call: that is the median", stand=_emulated(metadata=DELAY),
+              load=Replay(Calls("stat", each=500)), limit="delays", says=EMULATED,
+              ceiling=Ceiling(figure="service p50 µs", value=10_000)),
+    Situation(name="delay-many", truth="40 ms a call, no queue, sixteen clients", stand=_emulated(metadata=_station(64, 40)),
+              load=Replay(Calls("stat", streams=16, each=125)), limit="delays", says=EMULATED,
+              ceiling=Ceiling(figure="calls/s", value=400)),
+    Situation(name="disk-misses", truth="1 ms a read, and a cache that misses one in four: 36 ms more, one client",
+              stand=_emulated(data=_station(64, 1), disk="read_ms = 36.0\nread_miss = 0.25"),
+              load=Replay(Calls("read", streams=1, each=500, size=4096)), limit="delays", says=EMULATED,
+              ceiling=Ceiling(figure="calls/s", value=100)),
+    Situation(name="under-the-limit", truth="2 MB/s asked of a link of 8 MB/s", stand=_emulated(link=_link(8)),
+              load=Replay(Calls("read", each=120, size=KB64, every_ms=131.072), speed="recorded"), limit="pace",
+              says=EMULATED, ceiling=Ceiling(figure="bytes/s", value=2 * MB)),
+    Situation(name="over-the-limit", truth="32 MB/s asked of a link of 8 MB/s", stand=_emulated(link=_link(8)),
+              load=Replay(Calls("read", each=160, size=KB64, every_ms=8.192), speed="recorded"), limit="link",
+              says=EMULATED, ceiling=Ceiling(figure="bytes/s", value=8 * MB)),
+    Situation(name="no-filer-at-all", truth="an emulated filer without any limit, one processor for all",
+              stand=_emulated(metadata="servers = 64"), load=Replay(Calls("stat", each=30_000), processors=1),
+              limit="generator", says=(*EMULATED, GENERATOR), never=()),
+    # Replays on real storage.
+    Situation(name="memory", truth="memory: processors", stand=Memory(), load=Replay(Calls("stat", each=100_000)),
+              limit="generator", says=(CACHED, GENERATOR), never=(UNDECLARED,)),
+    Situation(name="loop-read", truth="a block device of 8 MB/s (loop, blkio)", stand=Loop(256, mb_per_s=8),
+              load=Replay(READS), limit="storage", says=(CACHED,), ceiling=Ceiling(figure="bytes/s", value=8 * MB)),
+    Situation(name="moosefs-read", truth=f"MooseFS, {NAS}", stand=Mounted("moosefs", "200mbit"), load=Replay(BIG_READS),
+              limit="storage", says=(CACHED, UNDECLARED), ceiling=Ceiling(figure="bytes/s", value=25 * MB)),
+    Situation(name="moosefs-write", truth=f"MooseFS, {NAS}, cache declared", stand=Mounted("moosefs", "200mbit"),
+              load=Replay(BIG_WRITES, more=("--filer-cache", "0B")), limit="storage", says=(CACHED,),
+              never=(GENERATOR, UNDECLARED), ceiling=Ceiling(figure="bytes/s", value=25 * MB)),
+    Situation(name="glusterfs-read", truth=f"GlusterFS, {NAS}", stand=Mounted("glusterfs", "200mbit"),
+              load=Replay(BIG_READS), limit="storage", says=(CACHED, UNDECLARED),
+              ceiling=Ceiling(figure="bytes/s", value=25 * MB)),
+    Situation(name="small-memory", truth="a client of 512 MB (control group), files of 1.7 GB: no cache holds them",
+              stand=SmallMemory(512), load=Replay(Calls("read", each=400, size=1 << 20)), limit=None, says=(UNPAIRED,),
+              never=(CACHED, UNDECLARED)),
+    Situation(name="small-memory-cached", truth="the same, and a filer with a cache of 1 GB", stand=SmallMemory(512),
+              load=Replay(Calls("read", each=400, size=1 << 20), more=("--filer-cache", "1GB")), limit=None,
+              says=(CACHED,), never=(UNDECLARED,)),
+    # Discoveries, each with its pair on null storage.
+    Situation(name="discovery-link", truth="a link of 3 MB/s", stand=_emulated(link=_link(3)), load=ScaleUp(),
+              limit="link", says=(*EMULATED, CACHED), share=0.6),
+    Situation(name="discovery-server", truth="one server, 5 ms a metadata call", stand=_emulated(metadata=_station(1, 5)),
+              load=ScaleUp(), limit="metadata", says=(*EMULATED, CACHED), share=0.6),
+    Situation(name="discovery-delay", truth="40 ms a call, no queue",
+              stand=_emulated(metadata=_station(64, 40), data=_station(64, 40)), load=ScaleUp(), limit="delays",
+              says=(*EMULATED, CACHED), share=0.6),
+    Situation(name="discovery-fast-filer", truth="20 µs a call: processors",
+              stand=_emulated(metadata=_station(64, 0.02), data=_station(64, 0.02)), load=ScaleUp(scale=0.002), limit="generator",
+              says=(*EMULATED, CACHED, GENERATOR), never=()),
+    Situation(name="discovery-memory", truth="memory: processors", stand=Memory(), load=ScaleUp(scale=0.002), limit="generator",
+              says=(CACHED, GENERATOR), never=(UNDECLARED,)),
+    Situation(name="discovery-one-processor", truth="memory, one processor for all", stand=Memory(),
+              load=ScaleUp(scale=0.002, processors=1), limit="generator", says=(CACHED, GENERATOR), never=(UNDECLARED,)),
+    Situation(name="discovery-loop", truth="a block device of 2 MB/s (loop, blkio)", stand=Loop(256, mb_per_s=2),
+              load=ScaleUp(more=("--cold",)), limit="storage", says=(CACHED,), share=0.3),
+    Situation(name="discovery-moosefs", truth="MooseFS, 2.5 MB/s link", stand=Mounted("moosefs", "20mbit"),
+              load=ScaleUp(), limit="storage", says=(CACHED, UNDECLARED), share=0.6),
+    Situation(name="discovery-glusterfs", truth="GlusterFS, 2.5 MB/s link", stand=Mounted("glusterfs", "20mbit"),
+              load=ScaleUp(more=("--filer-cache", "0B")), limit="storage", says=(CACHED,), never=(GENERATOR, UNDECLARED),
+              share=0.6),
+    # Room.
+    Situation(name="disk-fills", truth="a disk of 8 MB fills", stand=Loop(8), load=Discovery(), limit="space",
+              says=("SUSPENDED",)),
+    Situation(name="disk-too-small", truth="42 MB do not go on a disk of 32 MB: refused", stand=Loop(32),
+              load=Replay(READS), limit="space", says=("REFUSED",)),
+    Situation(name="disk-suffices", truth="the same discovery, a disk of 256 MB", stand=Loop(256), load=Discovery(),
+              limit=None, says=(CACHED,), never=("SUSPENDED", UNDECLARED)),
+)  # fmt: skip

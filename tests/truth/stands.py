@@ -1,0 +1,181 @@
+"""Storage whose answer is known: each stand makes it, says how a command gets there, and takes it away again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+EDBENCH = REPOSITORY / ".venv/bin/edbench"
+FILERS = REPOSITORY.parent / "shared/tools/filers"
+GROUPS = Path("/sys/fs/cgroup")
+_LOOP_TOOLS = ("losetup", "mkfs.ext4", "mount")
+
+
+class Skipped(Exception):
+    """This storage cannot be made here; why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A directory on the storage, and what a command needs beside."""
+
+    directory: Path
+    arguments: tuple[str, ...] = ()
+    prefix: tuple[str, ...] = ()
+
+
+class Stand(Protocol):
+    """A storage to be."""
+
+    def stand(self, work: Path) -> contextlib.AbstractContextManager[Place]:
+        """There while the block lasts. `work`: an own directory on local storage. Raises Skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emulated:
+    """The emulated filer of these tables, over local storage."""
+
+    tables: str
+
+    @contextlib.contextmanager
+    def stand(self, work: Path) -> Iterator[Place]:
+        """A profile and a directory."""
+        file = work / "filer.toml"
+        file.write_text(f'name = "known"\n{self.tables}')
+        (work / "there").mkdir()
+        yield Place(work / "there", ("--filer", str(file)))
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A directory in memory."""
+
+    @contextlib.contextmanager
+    def stand(self, work: Path) -> Iterator[Place]:
+        """Below /dev/shm."""
+        if not os.path.ismount("/dev/shm"):
+            raise Skipped("there is no /dev/shm")
+        with tempfile.TemporaryDirectory(prefix="edbench-truth-", dir="/dev/shm") as directory:
+            yield Place(Path(directory))
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """ext4 on a file of so many MiB; `mb_per_s`: reads and writes of its block device are limited to that."""
+
+    mib: int
+    mb_per_s: float | None = None
+
+    @contextlib.contextmanager
+    def stand(self, work: Path) -> Iterator[Place]:
+        """Mounted."""
+        _need_root(*_LOOP_TOOLS)
+        image, mount = work / "disk.img", work / "disk"
+        with image.open("wb") as file:
+            file.truncate(self.mib << 20)
+        mount.mkdir()
+        _run("mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", str(image))
+        device = _run("losetup", "--find", "--show", str(image))
+        try:
+            _run("mount", device, str(mount))
+            try:
+                (mount / "lost+found").rmdir()
+                with self._limited(device):
+                    yield Place(mount)
+            finally:
+                _run("umount", str(mount))
+        finally:
+            _run("losetup", "--detach", device)
+
+    @contextlib.contextmanager
+    def _limited(self, device: str) -> Iterator[None]:
+        files = [GROUPS / f"blkio/blkio.throttle.{way}_bps_device" for way in ("read", "write")]
+        if self.mb_per_s is None:
+            yield
+            return
+        if not all(file.exists() for file in files):
+            raise Skipped("block devices cannot be limited for the whole machine (control groups of version 2)")
+        number = os.stat(device).st_rdev
+        name = f"{os.major(number)}:{os.minor(number)}"
+        try:
+            for file in files:
+                file.write_text(f"{name} {int(self.mb_per_s * 1e6)}")
+            yield
+        finally:
+            for file in files:
+                file.write_text(f"{name} 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Mounted:
+    """A shared file system of that name with its link limited to a rate, by ../shared/tools/filers."""
+
+    name: str
+    rate: str  # as tc has it: 200mbit
+
+    @contextlib.contextmanager
+    def stand(self, work: Path) -> Iterator[Place]:
+        """Up, and down again; one that is up already is somebody's and not taken."""
+        _need_root()
+        if not FILERS.is_file() or not Path("/dev/fuse").exists():
+            raise Skipped("there is no ../shared/tools/filers, or no /dev/fuse")
+        environment = os.environ | {"FILERS_DIR": str(work / "filers")}
+        if Path(f"/run/netns/edb-{self.name}").exists():
+            raise Skipped(f"somebody's {self.name} is up")
+        try:
+            mount = _run(str(FILERS), "up", self.name, environment=environment).splitlines()[-1]
+            _run(str(FILERS), "slow", self.name, self.rate, environment=environment)
+            yield Place(Path(mount))
+        finally:
+            subprocess.run([str(FILERS), "down", self.name], env=environment, capture_output=True, check=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallMemory:
+    """Local storage, seen from a control group that may have so many MiB of memory, the page cache among them."""
+
+    mib: int
+
+    @contextlib.contextmanager
+    def stand(self, work: Path) -> Iterator[Place]:
+        """The group is the only one that the command sees, as in a container."""
+        _need_root("unshare")
+        home, limit = GROUPS / "memory", "memory.limit_in_bytes"
+        if not (home / limit).exists():
+            raise Skipped("there is no control group of version 1 for memory")
+        (work / "there").mkdir()
+        group = home / f"edbench-truth-{os.getpid()}"
+        group.mkdir()
+        inside = f'echo $$ > {group}/cgroup.procs && mount --bind {group} {home} && exec "$@"'
+        try:
+            (group / limit).write_text(str(self.mib << 20))
+            yield Place(work / "there", prefix=("unshare", "--mount", "sh", "-c", inside, "sh"))
+        finally:
+            until = time.monotonic() + 30  # the last services are going
+            while (group / "cgroup.procs").read_text() and time.monotonic() < until:
+                time.sleep(0.2)
+            group.rmdir()
+
+
+def _need_root(*tools: str) -> None:
+    if os.geteuid():
+        raise Skipped("this needs root")
+    lacking = [tool for tool in tools if shutil.which(tool) is None]
+    if lacking:
+        raise Skipped(f"there is no {lacking[0]}")
+
+
+def _run(*command: str, environment: dict[str, str] | None = None) -> str:
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Skipped(f"{' '.join(command[:2])}: {' '.join(done.stderr.split())[-200:]}")
+    return done.stdout.strip()

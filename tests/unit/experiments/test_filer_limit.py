@@ -1,0 +1,69 @@
+"""The limit of an emulated filer is named, and only where it is known."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from experiment_runs import a_run, points
+from replay_results import point as replay_point
+
+from experiments.filer_limit import busiest, limit_told
+from experiments.result.schema import CallTime
+from experiments.workloads.discovery.result import PointSpec
+from experiments.workloads.discovery.telling import limits_told
+from experiments.workloads.replay.telling import limits_told as replay_limits_told
+
+
+def seconds(**busy: list[float]) -> list[tuple[float, dict[str, dict[str, float]]]]:
+    """A series: utilisation of each station by second."""
+    return [
+        (float(at), {name: {"utilisation": share} for name, share in zip(busy, shares, strict=True)})
+        for at, shares in enumerate(zip(*busy.values(), strict=True))
+    ]
+
+
+def test_the_busiest_station_is_told_by_its_median_second_of_work() -> None:
+    """Waiting for work before and after, and the seconds in which work began and ended, make it no less busy."""
+    series = seconds(link=[0, 0, 0.1, 0.99, 0.98, 0.2, 0.97, 0.3, 0], data=[0, 0, 0.3, 0.5, 0.5, 0.5, 0.5, 0.5, 0])
+    assert busiest(series) == ("link", 0.975)
+    assert limit_told(series, waits=True) == ["limit: the filer's link, 98 % busy"]
+
+
+def test_where_no_station_is_busy_its_delays_are_the_limit_of_those_who_wait_for_it() -> None:
+    series = seconds(metadata=[0.1, 0.06, 0.06, 0.01], link=[0.0, 0.0, 0.0, 0.0])
+    assert limit_told(series, waits=True) == ["limit: the filer's delays, no station over 6.0 % busy"]
+    assert limit_told(series, waits=False) == []
+
+
+@pytest.mark.parametrize("series", [[], seconds(link=[0.0, 0.0]), seconds(link=[0.9, 0.9])])
+def test_too_few_seconds_name_nothing(series: list[tuple[float, dict[str, dict[str, float]]]]) -> None:
+    assert limit_told(series, waits=True) == []
+
+
+def test_a_discovery_names_it_unless_the_generator_was_the_limit() -> None:
+    at = PointSpec(1, 1, 4)
+    slow = a_run()
+    busy = dataclasses.replace(slow, series=dataclasses.replace(slow.series, filer=tuple(seconds(data=[0.9] * 4))))
+    assert limits_told(points({at: [busy]})) == ["limit: the filer's data, 90 % busy"]
+    assert limits_told(points({at: [dataclasses.replace(busy, null_elapsed_s=busy.elapsed_s)]})) == []
+
+
+def test_a_replay_names_it_on_one_storage_only() -> None:
+    job = {"workers": 1, "filer": {"series": seconds(link=[0.9] * 4)}}
+    busy, limited = replay_point(4, 10.0, job=job), replay_point(4, 10.0, top=10.0, job=job)
+    assert replay_limits_told([busy], waits=True) == ["limit: the filer's link, 90 % busy"]
+    assert replay_limits_told([limited], waits=True) == []
+    assert replay_limits_told([replay_point(4, 10.0, storage="local storage (ext4)"), busy], waits=True) == []
+    assert replay_limits_told([replay_point(4, 10.0)], waits=True) == []
+
+
+def test_waits_for_a_processor_are_not_the_filers_delays() -> None:
+    """Clients that have nothing to do but calls, of a filer that is hardly busy: either it delays them, or the host does."""
+    job = {"workers": 1, "filer": {"series": seconds(link=[0.1] * 4)}}
+    time = CallTime(call_s=40.0, service_s=38.0, queue_s=0.0, processor_s=2.0, exact=True, dominated={})
+    served = replay_point(4, 10.0, job=job, call_time=time)
+    waited = replay_point(4, 10.0, job=job, call_time=dataclasses.replace(time, service_s=2.0, processor_s=38.0))
+    assert replay_limits_told([served], waits=True) == ["limit: the filer's delays, no station over 10 % busy"]
+    assert replay_limits_told([served], waits=False) == [], "at recorded speed the pace may be the limit"
+    assert replay_limits_told([waited], waits=True) == []

@@ -1,0 +1,100 @@
+"""The judge of `make truth` lets nothing false pass: each way to be wrong is called wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from judge import judged, row, said_of
+from loads import Calls, Heard, Replay, ScaleUp
+from situations import SITUATIONS, Ceiling, Situation
+from stands import Memory
+
+LINK = Situation(
+    name="link", truth="a link of 8 MB/s", stand=Memory(), load=Replay(Calls("read", each=1)), limit="link",
+    says=("EMULATED FILER",), ceiling=Ceiling(figure="bytes/s", value=8e6),
+)  # fmt: skip
+SHARED = Situation(
+    name="share", truth="a slow mount", stand=Memory(), load=ScaleUp(), limit="storage", says=("CACHED",), share=0.6
+)
+FULL = Situation(
+    name="full", truth="a disk fills", stand=Memory(), load=ScaleUp(), limit="space", says=("SUSPENDED",)
+)  # fmt: skip
+
+
+def replayed(
+    *labels: str, verdict: str = "limit: the filer's link, 99 % busy", moved: float = 8e7, speed: str = "max"
+) -> Heard:
+    run = {"bytes": moved, "elapsed_s": 10.0, "calls": 100}
+    return heard("replay", labels, verdict, {"figures": {}, "repeats": [run]}, speed)
+
+
+def discovered(*labels: str, share: float, verdict: str = "") -> Heard:
+    point = {"figures": {"storage_share": {"median": share}}, "repeats": [{"elapsed_s": 9.0}]}
+    return heard("discovery", labels, verdict, point, "max")
+
+
+def heard(workload: str, labels: tuple[str, ...], verdict: str, point: dict[str, Any], speed: str) -> Heard:
+    conditions = {"configuration": {"speed": speed}}
+    document = {
+        "workload": workload,
+        "labels": list(labels),
+        "verdict": verdict,
+        "points": [point],
+        "conditions": conditions,
+    }
+    return Heard(status=0, errors="", document=document)
+
+
+EMULATED, LIMITED = "EMULATED FILER known, scale 1/1", "GENERATOR-LIMITED at every point"
+
+
+def test_what_is_as_the_table_has_it_is_right() -> None:
+    verdict = judged(LINK, replayed(EMULATED))
+    assert verdict.wrong == ()
+    assert row(verdict)[3:] == ("8,000,000 bytes/s", "8,000,000", "1.000", "yes")
+    assert judged(SHARED, discovered("CACHED: not a storage result", share=0.61)).wrong == ()
+    assert judged(FULL, suspended("[Errno 28] No space left on device")).wrong == ()
+
+
+def suspended(reason: str) -> Heard:
+    return Heard(status=1, errors="", document={"state": "suspended", "labels": [], "reason": reason})
+
+
+@pytest.mark.parametrize(
+    ("situation", "said", "why"),
+    [
+        (LINK, replayed(), "EMULATED FILER is missing"),
+        (LINK, replayed(EMULATED, LIMITED), "GENERATOR-LIMITED is false"),
+        (LINK, replayed(EMULATED, LIMITED), "the limit is link, not generator"),
+        (LINK, replayed(EMULATED, verdict="limit: the filer's delays, no"), "the limit is link, not delays"),
+        (LINK, replayed(EMULATED, verdict=""), "the limit is link, not storage"),
+        (LINK, replayed(EMULATED, verdict="", speed="recorded"), "the limit is link, not pace"),
+        (LINK, replayed(EMULATED, moved=8.5e7), "the ceiling is 8,000,000 bytes/s, not 8500000.0"),
+        (LINK, replayed(EMULATED, moved=7.5e7), "the ceiling is 8,000,000 bytes/s, not 7500000.0"),
+        (LINK, Heard(status=1, errors="broken", document={}), "exit status 1: broken"),
+        (SHARED, discovered("CACHED", share=0.5), "the storage share is at least 60%, not 0.5"),
+        (SHARED, discovered("CACHED", share=0.1), "the limit is storage, not None"),
+        (FULL, suspended("the database is gone"), "the limit is space, not None"),
+        (FULL, Heard(status=0, errors="", document={"state": "completed", "labels": []}), "SUSPENDED is missing"),
+    ],
+)
+def test_what_is_not_is_called_wrong(situation: Situation, said: Heard, why: str) -> None:
+    verdict = judged(situation, said)
+    assert why in verdict.wrong
+    assert row(verdict)[-1].startswith("NO: ")
+
+
+def test_a_refusal_is_one_for_want_of_room_only() -> None:
+    assert said_of(Heard(status=2, errors="there is no room for 42 MB", document={})).labels == ("REFUSED",)
+    assert said_of(Heard(status=2, errors="no such option", document={})).labels == ("exit 2: no such option",)
+
+
+def test_no_situation_may_call_storage_the_generator() -> None:
+    """At least twenty, each with its own name; a storage-bound one forbids GENERATOR-LIMITED, a generator-bound one asks for it."""
+    assert len({situation.name for situation in SITUATIONS}) == len(SITUATIONS) >= 20
+    for situation in SITUATIONS:
+        if situation.limit == "generator":
+            assert "GENERATOR-LIMITED" in situation.says
+        elif situation.limit is not None:
+            assert "GENERATOR-LIMITED" in situation.never
