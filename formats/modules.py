@@ -109,6 +109,7 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "image/jp2",
         "image/jpx",
     ),
+    "images.metafiles.handler": ("image/emf", "image/wmf"),
     "documents.rtf.handler": ("application/rtf", "text/rtf"),
     "office.odf.handler": (
         "application/vnd.oasis.opendocument.text",

@@ -65,6 +65,7 @@ _MAGIC: tuple[tuple[int, dict[bytes, str]], ...] = (
             b"Rar!\x1a\x07": "application/vnd.rar",
             b"GIF87a": "image/gif",
             b"GIF89a": "image/gif",
+            b"\x01\0\x09\0\0\x03": "image/wmf",  # [MS-WMF] 2.3.2.2: in memory, a header of nine words, version 3
         },
     ),
     (5, {b"%PDF-": "application/pdf", b"{\\rtf": "application/rtf"}),

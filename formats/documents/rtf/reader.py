@@ -14,6 +14,7 @@ from core.errors import DocumentError, ExceptionCode
 from formats.charset import CodePage
 from formats.clean import Collector
 from formats.documents.rtf import words
+from formats.fonts import FONT_CODECS
 
 _MAX_DEPTH = 10_000  # groups inside one another; Word writes about ten
 _TOKEN = re.compile(rb"\\(?:([a-zA-Z]{1,32})(-?\d{1,10})? ?|'([0-9a-fA-F]{2})|([^a-zA-Z]))|([{}])|([^\\{}\r\n\0]+)")
@@ -234,8 +235,8 @@ class RtfReader:
                 font = number
             elif found[1] == b"cpg":
                 self._fonts[font] = words.codec_of_page(number)
-            elif number in words.FONT_CODECS:
-                self._fonts[font] = words.FONT_CODECS[number]
+            elif number in FONT_CODECS:
+                self._fonts[font] = FONT_CODECS[number]
         return stop if whole else None
 
     def _unicode(self, value: int) -> None:

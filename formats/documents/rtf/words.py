@@ -60,38 +60,6 @@ PICTURES = {b"pngblip": b"png", b"jpegblip": b"jpg", b"emfblip": b"emf", b"wmeta
 
 # Windows-1252 by another of its names, for bytes of a code page that nobody here knows.
 UNKNOWN = "windows-1252"
-# \fcharset → codec. 0 (ANSI) and 1 (default) mean the document's own code page.
-FONT_CODECS = {
-    2: "cp1252",
-    77: "mac_roman",
-    78: "shift_jis",
-    79: "cp949",
-    80: "gb18030",
-    81: "cp950",
-    83: UNKNOWN,
-    84: "mac_arabic",
-    85: "mac_greek",
-    86: "mac_turkish",
-    87: "cp874",
-    88: "mac_latin2",
-    89: "mac_cyrillic",
-    128: "cp932",
-    129: "cp949",
-    130: "johab",
-    134: "gb18030",
-    136: "cp950",
-    161: "cp1253",
-    162: "cp1254",
-    163: "cp1258",
-    177: "cp1255",
-    178: "cp1256",
-    186: "cp1257",
-    204: "cp1251",
-    222: "cp874",
-    238: "cp1250",
-    254: "cp437",
-    255: "cp850",
-}
 DOCUMENT_CODECS = {b"mac": "mac_roman", b"pc": "cp437", b"pca": "cp850"}
 _PAGES = {932: "cp932", 936: "gb18030", 949: "cp949", 950: "cp950", 10000: "mac_roman", 10001: "cp932", 10002: "cp950", 10003: "cp949", 10004: "mac_arabic", 10006: "mac_greek", 10007: "mac_cyrillic", 10008: "gb18030", 10021: "cp874", 10029: "mac_latin2", 10081: "mac_turkish", 20866: "koi8_r", 21866: "koi8_u", 28591: "cp1252", 51932: "euc_jp", 51949: "cp949", 65001: "utf-8", 54936: "gb18030", 1361: "johab", 708: "cp1256"}  # fmt: skip
 _KNOWN = frozenset((437, 720, 737, 775, 850, 852, 855, 857, 858, 860, 861, 862, 863, 864, 865, 866, 869, 874, *range(1250, 1259)))  # fmt: skip

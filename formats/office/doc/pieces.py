@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core.errors import DocumentError, ExceptionCode
-from formats.charset import code_page
 from formats.office.doc.fib import Fib
+from formats.office.doc.fonts import Fonts
 
 _COMPRESSED = 0x40000000
 _PIECES = 1_000_000
@@ -30,31 +30,30 @@ def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib) -> Iterator[str]:
     """The document's characters in order, piece by piece; `tables` are the streams that may hold its piece table, the
     one it names first. DocumentError, after all that could be had, when the table or a piece lies outside the file, or
     the pieces do not add up to what the document counts."""
-    if fib.old:
-        fib.codec = code_page(stream[fib.first : max(fib.first, fib.last)], fib.codec)
-    if fib.old and not (fib.complex and fib.clx[1]):
-        yield _run(stream, fib)
+    fonts = Fonts(stream, fib.codec, slice(fib.first, fib.last)) if fib.old else None
+    if fonts and not (fib.complex and fib.clx[1]):
+        yield _run(stream, fib, fonts)
         if fib.last > len(stream):
             raise DocumentError(ExceptionCode.TRUNCATED, "the text goes on behind the end of the file")
         return
     try:
         table = _table(tables, fib)
     except DocumentError:
-        yield _run(stream, fib)
+        yield _run(stream, fib, fonts)
         raise
-    yield from _by_table(stream, table, fib)
+    yield from _by_table(stream, table, fib, fonts)
 
 
-def _run(stream: bytes, fib: Fib) -> str:
+def _run(stream: bytes, fib: Fib, fonts: Fonts | None) -> str:
     """All text in one run, as the first block tells: two bytes a character where there are twice as many bytes as it
     counts (far-eastern editions of Word 95, and documents of one UTF-16 piece)."""
     data = stream[fib.first : max(fib.first, fib.last)]
     if fib.told and len(data) >= 2 * fib.told:
         return data[: 2 * fib.told].decode("utf-16-le", "replace")
-    return data.decode(fib.codec, "replace")
+    return fonts.text(stream, fib.first, fib.last) if fonts else data.decode(fib.codec, "replace")
 
 
-def _by_table(stream: bytes, table: PieceTable, fib: Fib) -> Iterator[str]:
+def _by_table(stream: bytes, table: PieceTable, fib: Fib, fonts: Fonts | None) -> Iterator[str]:
     error, units, wide = table.error, 0, not fib.old or (fib.extended and _apart_in_two_bytes(table))
     left = len(stream)  # a document's pieces lie side by side: all together they are no longer than the stream
     for i, place in enumerate(table.places):
@@ -70,7 +69,8 @@ def _by_table(stream: bytes, table: PieceTable, fib: Fib) -> Iterator[str]:
             at, size, codec = place, 2 * count, "utf-16-le"
         data = stream[at : at + min(size, max(left, 0))]
         left -= len(data)
-        yield data.decode(codec, "replace")
+        by_font = fonts if codec == fib.codec else None
+        yield by_font.text(stream, at, at + len(data)) if by_font else data.decode(codec, "replace")
         if len(data) < size:
             error = error or DocumentError(ExceptionCode.TRUNCATED, "a piece of the text lies outside the file")
     if error is None and not fib.old and units < fib.told:

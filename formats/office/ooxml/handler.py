@@ -119,10 +119,11 @@ class OoxmlHandler(LeafHandler):
             title="PowerPoint presentations",
             media_types=_POWERPOINT,
             extensions=("pptx", "pptm", "potx", "potm", "ppsx", "ppsm"),
-            text="slides in order, hidden ones too, with notes, comments, charts and diagrams",
+            text="slides in order, hidden ones too, with notes, comments, charts and diagrams; then what masters and layouts "
+            "add to slides",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
-            leaves_out=("what only masters and layouts say", *_DECLARED_LEFT),
+            leaves_out=("what placeholders of masters and layouts say (they ask to be filled in)", *_DECLARED_LEFT),
         ),
         Declared(
             title="Visio drawings of Visio 2013 and newer",

@@ -15,6 +15,7 @@ _RUN = frozenset(("t", "delText", "tab", "br", "cr", "noBreakHyphen", "softHyphe
 _OF_PARAGRAPH = tuple("{*}" + name for name in ("p", *_RUN))
 _MARKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
 _DRAWN = ("drawing", "diagramdata", "chart")
+_MASTERS = ("slidemaster", "slidelayout", "notesmaster", "handoutmaster")
 
 
 def paragraph(element: Element) -> str:
@@ -139,6 +140,8 @@ class Reader:
             self._slide(slide)
         for name in package.having("notesslide", "comments", *_DRAWN):
             self._slide_part(name)
+        for name in package.having(*_MASTERS):
+            self._take(name, _added(package, name))
 
     def _in_order(self) -> list[str]:
         """Slides as the presentation lists them; those it does not list, after them."""
@@ -174,3 +177,15 @@ def _comments(package: Package, name: str) -> Iterator[str]:
     """Comments on slides: p:text in the older form, paragraphs in the threaded one."""
     yield from _plain(package, name, "text")
     yield from paragraphs(package, name)
+
+
+def _added(package: Package, name: str) -> Iterator[str]:
+    """Paragraphs that a master or layout adds to every slide; those of its placeholders only ask to be filled in
+    (ECMA-376 part 1, 19.3.1.36)."""
+    prompts: dict[Element, bool] = {}  # by shape: each is looked into once
+    for element in elements(package.pieces(name), "p"):
+        shape = next(element.iterancestors("{*}sp", "{*}graphicFrame"), None)
+        if shape is not None and shape not in prompts:
+            prompts[shape] = shape[0].find("{*}nvPr/{*}ph") is not None
+        if not (shape is not None and prompts[shape]) and (text := paragraph(element)):
+            yield text

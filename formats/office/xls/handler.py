@@ -37,7 +37,7 @@ class XlsHandler(LeafHandler):
             children="embedded objects (a packaged file under its own name), then pictures",
             leaves_out=(
                 "workbooks that need a password which is not in the bank (`--passwords`)",
-                "text boxes of Excel 5 and 95",
+                "controls of Excel 5 and 95 that are neither boxes nor buttons",
                 "formulas (their results are there); macros",
                 "pictures as bitmaps without their headers",
             ),

@@ -40,6 +40,9 @@ class OldSheets(Sheets):
         else:
             yield from super()._record(offset, kind, pieces)
 
+    def _box(self, data: bytes) -> str:
+        return ""  # objects are laid out otherwise
+
     # Globals: formats have no numbers, their order counts ---------------------------------------------------------
 
     def _on_old_format(self, pieces: list[bytes]) -> None:
@@ -117,7 +120,7 @@ class OldXlsHandler(LeafHandler):
             text="cells by rows as shown, sheet by sheet; notes, headers, footers",
             leaves_out=(
                 "workbooks that need a password: the exception is `encrypted`",
-                "text boxes; formulas (their results are there)",
+                "text boxes of Excel 3 and 4; formulas (their results are there)",
             ),
         ),
     )

@@ -18,7 +18,8 @@ _BOUNDSHEET, _SST, _XF, _FORMAT, _FORMAT_5 = 0x85, 0xFC, 0xE0, 0x41E, 0x1E
 _LABEL, _RSTRING, _LABELSST, _NUMBER, _RK, _MULRK = 0x204, 0xD6, 0xFD, 0x203, 0x27E, 0xBD
 _FORMULA, _FORMULA_OLD, _STRING, _BOOLERR = 0x06, 0x406, 0x207, 0x205
 _NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT = 0x1C, 0x1B6, 0x14, 0x15, 0x89C, 0x100D
-_ASIDE = frozenset((_NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT))
+_OBJECT, _BOX, _BUTTON = 0x5D, 6, 7
+_ASIDE = frozenset((_NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT, _OBJECT))
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _LONGEST_ROW = 1_000_000  # characters; a longer one is given in parts (cells may all share one long string)
 _CELL = struct.Struct("<HHH2xH")  # type, length, row, cell format of a record of one or more cells
@@ -153,11 +154,25 @@ class Sheets:
             if self._version8:  # 2.4.179: who wrote it; what he wrote is in the box
                 return self._text(pieces, 8)
             return self._page.text(pieces[0][6:])
+        if kind == _OBJECT:
+            return "" if self._version8 else self._box(b"".join(pieces))
         if kind == _HEADERS:  # 2.4.137: those of even and of first pages, if these have their own
             counts = struct.unpack_from("<4H", pieces[0], 30) if len(pieces[0]) >= 38 else ()
             strings = Strings(pieces, 38)
             return "\n".join(filter(None, [printed(strings.string()) for count in counts if count]))
         return printed(self._text(pieces, 0, 2 if self._version8 else 1)) if pieces[0] else ""
+
+    def _box(self, data: bytes) -> str:
+        """What a box or button of Excel 5 and 95 says, which is in the object itself (as OpenOffice reads it): behind
+        its name and its macro, as many bytes as it counts."""
+        at = 70
+        if len(data) <= at or _two(data, 4) not in (_BOX, _BUTTON):
+            return ""
+        if _two(data, 30):
+            at += 1 + data[at]
+            at += at & 1
+        at += _two(data, 26)
+        return self._page.text(data[at : at + _two(data, 44)])
 
     # Globals -----------------------------------------------------------------------------------------------------
 
@@ -250,6 +265,10 @@ class Sheets:
         _BOOLERR: _truth,
     }
     others: ClassVar[frozenset[int]] = frozenset((*globals, BOF, EOF, _STRING, *_ASIDE))
+
+
+def _two(data: bytes, at: int) -> int:
+    return int.from_bytes(data[at : at + 2], "little")
 
 
 def _truth_or_error(value: int, *, error: bool) -> str:

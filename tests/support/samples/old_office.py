@@ -47,6 +47,50 @@ def word_6(
     return write(Storage(streams={"WordDocument": bytes(fib) + text}))
 
 
+def word_6_in_fonts(
+    runs: Sequence[tuple[str, str, int | None]],
+    fonts: Sequence[tuple[bytes, int]],
+    *,
+    normal: int,
+    language: int = 0x409,
+    damaged: int = 0,
+) -> bytes:
+    """A document of Word 6 of runs (text, codec, number of its own font) in these fonts (name, character set); `normal`
+    is the one of the style Normal. What the first block says of its table at `damaged` is nonsense."""
+    stream = bytearray(0x400)
+    bounds, modifiers = [len(stream)], []
+    for text, codec, font in runs:
+        stream += text.encode(codec)
+        bounds.append(len(stream))
+        modifiers.append(b"" if font is None else b"\x55\x01\x5d" + struct.pack("<H", font))
+    struct.pack_into("<HHHHHH", stream, 0, 0xA5DC, 101, 0, language, 0, 0)
+    struct.pack_into("<II", stream, 0x18, bounds[0], bounds[-1])
+    struct.pack_into("<I", stream, 0x34, bounds[-1] - bounds[0])
+    stream += bytes(-len(stream) % 512)
+    number, page, at = len(stream) // 512, bytearray(512), 510
+    struct.pack_into(f"<{len(bounds)}I", page, 0, *bounds)
+    for i, own in enumerate(modifiers):
+        if own:
+            at = (at - len(own) - 1) & ~1
+            page[at : at + 1 + len(own)] = bytes((len(own),)) + own
+            page[4 * len(bounds) + i] = at // 2
+    page[511] = len(runs)
+    stream += page
+    style = struct.pack("<HHHH", 0, 1, 2, 0) + b"\x06Normal\0" + struct.pack("<HH", 2, 0)
+    style += struct.pack("<H", 3) + b"\x5d" + struct.pack("<H", normal) + b"\0"
+    sheet = struct.pack("<HHHHHHHH", 14, 1, 8, 0, 0, 0, 0, 0) + struct.pack("<H", len(style)) + style
+    names = b"".join(struct.pack("<BBHBB", 6 + len(name), 0, 400, chs, 0) + name + b"\0" for name, chs in fonts)
+    tables = {
+        0x60: sheet,
+        0xB8: struct.pack("<IIH", bounds[0], bounds[-1], number),
+        0xD0: struct.pack("<H", 2 + len(names)) + names,
+    }
+    for place, table in tables.items():
+        struct.pack_into("<II", stream, place, 0xFFFF if place == damaged else len(stream), len(table))
+        stream += table
+    return write(Storage(streams={"WordDocument": bytes(stream)}))
+
+
 def packager(name: bytes, data: bytes, *, wide: str = "", size: int | None = None) -> bytes:
     """A stream `\\1Ole10Native`; `size` overstates the file's."""
     body = b"\2\0" + name + b"\0C:\\" + name + b"\0\0\0\3\0" + struct.pack("<I", 5) + b"C:\\t\0"

@@ -134,6 +134,24 @@ def _word_tables(n: int) -> bytes:
     return word(["a"], streams={"1Table": (b"\x02" + struct.pack("<II", 16 + 12 * 5, 0)) * 10 * n})
 
 
+def _word_6_fonts(n: int) -> bytes:
+    """Runs of one character each, in two fonts by turns, on pages that all are the same."""
+    stream = bytearray(0x400)
+    page = struct.pack("<101I", *(0x400 + i for i in range(101))) + bytes((252,)) * 100
+    page = page[:504] + b"\x03\x5d\1\0"
+    page = page + bytes(511 - len(page)) + b"\x64"
+    struct.pack_into("<HHHHHH", stream, 0, 0xA5DC, 101, 0, 0x409, 0, 0)
+    struct.pack_into("<II", stream, 0x18, 0x400, 0x400 + 512 * n)
+    stream += b"\xe8" * (512 * n)
+    stream += page
+    table = bytes(4 * (n + 1)) + struct.pack("<H", len(stream) // 512 - 1) * n
+    names = struct.pack("<H", 0) + b"\x06\0\0\0\xee\0\0" * n
+    for place, data in ((0xB8, table), (0xD0, names)):
+        struct.pack_into("<II", stream, place, len(stream), len(data))
+        stream += data
+    return write(Storage(streams={"WordDocument": bytes(stream)}))
+
+
 def _word_fields(n: int) -> bytes:
     return word(["\x13 a \x14" * n + "b" + "\x15" * n])
 
@@ -254,6 +272,7 @@ SHAPES = [
     *shapes(
         "application/msword",
         ("pieces", 2_000, _word_pieces),
+        ("runs in fonts of their own", 1_000, _word_6_fonts),
         ("piece tables that are none", 2_000, _word_tables),
         ("fields in one another", 5_000, _word_fields),
         ("metafiles in one another", 40, _pictures),

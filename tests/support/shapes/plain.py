@@ -7,6 +7,8 @@ import struct
 import zlib
 from collections.abc import Sequence
 
+from metafiles import emf, emr, emr_text, plus, plus_string, wide, wmf, wmr, wmr_font, wmr_text
+
 from shapes.shape import Shape, shapes
 
 
@@ -59,6 +61,11 @@ def _heic(n: int) -> bytes:
     boxes = struct.pack(">I", 8) + b"free"
     meta = b"\0\0\0\0" + boxes * n
     return struct.pack(">I", 16) + b"ftypheic" + bytes(4) + struct.pack(">I", 8 + len(meta)) + b"meta" + meta
+
+
+def _texts_at_one_place(n: int) -> bytes:
+    one = struct.pack("<iiIII4iI", 0, 0, 40 * n, 40, 0, 0, 0, 0, 0, 40)
+    return emf(emr(97, bytes(16) + struct.pack("<IffI", 1, 1, 1, n) + one * n))
 
 
 def _plist(value: object) -> bytes:
@@ -151,4 +158,25 @@ SHAPES = [
     ),
     *shapes("image/jpeg", ("fill bytes", 5_000, _jpeg)),
     *shapes("image/heic", ("boxes", 3_000, _heic)),
+    *shapes(
+        "image/emf",
+        ("runs", 3_000, lambda n: emf(wide("run") * n)),
+        (
+            "runs in bytes that contradict the font",
+            1_000,
+            lambda n: emf(emr_text(b"\xcf\xf0\xe8" * 9, 27, kind=83) * n),
+        ),
+        ("texts of one record at one place", 1_000, _texts_at_one_place),
+        ("runs of EMF+ in one comment", 3_000, lambda n: emf(plus(plus_string("run") * n))),
+        ("states saved", 10_000, lambda n: emf(emr(33) * n, emr(34, b"\xff\xff\xff\xff") * n)),
+    ),
+    *shapes(
+        "image/wmf",
+        ("runs", 3_000, lambda n: wmf(wmr_text(b"run") * n)),
+        (
+            "objects made and deleted",
+            3_000,
+            lambda n: wmf(wmr_font(204) * n, wmr(0x01F0, b"\0\0") * n, wmr_font(0) * n),
+        ),
+    ),
 ]

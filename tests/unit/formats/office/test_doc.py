@@ -7,7 +7,7 @@ import struct
 
 import olefile
 import pytest
-from old_office import packager, record, word, word_6
+from old_office import packager, record, word, word_6, word_6_in_fonts
 
 from core.cfb import Storage
 from core.errors import DocumentError, ExceptionCode
@@ -66,6 +66,28 @@ def test_fields_show_results(text: str, shown: str) -> None:
 def test_word_6_is_read_in_its_code_page() -> None:
     """Bytes of the language's Windows code page."""
     assert read(word_6("Привет\r".encode("cp1251"), language=0x419)).text == "Привет\n"
+
+
+def test_word_6_is_read_by_its_fonts() -> None:
+    """Where the language says nothing, the font of Normal does; runs with a font of their own are in that one's code
+    page, however short; symbols and fonts of no character set are in the document's."""
+    fonts = [(b"Arial", 0), (b"Arial CE", 238), (b"Times Cyr", 0), (b"Symbol", 2), (b"Odd", 99)]
+    runs = [("Škoda ", "cp1250", None), ("и ", "cp1251", 2), ("też ", "cp1250", 3), ("łąka\r", "cp1250", 4)]
+    assert read(word_6_in_fonts(runs, fonts, normal=1)).text == "Škoda и też łąka\n"
+
+
+def test_word_6_fonts_do_not_overrule_the_language() -> None:
+    """A language with a code page of its own counts for what has no font of its own."""
+    runs = [("Привет ", "cp1251", None), ("żółw\r", "cp1250", 0)]
+    out = read(word_6_in_fonts(runs, [(b"Arial CE", 238)], normal=0, language=0x419))
+    assert out.text == "Привет żółw\n"
+
+
+@pytest.mark.parametrize("place", [0x60, 0xB8, 0xD0])
+def test_word_6_with_damaged_fonts(place: int) -> None:
+    """A table that lies anywhere costs no more than what it would have told."""
+    data = word_6_in_fonts([("Contract\r", "cp1250", 0)], [(b"Arial CE", 238)], normal=0, damaged=place)
+    assert read(data).text == "Contract\n"
 
 
 def test_a_password_is_said() -> None:

@@ -211,6 +211,34 @@ def test_pptx_follows_the_order_of_slides() -> None:
     assert out.pages == 2
 
 
+def test_pptx_says_what_masters_add() -> None:
+    """A text that a master, a layout or the master of handouts puts on every slide is text of the presentation, once;
+    the prompts of placeholders are not, a table among them included."""
+
+    def shape(text: str, placeholder: str = "", tag: str = "sp") -> str:
+        inside = f"<p:nv><p:cNvPr/><p:nvPr>{placeholder}</p:nvPr></p:nv>"
+        return f"<p:{tag}>{inside}<p:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:{tag}>"
+
+    def sheet(tag: str, *shapes: str) -> str:
+        tree = f"<p:spTree><p:nvGrpSpPr/>{''.join(shapes)}</p:spTree>"
+        return f'<p:{tag} xmlns:p="p" xmlns:a="{A}"><p:cSld>{tree}</p:cSld></p:{tag}>'
+
+    prompt = shape("Click to edit", '<p:ph type="title"/>') + shape("Click the table", "<p:ph/>", "graphicFrame")
+    parts: dict[str, str | bytes] = {
+        "ppt/presentation.xml": '<p:presentation xmlns:p="p"/>',
+        "ppt/slides/slide1.xml": slide("a slide"),
+        "ppt/slideMasters/slideMaster1.xml": sheet("sldMaster", prompt, shape("Confidential")),
+        "ppt/slideLayouts/slideLayout1.xml": sheet(
+            "sldLayout", prompt, f"<p:grpSp><p:a/>{shape('Division')}</p:grpSp>"
+        ),
+        "ppt/handoutMasters/handoutMaster1.xml": sheet("handoutMaster", prompt, shape("Printed", tag="graphicFrame")),
+    }
+    roles = {"presentation.xml": "presentation.main", "slides/slide1.xml": "slide"}
+    roles |= {f"{r}s/{r}1.xml": r for r in ("slideMaster", "slideLayout", "handoutMaster")}
+    out = read(package(parts, {f"ppt/{name}": f"presentationml.{role}" for name, role in roles.items()}))
+    assert out.text.splitlines() == ["a slide", "Confidential", "Division", "Printed"]
+
+
 def test_children_are_embeddings_and_media_only() -> None:
     """What the document carries comes out byte for byte, in the archive's order; its XML parts do not."""
     data = docx(

@@ -143,6 +143,23 @@ def test_excel_5_is_read_in_its_code_page(said: str, page: int) -> None:
     assert read(stream, name="Book").text.splitlines() == ["Old", said]
 
 
+@pytest.mark.parametrize("name", [b"", b"Box", b"Note"])
+def test_boxes_of_excel_5(name: bytes) -> None:
+    """A box and a button have their text in the object itself, behind name and macro; a line has none."""
+    said = "Договор поставки".encode("cp1251")
+
+    def thing(kind: int) -> tuple[int, bytes]:
+        head = struct.pack("<IHHH16xHxxHxx", 1, kind, 1, 0, 4, len(name))
+        titled = bytes((len(name),)) + name if name else b""
+        titled += bytes(len(titled) % 2)
+        return 0x5D, head + bytes(10) + struct.pack("<H24x", len(said)) + titled + b"call" + said + bytes(16)
+
+    page = (0x42, struct.pack("<H", 1251))
+    out = read(biff(begin(5, 0x500), page, END, begin(version=0x500), thing(6), thing(1), thing(7), END), name="Book")
+    assert out.text.splitlines() == ["Договор поставки"] * 2
+    assert out.error is None
+
+
 def test_a_password_is_said() -> None:
     """FILEPASS."""
     with pytest.raises(DocumentError) as caught:

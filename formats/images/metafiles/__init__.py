@@ -1,0 +1,1 @@
+"""Metafiles of Windows: what they write."""

@@ -1,0 +1,65 @@
+"""Metafiles (EMF, WMF): the text that they write; what they draw is no text."""
+
+from __future__ import annotations
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits, TextState
+from formats import clean
+from formats.base import Handler, LeafHandler, Source, Text
+from formats.declared import Declared
+from formats.images.metafiles import wmf
+from formats.images.metafiles.emf import EmfReader
+from formats.images.metafiles.lines import Lines
+
+
+class MetafileHandler(LeafHandler):
+    """Enhanced and Windows metafiles."""
+
+    name = "metafile"
+    media_types: tuple[str, ...] = ("image/emf", "image/wmf")
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Metafiles (EMF, WMF)",
+            extensions=("emf", "wmf"),
+            text="the characters that they write, in the order of their records, what stands at one height as a line",
+            metadata=("format",),
+            leaves_out=(
+                "characters given as numbers of a font's glyphs: the exception is `unsupported`",
+                "pictures and further metafiles in them; what is drawn as curves, with `--ocr` too: the state is `no text layer`",
+            ),
+        ),
+    )
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """What is written; `no_text_layer` where nothing is. `error` says that the file breaks off, or that not all
+        of it are characters; DocumentError when that leaves nothing."""
+        data = source.whole(limits.parse_bytes)
+        lines, error = _read(data)
+        if (glyphs := sum(one.glyphs for one in lines)) and error is None:
+            told = f"{glyphs:,} runs of text are numbers of a font's glyphs"
+            error = DocumentError(ExceptionCode.UNSUPPORTED, told)
+        collector = clean.Collector(limits.text_characters)
+        if found := "\n".join(filter(None, (one.text() for one in lines))).strip():
+            collector.add(found + "\n")
+        elif error is not None:
+            raise error
+        out = collector.result()
+        out.state = out.state if found else TextState.NO_TEXT_LAYER
+        out.metadata, out.error = {"format": "emf" if _is_emf(data) else "wmf"}, error
+        return out
+
+
+def _is_emf(data: bytes) -> bool:
+    return data[40:44] == b" EMF"  # [MS-EMF] 2.3.4.2
+
+
+def _read(data: bytes) -> tuple[list[Lines], DocumentError | None]:
+    if _is_emf(data):
+        reader = EmfReader(data)
+        return reader.read(), reader.error
+    lines = Lines()
+    error = wmf.read(data, lines)
+    return [lines], error
+
+
+HANDLERS: tuple[Handler, ...] = (MetafileHandler(),)
