@@ -192,6 +192,7 @@ class JobOptions:
     trace: bool = False  # every call is kept (traces)
     ocr: OcrChoice = field(default_factory=OcrChoice)
     replay: ReplayChoice = field(default_factory=ReplayChoice)
+    null: bool = False  # on null storage: what is published and read by no task again is discarded (decision 0049)
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when whoever asked lets the job go
 
     @property

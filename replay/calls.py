@@ -34,9 +34,12 @@ Made = Callable[[bytes, bytes, int, int, int, int], int]  # path, other path, sl
 
 
 class Calls:
-    """One client's calls and its open files. `by_code` holds a function for each code of `replay.script`."""
+    """One client's calls and its open files. `by_code` holds a function for each code of `replay.script`. `null`: what is
+    written is discarded."""
 
-    def __init__(self, content: Content, classes: memoryview, slots: int, most_read: int) -> None:
+    def __init__(
+        self, content: Content, classes: memoryview, slots: int, most_read: int, *, null: bool = False
+    ) -> None:
         self._content = content
         self._classes = classes
         self._open = [NO_SLOT] * slots
@@ -48,7 +51,7 @@ class Calls:
             self._open_to_read,
             self._read,
             self._create,
-            self._write,
+            self._discard if null else self._write,
             self._fsync,
             self._close,
             self._rename,
@@ -144,6 +147,15 @@ class Calls:
         if len(piece) == nbytes:
             return os.pwrite(fd, piece, argument)
         return os.pwritev(fd, _repeated(piece, nbytes), argument)
+
+    def _discard(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
+        """The bytes are made as for a write, and the file is as long as if it had them. Two clients that make one file
+        longer at the same moment may leave it at the shorter of both."""
+        fd = self._open[slot] if slot >= 0 else slot
+        self._content.piece(self._classes[node], node, argument, min(nbytes, self._content.most))
+        if os.fstat(fd).st_size < argument + nbytes:
+            os.ftruncate(fd, argument + nbytes)
+        return nbytes
 
     def _fsync(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
         fd = self._open[slot] if slot >= 0 else slot

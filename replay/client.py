@@ -92,7 +92,7 @@ class _Player:
         content = Content(program.plan.seed, seat.clone.number, program.most_written)
         if program.most_written:
             content.make(set(table.content.tobytes()))
-        self.calls = Calls(content, table.content, slots, program.most_read)
+        self.calls = Calls(content, table.content, slots, program.most_read, null=target.null)
         speed = program.plan.speed
         self._pace = None if speed is None else 1 / speed
         self._shift = seat.clone.shift_ns

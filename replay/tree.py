@@ -32,11 +32,14 @@ _TICK_S: Final = 1.0
 class Target:
     """Where a replay's files are: below `<path>/edbench-replay-<replay_id>/` of every path.
 
-    `replay_id`: letters, digits and `-`, at most 64; else ValueError.
+    `replay_id`: letters, digits and `-`, at most 64; else ValueError. `null`: files have their sizes and hold nothing: what is
+    read is zeros that the system makes, what is written is discarded. On a file system that keeps no holes (tmpfs does) they
+    would take their room all the same.
     """
 
     paths: tuple[Path, ...]
     replay_id: str
+    null: bool = False
 
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.replay_id):
@@ -77,7 +80,7 @@ def prepare_tree(
 ) -> Prepared:
     """Make this client's part of its clone's tree, unrecorded: clients of a clone divide it among them.
 
-    Every byte is written. All clients have to be through before the first of them starts. `between` is called about once
+    Every byte is written, except on null storage. All clients have to be through before the first of them starts. `between` is called about once
     a second; what it raises ends the work. Raises StorageFault in one line.
     """
     seat = program.plan.seat(client)
@@ -107,6 +110,7 @@ class _Maker:
     ) -> None:
         self._table = table
         self._content = Content(program.plan.seed, clone)
+        self._null = target.null
         self._paths = range(program.plan.paths)
         self._tops = [(OWN_DIRECTORY, OWN_FILE, [target.own(clone, place) for place in self._paths])]
         if clone == 0:
@@ -165,6 +169,9 @@ class _Maker:
         try:
             fd = os.open(path, _CREATE, _FILE_MODE)
             try:
+                if self._null:
+                    os.ftruncate(fd, size)
+                    offset = size
                 while offset < size:
                     piece = self._content.piece(kind, node, offset, min(size - offset, self._content.most))
                     offset += os.pwrite(fd, piece, offset)

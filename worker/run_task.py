@@ -138,6 +138,7 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
     if job.options.ocr.asked:  # now, and not when there is hours' work behind it
         ocr.engine_of(job.options.ocr.languages, context.worker)
     context.storage.fsync = job.options.fsync
+    context.storage.discards = job.options.null
     context.tracer.begin(job.id, claimed.phase, wanted=job.options.trace)
     work = TaskWork(
         context=context,

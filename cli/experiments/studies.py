@@ -55,6 +55,14 @@ FilerCache = Annotated[
         help="what the filer itself can cache, such as 16GB; 0B: nothing  [default: EDBENCH_FILER_CACHE]",
     ),
 ]
+NullMemory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="memory that null storage may hold, such as 8GB: larger corpora take several portions  [default: 60 % of"
+        " what is free]",
+    ),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="of the random order of the points  [default: a new one]")]
 Copies = Annotated[bool, typer.Option("--source-copies", help="each job reads a copy of the source of its own")]
 Bounds = Annotated[str, typer.Option("--max-p99", metavar="OP=TIME,…", help="bounds, such as read=20ms,write=40ms")]
@@ -73,6 +81,7 @@ class Study:
     cluster: opt.Cluster = None
     repeats: Repeats = DEFAULT_REPEATS
     filer_cache: FilerCache = None
+    null_memory: NullMemory = None
     cold: Cold = False
     passwords: opt.Passwords = None
     storage: opt.StorageRoot = None
@@ -165,6 +174,7 @@ def _carry_out(
     context = shared(ctx)
     bank = read_bank(study.passwords) if study.passwords else None
     cache = declared_cache(study.filer_cache, settings)
+    cap = None if study.null_memory is None else parse_bytes(study.null_memory, "--null-memory")
     source = prepare_source(Storage(NullRecorder()), corpus)
     with progress_display(context.err) as display:
         load = Load(
@@ -180,7 +190,7 @@ def _carry_out(
         )
         site, settings = _site(context, settings, corpus, load.say, study.cluster)
         with site_shown(context, site, settings, study.serve_port if study.serve else None) as shown:
-            discovery = Discovery(settings, source, load, shown, filer_cache=cache)
+            discovery = Discovery(settings, source, load, shown, filer_cache=cache, null_cap=cap)
             result, directory = conduct(discovery, plan)
     show_study(context.out, result)
     show_warnings(context.out, result)

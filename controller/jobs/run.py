@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from controller.cluster.base import Cluster, Tended
+from controller.cluster.base import Tended
 from controller.cluster.embedded import EmbeddedCluster
 from controller.databases import JobHandle
 from controller.jobs.groups.progress import combined
@@ -46,7 +46,7 @@ class Crew:
     workers: int
     slots: int  # of each
     env: Mapping[str, str]
-    cluster: Cluster | None = None  # that is up already and stays up
+    cluster: Tended | None = None  # that is up already and stays up
     bring: Callable[[], AbstractContextManager[Tended]] | None = None  # how ours come; None: as processes of this one
 
 
@@ -106,6 +106,13 @@ def crew_of(database: Database) -> tuple[int, int]:
         live = [worker for worker in workers.list_workers(conn) if worker.live]
     refuse_other_versions(live, own_version())
     return len(live), max((worker.slots for worker in live), default=0)
+
+
+@contextmanager
+def kept_up(crew: Crew) -> Iterator[Crew]:
+    """The crew with its workers up for as long as the block lasts, for several jobs one after another. Raises SystemFault."""
+    with crew.bring() if crew.bring is not None else _processes(crew) as tended:
+        yield replace(crew, cluster=tended)
 
 
 @contextmanager

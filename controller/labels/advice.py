@@ -12,7 +12,7 @@ _ADVICE = {
     "CACHED": f"take data of at least {CACHE_FACTOR} x what this client's memory and the filer's cache hold",
     UNDECLARED: "say what the filer can cache, such as EDBENCH_FILER_CACHE=16GB, of experiments and replays --filer-cache"
     " 16GB (0B: nothing); CACHED is not told without it",
-    UNPAIRED: "who was the limit is not known; free memory for null storage, or measure smaller data on the same clients",
+    UNPAIRED: "who was the limit is not known; the warnings say why: give null storage more memory (--null-memory of experiments)",
     LIMITED: "says nothing about the storage; add processors or hosts for the load, or use a study's other points only",
 }
 

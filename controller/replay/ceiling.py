@@ -1,4 +1,7 @@
-"""The self-check: the same clients on null storage (memory) without think time; what this host can make of calls at most.
+"""The self-check: the same clients on null storage without think time; what this host can make of calls at most.
+
+Null storage has names in memory and no data: reads are zeros that the system makes, writes are discarded (decision 0049).
+So a trace of any size has a ceiling.
 
 It runs in a process of its own, `python -m controller.replay.ceiling`, because clients are forked and whoever asks may
 have threads.
@@ -6,6 +9,7 @@ have threads.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -20,6 +24,7 @@ import core
 from controller.observe.place_kind import in_memory, read_mounts
 from core.errors import EdbenchError
 from core.memory import free_memory
+from core.operations import Op
 from core.records import ReplayChoice
 from core.services import launch
 from replay.host import plan_of
@@ -31,6 +36,7 @@ from traces.read import open_trace
 PLACE = Path("/dev/shm")
 MARK = 0.8  # of the ceiling: figures above it are the generator's
 _SHARE = 0.6  # of free memory that may be taken
+_NAME_BYTES = 2_048  # of memory that a file without data takes, with its name
 _LEAST_RATE = 5_000  # calls a second that any host makes …
 _MOST_SECONDS = 600.0  # … so that the check would take longer than this at most
 
@@ -41,6 +47,7 @@ class Ceiling:
 
     calls: int
     elapsed_s: float
+    discarded_bytes: int = 0  # that were written
 
     @property
     def calls_per_second(self) -> float:
@@ -57,17 +64,17 @@ def ceiling(trace: Path, choice: ReplayChoice, scratch: Path) -> Ceiling | str:
     if done.returncode:
         return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
     found = json.loads(done.stdout)
-    return Ceiling(calls=int(found["calls"]), elapsed_s=float(found["elapsed_s"]))
+    return Ceiling(**found)
 
 
 def no_room(program: Program, place: Path = PLACE) -> str | None:
     """Why the check cannot be made here; None when it can."""
     if not place.is_dir() or not in_memory(place, read_mounts()):
         return f"{place} is no memory file system"
-    need = sum(room.bytes for room in program.rooms)
+    names = sum(room.inodes for room in program.rooms)
     room = min(shutil.disk_usage(place).free, int(free_memory() * _SHARE))
-    if need > room:
-        return f"it needs {need / 1e9:,.2f} GB in {place}, and {room / 1e9:,.2f} GB may be taken"
+    if names * _NAME_BYTES > room or names > os.statvfs(place).f_favail:
+        return f"the names of {names:,} files do not fit into {room / 1e9:,.2f} GB of memory in {place}"
     if program.calls > _MOST_SECONDS * _LEAST_RATE:
         return f"{program.calls:,} calls would take too long"
     return None
@@ -84,10 +91,12 @@ def main(trace: Path, scratch: Path, choice: ReplayChoice) -> int:
             if reason is not None:
                 return _failed(reason)
             with tempfile.TemporaryDirectory(prefix=f"edbench-null-{os.getpid()}-", dir=PLACE) as place:
-                merged = run_local(program, Target(paths=(Path(place),), replay_id="ceiling")).merged
+                merged = run_local(program, Target(paths=(Path(place),), replay_id="ceiling", null=True)).merged
         except (EdbenchError, OSError) as error:
             return _failed(" ".join(str(error).split()))
-    sys.stdout.write(json.dumps({"calls": merged.calls, "elapsed_s": merged.elapsed_s}) + "\n")
+    written = merged.ops.get(Op.WRITE)
+    found = Ceiling(merged.calls, merged.elapsed_s, 0 if written is None else written.bytes)
+    sys.stdout.write(json.dumps(dataclasses.asdict(found)) + "\n")
     return 0
 
 

@@ -29,6 +29,7 @@ from core.storage.entries import Entry, EntryKind, Space
 from core.storage.errors import listing_error, opening_error, reading_error, storage_fault
 from core.storage.files import ReadFile, WriteFile, close_fd, sync_fd
 from core.storage.listing import AT_ONCE, Listing
+from core.storage.nowhere import lead_nowhere
 from core.storage.sync import Unsynced, syncfs
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Storage:
     ) -> None:
         self.fsync = fsync
         self.floor = b""  # a directory that has to stand: neither it nor one above it is ever made here
+        self.discards = False  # null storage: of what `copy_in` publishes only the names are kept
         self._filer = filer
         self.record_to(recorder)
         self._now = monotonic_ns
@@ -196,26 +198,29 @@ class Storage:
             self._sync_directory(os.path.dirname(path))
         return file
 
-    def _create(self, path: bytes, mode: int = _FILE_MODE) -> WriteFile:
+    def _create(self, path: bytes, mode: int = _FILE_MODE, *, hollow: bool = False) -> WriteFile:
         start = self._now()
         try:
             fd = self._paths.open(path, _CREATE_FLAGS, mode)
+            if hollow:
+                lead_nowhere(fd)
         except OSError as e:
             self._record(_CREATE, start, self._now() - start, 0, path, e.errno or 0)
             raise
         self._record(_CREATE, start, self._now() - start, 0, path, 0)
-        sync_on_close = self.fsync is FsyncPolicy.FILE
+        sync_on_close = self.fsync is FsyncPolicy.FILE and not hollow
         return WriteFile(fd, path, self._record, self._now, self.remove, sync_on_close)
 
-    def write_file(self, path: bytes, chunks: Iterable[Buffer], *, private: bool = False) -> int:
+    def write_file(self, path: bytes, chunks: Iterable[Buffer], *, private: bool = False, hollow: bool = False) -> int:
         """Writes the whole file under a temporary name, then renames it; returns its bytes.
 
-        Directories above it are made if they are missing. Nobody but its owner may read a `private` one. Whatever
-        goes wrong, also inside `chunks`, the temporary file is removed and the error goes on; a file of that name is
-        replaced only by a whole one.
+        Directories above it are made if they are missing. Nobody but its owner may read a `private` one. A `hollow` one
+        makes every call and holds nothing. Whatever goes wrong, also inside `chunks`, the temporary file is removed and
+        the error goes on; a file of that name is replaced only by a whole one.
         """
         temporary = b"%s.%s.tmp" % (path, secrets.token_hex(6).encode())
-        with self._create_making_parents(temporary, _PRIVATE_MODE if private else _FILE_MODE) as file:
+        mode = _PRIVATE_MODE if private else _FILE_MODE
+        with self._create_making_parents(temporary, mode, hollow) as file:
             for piece in gathered(chunks):
                 file.write(piece)
         try:
@@ -225,14 +230,14 @@ class Storage:
             raise
         return file.bytes_written
 
-    def _create_making_parents(self, path: bytes, mode: int) -> WriteFile:
+    def _create_making_parents(self, path: bytes, mode: int, hollow: bool) -> WriteFile:
         try:
             try:
-                return self._create(path, mode)
+                return self._create(path, mode, hollow=hollow)
             except FileNotFoundError:
                 # Asking beforehand would be a call for each file; this one is for each directory.
                 self.mkdir(os.path.dirname(path))
-                return self._create(path, mode)
+                return self._create(path, mode, hollow=hollow)
         except OSError as e:
             raise storage_fault("create", path, e) from e
 
@@ -240,7 +245,7 @@ class Storage:
         """Publishes a file from local scratch (read unrecorded: scratch is not the filer); returns its bytes. `alive` is
         told now and then that it goes on."""
         try:
-            return self.write_file(path, local_chunks(local_path, alive))
+            return self.write_file(path, local_chunks(local_path, alive), hollow=self.discards)
         except OSError as e:
             raise storage_fault("read scratch file", os.fsencode(local_path), e) from e
 

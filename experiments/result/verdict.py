@@ -143,6 +143,8 @@ def warnings_of(points: Sequence[Point], *, no_pair: str | None) -> list[str]:
     shortest = min(run.elapsed_s for point in points for run in point.repeats)
     if shortest < RECOMMENDED_SECONDS:
         out.append(f"the shortest run took {duration(shortest)}: 10 minutes a point or more are recommended")
-    if no_pair is not None:
-        out.append(f"no run has a pair on null storage: {no_pair}; so nothing is said about who was the limit")
+    paired = [run.null_elapsed_s is not None for point in points for run in point.repeats]
+    if no_pair is not None and not all(paired):
+        lacking = f"{paired.count(False)} of {len(paired)} runs have no pair" if any(paired) else "no run has a pair"
+        out.append(f"{lacking} on null storage: {no_pair}; so nothing is said there about who was the limit")
     return out

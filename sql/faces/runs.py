@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -64,6 +65,14 @@ class Heavy(NamedTuple):
     bytes: int
 
 
+class Need(NamedTuple):
+    """A loose file, by its path relative to the source: bytes of room for itself, and for what was taken out of it."""
+
+    path: memoryview
+    itself: int
+    inside: int
+
+
 class JobTimes(NamedTuple):
     """Of a job that has ended; seconds since the epoch, and seconds between that are taken off its elapsed."""
 
@@ -88,6 +97,7 @@ class _Runs(Protocol):
     def phase_spans(self, conn: Connection, *, job: uuid.UUID) -> list[PhaseSpan]: ...
     def task_spans(self, conn: Connection, *, job: uuid.UUID) -> list[TaskSpan]: ...
     def heaviest_files(self, conn: Connection, *, job: uuid.UUID, most: int) -> list[Heavy]: ...
+    def loose_needs(self, conn: Connection, *, job: uuid.UUID) -> Iterator[Need]: ...
     def job_times(self, conn: Connection, *, job: uuid.UUID) -> JobTimes: ...
     def call_seconds(self, conn: Connection, *, job: uuid.UUID) -> list[CallSecond]: ...
 

@@ -48,6 +48,18 @@ WITH RECURSIVE found AS (
 SELECT count(*)::bigint AS items, sum(bytes)::bigint AS bytes FROM found GROUP BY loose
 ORDER BY sum(bytes) + 4096 * count(*) DESC, loose LIMIT %(most)s;
 
+-- name: loose_needs
+-- Room that a loose file takes where it is copied, and the files taken out of it: whole blocks, and 1,024 for each name.
+WITH RECURSIVE found AS (
+    SELECT id, id AS loose, 0::bigint AS room FROM item WHERE job = %(job)s AND parent IS NULL
+    UNION ALL
+    SELECT i.id, f.loose, CASE WHEN i.location IS NULL THEN 0 ELSE (i.bytes + 4095) / 4096 * 4096 + 1024 END
+    FROM found f JOIN item i ON i.parent = f.id
+)
+SELECT l.path, (l.bytes + 4095) / 4096 * 4096 + 1024 AS itself, f.inside
+FROM (SELECT loose, sum(room)::bigint AS inside FROM found GROUP BY loose) f JOIN item l ON l.id = f.loose
+ORDER BY l.path;
+
 -- name: call_seconds
 -- Every stored second of a job's calls with its histogram, by worker and phase.
 SELECT second, phase, op, calls, bytes, errors, total_ns, max_ns, histogram FROM call_second WHERE job = %(job)s

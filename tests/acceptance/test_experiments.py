@@ -13,6 +13,7 @@ from installation import Bench, until
 from packages import edit_json
 
 from cli.main import USAGE, main
+from dataset_gen.truth.manifest import BYTES, PARENT, read_manifest
 from experiments.result.codec import read_result
 
 
@@ -24,9 +25,25 @@ def _measured(bench: Bench, *arguments: str) -> Path:
     return report.parent
 
 
+def _needs(corpus: Path) -> list[int]:
+    """What each loose file and all that is taken out of it need at most: whole blocks and a name each."""
+    table = read_manifest(corpus)
+    needs: dict[int, int] = {}
+    loose: list[int] = []
+    for row, (size, parent) in enumerate(zip(*(table[name].to_pylist() for name in (BYTES, PARENT)), strict=True)):
+        loose.append(row if parent < 0 else loose[parent])
+        needs[loose[row]] = needs.get(loose[row], 0) + -(-(size or 0) // 4096) * 4096 + 1024
+    return list(needs.values())
+
+
 def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Path) -> None:
-    """Two points, paired with null storage, disclosed and labelled; the storage root holds nothing but the result."""
-    at = _measured(bench, "scale-up", "--corpus", str(small), "--workers", "1,2", "--slots", "2", "--repeats", "1")
+    """Two points, disclosed and labelled; the storage root holds nothing but the result. Each is paired on null storage,
+    which holds a part of the corpus at a time, never more than it may, and finds the same."""
+    cap = max(2 * max(_needs(small)), sum(_needs(small)) // 3)
+    at = _measured(
+        bench, "scale-up", "--corpus", str(small), "--workers", "1,2", "--slots", "2", "--repeats", "1",
+        "--null-memory", f"{cap}B",
+    )  # fmt: skip
     result = read_result(at)
     assert [(p.databases, p.workers, p.slots) for p in result.points] == [(1, 1, 2), (1, 2, 2)]
     assert sorted(run.order for p in result.points for run in p.repeats) == [0, 1]
@@ -35,6 +52,10 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
         (run,) = point.repeats
         assert run.result["items"] == dataset["items"]
         assert run.null_elapsed_s is not None
+        assert run.null.portions > 1
+        assert 0 < run.null.held_bytes <= cap < run.result["discovered_bytes"]
+        assert run.null.discarded_bytes > 0
+        assert (run.null.items, run.null.discovered_bytes) == (run.result["items"], run.result["discovered_bytes"])
         assert 0 < run.worker_cpu < 1.1  # what the workers told against what the database measured
         assert run.first_done_s is not None
         assert run.last_done_s is not None
@@ -59,6 +80,8 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
     assert conditions["corpus"]["hash"] == dataset["hash"]
     assert conditions["corpus"]["content"]["files"] == conditions["corpus"]["files"]
     assert conditions["databases"][0]["mount"]["type"]
+    assert conditions["null_storage"]["cap_bytes"] == cap
+    assert "UNPAIRED" not in result.labels
     assert len(conditions["clock_offset_s"]) == 2
     assert abs(conditions["clock_offset_s"][0]["start"]["db1"]) < 1
     assert result.verdict.startswith("CACHED: not a storage result")  # some megabytes, and gigabytes of memory
@@ -100,6 +123,7 @@ def test_a_scale_out_counts_every_database(bench: Bench, small: Path) -> None:
     assert len(jobs) == 2
     assert run.result["raw_bytes"] == 2 * read_result(at).conditions["corpus"]["raw_bytes"]
     assert run.result["discovered_bytes"] == 2 * jobs[0]["discovered_bytes"] > run.result["raw_bytes"]
+    assert (run.null.portions, run.null.items) == (1, run.result["items"])
     assert run.elapsed_s == run.result["elapsed_s"] >= max(job["elapsed_s"] for job in jobs) - 0.001  # rounded
     assert {name for _, by in run.series.database_activity for name in by} == {"db1", "db2"}
     cache = read_result(at).conditions["cache"]
@@ -149,6 +173,7 @@ def test_what_cannot_be_measured_is_refused(
         (("knee", *corpus, "--max-p99", "reed=1ms"), {}, "there is no op 'reed'"),
         (("scale-out", *corpus, "--shard", "--source-copies"), {}, "exclude each other"),
         (("scale-up", *corpus, "--filer-cache", "lots"), {}, "--filer-cache is 'lots'"),
+        (("scale-up", *corpus, "--null-memory", "some"), {}, "--null-memory is 'some'"),
         (("scale-up", "--corpus", "none"), {}, "does not exist"),
         (("scale-up", *corpus), elsewhere, "unset EDBENCH_DATABASES"),
     )

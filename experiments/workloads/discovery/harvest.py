@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from experiments.result.codec import decode
 from experiments.result.latency import call_time_of, marked
 from experiments.workloads.discovery.figures import told_result
 from experiments.workloads.discovery.observed import Observed, OnNull
 from experiments.workloads.discovery.phase_use import phases_used
-from experiments.workloads.discovery.result import ContainerUse, Run, Series
+from experiments.workloads.discovery.result import ContainerUse, NullUse, Run, Series
 from experiments.workloads.discovery.series import (
     activity,
     calls_of,
@@ -49,7 +51,8 @@ def run_of(seen: Observed) -> Run:
         run_queue_share=round(run_queue_s / calls.seconds, 4) if calls.seconds else None,
         first_done_s=first,
         last_done_s=last,
-        null_elapsed_s=None if seen.null is None else _elapsed(seen.null),
+        null_elapsed_s=sum(map(_elapsed, seen.null)) if seen.null else None,
+        null=_null_use(seen.null),
         containers=tuple(decode(ContainerUse, one, "container") for one in seen.containers),
         host_cpu=round(busy / passed, 4) if passed else None,
         latency=marked(calls.latency, time),
@@ -66,6 +69,19 @@ def run_of(seen: Observed) -> Run:
             tasks=spans,
             filer=filer_use(seen.filer, times, offset),
         ),
+    )
+
+
+def _null_use(portions: Sequence[OnNull]) -> NullUse | None:
+    if not portions:
+        return None
+    results = [portion.result for portion in portions]
+    return NullUse(
+        portions=len(portions),
+        held_bytes=max(portion.held_bytes for portion in portions),
+        discarded_bytes=sum(int(result["index_bytes"]) for result in results),
+        items=sum(int(result["items"]) for result in results),
+        discovered_bytes=sum(int(result["discovered_bytes"]) for result in results),
     )
 
 

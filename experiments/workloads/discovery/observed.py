@@ -14,10 +14,11 @@ from experiments.workloads.discovery.tables import JobTables, read_tables
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnNull:
-    """The same run on null storage."""
+    """One portion of the same run on null storage."""
 
     result: dict[str, Any]
     jobs: tuple[JobTables, ...]  # their times and tasks
+    held_bytes: int  # of memory, when the portion was done and nothing of it removed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ class Observed:
     offsets: tuple[dict[str, float], dict[str, float]]  # database → its clock less this host's, start and end
     drops: tuple[Drop, ...]
     databases: tuple[dict[str, Any], ...]  # where each server kept its files
-    null: OnNull | None = None
+    null: tuple[OnNull, ...] = ()  # its portions in order; empty: there is no pair
 
 
 def observed(run: PointRun, repeat: int, order: int, processors: int, places: Sequence[Mapping[str, Any]]) -> Observed:
@@ -55,8 +56,3 @@ def observed(run: PointRun, repeat: int, order: int, processors: int, places: Se
         drops=run.drops,
         databases=tuple(dict(place) for place in places),
     )
-
-
-def observed_on_null(run: PointRun) -> OnNull:
-    """The same of a run on null storage. Raises DatabaseFault."""
-    return OnNull(result=run.result, jobs=read_tables(run.handles, null=True))

@@ -54,6 +54,17 @@ class ContainerUse:
     block_source: str | None = None  # who tells: the engine, the control group, or the processes' own accounts
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NullUse:
+    """What null storage did for a pair."""
+
+    portions: int  # that the corpus was worked on in, each copied to memory before its clock started
+    held_bytes: int  # of memory at most, at the end of a portion
+    discarded_bytes: int  # written and not kept: index files, which no task reads again
+    items: int  # found in all portions
+    discovered_bytes: int
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class PointSpec(schema.At):
     """So many databases, workers and slots of each."""
@@ -86,6 +97,7 @@ class Run(schema.Run):
     host_cpu: float | None = None  # share of all the host's processors that were busy, with whatever, 0…1; None: remote
     containers: tuple[ContainerUse, ...] = ()  # of the run; empty where the workers ran as processes
     phases: tuple[PhaseUse, ...] = ()  # of every job in order; empty in results of older versions
+    null: NullUse | None = None  # None: no pair, or a result of an older version
 
     @property
     def storage_share(self) -> float | None:

@@ -81,7 +81,7 @@ def _run(spec: PointSpec, deployment: Deployment, source: PreparedSource, load: 
     settings, databases = deployment.settings, deployment.databases
     started_at = load.clock.now()
     before = {database.name: clock_offset(database) for database in databases}
-    found = _create(spec, settings, databases, source, load)
+    found = create(spec, settings, databases, source, load)
     handles = found.each
     drops: list[Drop] = []
 
@@ -95,9 +95,9 @@ def _run(spec: PointSpec, deployment: Deployment, source: PreparedSource, load: 
         outcomes = run_all_to_rest(handles, deployment.crew, load.clock, load.show, load.say)
         beside = filer.figures()
     complete = all(outcome.calls_complete for outcome in outcomes)
-    _refuse(outcomes, handles)
+    refuse(outcomes, handles)
     result = figures_of(found, settings, calls_complete=complete)
-    _judge(spec, result)
+    judge_counts(spec, result)
     readings = [(filer.began + at, stations) for at, stations in beside.get("filer", {}).pop("series", [])]
     return PointRun(
         spec=spec,
@@ -113,9 +113,10 @@ def _run(spec: PointSpec, deployment: Deployment, source: PreparedSource, load: 
     )
 
 
-def _create(
+def create(
     spec: PointSpec, settings: Settings, databases: Sequence[Database], source: PreparedSource, load: Load
 ) -> Jobs:
+    """The job of a run, or the group of jobs. Raises UsageError, StorageFault, DatabaseFault."""
     options = dataclasses.replace(
         load.options,
         index_engine=settings.index_engine,
@@ -132,7 +133,8 @@ def _create(
     return create_discovery(databases, storage, settings, source, plan, workers=spec.workers, slots=spec.slots)
 
 
-def _refuse(outcomes: Sequence[Outcome], handles: Sequence[JobHandle]) -> None:
+def refuse(outcomes: Sequence[Outcome], handles: Sequence[JobHandle]) -> None:
+    """Raises Interrupted or RunFailed unless every job has ended well."""
     if any(outcome.interrupted for outcome in outcomes):
         raise Interrupted("the experiment was stopped; its runs are removed and there is no result")
     for outcome, handle in zip(outcomes, handles, strict=True):
@@ -141,7 +143,7 @@ def _refuse(outcomes: Sequence[Outcome], handles: Sequence[JobHandle]) -> None:
             raise RunFailed(f"the experiment ends without a result: {remark}")
 
 
-def _judge(spec: PointSpec, result: Figures) -> None:
+def judge_counts(spec: PointSpec, result: Figures) -> None:
     """Counts that do not add up make a run worthless."""
     violations = len(result.violations)
     if violations:

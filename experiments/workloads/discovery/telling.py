@@ -16,7 +16,9 @@ from experiments.result.statistics import interval_text
 from experiments.telling import Telling
 from experiments.workloads.discovery.cold import ONE_KERNEL
 from experiments.workloads.discovery.observed import Observed
-from experiments.workloads.discovery.result import Point, Result, in_calls
+from experiments.workloads.discovery.result import Point, Result, Run, in_calls
+
+SHORT_PORTION_S = 60.0  # on null storage; the ends of one take seconds
 
 
 class DiscoveryTelling(Telling):
@@ -121,6 +123,20 @@ def _unique(result: Mapping[str, Any]) -> float:
     )
 
 
+def _unlike_its_pair(run: Run) -> bool:
+    null = run.null
+    return null is not None and (null.items, null.discovered_bytes) != (
+        run.result["items"],
+        run.result["discovered_bytes"],
+    )
+
+
+def _in_short_portions(run: Run) -> bool:
+    """Whether what each portion begins and ends with counts: slots without work, and the barriers of its phases."""
+    null, elapsed = run.null, run.null_elapsed_s
+    return null is not None and elapsed is not None and null.portions > 1 and elapsed < SHORT_PORTION_S * null.portions
+
+
 def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:
     """What keeps the figures of discoveries from being whole."""
     out = []
@@ -128,6 +144,17 @@ def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:
         out.append(f"{missed} looks at a database got no answer: the series have gaps")
     if not all(run.result["calls_complete"] for point in points for run in point.repeats):
         out.append("some call records are missing: the calls are a lower bound")
+    other = sum(_unlike_its_pair(run) for point in points for run in point.repeats)
+    if other:
+        out.append(
+            f"{other} of the runs on null storage did not find the items and discovered bytes of the run they are a pair of"
+        )
+    short = [run.null.portions for point in points for run in point.repeats if run.null and _in_short_portions(run)]
+    if short:
+        out.append(
+            f"null storage took up to {max(short)} portions of under {SHORT_PORTION_S:g} s each: their ends make the storage"
+            " share too low; give it more memory (--null-memory)"
+        )
     for databases in sorted({point.databases for point in points}):
         found = {
             (run.result["items"], run.result["discovered_bytes"])

@@ -19,34 +19,48 @@ from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.configuration import configuration
 from experiments.workloads.discovery.content import Content, content_of
 from experiments.workloads.discovery.corpus import Corpus, look_at
-from experiments.workloads.discovery.null_storage import PLACE, NullStorage, no_room, null_storage
-from experiments.workloads.discovery.observed import Observed, observed, observed_on_null
+from experiments.workloads.discovery.null.portions import Portion, needs_of, portions_of
+from experiments.workloads.discovery.null.run import run_on_null
+from experiments.workloads.discovery.null.storage import PLACE, NullStorage, may_take, no_memory, null_storage
+from experiments.workloads.discovery.observed import Observed, observed
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.run_point import Load, PointRun, run_point
 from experiments.workloads.discovery.site import Machine, Site, Target
 
+_READS = "copies in memory of one portion of the corpus at a time, made before its clock starts"
+_WRITES = "in memory until the portion is done, where a task reads it again; index files are discarded"
+
 
 class Discovery(Workload):
-    """`filer_cache`: bytes that the filer itself can cache, as declared; None: nobody said."""
+    """`filer_cache`: bytes that the filer itself can cache, as declared; None: nobody said. `null_cap`: bytes of memory
+    that null storage may hold; None: a share of what is free."""
 
     about = ABOUT
 
     def __init__(
-        self, settings: Settings, source: PreparedSource, load: Load, site: Site, *, filer_cache: int | None = None
+        self,
+        settings: Settings,
+        source: PreparedSource,
+        load: Load,
+        site: Site,
+        *,
+        filer_cache: int | None = None,
+        null_cap: int | None = None,
     ) -> None:
         self.storage, self.clock, self.say = settings.storage, load.clock, load.say
         self._settings, self._source, self._load, self._site = settings, source, load, site
-        self._filer_cache = filer_cache
+        self._filer_cache, self._null_cap = filer_cache, null_cap
         self._filer = load_filer(settings.filer)  # it is there and makes sense
         self._null: NullStorage | None = None
-        self._no_pair: str | None = None  # why no run has a pair on null storage
+        self._portions: dict[int, tuple[Portion, ...] | None] = {}  # by databases; None: they cannot be made
+        self._no_pair: str | None = None  # why some run has no pair on null storage
         self._corpus: Corpus
         self._content: Content  # before the first run
         self._machine: Machine
 
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
-        """The site is taken, and the corpus copied to null storage where it has room there."""
+        """The site is taken, and null storage made where there can be any."""
         settings = self._settings
         if not settings.embedded:
             raise UsageError(
@@ -60,24 +74,29 @@ class Discovery(Workload):
             raise StorageFault(f"storage root {settings.storage}: {error.strerror}", errno=error.errno or 0) from error
         self._corpus = look_at(self._source)
         self._content = content_of(self._corpus)
-        jobs = 1 if self._load.shard else max(int(point.values()["databases"]) for point in points)
-        with self._site.taken() as self._machine, self._null_storage(jobs):
+        with self._site.taken() as self._machine, self._null_storage():
             yield
 
     @contextlib.contextmanager
-    def _null_storage(self, jobs: int) -> Iterator[None]:
-        """Room for so many jobs at a time, or `no_pair` says why there is none."""
-        self._no_pair = self._site.no_null() or no_room(self._corpus, jobs)
+    def _null_storage(self) -> Iterator[None]:
+        """It is there, or `no_pair` says why not."""
+        why = self._site.no_null() or no_memory()
         with contextlib.ExitStack() as stack:
-            if self._no_pair is None:
-                try:
-                    self._null = stack.enter_context(null_storage(self._corpus))
-                    self._site.hand_over(self._null.directory)
-                except StorageFault as fault:
-                    self._null, self._no_pair = None, str(fault)
-            if self._no_pair is not None:
-                self.say(f"no pairs on null storage: {self._no_pair}")
+            try:
+                if why is None:
+                    room = may_take()
+                    cap = room if self._null_cap is None else min(self._null_cap, room)
+                    self._null = stack.enter_context(null_storage(self._source.path, cap))
+            except StorageFault as fault:
+                why = str(fault)
+            if why is not None:
+                self._unpaired(why)
             yield
+
+    def _unpaired(self, why: str) -> None:
+        if why != self._no_pair:
+            self.say(f"no pair on null storage: {why}")
+        self._no_pair = why
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
@@ -91,19 +110,32 @@ class Discovery(Workload):
         disturbed = done.result["disturbances"]
         if disturbed:
             return Disturbed(disturbed)
+        self._cut(done, cast(PointSpec, turn.at))
         places = said.database_places(done.database_files, self.storage, emulated=self._filer is not None)
         return observed(done, turn.repeat, turn.order, self._machine.processors, places)
 
+    def _cut(self, done: PointRun, at: PointSpec) -> None:
+        """What each file needs is known once the first run with so many databases is over."""
+        if self._null is None or at.databases in self._portions:
+            return
+        try:
+            needs = needs_of(done.handles, copies=self._load.copies and at.databases > 1)
+            self._portions[at.databases] = portions_of(needs, self._null.cap)
+        except StorageFault as fault:
+            self._portions[at.databases] = None
+            self._unpaired(str(fault))
+
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
         """The same point in memory, without an emulated filer."""
-        null = self._null
-        if null is None:
+        at = cast(PointSpec, turn.at)
+        portions = self._portions.get(at.databases)
+        if self._null is None or not portions:
             return {}
-        settings = dataclasses.replace(self._settings, filer="none")
-        target = Target(settings=settings, storage=null.storage, source=null.source, binds=(null.directory,))
-        warm = dataclasses.replace(self._load, cold=False)
-        with run_point(self._site, cast(PointSpec, turn.at), turn.name, target, warm) as done:
-            return {"null": observed_on_null(done)}
+        try:
+            return {"null": run_on_null(self._site, at, turn.name, self._null, portions, self._settings, self._load)}
+        except StorageFault as fault:
+            self._unpaired(str(fault))
+            return {}
 
     def surroundings(self) -> dict[str, Any]:
         """Design §7, so far as the runs do not tell it. Raises RunFailed when the corpus is another than before them."""
@@ -120,7 +152,14 @@ class Discovery(Workload):
             "storage": said.place(self.storage),
             "source": said.place(self._corpus.root),
             "emulated_filer": said.emulated(self._filer),
-            "null_storage": {"paired": self._no_pair is None, "place": str(PLACE), "why_not": self._no_pair},
+            "null_storage": {
+                "paired": self._no_pair is None,
+                "why_not": self._no_pair,
+                "place": str(PLACE),
+                "cap_bytes": self._null and self._null.cap,
+                "reads": _READS,
+                "writes": _WRITES,
+            },
             "hosts": self._machine.hosts,
             "fresh": self._site.fresh,
         }

@@ -108,7 +108,7 @@ ABOUT = About(
     near_null=near_null,
     rule=(
         f"GENERATOR-LIMITED is a point above {MARK:.0%} of its ceiling: what the same clients make of calls on null storage"
-        " (memory) without think time, measured once for each number of clients."
+        " (no data, nothing kept) without think time, measured once for each number of clients."
     ),
     doubt=lambda result: result.fidelity is not None and result.fidelity.passed is False,
     upgrade=upgraded,

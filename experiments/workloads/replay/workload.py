@@ -50,6 +50,7 @@ class Replays(Workload):
             name = self._local() if filer is None else filer.choice.label
             self._filers[name], self._sources[name] = filer, source
         self._ceilings: dict[int, dict[str, Any]] = {}  # by clients: it is the same for every storage and repeat
+        self._discarded: dict[int, int] = {}  # bytes written on null storage, by clients
         self._no_pair: str | None = None  # why no run has a pair on null storage
         self._trace: FileTrace
         self._recorded: RecordedFigures
@@ -104,6 +105,7 @@ class Replays(Workload):
         if isinstance(found, str):
             self._no_pair = found
             return {}
+        self._discarded[clients] = found.discarded_bytes
         return {"null_calls": found.calls, "null_elapsed_s": found.elapsed_s}
 
     def _local(self) -> str:
@@ -137,7 +139,14 @@ class Replays(Workload):
                 "filer_cache_bytes": cache.declared,
                 "filer_caches_itself": cache.possible,
             },
-            "null_storage": {"paired": self._no_pair is None, "place": str(PLACE), "why_not": self._no_pair},
+            "null_storage": {
+                "paired": self._no_pair is None,
+                "why_not": self._no_pair,
+                "place": str(PLACE),
+                "reads": "zeros that the system makes; no file holds data",
+                "writes": "discarded; a file is as long as if it had them",
+                "discarded_bytes": {str(clients): size for clients, size in self._discarded.items()},
+            },
             "hosts": [host()],
         }
 

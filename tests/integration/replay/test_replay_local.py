@@ -10,6 +10,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,18 @@ def test_every_call_is_made_as_recorded(tmp_path: Path, clients: int) -> None:
             assert found.merged.ops[op].errors == sum(1 for call in recorded if call.op is op and call.error)
     assert sum(found.merged.by_second) == found.merged.calls
     assert os.listdir(tmp_path / "path") == []
+
+
+def test_on_null_storage_the_same_calls_are_made_and_nothing_is_held(tmp_path: Path) -> None:
+    """Every call moves what it moved when it was recorded; files have their sizes and no block."""
+    program, target = compiled(tmp_path, relay(), 2)
+    found = run_local(program, replace(target, null=True), keep=True).merged
+    assert found.differences == ()
+    assert found.calls == program.calls
+    left = [path.stat() for path in (tmp_path / "path").rglob("*") if path.is_file()]
+    assert sorted({info.st_size for info in left}) == [SIZE]
+    assert {info.st_blocks for info in left} == {0}
+    remove_trees(target)
 
 
 def test_calls_are_made_at_their_time(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from core.errors import ExceptionCode
 from core.records import ExceptionLevel, IndexOwner, Item, ItemException, Kind, Shard, TaskResult
+from sql.faces.runs import RUNS
 from sql.items import custodian_names, item_codes, load_items, locations, shard_ids
 
 
@@ -79,3 +80,23 @@ def test_shards_are_those_of_finished_tasks_of_the_job(hands: Any) -> None:
     with hands.database.transaction() as conn:
         assert shard_ids(conn, job) == {shard.id}
         assert shard_ids(conn, uuid.uuid4()) == set()
+
+
+def test_a_loose_file_needs_room_for_what_was_taken_out_of_it(hands: Any) -> None:
+    """Whole blocks and a name for the copy of it, and for each file below it that was written, however deep."""
+
+    def items(job: uuid.UUID) -> tuple[Item, ...]:
+        loose = hands.item(job, b"b.zip", size=5_000)
+        child = hands.item(job, b"#1", loose.id, location=b"x", size=4_096)
+        return (
+            loose,
+            child,
+            hands.item(job, b"#2", loose.id, size=10**9),  # none of its bytes were written
+            hands.item(job, b"#3", child.id, location=b"y", size=1),
+            hands.item(job, b"a\xff", size=0),
+        )
+
+    job = _finished(hands, items=items)
+    with hands.database.transaction() as conn:
+        needs = [(bytes(need.path), need.itself, need.inside) for need in RUNS.loose_needs(conn, job=job)]
+    assert needs == [(b"a\xff", 1_024, 0), (b"b.zip", 8_192 + 1_024, 2 * (4_096 + 1_024))]

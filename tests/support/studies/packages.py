@@ -100,7 +100,7 @@ def observed(turn: Turn, elapsed: float) -> Observed:
         offsets=({"db1": 0.0}, {"db1": 0.0}),
         drops=(),
         databases=({"name": "db1", "on_storage_under_test": False, "path": "/var/tmp/db1"},),
-        null=OnNull(result=job_result(), jobs=(job(elapsed / 4),)),
+        null=(OnNull(result=job_result(), jobs=(job(elapsed / 4),), held_bytes=10**8),),
     )
 
 

@@ -377,6 +377,27 @@ def test_copy_in_publishes_a_local_file(storage: Storage, recorder: MemoryRecord
     assert os.listdir(root + b"/pub") == [b"f"]
 
 
+@pytest.mark.parametrize("policy", FsyncPolicy)
+def test_null_storage_makes_every_call_and_keeps_the_name(policy: FsyncPolicy, root: bytes) -> None:
+    """What is published is discarded: the same calls with the same bytes (a sync apart), and a file that holds nothing."""
+    data = os.urandom(WRITE_SIZE + 7)
+    Path(os.fsdecode(root) + "/local").write_bytes(data)
+    calls = []
+    for discards in (False, True):
+        recorder = MemoryRecorder()
+        storage = Storage(recorder, policy)
+        storage.discards = discards
+        target = root + b"/%d/f" % discards
+        assert storage.copy_in(root + b"/local", target) == len(data)
+        storage.sync_written()
+        calls.append([(r.op, r.bytes, r.error) for r in recorder.records if r.op is not Op.FSYNC])
+    assert calls[0] == calls[1]
+    assert os.stat(root + b"/0/f").st_size == len(data)
+    assert (os.stat(target).st_size, os.stat(target).st_blocks) == (0, 0)
+    storage.write_file(root + b"/kept", [data])  # what is read again is there
+    assert os.stat(root + b"/kept").st_size == len(data)
+
+
 def test_a_failing_close_fails(storage: Storage, recorder: MemoryRecorder, root: bytes) -> None:
     """On NFS a full filer shows at close; the file must not be taken for written."""
     file = storage.create(root + b"/f")

@@ -9,12 +9,13 @@ from experiments.report.palette import WARN
 from experiments.report.parts import Cell, Part, Plot, Section, Series, Tabled, note
 from experiments.report.plots import draw_line, drawing, legend_beside, new_figure, time_unit
 from experiments.report.views import held, spread
-from experiments.workloads.discovery.result import Point, Result
+from experiments.workloads.discovery.result import Point, Result, Run
 from experiments.workloads.discovery.sections.calls_over_time import MOST_LINES
 from experiments.workloads.discovery.views import middle_run, point_name
 
 ANCHOR, TITLE = "generator", "Worker CPU and run-queue delay"
 _HEADER = ("point", "worker CPU", "run-queue delay", "over call time", "elapsed", "null storage", "storage share")
+_NULL = ("portions", "held_bytes", "discarded_bytes")  # what a pair says of itself
 
 
 def generator(result: Result) -> Section:
@@ -66,12 +67,18 @@ def _share(share: float | None) -> str:
     return words.percent(share) if share <= 1 else f"{words.figure(share)}×"
 
 
+def _on_null(run: Run) -> str:
+    if run.null_elapsed_s is None:
+        return "no pair"
+    told = words.seconds(run.null_elapsed_s)
+    return f"{told} in {run.null.portions} portions" if run.null and run.null.portions > 1 else told
+
+
 def _table(result: Result) -> Tabled:
     rows: list[tuple[object, ...]] = []
     numbers: list[tuple[Cell, ...]] = []
     for point in result.points:
         for run in point.repeats:
-            null = run.null_elapsed_s
             rows.append(
                 (
                     held(f"{point_name(point, result.points)}, repeat {run.repeat + 1}"),
@@ -79,13 +86,14 @@ def _table(result: Result) -> Tabled:
                     words.seconds(run.run_queue_s),
                     _share(run.run_queue_share),
                     words.seconds(run.elapsed_s),
-                    "no pair" if null is None else words.seconds(null),
+                    _on_null(run),
                     "–" if run.storage_share is None else words.percent(run.storage_share),
                 )
             )
             key = (point.workers, point.slots, point.databases, run.repeat)
             numbers.append((*key, run.worker_cpu, run.run_queue_s, run.call_time_s, run.run_queue_share,
-                            run.elapsed_s, null, run.storage_share))  # fmt: skip
+                            run.elapsed_s, run.null_elapsed_s, run.storage_share,
+                            *(None if run.null is None else getattr(run.null, name) for name in _NULL)))  # fmt: skip
     header = ("workers", "slots", "databases", "repeat", "worker_cpu", "run_queue_s", "call_time_s", "run_queue_share",
-              "elapsed_s", "null_elapsed_s", "storage_share")  # fmt: skip
+              "elapsed_s", "null_elapsed_s", "storage_share", *(f"null_{name}" for name in _NULL))  # fmt: skip
     return Tabled(table=table(_HEADER, rows), series=Series(name="generator", header=header, rows=tuple(numbers)))

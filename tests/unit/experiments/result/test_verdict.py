@@ -16,7 +16,7 @@ from experiments.result.verdict import labels_of, sentence
 from experiments.result.verdict import limits_of as limits_of_any
 from experiments.result.verdict import warnings_of as warnings_of_any
 from experiments.workloads.discovery import ABOUT
-from experiments.workloads.discovery.result import Point, PointSpec, Run
+from experiments.workloads.discovery.result import NullUse, Point, PointSpec, Run
 from experiments.workloads.discovery.telling import cached, warnings_of
 
 
@@ -179,8 +179,13 @@ def test_warnings_say_what_is_missing() -> None:
     long = [a_run(700.0) for _ in range(5)]
     good = points_of({PointSpec(1, 1, 4): long})
     assert [*warnings_of_any(good, no_pair=None), *warnings_of(good)] == []
-    odd = a_run(5.0, result={"discovered_bytes": 1, "items": 99, "calls_complete": False})
-    points = _points(a_run(10.0), odd)
+    odd = a_run(5.0, null_elapsed_s=None, result={"discovered_bytes": 1, "items": 99, "calls_complete": False})
+    null = NullUse(portions=2, held_bytes=1, discarded_bytes=1, items=1, discovered_bytes=1)
+    points = _points(a_run(10.0, null=null), odd)
     said = "\n".join([*warnings_of_any(points, no_pair="no memory"), *warnings_of(points)])
-    for part in ("1 repeat a point", "10 minutes", "no memory", "lower bound", "not find the same items"):
+    for part in ("1 repeat a point", "10 minutes", "lower bound", "not find the same items"):
         assert part in said
+    assert "1 of 2 runs have no pair on null storage: no memory" in said
+    assert "null storage took up to 2 portions of under 60 s each" in said
+    assert "1 of the runs on null storage did not find the items" in said
+    assert "no run has a pair on null storage: no" in "".join(warnings_of_any(_points(odd), no_pair="no memory"))

@@ -1,4 +1,4 @@
-"""What an experiment needs of the machine: memory for null storage, the corpus's identity, processor time of workers."""
+"""What an experiment needs of the machine: the corpus's identity, processor time of workers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 
 from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import UsageError
-from core.memory import client_memory, free_memory
 from core.operations import NullRecorder
 from core.storage.layer import Storage
 from experiments.conditions import configuration_hash, database_places, place
@@ -21,7 +20,6 @@ from experiments.processes import WorkerMeter, host_seconds
 from experiments.workloads.discovery import content
 from experiments.workloads.discovery.content import content_of
 from experiments.workloads.discovery.corpus import look_at
-from experiments.workloads.discovery.null_storage import no_room, null_storage
 
 
 def _source(directory: Path) -> PreparedSource:
@@ -38,32 +36,6 @@ def custodians(tmp_path: Path) -> Path:
     (root / "ann" / "link").symlink_to("a.txt")
     os.mkfifo(root / "bob" / "pipe")
     return root
-
-
-def test_the_copy_in_memory_has_the_same_items(custodians: Path, tmp_path: Path) -> None:
-    """Files, links and FIFOs are copied as what they are; nothing stays, and what a dead command left goes too."""
-    shelf = tmp_path / "shelf"
-    shelf.mkdir()
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    (shelf / f"edbench-null-{gone.pid}-x").mkdir()
-    (shelf / f"edbench-null-{os.getpid()}-x").mkdir()
-    with null_storage(look_at(_source(custodians)), shelf) as null:
-        copied = Path(os.fsdecode(null.source.path))
-        assert (copied / "bob" / "a.txt").read_text() == "bob"
-        assert (copied / "ann" / "link").is_symlink()
-        assert (copied / "bob" / "pipe").is_fifo()
-        assert not null.storage.exists()
-    assert [left.name for left in shelf.iterdir()] == [f"edbench-null-{os.getpid()}-x"]
-
-
-def test_null_storage_must_be_memory_and_fit(custodians: Path) -> None:
-    """A directory on disk is no null storage, nor one without room; the reason says which."""
-    corpus = look_at(_source(custodians))
-    assert "no memory file system" in (no_room(corpus, place=custodians) or "")
-    if no_room(corpus) is None:
-        assert "may be taken" in (no_room(corpus, jobs=10**15) or "")
-    assert 0 < free_memory() <= client_memory()
 
 
 def test_a_directory_is_known_by_its_listing(custodians: Path) -> None:
