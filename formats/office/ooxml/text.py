@@ -14,7 +14,9 @@ from formats.office.ooxml.xml import Element, elements, local
 _RUN = frozenset(("t", "delText", "tab", "br", "cr", "noBreakHyphen", "softHyphen"))
 _OF_PARAGRAPH = tuple("{*}" + name for name in ("p", *_RUN))
 _MARKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
-_DRAWN = ("drawing", "diagramdata", "chart")
+_CHARTS = ("chart", "chartex")
+_DRAWN = ("drawing", "diagramdata", *_CHARTS)
+_CACHED = ("strCache", "multiLvlStrCache", "strLit", "strDim")  # strings of a chart's series and categories
 _MASTERS = ("slidemaster", "slidelayout", "notesmaster", "handoutmaster")
 
 
@@ -96,7 +98,8 @@ class Reader:
 
     def _paragraphs(self, *roles: str) -> None:
         for name in self._package.having(*roles):
-            self._take(name, paragraphs(self._package, name))
+            charted = self._package.roles.get(name) in _CHARTS
+            self._take(name, (_charted if charted else paragraphs)(self._package, name))
 
     def _document(self) -> None:
         self._paragraphs("main", "header", "footer", "footnotes", "endnotes", "comments", *_DRAWN)
@@ -169,6 +172,8 @@ class Reader:
     def _slide_part(self, name: str) -> None:
         if self._package.roles.get(name) == "comments":
             self._take(name, _comments(self._package, name))
+        elif self._package.roles.get(name) in _CHARTS:
+            self._take(name, _charted(self._package, name))
         else:
             self._take(name, paragraphs(self._package, name))
 
@@ -177,6 +182,21 @@ def _comments(package: Package, name: str) -> Iterator[str]:
     """Comments on slides: p:text in the older form, paragraphs in the threaded one."""
     yield from _plain(package, name, "text")
     yield from paragraphs(package, name)
+
+
+def _charted(package: Package, name: str) -> Iterator[str]:
+    """Titles and labels of a chart, and the names of its series and categories as it keeps them beside the sheet that
+    they come from, which may be elsewhere (ECMA-376 part 1, 21.2; [MS-ODRAWXML]); each once."""
+    told: set[str] = set()
+    for element in elements(package.pieces(name), "p", *_CACHED):
+        if local(element) == "p":
+            lines = [paragraph(element)]
+        else:
+            lines = [text.strip() for text in element.itertext() if isinstance(text, str)]
+        for line in lines:
+            if line and line not in told:
+                told.add(line)
+                yield line
 
 
 def _added(package: Package, name: str) -> Iterator[str]:

@@ -211,6 +211,30 @@ def test_pptx_follows_the_order_of_slides() -> None:
     assert out.pages == 2
 
 
+@pytest.mark.parametrize("folder", ["ppt", "word", "xl"])
+def test_charts_say_what_their_series_are(folder: str) -> None:
+    """Titles, names of series and categories, once each, of both forms of charts: the sheet that they are from may be in
+    another file. Numbers are no words."""
+    names = "<c:cat><c:strRef><c:strCache><c:pt><c:v>January</c:v></c:pt> <c:pt><c:v>May</c:v></c:pt></c:strCache></c:strRef></c:cat>"
+    numbers = "<c:val><c:numCache><c:pt><c:v>1.5</c:v></c:pt></c:numCache></c:val>"
+    title = "<c:title><a:p><a:r><a:t>Sales</a:t></a:r></a:p></c:title>"
+    chart = f'<c:chartSpace xmlns:c="c" xmlns:a="{A}">{title}{(names + numbers) * 2}</c:chartSpace>'
+    newer = '<cx:chartSpace xmlns:cx="cx"><cx:strDim><cx:lvl><cx:pt>Region</cx:pt></cx:lvl></cx:strDim></cx:chartSpace>'
+    main = {"ppt": "presentation", "word": "document", "xl": "workbook"}[folder]
+    kinds = {"ppt": "presentationml.presentation", "word": "wordprocessingml.document", "xl": "spreadsheetml.sheet"}
+    parts: dict[str, str | bytes] = {
+        f"{folder}/{main}.xml": word(""),
+        f"{folder}/charts/chart1.xml": chart,
+        f"{folder}/charts/chartEx1.xml": newer,
+    }
+    types = {
+        f"{folder}/{main}.xml": f"{kinds[folder]}.main",
+        f"{folder}/charts/chart1.xml": "drawingml.chart",
+        f"{folder}/charts/chartEx1.xml": "chartex",
+    }
+    assert read(package(parts, types)).text.splitlines() == ["Sales", "January", "May", "Region"]
+
+
 def test_pptx_says_what_masters_add() -> None:
     """A text that a master, a layout or the master of handouts puts on every slide is text of the presentation, once;
     the prompts of placeholders are not, a table among them included."""
