@@ -11,9 +11,9 @@ from formats.office.ooxml import xlsb
 from formats.office.ooxml.package import Package
 from formats.office.ooxml.xml import Element, elements, local
 
-_RUN = frozenset(("t", "delText", "tab", "br", "cr", "noBreakHyphen", "softHyphen"))
+_RUN = frozenset(("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen"))
 _OF_PARAGRAPH = tuple("{*}" + name for name in ("p", *_RUN))
-_MARKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
+_MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
 _CHARTS = ("chart", "chartex")
 _DRAWN = ("drawing", "diagramdata", *_CHARTS)
 _CACHED = ("strCache", "multiLvlStrCache", "strLit", "strDim")  # strings of a chart's series and categories
@@ -56,9 +56,9 @@ def paragraphs(package: Package, name: str) -> Iterator[str]:
             yield text
 
 
-def _plain(package: Package, name: str, tag: str) -> Iterator[str]:
-    """All character data below each element of this name (comments of spreadsheets and slides)."""
-    for element in elements(package.pieces(name), tag):
+def _plain(package: Package, name: str, *tags: str) -> Iterator[str]:
+    """All character data below each element of these names (comments of spreadsheets and slides)."""
+    for element in elements(package.pieces(name), *tags):
         if text := "".join(piece for piece in element.itertext() if isinstance(piece, str)).strip():
             yield text
 
@@ -111,7 +111,7 @@ class Reader:
         for title, name in book.sheets:
             self._take(name, ooxml_sheet.lines(package, name, title, book))
         for name in package.having("comments"):
-            self._take(name, _plain(package, name, "comment"))
+            self._take(name, _plain(package, name, "author", "comment"))  # who wrote them stands once, in front
         for name in package.having("threadedcomments"):
             self._take(name, _plain(package, name, "text"))
         self._paragraphs(*_DRAWN)
