@@ -21,6 +21,7 @@ from benchmarks.figures import Figure, Figures
 from benchmarks.formats import ours as formats_ours
 from benchmarks.formats import tika as formats_tika
 from benchmarks.formats.ours import shown
+from benchmarks.formats.readers import PROGRAMS, ReaderAbsent, read_by
 from benchmarks.formats.score import Extract, our_extracts, peer_extract, scores
 from benchmarks.formats.table import show_formats, show_shortfalls
 
@@ -44,7 +45,12 @@ def main() -> None:
     parser.add_argument("--real-files", type=Path, default=REAL_FILES, help="a directory of files of any kind")
     parser.add_argument("--cache", type=Path, default=Path(".bench-cache"), help="where Tika's jar is kept")
     parser.add_argument("--output", type=Path, default=Path("bench-formats.json"))
+    told = "instead of Tika: the terms that this program finds in the real files, no times; may be given several times"
+    parser.add_argument("--reader", action="append", choices=sorted(PROGRAMS), help=told)
     arguments = parser.parse_args()
+    if arguments.reader:
+        _beside(arguments.real_files, arguments.reader)
+        return
     figures = Figures(arguments.output)
     options = _options(arguments.rounds, arguments.cache)
     print(f"{os.cpu_count()} cores; CPU throughput, local storage, cached; {options.peer_name}\n", flush=True)
@@ -57,6 +63,26 @@ def main() -> None:
         _corpus(arguments.scale, figures, options)
     print()
     figures.show()
+
+
+def _beside(source: Path, programs: list[str]) -> None:
+    """Print for each program how many of its terms we find, and where we do not."""
+    names = {shown(file): file for file in formats_ours.loose_files(source)}
+    mine = our_extracts(formats_ours.lines_of(source))
+    for name in programs:
+        program = PROGRAMS[name]
+        files = [file for file in names if file in mine and mine[file].media_type in program.media_types]
+        try:
+            found, failed = read_by(program, source, [names[file] for file in files])
+        except ReaderAbsent as absent:
+            print(f"{name}: {absent}")
+            continue
+        total = scores(mine, {shown(file): extract for file, extract in found.items()})[""]
+        print(
+            f"{name}: {len(files)} files, it gives nothing for {len(failed)}; {total.recall:.2%} of its {total.terms:,} terms"
+        )
+        for shortfall in total.shortfalls:
+            print(f"  {shortfall.line()}")
 
 
 def _corpus(scale: str, figures: Figures, options: Options) -> None:

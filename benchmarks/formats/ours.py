@@ -64,14 +64,14 @@ def shown(name: str) -> str:
 def run_ours(source: Path, files: Sequence[str], rounds: int) -> OurRun:
     """Read the files once for warm-up and `rounds` times under the clock, on two processes that take a few files at a
     time; then each file by itself, for its own time."""
-    lines = _lines_of(source)
+    lines = lines_of(source)
     usable, seconds = _seconds_each(source, files, rounds)
     with tempfile.TemporaryDirectory(prefix="edbench-formats-") as scratch:
         rate, cpu = _rate(source, usable, rounds, scratch)
     return OurRun(rate, cpu, lines, seconds)
 
 
-def _lines_of(source: Path) -> list[dict[str, Any]]:
+def lines_of(source: Path) -> list[dict[str, Any]]:
     """What `edbench inspect --jsonl` prints."""
     found = inspect_paths([str(source)], JobOptions(), processes=PROCESSES, memory_mb=_MEMORY_MB, plugins=PLUGINS)
     return [json.loads(line) if isinstance(line, bytes) else line for line in found]

@@ -11,10 +11,12 @@ from formats.office.ooxml import xlsb
 from formats.office.ooxml.package import Package
 from formats.office.ooxml.xml import Element, elements, local
 
-_RUN = frozenset(("t", "delText", "tab", "br", "cr", "noBreakHyphen", "softHyphen"))
+_RUN = frozenset(("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen"))
 _OF_PARAGRAPH = tuple("{*}" + name for name in ("p", *_RUN))
-_MARKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
-_DRAWN = ("drawing", "diagramdata", "chart")
+_MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
+_CHARTS = ("chart", "chartex")
+_DRAWN = ("drawing", "diagramdata", *_CHARTS)
+_CACHED = ("strCache", "multiLvlStrCache", "strLit", "strDim")  # strings of a chart's series and categories
 _MASTERS = ("slidemaster", "slidelayout", "notesmaster", "handoutmaster")
 
 
@@ -54,9 +56,9 @@ def paragraphs(package: Package, name: str) -> Iterator[str]:
             yield text
 
 
-def _plain(package: Package, name: str, tag: str) -> Iterator[str]:
-    """All character data below each element of this name (comments of spreadsheets and slides)."""
-    for element in elements(package.pieces(name), tag):
+def _plain(package: Package, name: str, *tags: str) -> Iterator[str]:
+    """All character data below each element of these names (comments of spreadsheets and slides)."""
+    for element in elements(package.pieces(name), *tags):
         if text := "".join(piece for piece in element.itertext() if isinstance(piece, str)).strip():
             yield text
 
@@ -96,7 +98,8 @@ class Reader:
 
     def _paragraphs(self, *roles: str) -> None:
         for name in self._package.having(*roles):
-            self._take(name, paragraphs(self._package, name))
+            charted = self._package.roles.get(name) in _CHARTS
+            self._take(name, (_charted if charted else paragraphs)(self._package, name))
 
     def _document(self) -> None:
         self._paragraphs("main", "header", "footer", "footnotes", "endnotes", "comments", *_DRAWN)
@@ -108,7 +111,7 @@ class Reader:
         for title, name in book.sheets:
             self._take(name, ooxml_sheet.lines(package, name, title, book))
         for name in package.having("comments"):
-            self._take(name, _plain(package, name, "comment"))
+            self._take(name, _plain(package, name, "author", "comment"))  # who wrote them stands once, in front
         for name in package.having("threadedcomments"):
             self._take(name, _plain(package, name, "text"))
         self._paragraphs(*_DRAWN)
@@ -169,6 +172,8 @@ class Reader:
     def _slide_part(self, name: str) -> None:
         if self._package.roles.get(name) == "comments":
             self._take(name, _comments(self._package, name))
+        elif self._package.roles.get(name) in _CHARTS:
+            self._take(name, _charted(self._package, name))
         else:
             self._take(name, paragraphs(self._package, name))
 
@@ -177,6 +182,21 @@ def _comments(package: Package, name: str) -> Iterator[str]:
     """Comments on slides: p:text in the older form, paragraphs in the threaded one."""
     yield from _plain(package, name, "text")
     yield from paragraphs(package, name)
+
+
+def _charted(package: Package, name: str) -> Iterator[str]:
+    """Titles and labels of a chart, and the names of its series and categories as it keeps them beside the sheet that
+    they come from, which may be elsewhere (ECMA-376 part 1, 21.2; [MS-ODRAWXML]); each once."""
+    told: set[str] = set()
+    for element in elements(package.pieces(name), "p", *_CACHED):
+        if local(element) == "p":
+            lines = [paragraph(element)]
+        else:
+            lines = [text.strip() for text in element.itertext() if isinstance(text, str)]
+        for line in lines:
+            if line and line not in told:
+                told.add(line)
+                yield line
 
 
 def _added(package: Package, name: str) -> Iterator[str]:

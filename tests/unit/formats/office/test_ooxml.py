@@ -160,6 +160,14 @@ def test_xlsx_shows_cells_as_people_see_them() -> None:
     assert out.text.splitlines() == ["Secret", shown, "remark"]
 
 
+def test_xlsx_says_who_commented() -> None:
+    """Names of authors stand in front of the comments, once each, as the file has them."""
+    said = "<comment><text><r><t>remark</t></r></text></comment>"
+    comments = f'<comments xmlns="{S}"><authors><author>Ann Clerk</author></authors><commentList>{said * 2}</commentList></comments>'
+    out = read(workbook("", **{"xl/comments1.xml": comments}))
+    assert out.text.splitlines()[-3:] == ["Ann Clerk", "remark", "remark"]
+
+
 @pytest.mark.parametrize("kind", ["chartsheet", "dialogsheet", "macrosheet"])
 def test_xlsx_sheets_without_cells_have_headers(kind: str) -> None:
     """What a chart by itself prints above and below it, under the sheet's name."""
@@ -209,6 +217,36 @@ def test_pptx_follows_the_order_of_slides() -> None:
     out = read(package(parts, types))
     assert out.text.splitlines() == ["second file", "notes", "first file", "a comment"]
     assert out.pages == 2
+
+
+def test_what_stands_left_and_right_is_apart() -> None:
+    """Headers of Word 2007 and later have their columns by w:ptab: without it the words on both sides were one."""
+    runs = '<w:r><w:t>Left</w:t></w:r><w:r><w:ptab w:alignment="right"/></w:r><w:r><w:t>Right</w:t></w:r>'
+    assert read(docx(f"<w:p>{runs}</w:p>")).text == "Left\tRight\n"
+
+
+@pytest.mark.parametrize("folder", ["ppt", "word", "xl"])
+def test_charts_say_what_their_series_are(folder: str) -> None:
+    """Titles, names of series and categories, once each, of both forms of charts: the sheet that they are from may be in
+    another file. Numbers are no words."""
+    names = "<c:cat><c:strRef><c:strCache><c:pt><c:v>January</c:v></c:pt> <c:pt><c:v>May</c:v></c:pt></c:strCache></c:strRef></c:cat>"
+    numbers = "<c:val><c:numCache><c:pt><c:v>1.5</c:v></c:pt></c:numCache></c:val>"
+    title = "<c:title><a:p><a:r><a:t>Sales</a:t></a:r></a:p></c:title>"
+    chart = f'<c:chartSpace xmlns:c="c" xmlns:a="{A}">{title}{(names + numbers) * 2}</c:chartSpace>'
+    newer = '<cx:chartSpace xmlns:cx="cx"><cx:strDim><cx:lvl><cx:pt>Region</cx:pt></cx:lvl></cx:strDim></cx:chartSpace>'
+    main = {"ppt": "presentation", "word": "document", "xl": "workbook"}[folder]
+    kinds = {"ppt": "presentationml.presentation", "word": "wordprocessingml.document", "xl": "spreadsheetml.sheet"}
+    parts: dict[str, str | bytes] = {
+        f"{folder}/{main}.xml": word(""),
+        f"{folder}/charts/chart1.xml": chart,
+        f"{folder}/charts/chartEx1.xml": newer,
+    }
+    types = {
+        f"{folder}/{main}.xml": f"{kinds[folder]}.main",
+        f"{folder}/charts/chart1.xml": "drawingml.chart",
+        f"{folder}/charts/chartEx1.xml": "chartex",
+    }
+    assert read(package(parts, types)).text.splitlines() == ["Sales", "January", "May", "Region"]
 
 
 def test_pptx_says_what_masters_add() -> None:
