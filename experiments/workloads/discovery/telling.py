@@ -9,11 +9,12 @@ from controller.labels.rules import is_cached, unique_bytes
 from experiments.conditions import configuration_hash
 from experiments.drops import NOT_DROPPED, Drop, cache_state
 from experiments.report import words
+from experiments.result.durability import bounds_copies
 from experiments.result.statistics import interval_text
 from experiments.telling import Telling
 from experiments.workloads.discovery.cold import ONE_KERNEL
 from experiments.workloads.discovery.observed import Observed
-from experiments.workloads.discovery.result import Point, Result
+from experiments.workloads.discovery.result import DURABLE, Point, Result
 
 
 class DiscoveryTelling(Telling):
@@ -49,8 +50,8 @@ class DiscoveryTelling(Telling):
         return self.filer_cache.undeclared
 
     def remarks(self, result: Result) -> Sequence[str]:
-        """What of its time the storage took."""
-        return shares_told(result.points)
+        """What of its time the storage took, and what a bound on writes is worth."""
+        return [*shares_told(result.points), *writes_told(result)]
 
     def warnings(self, points: Sequence[Point]) -> Sequence[str]:
         """Of gaps, and of runs that did not find the same."""
@@ -93,6 +94,16 @@ def shares_told(points: Sequence[Point]) -> list[str]:
     found = [(point.at, point.storage_share) for point in points if point.at in ends]
     said = [f"{interval_text(share, words.percent)} at {at}" for at, share in found if share is not None]
     return [f"storage share {', '.join(said)}"] if said else []
+
+
+def writes_told(result: Result) -> list[str]:
+    """Where a write's latency was bounded: that it is no time to durable, and what that was at the knee."""
+    said = bounds_copies(result.knee, str(result.conditions["configuration"].get("fsync")))
+    if said is None or result.knee is None:
+        return []
+    at = result.points[result.knee.knee or 0]
+    found = at.figures.get(DURABLE)
+    return [said if found is None else f"{said}, {words.figure(found.median)} s for each GB at {at.at}"]
 
 
 def cached(points: Sequence[Point], caches: int) -> bool:

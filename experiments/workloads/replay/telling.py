@@ -8,9 +8,11 @@ from typing import Any
 from controller.labels.rules import is_cached
 from controller.replay.found import dropped_by
 from controller.replay.order import parse_speed
+from core.records import FsyncPolicy
 from experiments.drops import NOT_DROPPED, Drop, cache_state
 from experiments.report import words
 from experiments.result.codec import decode
+from experiments.result.durability import bounds_copies
 from experiments.telling import Telling
 from experiments.workloads.replay.fidelity import fidelity
 from experiments.workloads.replay.observed import Observed
@@ -71,8 +73,11 @@ class ReplayTelling(Telling):
         return fidelity(self._recorded, same[0], same_filer=False)
 
     def remarks(self, result: ReplayResult) -> Sequence[str]:
-        """Whether it came out as recorded."""
-        return as_recorded(result)
+        """Whether it came out as recorded, and what a bound on writes is worth."""
+        options = self._recorded.origin.get("options")
+        fsync = options.get("fsync") if isinstance(options, dict) else None
+        said = bounds_copies(result.knee, str(fsync or FsyncPolicy.NONE.value))
+        return as_recorded(result) if said is None else [*as_recorded(result), said]
 
     def warnings(self, points: Sequence[ReplayPoint]) -> Sequence[str]:
         """Of the trace, and of calls that ended otherwise."""
