@@ -28,6 +28,9 @@ from benchmarks.costs import (
 from benchmarks.costs import (
     trace as trace_cost,
 )
+from benchmarks.costs import (
+    waits as wait_cost,
+)
 from benchmarks.figures import Figure, Figures
 from benchmarks.queue import dispatcher, noop, reporting, stragglers
 from benchmarks.replay import fidelity as replay_fidelity
@@ -50,6 +53,8 @@ def main() -> None:
     figures = Figures(arguments.output)
     print(f"{os.cpu_count()} cores; {LABEL}; medians of {arguments.repeats}\n", flush=True)
     _record_cost(figures)
+    for name, figure in wait_cost.measure().items():
+        figures.add(name, figure)
     for name, found in {**simulation_speed.measure(), **replay_speed.measure()}.items():
         figures.add(name, Figure(**found))
     with bench_home() as home:

@@ -1,6 +1,6 @@
 """The floor: a plain program that does only what cannot be avoided, on the same number of processes.
 
-Reads each loose file, unpacks it with the same handlers, hashes, writes the children, reads everything again,
+Reads each loose file, unpacks it with the same handlers, hashes, writes the children, reads all but containers again,
 takes the text and feeds the same index engine. No queue, no database, no rows, no call records, no limits beyond
 the handlers' own, no recovery. The pipeline's rate over this one's is what the framework costs.
 """

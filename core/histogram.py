@@ -4,6 +4,10 @@ Fixed buckets merge by addition, over seconds, slots and hosts, so that a percen
 calls and never averaged. A bucket is 1/16 of its lower bound wide; a percentile is given as the middle of its
 bucket, so it is off by at most 3.2 %. (The scheme is that of HdrHistogram, http://hdrhistogram.org, with one
 significant hexadecimal digit.) The largest value is kept beside the histogram, exactly.
+
+Calls of different sizes (core.operations) are counted apart in the same histogram: it has the buckets once for each class of
+size, and a bucket of a class is a *cell*. Histograms from before there were classes have all calls in the first one,
+which is that of calls whose size is not told; so they merge with later ones, and tell of sizes nothing that is wrong.
 """
 
 from __future__ import annotations
@@ -11,11 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
+from core.operations import NOTHING, SIZES, size_class
+
 SUB_BITS = 4
 FIRST_BITS = 10  # everything under 2**10 ns is bucket 0
 LAST_BITS = 43  # everything from 2**43 ns is the last bucket
 OVERFLOW = 1 + ((LAST_BITS - FIRST_BITS) << SUB_BITS)
 BUCKETS = OVERFLOW + 1
+CELLS = len(SIZES) * BUCKETS  # a cell: class of size × BUCKETS + bucket
 LIMIT_NS = 1 << LAST_BITS  # a percentile of this is one of which only is known that it is no less
 
 # A value's bits below its leading one and the SUB_BITS after it; `monitoring.live` repeats this inline.
@@ -45,38 +52,57 @@ def bucket_bounds(bucket: int) -> tuple[int, int]:
 
 
 class Histogram:
-    """How many calls fell into each bucket."""
+    """How many calls fell into each cell."""
 
-    __slots__ = ("_encoded", "counts")
+    __slots__ = ("_encoded", "cells")
 
-    def __init__(self, counts: Mapping[int, int] | None = None) -> None:
-        self.counts: dict[int, int] = dict(counts or {})  # changed by `record` and `add` alone
+    def __init__(self, cells: Mapping[int, int] | None = None) -> None:
+        self.cells: dict[int, int] = dict(cells or {})  # changed by `record` and `add` alone
         self._encoded: bytes | None = None  # as it was decoded, while it is unchanged
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Histogram) and self.counts == other.counts
+        return isinstance(other, Histogram) and self.cells == other.cells
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def __repr__(self) -> str:
-        return f"Histogram({self.counts!r})"
+        return f"Histogram({self.cells!r})"
 
     @property
     def total(self) -> int:
-        """Calls in all buckets."""
-        return sum(self.counts.values())
+        """Calls in all cells."""
+        return sum(self.cells.values())
 
-    def record(self, ns: int) -> None:
-        """One more call of this duration."""
-        bucket = bucket_of(ns)
-        self.counts[bucket] = self.counts.get(bucket, 0) + 1
+    @property
+    def counts(self) -> Mapping[int, int]:
+        """Calls in each bucket, of all sizes together."""
+        if max(self.cells, default=0) < BUCKETS:
+            return self.cells
+        out: dict[int, int] = {}
+        for cell, n in self.cells.items():
+            out[cell % BUCKETS] = out.get(cell % BUCKETS, 0) + n
+        return out
+
+    def by_size(self) -> dict[str, Histogram]:
+        """Each class of size that moved bytes → its calls alone, without their size; in order of size."""
+        out: dict[int, Histogram] = {}
+        for cell in sorted(self.cells):
+            size, bucket = divmod(cell, BUCKETS)
+            if size != NOTHING:
+                out.setdefault(size, Histogram()).cells[bucket] = self.cells[cell]
+        return {SIZES[size]: histogram for size, histogram in out.items()}
+
+    def record(self, ns: int, nbytes: int = 0) -> None:
+        """One more call of this duration, which moved so many bytes."""
+        cell = size_class(nbytes) * BUCKETS + bucket_of(ns)
+        self.cells[cell] = self.cells.get(cell, 0) + 1
         self._encoded = None
 
     def add(self, other: Histogram) -> None:
         """Merge another one into this one."""
-        counts, get = self.counts, self.counts.get
-        for bucket, n in other.counts.items():
-            counts[bucket] = get(bucket, 0) + n
+        cells, get = self.cells, self.cells.get
+        for cell, n in other.cells.items():
+            cells[cell] = get(cell, 0) + n
         self._encoded = None
 
     def percentile(self, percent: float, max_ns: int | None = None) -> int:
@@ -93,8 +119,9 @@ class Histogram:
         ranks = [max(1, -int(-(percent * total) // 100)) for percent in percents]
         out: list[int] = []
         seen = 0
-        for bucket in sorted(self.counts):
-            seen += self.counts[bucket]
+        counts = self.counts
+        for bucket in sorted(counts):
+            seen += counts[bucket]
             while len(out) < len(ranks) and seen >= ranks[len(out)]:
                 out.append(_value(bucket, percents[len(out)], max_ns))
             if len(out) == len(ranks):
@@ -102,17 +129,17 @@ class Histogram:
         return out or [0] * len(ranks)
 
     def encode(self) -> bytes:
-        """Sparse: for each bucket in use, the distance from the one before and the count, as LEB128 varints."""
+        """Sparse: for each cell in use, the distance from the one before and the count, as LEB128 varints."""
         if self._encoded is not None:
             return self._encoded
         out = bytearray()
         before = 0
-        for bucket in sorted(self.counts):
-            n = self.counts[bucket]
+        for cell in sorted(self.cells):
+            n = self.cells[cell]
             if n:
-                _put_varint(out, bucket - before)
+                _put_varint(out, cell - before)
                 _put_varint(out, n)
-                before = bucket
+                before = cell
         return bytes(out)
 
     @classmethod
@@ -123,10 +150,10 @@ class Histogram:
         numbers: Sequence[int] = data if data.isascii() else list(_varints(data))
         if len(numbers) % 2:
             raise ValueError("histogram ends inside a pair")
-        buckets, counts = list(accumulate(numbers[::2])), numbers[1::2]
-        if buckets and (buckets[-1] >= BUCKETS or 0 in numbers[2::2] or 0 in counts):
-            raise ValueError("histogram has a wrong bucket or an empty one")
-        out = cls(dict(zip(buckets, counts, strict=True)))
+        cells, counts = list(accumulate(numbers[::2])), numbers[1::2]
+        if cells and (cells[-1] >= CELLS or 0 in numbers[2::2] or 0 in counts):
+            raise ValueError("histogram has a wrong cell or an empty one")
+        out = cls(dict(zip(cells, counts, strict=True)))
         out._encoded = data
         return out
 

@@ -1,12 +1,17 @@
 """The call record: what `core.storage.layer` did, one record for each call (design §4).
 
 A *call* is not a wire op and not a filer op; nothing here may be added to either.
+
+Calls that move bytes are told apart by size: a read of 4 KiB and one of a whole file are two things. A call is in the class
+of the bytes that it moved, not of those that it asked for: a read at the end of a file, which moves none, and a call that
+failed are in the first class, NOTHING, with all calls that never move any.
 """
 
 from __future__ import annotations
 
 import builtins
 import enum
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,6 +35,16 @@ class Op(enum.IntEnum):
     def label(self) -> str:
         """Lower-case name for JSON, metrics and people."""
         return self.name.lower()
+
+
+NOTHING = 0
+MOST_BYTES = (0, 4 << 10, 64 << 10, 1 << 20)  # of a call of each class of size; of the last one there is no most
+SIZES = ("nothing", "to 4 KiB", "to 64 KiB", "to 1 MiB", "over 1 MiB")  # as people and JSON have them
+
+
+def size_class(nbytes: int) -> int:
+    """The class of a call that moved so many bytes, an index into SIZES; `monitoring.live` repeats this inline."""
+    return bisect_left(MOST_BYTES, nbytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,15 @@ from sql.faces.calls import CALLS, OpCalls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SizeTotals:
+    """Calls of one op that moved bytes of one class of size (core.operations)."""
+
+    calls: int
+    p50_us: float
+    p99_us: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallTotals:
     """Calls of one op."""
 
@@ -27,6 +36,7 @@ class CallTotals:
     p50_us: float  # microseconds, at most 3.2 % off; of all calls, failed ones included
     p99_us: float
     max_us: float  # exact
+    sizes: dict[str, SizeTotals] = field(default_factory=dict)  # by class; empty where none moved bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +86,24 @@ class CallSum:
 
     def totals(self) -> CallTotals:
         """What they come to."""
+        p50, p99 = self._tails(self.histogram)
         return CallTotals(
             calls=self.calls,
             bytes=self.bytes,
             errors=self.errors,
-            p50_us=self.histogram.percentile(50, self.max_ns) / 1000,
-            p99_us=self.histogram.percentile(99, self.max_ns) / 1000,
+            p50_us=p50,
+            p99_us=p99,
             max_us=self.max_ns / 1000,
+            sizes={size: self._of_size(histogram) for size, histogram in self.histogram.by_size().items()},
         )
+
+    def _of_size(self, histogram: Histogram) -> SizeTotals:
+        p50, p99 = self._tails(histogram)
+        return SizeTotals(calls=histogram.total, p50_us=p50, p99_us=p99)
+
+    def _tails(self, histogram: Histogram) -> tuple[float, float]:
+        p50, p99 = histogram.percentiles((50, 99), self.max_ns)
+        return p50 / 1000, p99 / 1000
 
 
 def calls_by_op(conn: Connection, job: uuid.UUID) -> dict[str, CallTotals]:

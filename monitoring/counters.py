@@ -32,7 +32,7 @@ def merge_deltas(deltas: Iterable[CounterDelta]) -> list[CounterDelta]:
     for delta in deltas:
         key = (delta.job, delta.phase, delta.op)
         have = out.get(key)
-        out[key] = _sum(have, delta) if have else replace(delta, histogram=Histogram(delta.histogram.counts))
+        out[key] = _sum(have, delta) if have else replace(delta, histogram=Histogram(delta.histogram.cells))
     return list(out.values())
 
 

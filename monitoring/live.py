@@ -10,6 +10,8 @@ A region has several pages, each for one (job, phase), so that counts never mix 
 the slot opens a page for each key it meets and keeps it; when pages run out it closes the one unused longest,
 and a closed page is used anew only after the reader has acknowledged its final state.
 
+READ and WRITE have a histogram for each class of size (core.operations); the other ops move no bytes and have one.
+
 The largest duration is exact in the interval in which it is the largest of the page so far; otherwise it is
 the upper bound of its bucket (at most 6.25 % above), never more than the exact largest. So the largest of a
 whole job is exact.
@@ -19,10 +21,11 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import accumulate
 
-from core.histogram import BUCKETS, FIRST_BITS, LAST_BITS, OVERFLOW, SUB_BITS, Histogram, bucket_bounds
-from core.operations import Op
+from core.histogram import BUCKETS, CELLS, FIRST_BITS, LAST_BITS, OVERFLOW, SUB_BITS, Histogram, bucket_bounds
+from core.operations import MOST_BYTES, Op
 from core.records import PHASES, Phase
 from monitoring.counters import CounterDelta, merge_deltas
 
@@ -39,14 +42,18 @@ _PHASE = 5
 _PAGE_HEADER = 8
 _TOTAL_NS, _BYTES, _ERRORS, _MAX_NS = 0, 1, 2, 3
 _HISTOGRAM = 4
-_BLOCK = _HISTOGRAM + BUCKETS
 _OPS = max(Op) + 1
-_PAGE = _PAGE_HEADER + _OPS * _BLOCK
+_SIZED = (Op.READ, Op.WRITE)
+_BLOCKS = [_HISTOGRAM + (CELLS if op in _SIZED else BUCKETS) for op in range(_OPS)]  # length of each op's
+_AT = [*accumulate(_BLOCKS, initial=_PAGE_HEADER)]  # where in a page each begins, and last the page's length
+_PAGE = _AT[-1]
 _REGION = _REGION_HEADER + PAGES * _PAGE
 
 REGION_BYTES = _REGION * 8  # of one slot
 
-_NOTHING = bytes(_BLOCK * 8)
+_STRIDE = [BUCKETS if op in _SIZED else 0 for op in range(_OPS)]  # from one class's histogram to the next one's
+_, _SMALL, _MIDDLE, _LARGE = MOST_BYTES
+_NOTHING = [bytes(block * 8) for block in _BLOCKS]
 _EMPTY_PAGE = bytes((_PAGE - _PAGE_HEADER) * 8)
 _UNDER = 1 << FIRST_BITS
 _OVER = 1 << LAST_BITS
@@ -94,7 +101,7 @@ class LiveRecorder:
 
     def _use(self, words: memoryview, page_at: int) -> None:
         self._words = words
-        self._bases = [page_at + _PAGE_HEADER + op * _BLOCK for op in range(_OPS)]
+        self._bases = [page_at + at for at in _AT[:-1]]
 
     def record(
         self,
@@ -117,10 +124,12 @@ class LiveRecorder:
             bucket = base + 5 + (octave << SUB_BITS) + ((duration_ns >> (octave + _FRACTION)) & _MASK)
         else:
             bucket = base + _HISTOGRAM + OVERFLOW
-        words[bucket] += 1
-        words[base] += duration_ns
         if nbytes:
             words[base + 1] += nbytes
+            size = 1 if nbytes <= _SMALL else 2 if nbytes <= _MIDDLE else 3 if nbytes <= _LARGE else 4
+            bucket += size * _STRIDE[op]
+        words[bucket] += 1
+        words[base] += duration_ns
         if error:
             words[base + 2] += 1
         if duration_ns > words[base + 3]:
@@ -178,10 +187,8 @@ class LiveRecorder:
     def _count_lost(self) -> None:
         if self._words is not self._spare:
             return
-        lost = 0
-        for op in range(_OPS):
-            base = _PAGE_HEADER + op * _BLOCK
-            lost += sum(self._spare[base + _HISTOGRAM : base + _BLOCK])
+        blocks = zip(_AT, _BLOCKS, strict=False)
+        lost = sum(sum(self._spare[base + _HISTOGRAM : base + block]) for base, block in blocks)
         if lost:
             self._region[_LOST] += lost
             self._spare[_PAGE_HEADER:] = memoryview(_EMPTY_PAGE).cast("Q")
@@ -193,7 +200,7 @@ class RegionReader:
     def __init__(self, buffer: memoryview) -> None:
         self._region = _words(buffer)
         self._generations = [0] * PAGES
-        self._before: list[list[bytes]] = [[_NOTHING] * _OPS for _ in range(PAGES)]
+        self._before: list[list[bytes]] = [list(_NOTHING) for _ in range(PAGES)]
 
     @property
     def lost(self) -> int:
@@ -211,7 +218,7 @@ class RegionReader:
             closed = self._region[at + _CLOSED] == generation  # seen before the counters: they are final then
             if self._generations[number] != generation:
                 self._generations[number] = generation
-                self._before[number] = [_NOTHING] * _OPS
+                self._before[number] = list(_NOTHING)
             out += self._page_growth(number, at)
             if closed:
                 self._region[at + _ACKED] = generation
@@ -222,8 +229,8 @@ class RegionReader:
         job, phase = _key(self._region, at)
         before = self._before[number]
         for op in Op:
-            base = at + _PAGE_HEADER + op * _BLOCK
-            now = self._region[base : base + _BLOCK].tobytes()
+            base = at + _AT[op]
+            now = self._region[base : base + _BLOCKS[op]].tobytes()
             if now != before[op]:
                 out.append(_growth(job, phase, op, before[op], now))
                 before[op] = now
@@ -236,10 +243,9 @@ def _key(words: memoryview, at: int) -> tuple[uuid.UUID, Phase]:
 
 def _growth(job: uuid.UUID, phase: Phase, op: Op, before: bytes, now: bytes) -> CounterDelta:
     old, new = memoryview(before).cast("Q"), memoryview(now).cast("Q")
-    grown = [n - o for o, n in zip(old[_HISTOGRAM:], new[_HISTOGRAM:], strict=True)]
-    histogram = Histogram({bucket: n for bucket, n in enumerate(grown) if n})
+    histogram = Histogram({cell: n - old[_HISTOGRAM + cell] for cell, n in _changed(before, now)})
     max_ns = new[_MAX_NS]
-    if max_ns == old[_MAX_NS] and histogram.counts:
+    if max_ns == old[_MAX_NS] and histogram.cells:
         highest = max(histogram.counts)
         if highest != OVERFLOW:
             max_ns = min(bucket_bounds(highest)[1], max_ns)
@@ -247,10 +253,21 @@ def _growth(job: uuid.UUID, phase: Phase, op: Op, before: bytes, now: bytes) -> 
         job=job,
         phase=phase,
         op=op,
-        calls=sum(grown),
+        calls=histogram.total,
         bytes=new[_BYTES] - old[_BYTES],
         errors=new[_ERRORS] - old[_ERRORS],
         total_ns=new[_TOTAL_NS] - old[_TOTAL_NS],
         max_ns=max_ns,
         histogram=histogram,
     )
+
+
+def _changed(before: bytes, now: bytes) -> Iterator[tuple[int, int]]:
+    """Cells that have another count than before, with it. A class of size that has no new call costs a comparison."""
+    old, new = memoryview(before).cast("Q"), memoryview(now).cast("Q")
+    for low in range(_HISTOGRAM, len(new), BUCKETS):
+        high = low + BUCKETS
+        if before[low * 8 : high * 8] != now[low * 8 : high * 8]:
+            for at, (was, n) in enumerate(zip(old[low:high], new[low:high], strict=True), low - _HISTOGRAM):
+                if n != was:
+                    yield at, n

@@ -138,7 +138,7 @@ def _merged(histograms: Iterable[Histogram]) -> Histogram:
 
 
 def _pairs(histogram: Histogram) -> list[list[int]]:
-    return [[bucket, histogram.counts[bucket]] for bucket in sorted(histogram.counts)]
+    return [[cell, histogram.cells[cell]] for cell in sorted(histogram.cells)]
 
 
 def _histogram(_kind: type, pairs: Iterable[tuple[int, int]]) -> Histogram:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from core.histogram import BUCKETS, FIRST_BITS, LAST_BITS, OVERFLOW, SUB_BITS, Histogram
-from core.operations import Op
+from core.histogram import BUCKETS, CELLS, FIRST_BITS, LAST_BITS, OVERFLOW, SUB_BITS, Histogram
+from core.operations import MOST_BYTES, Op
 from replay import script
 from replay.result import Difference, OpResult
 
@@ -34,18 +34,18 @@ def buckets_of(ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 class _Latencies:
     """Of every op, of one kind."""
 
-    counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((_OPS + 1) * BUCKETS, np.int64))
+    counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((_OPS + 1) * CELLS, np.int64))
     most: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_OPS + 1, np.int64))
     totals: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_OPS + 1, np.int64))
 
-    def add(self, ops: npt.NDArray[np.intp], ns: npt.NDArray[np.int64]) -> None:
-        self.counts += np.bincount(ops * BUCKETS + buckets_of(ns), minlength=self.counts.size)
+    def add(self, ops: npt.NDArray[np.intp], sizes: npt.NDArray[np.intp], ns: npt.NDArray[np.int64]) -> None:
+        self.counts += np.bincount(ops * CELLS + sizes * BUCKETS + buckets_of(ns), minlength=self.counts.size)
         np.maximum.at(self.most, ops, ns)
         self.totals += np.bincount(ops, ns, _OPS + 1).astype(np.int64)
 
     def histogram(self, op: Op) -> Histogram:
-        found = self.counts[op * BUCKETS : (op + 1) * BUCKETS]
-        return Histogram({int(bucket): int(found[bucket]) for bucket in np.flatnonzero(found)})
+        found = self.counts[op * CELLS : (op + 1) * CELLS]
+        return Histogram({int(cell): int(found[cell]) for cell in np.flatnonzero(found)})
 
 
 class ReplayCounters:
@@ -71,15 +71,16 @@ class ReplayCounters:
     ) -> None:
         """The steps of a block: their codes, moments (monotonic ns) and bytes. What is no call is left out."""
         ops = _OP_OF_CODE[codes]
-        start, began, end = (np.array(moments, np.int64) for moments in (intended, begun, ended))
+        start, began, end, nbytes = (np.array(numbers, np.int64) for numbers in (intended, begun, ended, moved))
         calls = ops < _OPS
         if not calls.all():
-            ops, start, began, end = ops[calls], start[calls], began[calls], end[calls]
+            ops, start, began, end, nbytes = ops[calls], start[calls], began[calls], end[calls], nbytes[calls]
         if not len(ops):
             return
-        self._service.add(ops, end - began)
-        self._response.add(ops, end - start)
-        self._bytes += np.bincount(ops, np.array(moved, np.int64)[calls], _OPS + 1).astype(np.int64)
+        sizes = np.searchsorted(MOST_BYTES, nbytes)  # core.operations.size_class of many
+        self._service.add(ops, sizes, end - began)
+        self._response.add(ops, sizes, end - start)
+        self._bytes += np.bincount(ops, nbytes, _OPS + 1).astype(np.int64)
         self.lateness_max_ns = max(self.lateness_max_ns, int((began - start).max()))
         seconds = np.maximum(end - self._start, 0) // _SECOND
         self._last = max(self._last, int(seconds.max()))
@@ -101,7 +102,7 @@ class ReplayCounters:
         out = {}
         for op in Op:
             service = self._service.histogram(op)
-            if service.counts:
+            if service.cells:
                 out[op] = OpResult(
                     calls=service.total,
                     errors=self._errors[op],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, TypedDict
 
+from core.histogram import Histogram
 from core.operations import Op
 from traces.model import NO_PHASE
 from traces.summary import Access, OpSummary, Timeline, TraceSummary
@@ -16,8 +17,17 @@ NO_PHASE_NAME = "(no phases)"
 Classes = list[dict[str, int]]  # each with `from`, `below` and how many
 
 
+class SizedInfo(TypedDict):
+    """Calls of one op that moved bytes of one class of size (core.operations)."""
+
+    calls: int
+    p50_us: float
+    p95_us: float
+    p99_us: float
+
+
 class OpInfo(TypedDict):
-    """Calls of one op."""
+    """Calls of one op. Those that moved nothing are in no class of size."""
 
     calls: int
     share: float
@@ -29,6 +39,7 @@ class OpInfo(TypedDict):
     p95_us: float
     p99_us: float
     max_us: float
+    latency_by_size: dict[str, SizedInfo]
 
 
 class AccessInfo(TypedDict):
@@ -163,7 +174,13 @@ def _op(of: OpSummary, calls: int) -> OpInfo:
         "p95_us": p95 / 1e3,
         "p99_us": p99 / 1e3,
         "max_us": of.longest_ns / 1e3,
+        "latency_by_size": {size: _sized(calls, of.longest_ns) for size, calls in of.durations.by_size().items()},
     }
+
+
+def _sized(durations: Histogram, longest_ns: int) -> SizedInfo:
+    p50, p95, p99 = durations.percentiles((50, 95, 99), longest_ns)
+    return {"calls": durations.total, "p50_us": p50 / 1e3, "p95_us": p95 / 1e3, "p99_us": p99 / 1e3}
 
 
 def _phases(summary: TraceSummary) -> dict[str, dict[str, OpInfo]]:

@@ -33,7 +33,7 @@ class OpSummary:
         self.bytes += call.bytes
         self.busy_ns += call.duration_ns
         self.longest_ns = max(self.longest_ns, call.duration_ns)
-        self.durations.record(call.duration_ns)
+        self.durations.record(call.duration_ns, call.bytes)
 
     def add(self, other: OpSummary) -> None:
         """Those of another one as well."""

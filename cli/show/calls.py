@@ -14,11 +14,14 @@ from controller.observe.io_kinds import IoFigures, IoKind
 
 
 def calls_table(calls: Mapping[str, Calls]) -> Table:
-    """By op; percentiles that waiting for a processor dominates are marked."""
-    rows = [
-        (op, c.count, bytes_text(c.bytes), c.errors, _percentile(c, "p50"), _percentile(c, "p99"))
-        for op, c in calls.items()
-    ]
+    """By op, and under it by class of size; percentiles that waiting for a processor dominates are marked."""
+    rows: list[tuple[object, ...]] = []
+    for op, c in calls.items():
+        rows.append((op, c.count, bytes_text(c.bytes), c.errors, _percentile(c, "p50"), _percentile(c, "p99")))
+        rows += [
+            (f"  {size}", of.count, "", "", micros_text(of.p50_us), micros_text(of.p99_us))
+            for size, of in c.sizes.items()
+        ]
     found = table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
     if any(c.processor for c in calls.values()):
         found.caption = f"{MARK} more than half of it is waiting for a processor"

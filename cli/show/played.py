@@ -7,7 +7,7 @@ from rich.console import Console
 from cli.output import bytes_text, micros_text
 from cli.show.table import table
 from controller.jobs.rates import duration
-from controller.replay.found import Played, PlayedCalls
+from controller.replay.found import Played, PlayedTimes
 from controller.replay.order import speed_text
 
 
@@ -21,13 +21,14 @@ def show_played(console: Console, played: Played) -> None:
     )
     console.print()
     columns = ("call", "number", "bytes", "errors", "response p50 µs", "p99 µs", "service p50 µs", "p99 µs")
-    rows = [
-        (op, c.count, bytes_text(c.bytes), c.errors, *map(micros_text, _times(c))) for op, c in played.calls.items()
-    ]
+    rows: list[tuple[object, ...]] = []
+    for op, c in played.calls.items():
+        rows.append((op, c.count, bytes_text(c.bytes), c.errors, *map(micros_text, _times(c))))
+        rows += [(f"  {size}", of.count, "", "", *map(micros_text, _times(of))) for size, of in c.sizes.items()]
     console.print(table(columns, rows, right=range(1, 8)))
     for what, calls in played.differences.items():
         console.print(f"not as recorded: {what}, {calls:,} times", markup=False)
 
 
-def _times(of: PlayedCalls) -> tuple[float, ...]:
+def _times(of: PlayedTimes) -> tuple[float, ...]:
     return of.response_p50_us, of.response_p99_us, of.service_p50_us, of.service_p99_us

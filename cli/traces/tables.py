@@ -55,8 +55,7 @@ def _remarks(said: Mapping[str, Any]) -> Iterator[str]:
 def _tables(said: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...], list[tuple[object, ...]]]]:
     times = ("busy s", "p50", "p95", "p99", "longest")
     yield "calls by op", ("op", "calls", "share", "errors", "bytes", *times), [
-        (op, of["calls"], f"{of['share']:.1%}", of["errors"], bytes_text(of["bytes"]), *_times(of))
-        for op, of in said["ops"].items()
+        row for op, of in said["ops"].items() for row in _op(op, of)
     ]  # fmt: skip
     if len(said["phases"]) > 1:
         yield "calls by phase", ("phase", "calls", "errors", "bytes", "busy s", "most calls"), [
@@ -88,9 +87,16 @@ def _tables(said: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...], lis
     ]  # fmt: skip
 
 
-def _times(of: Mapping[str, Any]) -> tuple[str, ...]:
-    named = (words.microseconds(of[name]) for name in ("p50_us", "p95_us", "p99_us", "max_us"))
-    return (f"{of['busy_s']:.3f}", *named)
+def _op(op: str, of: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
+    """An op's row, and one for each class of size under it."""
+    times = (f"{of['busy_s']:.3f}", *_percentiles(of), words.microseconds(of["max_us"]))
+    yield op, of["calls"], f"{of['share']:.1%}", of["errors"], bytes_text(of["bytes"]), *times
+    for size, sized in of["latency_by_size"].items():
+        yield f"  {size}", sized["calls"], "", "", "", "", *_percentiles(sized), ""
+
+
+def _percentiles(of: Mapping[str, Any]) -> Iterator[str]:
+    return (words.microseconds(of[name]) for name in ("p50_us", "p95_us", "p99_us"))
 
 
 def _phase(phase: str, ops: Mapping[str, Any]) -> tuple[object, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import uuid
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Self
+
+from pydantic import Field
 
 from controller.jobs.groups.progress import group_state
 from controller.jobs.rates import GB, gb_per_hour, per_second
@@ -19,6 +22,14 @@ _SUMMED = ("raw_bytes", "discovered_bytes", "index_bytes", "items", "containers"
 _COMMON = ("workers", "slots", "index_engine", "passes", "fsync", "layout", "filer", "passwords", "ocr", "storage", "versions")  # fmt: skip
 
 
+class SizedCalls(Document):
+    """Storage calls of one op that moved bytes of one class of size; latencies in microseconds."""
+
+    count: int
+    p50_us: Milli
+    p99_us: Milli
+
+
 class Calls(Document):
     """Storage calls of one op; latencies in microseconds."""
 
@@ -29,6 +40,8 @@ class Calls(Document):
     p99_us: Milli
     max_us: Milli
     processor: tuple[str, ...] = ()  # its percentiles that waiting for a processor dominates
+    # By class (core.operations); calls that moved nothing are in none.
+    sizes: dict[str, SizedCalls] = Field(default={}, exclude_if=operator.not_)
 
 
 class ChildTotals(Document):

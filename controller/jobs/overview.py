@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime
 import threading
+import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -15,7 +16,7 @@ from controller.jobs.groups.progress import group_state
 from controller.jobs.progress import Pace
 from controller.jobs.rates import gb_per_hour
 from controller.labels.advice import advice_on
-from controller.labels.jobs import read_labels
+from controller.labels.kept import KeptLabels
 from controller.labels.rules import FilerCache
 from core.document import Document, Milli
 from core.names import display_name
@@ -69,11 +70,15 @@ class JobRow(Document):
 
 
 class Overview:
-    """Makes rows; of jobs that are over it remembers them, for they change no more."""
+    """Makes rows; of jobs that are over it remembers them, for they change no more, of others their labels for a while."""
 
-    def __init__(self, cache: FilerCache = FilerCache()) -> None:  # noqa: B008 (it is frozen)
-        """`cache`: of the filer that the jobs' files lie on."""
-        self._cache = cache
+    def __init__(
+        self,
+        cache: FilerCache = FilerCache(),  # noqa: B008 (it is frozen)
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`cache`: of the filer that the jobs' files lie on; `monotonic`: seconds."""
+        self._labels = KeptLabels(cache, monotonic)
         self._lock = threading.Lock()
         self._over: dict[uuid.UUID, JobRow] = {}
 
@@ -94,7 +99,8 @@ class Overview:
         known = self._over.get(job.id)
         if known is not None and (known.state, known.finished) == (job.state, summary.finished_at):
             return known
-        row = _row(database, summary, read_labels([JobHandle(database, job)], self._cache))
+        stand = (job.state, summary.finished_at)
+        row = _row(database, summary, self._labels.of(job.id, [JobHandle(database, job)], [stand]))
         if row.state.over:
             with self._lock:
                 self._over[job.id] = row
@@ -105,7 +111,8 @@ class Overview:
         rows = [self._of(handle) for handle in jobs.each]
         if jobs.group is None:
             return rows[0]
-        return _group_row(jobs.group, rows, read_labels(jobs.each, self._cache) if rows else [])
+        stands = [(row.state, row.finished) for row in rows]
+        return _group_row(jobs.group, rows, self._labels.of(jobs.group.id, jobs.each, stands) if rows else [])
 
     def _of(self, handle: JobHandle) -> JobRow:
         with handle.database.transaction() as conn:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from controller.browse.counts import JobCounts, count_job
 from controller.databases import JobHandle
 from controller.jobs.disturbances import disturbances
-from controller.jobs.figures import Calls, ChildTotals, FilerFigures, JobFigures, rates
+from controller.jobs.figures import Calls, ChildTotals, FilerFigures, JobFigures, SizedCalls, rates
 from controller.labels.jobs import read_labels
 from controller.labels.rules import FilerCache, filer_cache
 from controller.observe.call_time import CallTime, CallTimeFigures, call_time
@@ -136,8 +136,12 @@ def calls_figures(calls: Mapping[str, CallTotals], times: CallTime | CallTimeFig
     """By op."""
     dominated = {} if times is None else times.dominated
     return {op: Calls(count=c.calls, bytes=c.bytes, errors=c.errors, p50_us=c.p50_us, p99_us=c.p99_us, max_us=c.max_us,
-                      processor=tuple(dominated.get(op, ())))
+                      processor=tuple(dominated.get(op, ())), sizes=_sized(c))
             for op, c in calls.items()}  # fmt: skip
+
+
+def _sized(totals: CallTotals) -> dict[str, SizedCalls]:
+    return {size: SizedCalls(count=of.calls, p50_us=of.p50_us, p99_us=of.p99_us) for size, of in totals.sizes.items()}
 
 
 def _versions(engine: str, server: str) -> dict[str, str]:

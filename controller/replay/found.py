@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import Field
 
 from controller.databases import JobHandle
 from core.document import Document, Milli
 from core.errors import RunFailed
 from core.histogram import Histogram
-from replay.result import ClientResult, Difference, merge_results
+from replay.result import ClientResult, Difference, OpResult, merge_results
 from sql import replay
 from sql.replay import ReplayClient
 
@@ -68,16 +71,23 @@ def dropped_by(clients: Iterable[ReplayClient]) -> tuple[Mapping[str, Any], ...]
     return tuple(result["dropped"] for result in results if result.get("dropped"))
 
 
-class PlayedCalls(Document):
-    """Calls of one op; times in microseconds."""
+class PlayedTimes(Document):
+    """Of some calls, in microseconds."""
 
     count: int
-    bytes: int
-    errors: int
     response_p50_us: Milli
     response_p99_us: Milli
     service_p50_us: Milli
     service_p99_us: Milli
+
+
+class PlayedCalls(PlayedTimes):
+    """Calls of one op."""
+
+    bytes: int
+    errors: int
+    # By class (core.operations); calls that moved nothing are in none.
+    sizes: dict[str, PlayedTimes] = Field(default={}, exclude_if=operator.not_)
 
 
 class Played(Document):
@@ -110,15 +120,28 @@ def played(handle: JobHandle) -> Played | None:
         differences={difference_text(one): one.calls for one in whole.differences},
         calls={
             op.label: PlayedCalls(
-                count=one.calls,
                 bytes=one.bytes,
                 errors=one.errors,
-                **_times("response", one.response, one.response_max_ns),
-                **_times("service", one.service, one.service_max_ns),
+                sizes={size: PlayedTimes(**_both(one, *of)) for size, of in _by_size(one)},
+                **_both(one, one.response, one.service),
             )
             for op, one in whole.ops.items()
         },
     )
+
+
+def _by_size(one: OpResult) -> Iterator[tuple[str, tuple[Histogram, Histogram]]]:
+    service = one.service.by_size()  # of the same calls as the response times
+    return ((size, (response, service[size])) for size, response in one.response.by_size().items())
+
+
+def _both(one: OpResult, response: Histogram, service: Histogram) -> dict[str, Any]:
+    """Of all its calls, or of some."""
+    return {
+        "count": response.total,
+        **_times("response", response, one.response_max_ns),
+        **_times("service", service, one.service_max_ns),
+    }
 
 
 def _times(name: str, histogram: Histogram, longest: int) -> dict[str, Any]:

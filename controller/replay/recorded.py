@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from core.histogram import bucket_of
-from core.operations import Op
+from core.histogram import BUCKETS, Histogram, bucket_of
+from core.operations import Op, size_class
 from monitoring.aggregate import CallSum
 from traces.model import Trace
 
@@ -33,26 +33,26 @@ class Recorded:
 def recorded(trace: Trace) -> Recorded:
     """One pass over the trace, with memory for its seconds only. Raises UsageError when the trace is damaged."""
     by_op: dict[Op, CallSum] = {}
-    buckets: dict[Op, Counter[int]] = {}
+    cells: dict[Op, Counter[int]] = {}
     seconds: Counter[int] = Counter()
     last_ns = 0
     for number in range(len(trace.header.streams)):
         for op, start_ns, duration_ns, nbytes, _, _, _, error, _ in trace.calls(number):
             found = by_op.get(op)
             if found is None:
-                found, buckets[op] = by_op.setdefault(op, CallSum()), Counter()
+                found, cells[op] = by_op.setdefault(op, CallSum()), Counter()
             found.calls += 1
             found.bytes += nbytes
             found.errors += 1 if error else 0
             found.total_ns += duration_ns
             if duration_ns > found.max_ns:
                 found.max_ns = duration_ns
-            buckets[op][bucket_of(duration_ns)] += 1
+            cells[op][size_class(nbytes) * BUCKETS + bucket_of(duration_ns)] += 1
             seconds[start_ns // 1_000_000_000] += 1
             if start_ns + duration_ns > last_ns:
                 last_ns = start_ns + duration_ns
-    for op, counts in buckets.items():
-        by_op[op].histogram.counts.update(counts)
+    for op, counts in cells.items():
+        by_op[op].histogram.add(Histogram(counts))
     return Recorded(
         streams=len(trace.header.streams),
         calls=sum(found.calls for found in by_op.values()),

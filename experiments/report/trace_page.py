@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -49,14 +49,14 @@ def _section(drawn: Drawn) -> Html:
 
 def _latency(said: Mapping[str, Any]) -> Html:
     header = ("op", "calls", "errors", "bytes", "p50", "p95", "p99", "longest")
-    rows = [
-        (
-            op,
-            words.count(of["calls"]),
-            words.count(of["errors"]),
-            words.size(of["bytes"]),
-            *(words.microseconds(of[key]) for key in ("p50_us", "p95_us", "p99_us", "max_us")),
-        )
-        for op, of in said["ops"].items()
-    ]
+    rows: list[tuple[str, ...]] = []
+    for op, of in said["ops"].items():
+        counts = (words.count(of["calls"]), words.count(of["errors"]), words.size(of["bytes"]))
+        rows.append((op, *counts, *_percentiles(of), words.microseconds(of["max_us"])))
+        for size, sized in of["latency_by_size"].items():
+            rows.append((f"{op} {size}", words.count(sized["calls"]), "", "", *_percentiles(sized), ""))
     return table(header, rows)
+
+
+def _percentiles(of: Mapping[str, Any]) -> Iterator[str]:
+    return (words.microseconds(of[key]) for key in ("p50_us", "p95_us", "p99_us"))

@@ -10,7 +10,7 @@ from typing import TypeVar
 from controller.observe.call_time import MARK
 from experiments.report import words
 from experiments.report.markup import Html, escaped, join, tag
-from experiments.result.schema import CallTime, Estimate, Latency, Point, Result, Run
+from experiments.result.schema import CallTime, Estimate, Latency, Point, Result, Run, SizedLatency
 
 LIMITED = "GENERATOR-LIMITED"
 _T = TypeVar("_T")
@@ -58,9 +58,10 @@ def interval(estimate: Estimate, write: Callable[[float], str]) -> Html:
     )
 
 
-def percentiles(one: Latency, names: Sequence[str] = ("p50", "p95", "p99")) -> list[str]:
+def percentiles(one: Latency | SizedLatency, names: Sequence[str] = ("p50", "p95", "p99")) -> list[str]:
     """In words, marked where waiting for a processor is more than half of them."""
-    return [words.microseconds(getattr(one, f"{name}_us")) + (MARK if name in one.processor else "") for name in names]
+    marked = one.processor if isinstance(one, Latency) else ()
+    return [words.microseconds(getattr(one, f"{name}_us")) + (MARK if name in marked else "") for name in names]
 
 
 def in_calls(time: CallTime | None) -> str | None:

@@ -8,13 +8,31 @@ from typing import Any
 
 from core.histogram import Histogram
 from experiments.result.codec import decode
-from experiments.result.schema import CallTime, Latency
+from experiments.result.schema import CallTime, Latency, SizedLatency
 
 
 def latency(calls: int, nbytes: int, errors: int, histogram: Histogram, max_ns: int) -> Latency:
     """One op's, or all calls'."""
-    p50, p95, p99 = (ns / 1000 for ns in histogram.percentiles((50, 95, 99), max_ns))
-    return Latency(calls=calls, bytes=nbytes, errors=errors, p50_us=p50, p95_us=p95, p99_us=p99, max_us=max_ns / 1000)
+    p50, p95, p99 = _percentiles(histogram, max_ns)
+    return Latency(
+        calls=calls,
+        bytes=nbytes,
+        errors=errors,
+        p50_us=p50,
+        p95_us=p95,
+        p99_us=p99,
+        max_us=max_ns / 1000,
+        sizes={size: _sized(of, max_ns) for size, of in histogram.by_size().items()},
+    )
+
+
+def _sized(histogram: Histogram, max_ns: int) -> SizedLatency:
+    p50, p95, p99 = _percentiles(histogram, max_ns)
+    return SizedLatency(calls=histogram.total, p50_us=p50, p95_us=p95, p99_us=p99)
+
+
+def _percentiles(histogram: Histogram, max_ns: int) -> tuple[float, ...]:
+    return tuple(ns / 1000 for ns in histogram.percentiles((50, 95, 99), max_ns))
 
 
 def call_time_of(job: Mapping[str, Any]) -> CallTime | None:

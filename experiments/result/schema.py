@@ -7,7 +7,7 @@ names the loads that it can be put under; these here are what all have in common
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 SCHEMA: Final = "edbench-result/2"
@@ -25,6 +25,16 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SizedLatency:
+    """The same of those calls of an op that moved bytes of one class of size (core.operations)."""
+
+    calls: int
+    p50_us: float
+    p95_us: float
+    p99_us: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
     """Latency of one op over some time, microseconds; percentiles at most 3.2 % off, max exact."""
 
@@ -36,6 +46,7 @@ class Latency:
     p99_us: float
     max_us: float
     processor: tuple[str, ...] = ()  # of p50, p95 and p99 those of which waiting for a processor is more than half
+    sizes: dict[str, SizedLatency] = field(default_factory=dict)  # by class; empty in results of older versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

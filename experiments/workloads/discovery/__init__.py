@@ -11,6 +11,7 @@ from experiments.result.statistics import estimate, interval_text
 from experiments.telling import Telling
 from experiments.workload import About, Figure, Same
 from experiments.workloads.discovery.result import (
+    DURABLE,
     ELAPSED,
     NAME,
     NULL,
@@ -22,7 +23,7 @@ from experiments.workloads.discovery.result import (
     Result,
     Run,
     in_calls,
-)
+)  # fmt: skip
 from experiments.workloads.discovery.version1 import upgraded
 
 if TYPE_CHECKING:
@@ -86,6 +87,13 @@ ABOUT = About(
         Figure(name=RATE, title="GB/hour discovered", of=lambda run: run.gb_per_hour_discovered, told=True),
         Figure(name=RAW, title="raw", of=lambda run: run.gb_per_hour_raw),
         Figure(name=UNRECORDED, title="unrecorded I/O", of=unrecorded, write=words.percent),
+        Figure(
+            name=DURABLE,
+            title="to durable",
+            of=lambda run: run.durable_s_per_gb,
+            write=words.figure,
+            unit="s/GB written",
+        ),
     ),
     sections=_sections,
     notes={"state": _states, "first_done_s": lambda run: run.first_done_s, "last_done_s": lambda run: run.last_done_s},

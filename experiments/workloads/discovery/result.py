@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import UsageError
+from core.operations import Op
 from experiments.result import schema
 from experiments.result.schema import Estimate, Latency
 from experiments.workloads.discovery.phase_use import PhaseUse
 
 NAME = "discovery"
 RATE, RAW, ELAPSED, NULL = "gb_per_hour_discovered", "gb_per_hour_raw", "elapsed_s", "null_elapsed_s"
-SHARE, UNRECORDED = "storage_share", "unrecorded_share"
+SHARE, UNRECORDED, DURABLE = "storage_share", "unrecorded_share", "durable_s_per_gb"
+
+_TO_DURABLE = frozenset(op.label for op in (Op.WRITE, Op.CLOSE, Op.FSYNC))
 
 # One second of a series: seconds since the run's first claim, then figures by op or by database.
 CallSecond = tuple[float, dict[str, int]]
@@ -105,6 +108,16 @@ class Run(schema.Run):
         if self.null_elapsed_s is None or not self.elapsed_s:
             return None
         return 1 - self.null_elapsed_s / self.elapsed_s
+
+    @property
+    def durable_s_per_gb(self) -> float | None:
+        """Seconds inside write, close and fsync, summed over slots, for each GB written (10⁹ bytes): what bringing bytes to the
+        storage took, wherever it hid. Under `fsync none` a write copies into memory, and the storage is waited for in close
+        and in the syncfs that ends the job (op fsync). Closes of files that were read are among them. None: nothing was
+        written, or a result of an older version."""
+        calls = [use for phase in self.phases for op, use in phase.calls.items() if op in _TO_DURABLE]
+        written = sum(use.bytes for use in calls)
+        return sum(use.seconds for use in calls) / (written / 1e9) if written else None
 
 
 def in_calls(run: Run) -> float | None:

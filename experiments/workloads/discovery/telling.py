@@ -12,11 +12,12 @@ from experiments.drops import NOT_DROPPED, Drop, cache_state
 from experiments.filer_limit import limit_told
 from experiments.report import words
 from experiments.report.views import middle
+from experiments.result.durability import bounds_copies
 from experiments.result.statistics import interval_text
 from experiments.telling import Telling
 from experiments.workloads.discovery.cold import ONE_KERNEL
 from experiments.workloads.discovery.observed import Observed
-from experiments.workloads.discovery.result import Point, Result, Run, in_calls
+from experiments.workloads.discovery.result import DURABLE, Point, Result, Run, in_calls
 
 SHORT_PORTION_S = 60.0  # on null storage; the ends of one take seconds
 
@@ -54,8 +55,8 @@ class DiscoveryTelling(Telling):
         return self.filer_cache.undeclared
 
     def remarks(self, result: Result) -> Sequence[str]:
-        """What of its time the storage took, and what of an emulated filer was the limit."""
-        return [*shares_told(result.points), *limits_told(result.points)]
+        """What of its time the storage took, what of an emulated filer was the limit, what a bound on writes is worth."""
+        return [*shares_told(result.points), *limits_told(result.points), *writes_told(result)]
 
     def warnings(self, points: Sequence[Point]) -> Sequence[str]:
         """Of gaps, and of runs that did not find the same."""
@@ -107,6 +108,16 @@ def limits_told(points: Sequence[Point]) -> list[str]:
         return []
     run = middle(top.repeats)
     return limit_told(run.series.filer, waits=top.storage_share is not None and (in_calls(run) or 0.0) >= MOST_OF_TIME)
+
+
+def writes_told(result: Result) -> list[str]:
+    """Where a write's latency was bounded: that it is no time to durable, and what that was at the knee."""
+    said = bounds_copies(result.knee, str(result.conditions["configuration"].get("fsync")))
+    if said is None or result.knee is None:
+        return []
+    at = result.points[result.knee.knee or 0]
+    found = at.figures.get(DURABLE)
+    return [said if found is None else f"{said}, {words.figure(found.median)} s for each GB at {at.at}"]
 
 
 def cached(points: Sequence[Point], caches: int) -> bool:

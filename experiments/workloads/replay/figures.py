@@ -74,4 +74,4 @@ def _emulated(filer: object) -> str:
 def _with_all(
     by_op: Mapping[str, Latency], calls: int, nbytes: int, errors: int, whole: Histogram, longest: int
 ) -> dict[str, Latency]:
-    return dict(by_op) | ({ALL: latency(calls, nbytes, errors, whole, longest)} if calls else {})
+    return dict(by_op) | ({ALL: latency(calls, nbytes, errors, Histogram(whole.counts), longest)} if calls else {})

@@ -9,10 +9,12 @@ from controller.labels.rules import is_cached
 from controller.replay.found import dropped_by
 from controller.replay.order import parse_speed
 from controller.timeline.thresholds import MOST_OF_TIME
+from core.records import FsyncPolicy
 from experiments.drops import NOT_DROPPED, Drop, cache_state
 from experiments.filer_limit import limit_told
 from experiments.report import words
 from experiments.result.codec import decode
+from experiments.result.durability import bounds_copies
 from experiments.telling import Telling
 from experiments.workloads.replay.fidelity import fidelity
 from experiments.workloads.replay.observed import Observed
@@ -80,8 +82,12 @@ class ReplayTelling(Telling):
         return fidelity(self._recorded, same[0], same_filer=False)
 
     def remarks(self, result: ReplayResult) -> Sequence[str]:
-        """Whether it came out as recorded, and what of an emulated filer was the limit."""
-        return [*as_recorded(result), *limits_told(result.points, waits=self._speed == "max")]
+        """Whether it came out as recorded, what of an emulated filer was the limit, what a bound on writes is worth."""
+        options = self._recorded.origin.get("options")
+        fsync = options.get("fsync") if isinstance(options, dict) else None
+        said = bounds_copies(result.knee, str(fsync or FsyncPolicy.NONE.value))
+        told = [*as_recorded(result), *limits_told(result.points, waits=self._speed == "max")]
+        return told if said is None else [*told, said]
 
     def warnings(self, points: Sequence[ReplayPoint]) -> Sequence[str]:
         """Of the trace, and of calls that ended otherwise."""

@@ -110,7 +110,7 @@ def test_calls_are_complete(finished: Any, handle: JobHandle) -> None:
     assert calls["rename"]["count"] >= written
     assert calls["open"]["count"] >= loose
     assert calls["read"]["bytes"] >= result["raw_bytes"]
-    assert set(calls["read"]) == {"count", "bytes", "errors", "p50_us", "p99_us", "max_us", "processor"}
+    assert set(calls["read"]) == {"count", "bytes", "errors", "p50_us", "p99_us", "max_us", "processor", "sizes"}
     assert calls["read"]["p50_us"] <= calls["read"]["p99_us"] <= calls["read"]["max_us"]
 
 

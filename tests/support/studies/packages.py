@@ -128,7 +128,7 @@ def job_result() -> dict[str, Any]:
 
 
 def job(seconds: float) -> JobTables:
-    """Four phases of equal length, a task of each, and a read and a write of 1 ms every second."""
+    """Four phases of equal length, a task of each, and ten reads and ten writes of 4 KiB and 1 ms every second."""
     part = seconds / len(PHASES)
     spans = [(phase, START + n * part, START + (n + 1) * part) for n, phase in enumerate(PHASES)]
     calls = [
@@ -138,7 +138,7 @@ def job(seconds: float) -> JobTables:
     ]
     histogram = Histogram()
     for _ in range(10):
-        histogram.record(1_000_000)
+        histogram.record(1_000_000, 4_096)
     encoded = base64.b64encode(histogram.encode()).decode()
     return JobTables(
         database="db1",

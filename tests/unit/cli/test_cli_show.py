@@ -57,6 +57,21 @@ def test_what_the_processor_dominates_is_marked() -> None:
     assert "†" not in bound
 
 
+def test_calls_that_move_bytes_are_shown_by_size() -> None:
+    """A line for each class of size under the op's: a p99 of 4 KiB is not one of whole files."""
+    sizes = {
+        "to 4 KiB": {"count": 7, "p50_us": 11.0, "p99_us": 12.0},
+        "over 1 MiB": {"count": 3, "p50_us": 21.0, "p99_us": 4321.0},
+    }
+    read = {"count": 10, "bytes": 10, "errors": 0, "p50_us": 11.0, "p99_us": 4321.0, "max_us": 5000.0, "sizes": sizes}
+    calls = {"read": read, "stat": {"count": 1, "bytes": 0, "errors": 0, "p50_us": 1.0, "p99_us": 1.0, "max_us": 1.0}}
+    lines = [line.split() for line in shown(figures(calls=calls)).splitlines()]
+    at = lines.index(["read", "10", "10", "B", "0", "11", "4,321"])
+    assert lines[at + 1 : at + 4] == [
+        ["to", "4", "KiB", "7", "11", "12"], ["over", "1", "MiB", "3", "21", "4,321"], ["stat", "1", "0", "B", "0", "1", "1"],
+    ]  # fmt: skip
+
+
 def test_what_is_not_recorded_is_named() -> None:
     """With its bytes where somebody counts them."""
     nobody = {"recorded": False, "read_bytes": None, "written_bytes": None, "when": "w", "told_by": "t"}

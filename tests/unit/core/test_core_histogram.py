@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.histogram import BUCKETS, LIMIT_NS, OVERFLOW, Histogram, bucket_bounds, bucket_of, merged
+from core.histogram import BUCKETS, CELLS, LIMIT_NS, OVERFLOW, Histogram, bucket_bounds, bucket_of, merged
+from core.operations import SIZES, size_class
 
 durations = st.one_of(st.integers(0, 1 << 12), st.integers(0, 1 << 37), st.integers(0, 1 << 50))
-histograms = st.dictionaries(st.integers(0, BUCKETS - 1), st.integers(1, 1 << 60), max_size=40).map(Histogram)
+histograms = st.dictionaries(st.integers(0, CELLS - 1), st.integers(1, 1 << 60), max_size=40).map(Histogram)
 
 
 def of(values: list[int]) -> Histogram:
@@ -76,6 +77,7 @@ def test_bad_bytes_are_refused_or_valid(data: bytes) -> None:
         histogram = Histogram.decode(data)
     except ValueError:
         return
+    assert all(0 <= cell < CELLS and n > 0 for cell, n in histogram.cells.items())
     assert all(0 <= bucket < BUCKETS and n > 0 for bucket, n in histogram.counts.items())
 
 
@@ -99,7 +101,7 @@ def test_an_encoding_is_never_stale(one: Histogram, other: Histogram, ns: int) -
     found.record(ns)
     assert (
         Histogram.decode(found.encode())
-        == Histogram(found.counts)
+        == Histogram(found.cells)
         == merged([one, other, Histogram({bucket_of(ns): 1})])
     )
 
@@ -109,3 +111,36 @@ def test_several_percentiles_at_once_are_those_one_by_one(histogram: Histogram, 
     """One pass over the buckets gives the same."""
     percents = (50, 95, 99, 100)
     assert histogram.percentiles(percents, max_ns) == [histogram.percentile(p, max_ns) for p in percents]
+
+
+def test_sizes_have_bounds_and_names() -> None:
+    """A class's own most is in it, a byte more is in the next; a name for each."""
+    bounds = {0: 0, 1: 1, 4_096: 1, 4_097: 2, 65_536: 2, 65_537: 3, 1_048_576: 3, 1_048_577: 4, 1 << 40: 4}
+    assert {nbytes: size_class(nbytes) for nbytes in bounds} == bounds
+    assert len(SIZES) == 5
+
+
+@given(st.lists(st.tuples(durations, st.integers(0, 1 << 21)), max_size=100))
+def test_calls_by_size_are_those_of_that_size_and_the_whole_is_all_of_them(calls: list[tuple[int, int]]) -> None:
+    """Small reads beside those of whole files: percentiles of each are its own, and of all what they always were."""
+    found = Histogram()
+    for ns, nbytes in calls:
+        found.record(ns, nbytes)
+    found = Histogram.decode(found.encode())
+    classes = sorted({size_class(nbytes) for _, nbytes in calls} - {0})
+    assert found.by_size() == {
+        SIZES[size]: of([ns for ns, nbytes in calls if size_class(nbytes) == size]) for size in classes
+    }
+    assert list(found.by_size()) == [SIZES[size] for size in classes]
+    whole = of([ns for ns, _ in calls])
+    assert (found.total, dict(found.counts)) == (len(calls), whole.cells)
+    assert found.percentiles((50, 99)) == whole.percentiles((50, 99))
+
+
+def test_what_was_stored_before_there_were_sizes_tells_nothing_of_them() -> None:
+    """Such a histogram is of calls whose size nobody told: it opens, merges, and has no class."""
+    before = Histogram.decode(bytes.fromhex("5001500a"))  # 1 call in bucket 80, 10 in bucket 160
+    assert (before.counts, before.by_size()) == ({80: 1, 160: 10}, {})
+    before.record(5_000, 100)
+    assert {size: one.total for size, one in before.by_size().items()} == {"to 4 KiB": 1}
+    assert before.total == 12

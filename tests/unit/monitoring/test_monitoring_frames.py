@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.histogram import BUCKETS, Histogram
+from core.histogram import CELLS, Histogram
 from core.operations import Op
 from core.records import Phase
 from monitoring.counters import CounterDelta, merge_deltas
@@ -27,7 +27,7 @@ deltas = st.builds(
     errors=big,
     total_ns=big,
     max_ns=big,
-    histogram=st.dictionaries(st.integers(0, BUCKETS - 1), st.integers(1, 1000), max_size=5).map(Histogram),
+    histogram=st.dictionaries(st.integers(0, CELLS - 1), st.integers(1, 1000), max_size=5).map(Histogram),
 )
 frames = st.builds(
     Frame,

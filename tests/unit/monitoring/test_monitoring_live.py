@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.histogram import Histogram
-from core.operations import Op
+from core.operations import MOST_BYTES, Op
 from core.records import PHASES, Phase
 from monitoring.live import PAGES, REGION_BYTES, LiveRecorder, RegionReader
 
@@ -36,8 +36,8 @@ def test_growth_since_the_last_collect() -> None:
     assert (delta.job, delta.phase, delta.op) == (JOBS[0], Phase.WALK, Op.READ)
     assert (delta.calls, delta.bytes, delta.errors, delta.total_ns, delta.max_ns) == (2, 150, 1, 905_000, 900_000)
     expected = Histogram()
-    expected.record(5_000)
-    expected.record(900_000)
+    expected.record(5_000, 100)
+    expected.record(900_000, 50)
     assert delta.histogram == expected
     assert reader.collect() == []
     recorder.record(Op.READ, 1, 7_000, 0, b"/f", 0)
@@ -48,20 +48,25 @@ def test_growth_since_the_last_collect() -> None:
     assert reader.collect()[0].max_ns == 1 << 40
 
 
-@given(st.lists(st.integers(-5, 1 << 40), min_size=1, max_size=60))
+sizes = st.one_of(st.integers(0, 1 << 21), st.sampled_from(MOST_BYTES).flatmap(lambda n: st.integers(n, n + 1)))
+
+
+@given(st.sampled_from(list(Op)), st.lists(st.tuples(st.integers(-5, 1 << 45), sizes), min_size=1, max_size=60))
 @settings(max_examples=100)
-def test_buckets_are_those_of_the_histogram(values: list[int]) -> None:
-    """The bucket arithmetic written out in `record` is that of core.histogram."""
+def test_cells_are_those_of_the_histogram(op: Op, calls: list[tuple[int, int]]) -> None:
+    """The arithmetic of buckets and sizes written out in `record` is that of core.histogram; of ops that move no bytes
+    none has a size, whatever it is told, and none counts into another's block."""
     buffer = region()
     recorder, reader = LiveRecorder(buffer), RegionReader(buffer)
     recorder.select(JOBS[0], Phase.INDEX)
     expected = Histogram()
-    for value in values:
-        recorder.record(Op.STAT, 0, value, 0, b"/f", 0)
-        expected.record(max(value, 0))
+    for ns, nbytes in calls:
+        recorder.record(op, 0, ns, nbytes, b"/f", 0)
+        expected.record(max(ns, 0), nbytes if op in (Op.READ, Op.WRITE) else 0)
     (delta,) = reader.collect()
+    assert (delta.op, delta.calls, delta.bytes) == (op, len(calls), sum(nbytes for _, nbytes in calls))
     assert delta.histogram == expected
-    assert delta.max_ns == max(0, *values)
+    assert delta.max_ns == max(0, *(ns for ns, _ in calls))
 
 
 keys = st.tuples(st.sampled_from(JOBS), st.sampled_from(PHASES))

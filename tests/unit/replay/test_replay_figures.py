@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 import numpy as np
 from hypothesis import given, settings
@@ -57,8 +58,8 @@ def test_a_block_counts_as_its_steps_do(steps: list[tuple[int, int, int, int]]) 
             assert op not in found.ops
             continue
         assert found.ops[op].bytes == sum(nbytes for _, _, nbytes in mine)
-        assert found.ops[op].service == histogram(service for _, service, _ in mine)
-        assert found.ops[op].response == histogram(late + service for late, service, _ in mine)
+        assert found.ops[op].service == histogram((service, nbytes) for _, service, nbytes in mine)
+        assert found.ops[op].response == histogram((late + service, nbytes) for late, service, nbytes in mine)
         assert found.ops[op].response_max_ns == max(late + service for late, service, _ in mine)
     assert found.lateness_max_ns == max((late for _, late, *_ in calls), default=0)
     assert sum(found.by_second) == len(calls)
@@ -99,8 +100,9 @@ def test_what_a_client_told_is_written_and_read_as_it_always_was() -> None:
     assert ClientResult.from_json(plain) == found
 
 
-def histogram(durations: object) -> Histogram:
+def histogram(calls: Iterable[tuple[int, int]]) -> Histogram:
+    """Of calls, each with its nanoseconds and the bytes it moved."""
     found = Histogram()
-    for ns in durations:  # type: ignore[attr-defined]
-        found.record(ns)
+    for ns, nbytes in calls:
+        found.record(ns, nbytes)
     return found

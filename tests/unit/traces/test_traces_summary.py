@@ -59,6 +59,11 @@ def test_the_figures_of_a_trace() -> None:
     assert {phase: sum(of["calls"] for of in ops.values()) for phase, ops in said["phases"].items()} == {
         "walk": 11, "expand": 4,
     }  # fmt: skip
+    assert {
+        op: {size: one["calls"] for size, one in of["latency_by_size"].items()}
+        for op, of in said["ops"].items()
+        if of["latency_by_size"]
+    } == {"read": {"to 4 KiB": 3}, "write": {"to 4 KiB": 1}}
     reads = said["sizes"]["read"]
     assert (reads["calls"], reads["sequential_share"]) == (4, 1.0)
     assert {one["from"]: one["calls"] for one in reads["by_size"] if one["calls"]} == {0: 1, 512: 1, 2048: 1, 4096: 1}

@@ -34,7 +34,8 @@ def latency(result: Result) -> Section:
     if len(loads) > 1:
         parts.append(_against_load(loads))
     parts.append(note("Latencies are closed-loop: a slot makes its next call only when the last has returned. Percentiles "
-                      "are at most 3.2 % off (histogram buckets), maxima are exact; failed calls are included."))  # fmt: skip
+                      "are at most 3.2 % off (histogram buckets), maxima are exact; failed calls are included. Calls that "
+                      "moved bytes are told apart by size, too; a call's class is that of the bytes it moved."))  # fmt: skip
     return Section(anchor=ANCHOR, title=TITLE, parts=tuple(parts))
 
 
@@ -82,11 +83,12 @@ def _plot(latencies: Mapping[str, Latency], where: str, series: Series) -> Plot:
 
 
 def _table(latencies: Mapping[str, Latency]) -> Html:
-    rows = [
-        (op, words.count(one.calls), words.size(one.bytes) if one.bytes else "–", words.count(one.errors),
-         *percentiles(one), words.microseconds(one.max_us))
-        for op, one in latencies.items()
-    ]  # fmt: skip
+    rows: list[tuple[str, ...]] = []
+    for op, one in latencies.items():
+        counts = (words.count(one.calls), words.size(one.bytes) if one.bytes else "–", words.count(one.errors))
+        rows.append((op, *counts, *percentiles(one), words.microseconds(one.max_us)))
+        for size, of in one.sizes.items():
+            rows.append((f"{op} {size}", words.count(of.calls), "", "", *percentiles(of), ""))
     return table(("op", "calls", "bytes", "errors", "p50", "p95", "p99", "max"), rows)
 
 
@@ -95,6 +97,12 @@ def _series(result: Result) -> Series:
         (point.workers, point.slots, point.databases, run.repeat, op, one.calls, one.bytes, one.errors,
          one.p50_us, one.p95_us, one.p99_us, one.max_us, " ".join(one.processor))
         for point in result.points for run in point.repeats for op, one in run.latency.items()
+    ]  # fmt: skip
+    rows += [
+        (point.workers, point.slots, point.databases, run.repeat, f"{op} {size}", of.calls, None, None,
+         of.p50_us, of.p95_us, of.p99_us, None, "")
+        for point in result.points for run in point.repeats
+        for op, one in run.latency.items() for size, of in one.sizes.items()
     ]  # fmt: skip
     header = ("workers", "slots", "databases", "repeat", "op", "calls", "bytes", "errors",
               "p50_us", "p95_us", "p99_us", "max_us", "processor")  # fmt: skip

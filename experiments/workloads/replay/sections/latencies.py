@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from experiments.report import words
 from experiments.report.markup import join, table
 from experiments.report.parts import Cell, Part, Section, Series, Tabled, note, paragraph
 from experiments.report.views import in_calls, named, percentiles
-from experiments.result.schema import Latency
+from experiments.result.schema import Latency, SizedLatency
 from experiments.workloads.replay.fidelity import LATENCY_BOUND, RATE_BOUND
 from experiments.workloads.replay.result import Compared, Fidelity, ReplayPoint, ReplayResult, by_storage
 
@@ -14,50 +16,65 @@ _HEADER = ("op", "calls", "errors", "response p50", "p95", "p99", "max", "servic
 _COLUMNS = ("storage", "clients", "op", "calls", "errors", "response_p50_us", "response_p95_us", "response_p99_us",
             "response_max_us", "service_p50_us", "service_p95_us", "service_p99_us", "service_max_us")  # fmt: skip
 
+Times = Latency | SizedLatency
+
 
 def latencies(result: ReplayResult) -> Section:
     """Response and service time of every op: a table of the recorded ones, and one of every load for each storage."""
     trace = result.recorded
-    recorded = [(op, one.calls, one.errors, *_times(one)) for op, one in trace.latency.items()]
+    recorded = [row for op, one in trace.latency.items() for row in _with_sizes(op, one)]
     tables = [
         table(
             ("op", "calls", "errors", "service p50", "p95", "p99", "max"),
-            [(op, words.count(calls), words.count(errors), *map(words.microseconds, times))
-             for op, calls, errors, *times in recorded],
+            [(op, *_counts(one), *_shown(one)) for op, one in recorded],
             caption=f"Recorded{f' on {trace.emulated}' if trace.emulated else ''}",
         )
-    ]  # fmt: skip
+    ]
     numbers: list[tuple[Cell, ...]] = [
-        (trace.emulated, "recorded", op, calls, errors, None, None, None, None, *times)
-        for op, calls, errors, *times in recorded
+        (trace.emulated, "recorded", op, one.calls, _errors(one), None, None, None, None, *_times(one))
+        for op, one in recorded
     ]
     for storage, points in by_storage(result.points).items():
         rows = [(point.clients, *row) for point in points for row in _rows(point)]
-        shown = [(clients, op, words.count(calls), words.count(errors), *map(words.microseconds, times[:4]),
-                  *percentiles(one), words.microseconds(one.max_us))
-                 for (clients, op, calls, errors, *times), one in zip(rows, _services(points), strict=True)]  # fmt: skip
+        shown = [(clients, op, *_counts(response), *_shown(response), *_shown(service))
+                 for clients, op, response, service in rows]  # fmt: skip
         tables.append(table(("clients", *_HEADER), shown, text_columns=frozenset({1}), caption=storage))
-        numbers += [(storage, *row) for row in rows]
+        numbers += [(storage, clients, op, response.calls, _errors(response), *_times(response), *_times(service))
+                    for clients, op, response, service in rows]  # fmt: skip
     found = Tabled(table=join(tables), series=Series(name="latency", header=_COLUMNS, rows=tuple(numbers)))
     said = ((named(point, result), in_calls(point.run.call_time)) for point in result.points)
     told = [paragraph(f"{name}: {sentence}") for name, sentence in said if sentence is not None]
     return Section(anchor="latency", title="Response and service time, by op", parts=(found, *told))
 
 
-def _services(points: list[ReplayPoint]) -> list[Latency]:
-    return [point.run.service[op] for point in points for op in point.run.latency]
+def _rows(point: ReplayPoint) -> Iterator[tuple[str, Times, Times]]:
+    """Each op with its response and service times, and those of its classes of size."""
+    for op, response in point.run.latency.items():
+        both = zip(_with_sizes(op, response), _with_sizes(op, point.run.service[op]), strict=True)
+        yield from ((name, one, other) for (name, one), (_, other) in both)
 
 
-def _rows(point: ReplayPoint) -> list[tuple[str, int, int, float, float, float, float, float, float, float, float]]:
-    """Of each op: its label, calls, errors, response times and service times."""
-    return [
-        (op, response.calls, response.errors, *_times(response), *_times(point.run.service[op]))
-        for op, response in point.run.latency.items()
-    ]
+def _with_sizes(op: str, one: Latency) -> Iterator[tuple[str, Times]]:
+    yield op, one
+    for size, of in one.sizes.items():
+        yield f"{op} {size}", of
 
 
-def _times(one: Latency) -> tuple[float, float, float, float]:
-    return one.p50_us, one.p95_us, one.p99_us, one.max_us
+def _counts(one: Times) -> tuple[str, str]:
+    errors = _errors(one)
+    return words.count(one.calls), "" if errors is None else words.count(errors)
+
+
+def _shown(one: Times) -> tuple[str, ...]:
+    return (*percentiles(one), words.microseconds(one.max_us) if isinstance(one, Latency) else "")
+
+
+def _errors(one: Times) -> int | None:
+    return one.errors if isinstance(one, Latency) else None
+
+
+def _times(one: Times) -> tuple[float | None, ...]:
+    return one.p50_us, one.p95_us, one.p99_us, one.max_us if isinstance(one, Latency) else None
 
 
 def beside_the_trace(result: ReplayResult) -> Section:

@@ -18,7 +18,7 @@ from core.errors import RunFailed, UsageError
 from experiments.kinds.knee import KneeSearch
 from experiments.kinds.plan import kind_of
 from experiments.kinds.sweep import sweep
-from experiments.package.check import check
+from experiments.package.check import check, differing
 from experiments.package.manifest import MANIFEST, SIGNATURE, broken, seal
 from experiments.package.signature import sign
 from experiments.result.codec import FILE, read_result
@@ -168,6 +168,10 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
         "series.queue_depth[0][1] is 99; observed is 5",
     ),
     "a file added": (lambda at: (at / "figures" / "better.png").touch(), "figures/better.png: no part of this result"),
+    "a class of size left out": (
+        _result(lambda data: data["points"][0]["repeats"][0]["latency"]["read"].pop("sizes")),
+        'latency.read.sizes is missing; it is {"to 4 KiB": {"calls": 400',
+    ),
     "histograms edited": (_run(_histogram_emptied), "latency.read.p50_us is"),
     "the end moved": (_run(_clock_set), "elapsed_s"),
     "another package's result": (_of_another, "result.json: run_id is"),
@@ -196,6 +200,12 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     "no observations": (lambda at: shutil.rmtree(at / "raw"), "raw/study.json cannot be read"),
     "nonsense observed": (_run(lambda observed: observed.update(offsets=[{}, {}])), "makes no result: KeyError"),
 }
+
+
+def test_what_a_later_version_tells_of_an_older_ones_observations_is_no_difference() -> None:
+    """Where there is nothing to tell: classes of size of histograms that have none."""
+    assert list(differing({"calls": 1}, {"calls": 1, "sizes": {}}, "")) == []
+    assert list(differing({"calls": 1}, {"calls": 1, "sizes": {"to 4 KiB": 1}}, "")) != []
 
 
 @pytest.mark.parametrize("name", FORGERIES)

@@ -16,7 +16,7 @@ from experiments.report.knee import knee
 from experiments.report.parts import Plot, Section, Tabled
 from experiments.report.points import points
 from experiments.result.latency import marked
-from experiments.result.schema import CallTime, Knee
+from experiments.result.schema import CallTime, Knee, SizedLatency
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.sections import ALWAYS
 from experiments.workloads.discovery.sections.beside_r1 import beside_r1
@@ -203,6 +203,29 @@ def test_latency_names_the_most_frequent_and_the_slowest_op() -> None:
     text = said(latency(made.result()))
     assert "rename is made most often (8,000 calls" in text
     assert "From 1 to 2 workers the p99 changes: read from 1.60 ms to 2.26 ms" in text
+
+
+def test_latencies_by_size_stand_under_their_op() -> None:
+    """In the table and in the series; an op without classes is a single row."""
+    sized = SizedLatency(calls=77, p50_us=5.0, p95_us=6.0, p99_us=7.0)
+    whole = made.result()
+    points = [
+        dataclasses.replace(
+            point,
+            repeats=tuple(
+                dataclasses.replace(run, latency=run.latency | {
+                    "read": dataclasses.replace(run.latency["read"], sizes={"to 4 KiB": sized})})
+                for run in point.repeats
+            ),
+        )
+        for point in whole.points
+    ]  # fmt: skip
+    section = latency(dataclasses.replace(whole, points=tuple(points)))
+    assert "read to 4 KiB" in said(section)
+    assert "read to 4 KiB" not in said(latency(whole))
+    rows = [row for row in plot(section).series.rows if row[4] == "read to 4 KiB"]
+    assert len(rows) == sum(len(point.repeats) for point in points)
+    assert {row[5:] for row in rows} == {(77, None, None, 5.0, 6.0, 7.0, None, "")}
 
 
 def test_percentiles_of_waiting_for_a_processor_are_marked() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import asdict
 from typing import Any
 
@@ -10,22 +11,36 @@ import replay_results as made
 from msgspec import to_builtins
 
 from core.residency import Dropped
+from experiments.result.schema import Knee
 from experiments.workloads.replay.observed import Observed
+from experiments.workloads.replay.result import RecordedFigures
 from experiments.workloads.replay.telling import ReplayTelling
 from sql.replay import ReplayClient
 
 GB = 10**9
 
 
-def telling(**cache: Any) -> ReplayTelling:
+def telling(recorded: RecordedFigures | None = None, **cache: Any) -> ReplayTelling:
     beside: dict[str, Any] = dict.fromkeys(
         ("trace", "seed", "storage", "targets", "emulated_filer", "null_storage", "hosts")
     )
     known = {"client_memory_bytes": GB, "filer_cache_bytes": None, "filer_caches_itself": True}
     return ReplayTelling(
         beside
-        | {"recorded": to_builtins(made.recorded()), "configuration": {"speed": "recorded"}, "cache": known | cache}
+        | {"recorded": to_builtins(recorded or made.recorded()), "configuration": {"speed": "recorded"}, "cache": known | cache}
     )  # fmt: skip
+
+
+def test_a_bound_on_writes_is_said_to_bound_copies() -> None:
+    """Where the trace was recorded without fsync, or does not tell; a bound on reads bounds reads."""
+    whole = made.result(made.point(4, 990.0))
+    bounded = {op: Knee(bounds_us={op: 9.0}, peak=0, knee=0, broken=None) for op in ("read", "write")}
+    unsynced = [telling().remarks(dataclasses.replace(whole, knee=knee)) for knee in (None, *bounded.values())]
+    assert [any("copies into memory" in line for line in lines) for lines in unsynced] == [False, False, True]
+    recorded = made.recorded()
+    synced = dataclasses.replace(recorded, origin=recorded.origin | {"options": {"fsync": "file"}})
+    said = telling(recorded=synced).remarks(dataclasses.replace(whole, knee=bounded["write"]))
+    assert not any("copies into memory" in line for line in said)
 
 
 def observed(*dropped: dict[str, Any] | None) -> Observed:

@@ -1,0 +1,49 @@
+"""Labels of jobs that are looked at often: told once in some seconds, for that takes a dozen statements a job."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from controller.databases import JobHandle
+from controller.labels.jobs import read_labels
+from controller.labels.rules import FilerCache
+from core.records import JobState
+
+KEEP_SECONDS = 5.0  # what labels are told from grows for minutes
+
+Stand = tuple[JobState, datetime.datetime | None]  # of a job: its state, and when it ended
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    at: float
+    stands: Sequence[Stand]
+    labels: list[str]
+
+
+class KeptLabels:
+    """Safe for several threads; two that ask at once may both look."""
+
+    def __init__(self, cache: FilerCache, monotonic: Callable[[], float]) -> None:
+        """`cache`: of the filer that the jobs' files lie on; `monotonic`: seconds."""
+        self._cache = cache
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._kept: dict[uuid.UUID, _Kept] = {}  # by job or group
+
+    def of(self, identity: uuid.UUID, handles: Sequence[JobHandle], stands: Sequence[Stand]) -> list[str]:
+        """Those of a job or a group; `stands`: of its jobs, a change of which is seen at once. Raises DatabaseFault, and
+        UsageError when a job that has to be looked at is gone."""
+        now = self._monotonic()
+        with self._lock:
+            kept = self._kept.get(identity)
+        if kept is not None and kept.stands == stands and now - kept.at < KEEP_SECONDS:
+            return kept.labels
+        labels = read_labels(handles, self._cache)
+        with self._lock:
+            self._kept[identity] = _Kept(now, stands, labels)
+        return labels
