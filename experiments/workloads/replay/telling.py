@@ -14,7 +14,7 @@ from experiments.result.codec import decode
 from experiments.telling import Telling
 from experiments.workloads.replay.fidelity import fidelity
 from experiments.workloads.replay.observed import Observed
-from experiments.workloads.replay.result import Fidelity, RecordedFigures, ReplayPoint, ReplayResult, by_storage
+from experiments.workloads.replay.result import LEVELS, Fidelity, RecordedFigures, ReplayPoint, ReplayResult, by_storage
 
 _NOTHING_DROPPED = "nothing was dropped: the misses of an emulated filer are computed"
 
@@ -39,7 +39,7 @@ class ReplayTelling(Telling):
     def pace(self) -> str:
         """How fast."""
         return {"recorded": "at recorded speed", "max": "as fast as it goes"}.get(
-            self._speed, f"at {self._speed} of recorded speed"
+            self._speed, "at levels of load" if self._speed == LEVELS else f"at {self._speed} of recorded speed"
         )
 
     def emulated(self, point: ReplayPoint) -> str | None:
@@ -61,7 +61,7 @@ class ReplayTelling(Telling):
     def _judged(self, points: Sequence[ReplayPoint]) -> Fidelity | None:
         """Of the filer of the recording if it is among those replayed on, else of the first."""
         same = [point for point in points if point.clients == self._recorded.streams]
-        if not same or parse_speed(self._speed) != 1.0:
+        if not same or self._speed == LEVELS or parse_speed(self._speed) != 1.0:
             return None
         recorded_on = self._recorded.origin.get("filer")
         digest = recorded_on.get("digest", "") if isinstance(recorded_on, dict) else ""

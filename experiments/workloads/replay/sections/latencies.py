@@ -32,11 +32,18 @@ def latencies(result: ReplayResult) -> Section:
         for op, calls, errors, *times in recorded
     ]
     for storage, points in by_storage(result.points).items():
-        rows = [(point.clients, *row) for point in points for row in _rows(point)]
+        rows = [(point.load, *row) for point in points for row in _rows(point)]
         shown = [(clients, op, words.count(calls), words.count(errors), *map(words.microseconds, times[:4]),
                   *percentiles(one), words.microseconds(one.max_us))
                  for (clients, op, calls, errors, *times), one in zip(rows, _services(points), strict=True)]  # fmt: skip
-        tables.append(table(("clients", *_HEADER), shown, text_columns=frozenset({1}), caption=storage))
+        tables.append(
+            table(
+                ("clients" if result.levels is None else "level", *_HEADER),
+                shown,
+                text_columns=frozenset({1}),
+                caption=storage,
+            )
+        )
         numbers += [(storage, *row) for row in rows]
     found = Tabled(table=join(tables), series=Series(name="latency", header=_COLUMNS, rows=tuple(numbers)))
     said = ((named(point, result), in_calls(point.run.call_time)) for point in result.points)
