@@ -18,6 +18,7 @@ from experiments.kinds.kind import Kind
 from experiments.package.records import RAW, Records, Study, read_study, write_study
 from experiments.result.codec import write_result
 from experiments.result.schema import At, Result, Run
+from experiments.result.steady import MIN_SECONDS
 from experiments.told import told
 from experiments.workload import Disturbed, Turn, Workload
 
@@ -25,8 +26,10 @@ RESULTS = "results"
 ATTEMPTS = 3  # at a run that something disturbs
 
 
-def conduct(workload: Workload, kind: Kind) -> tuple[Result, Path]:
+def conduct(workload: Workload, kind: Kind, min_seconds: float = MIN_SECONDS) -> tuple[Result, Path]:
     """Run it and write `result.json` and what it was told from; the result and its directory, `<storage>/results/<run>`.
+
+    `min_seconds`: how long a run has to be; of a shorter one nothing is called a result.
 
     What is observed lies in a temporary directory of this host meanwhile: nothing is written to the storage under test.
 
@@ -46,6 +49,7 @@ def conduct(workload: Workload, kind: Kind) -> tuple[Result, Path]:
                 run_id=run_id,
                 created=workload.clock.now(),
                 surroundings=workload.surroundings(),
+                min_seconds=min_seconds,
             )
         write_study(study, Path(kept))
         result = told(read_study(Path(kept)), records)

@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from core.errors import UsageError
 from experiments.kinds.kind import Findings
 from experiments.kinds.plan import kind_of
 from experiments.package.records import Records, Study
-from experiments.result.schema import At, Result, Run
+from experiments.result.levels import levels_of, missed
+from experiments.result.schema import At, Levels, Point, Result, Run
 from experiments.result.statistics import METHOD
+from experiments.result.steady import RULE
 from experiments.result.verdict import labels_of, points_of, sentence, warnings_of
 from experiments.telling import Telling
 from experiments.workload import About
@@ -52,10 +55,14 @@ class _Observed:
 
 def _result(about: About, study: Study, order: str, findings: Findings, telling: Telling) -> Result:
     kind, axis = study.plan.kind, study.plan.axis
-    points = points_of(about, findings.runs)
+    least = study.min_seconds
+    points = points_of(about, findings.runs, least)
     emulated = [telling.emulated(point) for point in points]
-    labels = labels_of(points, emulated, cached=telling.cached(points), undeclared=telling.undeclared())
-    said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(), knee=findings.knee)
+    cached, undeclared = telling.cached(points), telling.undeclared()
+    labels = labels_of(points, emulated, cached=cached, undeclared=undeclared, least_s=least)
+    levels = _levels(about, study, findings, points)
+    said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(), knee=findings.knee,
+                    levels=levels)  # fmt: skip
     fields: dict[str, Any] = {
         "workload": about.name,
         "kind": kind,
@@ -64,10 +71,22 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
         "created": study.created,
         "verdict": "",
         "labels": labels,
-        "warnings": (*warnings_of(points, no_pair=telling.no_pair), *telling.warnings(points)),
-        "conditions": telling.conditions(points) | {"order": order, "statistics": METHOD},
+        "warnings": (
+            *warnings_of(points, no_pair=telling.no_pair, least_s=least),
+            *missed(levels),
+            *telling.warnings(points),
+        ),
+        "conditions": telling.conditions(points)
+        | {"order": order, "statistics": METHOD, "steady_state": {"min_seconds": least, "rule": RULE}},
         "points": points,
         "knee": findings.knee,
+        "levels": levels,
     }
     result = about.result(**fields, **telling.beside(points))
     return dataclasses.replace(result, verdict="; ".join([*labels, said, *telling.remarks(result)]))
+
+
+def _levels(about: About, study: Study, findings: Findings, points: Sequence[Point]) -> Levels | None:
+    if findings.peak is None:
+        return None
+    return levels_of(about, points, findings.peak, found=study.plan.peak is None)

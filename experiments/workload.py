@@ -72,13 +72,17 @@ class About:
     sections: Callable[[Any], list[Section]]  # of the report, in reading order
     notes: Mapping[str, Callable[[Any], str | int | float | None]]  # of each run, in the disclosure, by column
     same: tuple[Same, ...] = ()
-    aside: tuple[str, ...] = ()  # fields of `at` that may differ between two results while each has but one value
+    aside: tuple[
+        str, ...
+    ] = ()  # fields of `at` that may differ between two results while each has but one value beside 0
     makers: str = "workers"  # who makes the load
     in_calls: Callable[[Any], float | None] = lambda _run: None  # of the time that slots were in tasks
     near_null: Callable[[Sequence[Any]], str | None] = lambda _runs: None  # why the storage hardly mattered
     pair_decides: bool = False  # where runs have pairs `near_null` alone says who was the limit
     rule: str = ""  # when that is so, for the report
     doubt: Callable[[Any], bool] = lambda _result: False  # whether the first line is marked besides its labels
+    offered: Callable[[Any], float | None] = lambda _run: None  # what a run was asked for, in units of the rate
+    mean_response_us: Callable[[Any], float | None] = lambda _run: None  # of all that it was asked for
     upgrade: Callable[[dict[str, Any]], dict[str, Any]] = lambda data: data  # its results of version 1
     raw: Callable[[], type[Any]] | None = None  # what is observed of a run; None: its runs are that themselves
     run_of: Callable[[Any], Any] = lambda raw: raw  # a run out of what was observed of it, and nothing else

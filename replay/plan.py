@@ -109,6 +109,15 @@ def plan_replay(
     return ReplayPlan(clones=clones, paths=paths, speed=speed, shared=shared, seed=seed)
 
 
+def recorded_rate(header: TraceHeader, plan: ReplayPlan) -> float:
+    """Calls a second that a plan offers at recorded speed, on the mean from its start to the trace's end in its last clone."""
+    calls = sum(
+        header.streams[number].calls for clone in plan.clones for streams in clone.clients for number in streams
+    )
+    span_ns = max(clone.shift_ns for clone in plan.clones) + header.duration_ns
+    return calls * 1e9 / max(1, span_ns)
+
+
 def _dealt(header: TraceHeader, played: list[int], clients: int) -> list[tuple[tuple[int, ...], ...]]:
     """For each clone its clients' streams."""
     if clients < len(played):

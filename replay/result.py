@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -45,6 +46,8 @@ class ClientResult:
     ops: Mapping[Op, OpResult] = field(default_factory=dict)  # ops that were called
     differences: tuple[Difference, ...] = ()
     by_second: tuple[int, ...] = ()  # calls that ended in each second since the start
+    due_by_second: tuple[int, ...] = ()  # calls that were to begin in each; empty where none had an intended start
+    last_due_s: float = 0.0  # the last intended start, since the start; 0.0 likewise
     lateness_max_ns: int = 0  # how much later than intended a call began, at most
     waited_s: float = 0.0  # for calls of other clients, in sum
     cpu_s: float = 0.0
@@ -92,28 +95,31 @@ def merge_results(results: Iterable[ClientResult]) -> ClientResult:
     found = list(results)
     ops: dict[Op, list[OpResult]] = {}
     differences: dict[tuple[Op, int, int], int] = {}
-    seconds = [0] * max((len(one.by_second) for one in found), default=0)
     for one in found:
         for op, of_op in one.ops.items():
             ops.setdefault(op, []).append(of_op)
         for d in one.differences:
             key = (d.op, d.expected, d.found)
             differences[key] = differences.get(key, 0) + d.calls
-        for second, calls in enumerate(one.by_second):
-            seconds[second] += calls
     return ClientResult(
         clients=sum(one.clients for one in found),
         ops={op: _merged_op(ops[op]) for op in sorted(ops)},
         differences=tuple(
             Difference(op=o, expected=e, found=f, calls=n) for (o, e, f), n in sorted(differences.items())
         ),
-        by_second=tuple(seconds),
+        by_second=_summed(one.by_second for one in found),
+        due_by_second=_summed(one.due_by_second for one in found),
+        last_due_s=max((one.last_due_s for one in found), default=0.0),
         lateness_max_ns=max((one.lateness_max_ns for one in found), default=0),
         waited_s=sum(one.waited_s for one in found),
         cpu_s=sum(one.cpu_s for one in found),
         elapsed_s=max((one.elapsed_s for one in found), default=0.0),
         unrecorded_opens=sum(one.unrecorded_opens for one in found),
     )
+
+
+def _summed(clients: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(map(sum, zip_longest(*clients, fillvalue=0)))
 
 
 def _merged_op(op_results: list[OpResult]) -> OpResult:

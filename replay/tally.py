@@ -48,6 +48,24 @@ class _Latencies:
         return Histogram({int(cell): int(found[cell]) for cell in np.flatnonzero(found)})
 
 
+@dataclass(slots=True)
+class _Seconds:
+    """How many moments fell into each second since the start."""
+
+    counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(64, np.int64))
+    last: int = 0
+
+    def add(self, since_ns: npt.NDArray[np.int64]) -> None:
+        seconds = np.maximum(since_ns, 0) // _SECOND
+        self.last = max(self.last, int(seconds.max()))
+        while self.last >= len(self.counts):
+            self.counts = np.concatenate((self.counts, np.zeros_like(self.counts)))
+        self.counts += np.bincount(seconds, minlength=len(self.counts))
+
+    def found(self) -> tuple[int, ...]:
+        return tuple(int(n) for n in self.counts[: self.last + 1])
+
+
 class ReplayCounters:
     """Figures since `start_ns` (monotonic)."""
 
@@ -56,8 +74,8 @@ class ReplayCounters:
         self._service, self._response = _Latencies(), _Latencies()
         self._bytes = np.zeros(_OPS + 1, np.int64)
         self._errors = [0] * (_OPS + 1)
-        self._seconds = np.zeros(64, np.int64)
-        self._last = 0
+        self._ended, self._due = _Seconds(), _Seconds()
+        self.last_due_ns = 0  # the last intended start, since `start_ns`
         self.different: dict[tuple[Op, int, int], int] = {}
         self.lateness_max_ns = 0
 
@@ -82,11 +100,9 @@ class ReplayCounters:
         self._response.add(ops, sizes, end - start)
         self._bytes += np.bincount(ops, nbytes, _OPS + 1).astype(np.int64)
         self.lateness_max_ns = max(self.lateness_max_ns, int((began - start).max()))
-        seconds = np.maximum(end - self._start, 0) // _SECOND
-        self._last = max(self._last, int(seconds.max()))
-        while self._last >= len(self._seconds):
-            self._seconds = np.concatenate((self._seconds, np.zeros_like(self._seconds)))
-        self._seconds += np.bincount(seconds, minlength=len(self._seconds))
+        self.last_due_ns = max(self.last_due_ns, int(start.max()) - self._start)
+        self._ended.add(end - self._start)
+        self._due.add(start - self._start)
 
     def error(self, op: Op) -> None:
         """A call failed, as was expected or not."""
@@ -123,4 +139,9 @@ class ReplayCounters:
         )
 
     def by_second(self) -> tuple[int, ...]:
-        return tuple(int(n) for n in self._seconds[: self._last + 1])
+        """Calls that ended in each second."""
+        return self._ended.found()
+
+    def due_by_second(self) -> tuple[int, ...]:
+        """Calls that were to begin in each second."""
+        return self._due.found()

@@ -32,6 +32,7 @@ from experiments.kinds.knee import KneeSearch, parse_bounds
 from experiments.kinds.scale_out import scale_out as scale_out_kind
 from experiments.kinds.scale_up import scale_up as scale_up_kind
 from experiments.package.finish import finish
+from experiments.result.steady import MIN_SECONDS
 from experiments.study import conduct
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.embedded_site import EmbeddedSite
@@ -47,6 +48,9 @@ DEFAULT_MOST = 32
 Corpus = Annotated[Path, typer.Option("--corpus", metavar="DIR", help="a corpus, or any directory of custodians'")]
 Numbers = Annotated[str, typer.Option(metavar="N,N,…", help="the points")]
 Repeats = Annotated[int, typer.Option(min=1, max=100, help="runs of each point; 5 or more are recommended")]
+MinSeconds = Annotated[
+    float, typer.Option(min=1, help="how long each run has to be; a point with a shorter one is labelled SHORT")
+]
 Cold = Annotated[bool, typer.Option("--cold", help="drop what caches this process may drop, and say what stayed")]
 FilerCache = Annotated[
     str | None,
@@ -80,6 +84,7 @@ class Study:
     slots: opt.Slots = None
     cluster: opt.Cluster = None
     repeats: Repeats = DEFAULT_REPEATS
+    min_seconds: MinSeconds = MIN_SECONDS
     filer_cache: FilerCache = None
     null_memory: NullMemory = None
     cold: Cold = False
@@ -102,7 +107,7 @@ def scale_up(
     """Discover a corpus with more and more workers, and compare.
 
     Every run starts from fresh databases and an empty storage root, and has a pair on null storage (memory). The
-    report's path is the last line printed. 5 repeats and 10 minutes a point or more are recommended.
+    report's path is the last line printed. 5 repeats or more are recommended; points with runs of less than 10 minutes are no results.
     """
     settings = _settings(ctx, study, order)
     base = PointSpec(1, 1, settings.slots)
@@ -191,7 +196,7 @@ def _carry_out(
         site, settings = _site(context, settings, corpus, load.say, study.cluster)
         with site_shown(context, site, settings, study.serve_port if study.serve else None) as shown:
             discovery = Discovery(settings, source, load, shown, filer_cache=cache, null_cap=cap)
-            result, directory = conduct(discovery, plan)
+            result, directory = conduct(discovery, plan, study.min_seconds)
     show_study(context.out, result)
     show_warnings(context.out, result)
     print(finish(result, directory))

@@ -10,8 +10,9 @@ from rich.console import Console
 
 from cli.show.table import table
 from controller.labels.advice import advice_on
+from experiments.report import words
 from experiments.result import significance
-from experiments.result.compare import Cell, Comparison
+from experiments.result.compare import Cell, Comparison, Overall
 from experiments.result.schema import Point, Result
 from experiments.result.statistics import METHOD, interval_text
 from experiments.workload import About, Figure
@@ -58,7 +59,7 @@ def _point_row(point: Point, workload: About) -> tuple[object, ...]:
         *(value for value in point.at.values().values() if not isinstance(value, str)),
         len(point.repeats),
         *(_figure(point, figure) for figure in workload.figures),
-        "GENERATOR-LIMITED" if point.limited else "",
+        ", ".join(point.marks),
     )
 
 
@@ -82,6 +83,8 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     for line in comparison.disclosed:
         console.print(f"note: {line}", markup=False, soft_wrap=True)
     console.print()
+    for number, one in enumerate(comparison.overall, 1):
+        console.print(f"{number}  {_overall(one)}", markup=False, soft_wrap=True)
     columns = list(comparison.rows[0].at)
     for figure in comparison.about.told:
         for number, result in enumerate(comparison.results, 1):
@@ -103,7 +106,7 @@ def _cell(cell: Cell | None, figure: Figure) -> str:
     found = cell.figures.get(figure.name) if cell is not None else None
     if cell is None or found is None:
         return "-"
-    return interval_text(found, figure.write) + (" GENERATOR-LIMITED" if cell.limited else "")
+    return " ".join([interval_text(found, figure.write), *cell.marks])
 
 
 def _against(cell: Cell | None, figure: Figure, comparison: Comparison) -> str:
@@ -111,6 +114,14 @@ def _against(cell: Cell | None, figure: Figure, comparison: Comparison) -> str:
     if not said:
         return "-"
     return f"{said}{' (not comparable)' if comparison.differences else ''}"
+
+
+def _overall(one: Overall | None) -> str:
+    if one is None:
+        return "no overall response time: not even the lowest level was reached"
+    against = f"; against 1: {one.against_first}" if one.against_first else ""
+    time = interval_text(one.response_us, words.microseconds)
+    return f"overall response time {time} up to {one.up_to} % of a peak of {words.count(one.peak)} calls/s{against}"
 
 
 def _emulated(result: Result) -> bool:
@@ -125,6 +136,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
         "differences": list(comparison.differences),
         "disclosed": list(comparison.disclosed),
         "unchecked": list(comparison.unchecked),
+        **({"overall_response": msgspec.to_builtins(comparison.overall)} if comparison.overall else {}),
         "points": [
             row.at | {"cells": [None if cell is None else _plain(cell, main) for cell in row.cells]}
             for row in comparison.rows

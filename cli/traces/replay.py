@@ -13,7 +13,7 @@ from rich.console import Console
 
 from cli import options as opt
 from cli.context import CommandContext, installation, shared, with_options, writable_file
-from cli.experiments.studies import FilerCache, declared_cache, numbers
+from cli.experiments.studies import FilerCache, MinSeconds, declared_cache, numbers
 from cli.output import flush, write_json
 from cli.show.study import show_study, show_warnings
 from cli.show.table import table
@@ -26,11 +26,13 @@ from core.filer.load import load_filer, profile_names
 from core.settings import Settings
 from experiments.kinds.kind import Kind
 from experiments.kinds.knee import KneeSearch, parse_bounds
+from experiments.kinds.load import LEAST_LEVELS, MOST_LEVELS, LoadLevels
 from experiments.kinds.sweep import sweep
 from experiments.package.finish import finish
 from experiments.report import words
 from experiments.result.codec import to_json
 from experiments.result.schema import Result
+from experiments.result.steady import MIN_SECONDS
 from experiments.study import conduct
 from experiments.workloads.replay import ABOUT
 from experiments.workloads.replay.result import ReplayResult
@@ -73,6 +75,20 @@ Filers = Annotated[
         " another  [default: EDBENCH_FILER or none]",
     ),
 ]
+LevelCount = Annotated[
+    int | None,
+    typer.Option(
+        "--levels",
+        metavar="N",
+        min=LEAST_LEVELS,
+        max=MOST_LEVELS,
+        help="offer N levels of load up to the peak, such as 10",
+    ),
+]
+Peak = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="CALLS/S", help="of --levels  [default: found as fast as it goes]"),
+]
 MaxClients = Annotated[int, typer.Option(min=1, max=MAX_CLIENTS, help="the highest load that is tried with --max-p99")]
 Workers = Annotated[int, typer.Option(min=1, max=512, help="worker processes the clients are spread over (embedded)")]
 JobName = Annotated[str, typer.Option(help="name of the job  [default: from the trace]")]
@@ -89,7 +105,10 @@ def replay(
     shared_files: Shared = False,
     max_p99: Bounds = None,
     max_clients: MaxClients = 32,
+    levels: LevelCount = None,
+    peak: Peak = None,
     repeats: Repeats = 1,
+    min_seconds: MinSeconds = MIN_SECONDS,
     filer_cache: FilerCache = None,
     force: Force = False,
     keep: Keep = False,
@@ -122,6 +141,7 @@ def replay(
         name=name,
     )
     wish = _wish(order, clients, max_p99, max_clients, filers, repeats)
+    wish = dataclasses.replace(with_levels(wish, levels, peak, order), min_seconds=min_seconds)
     check_paths(order.paths, force=force)
     result, directory = _replay(context, settings, order, wish, workers)
     show_study(context.out, result)
@@ -163,9 +183,15 @@ class Wish:
     repeats: int
     clients: Sequence[int]
     bounds_us: dict[str, float] | None = None
+    min_seconds: float = MIN_SECONDS
+    levels: int | None = None  # of load, up to the peak
+    peak: int | None = None  # calls a second; None: it is found
 
     def kind(self, replays: Replays, seed: int) -> Kind:
         """Which points."""
+        if self.levels is not None:
+            (base,) = replays.loads(*self.clients)
+            return LoadLevels(base, self.levels, repeats=self.repeats, seed=seed, rate=ABOUT.rate, peak=self.peak)
         if self.bounds_us is None:
             return sweep(replays.loads(), "clients", self.clients, repeats=self.repeats, seed=seed)
         (base,), most = replays.loads(), max(self.clients)
@@ -191,6 +217,19 @@ def _wish(
     return Wish(filers, repeats, many)
 
 
+def with_levels(wish: Wish, levels: int | None, peak: int | None, order: ReplayOrder) -> Wish:
+    """Raises UsageError where levels are asked for beside what they decide themselves."""
+    if levels is None:
+        if peak is not None:
+            raise UsageError("--peak is of --levels")
+        return wish
+    if wish.bounds_us is not None or order.speed != 1.0:
+        raise UsageError("--levels decides how fast calls come: not with --max-p99 or --speed")
+    if len(wish.filers) > 1 or len(wish.clients) > 1:
+        raise UsageError("--levels is of one storage and one number of clients")
+    return dataclasses.replace(wish, levels=levels, peak=peak)
+
+
 def _replay(
     context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, workers: int
 ) -> tuple[Result, Path]:
@@ -206,7 +245,7 @@ def _replay(
             say=context.say,
         )
         replays = Replays(stage, order, wish.filers, wish.bounds_us or ())
-        return conduct(replays, wish.kind(replays, order.seed))
+        return conduct(replays, wish.kind(replays, order.seed), wish.min_seconds)
 
 
 class _Progress:

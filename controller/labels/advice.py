@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controller.labels.rules import UNDECLARED, UNPAIRED
+from controller.labels.rules import LOWERED, UNDECLARED, UNPAIRED
 from controller.timeline.thresholds import CACHE_FACTOR, LIMITED
 
 _ADVICE = {
     "EMULATED FILER": "its delays are computed; measure the filer itself, without --filer",
     "CACHED": f"take data of at least {CACHE_FACTOR} x what this client's memory and the filer's cache hold",
+    "SHORT": "it shows the start, and what caches took; take more data or a longer trace, until every run lasts as long as the"
+    " rule wants (--min-seconds; 10 minutes)",
+    "NOT STEADY": "the rate changed while it was measured, so a mean of it says nothing; run longer, with nothing else on the"
+    " storage; the warnings say where",
+    LOWERED: "below the rule's 10 minutes; say so wherever a figure is quoted, or leave --min-seconds away",
     UNDECLARED: "say what the filer can cache, such as EDBENCH_FILER_CACHE=16GB, of experiments and replays --filer-cache"
     " 16GB (0B: nothing); CACHED is not told without it",
     UNPAIRED: "who was the limit is not known; the warnings say why: give null storage more memory (--null-memory of experiments)",

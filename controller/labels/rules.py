@@ -7,11 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from controller.observe.place_kind import caches_itself, read_mounts
-from controller.timeline.thresholds import CACHE_FACTOR, CACHED, CPU_SHARE, LIMITED, MOST_OF_TIME, RUN_QUEUE_SHARE
+from controller.timeline.thresholds import (
+    CACHE_FACTOR,
+    CACHED,
+    CPU_SHARE,
+    LIMITED,
+    MOST_OF_TIME,
+    RUN_QUEUE_SHARE,
+    SHORT,
+    UNSTEADY,
+)
 from core.records import GroupKind
 
 UNPAIRED = "UNPAIRED"  # no run of a point has a pair on null storage
 UNDECLARED = "FILER CACHE UNDECLARED"
+LOWERED = "LEAST LENGTH LOWERED"  # by the operator, below that of the rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,13 +95,25 @@ def ruled(label: str) -> bool:
 
 
 def study_labels(
-    emulated: Sequence[str | None], *, cached: bool, undeclared: bool, unpaired: int, limited: int
+    emulated: Sequence[str | None],
+    *,
+    cached: bool,
+    undeclared: bool,
+    unpaired: int,
+    limited: int,
+    short: int = 0,
+    unsteady: int = 0,
+    lowered: str = "",
 ) -> tuple[str, ...]:
-    """Of a study. `emulated`: of each point the emulated filer's own label; `unpaired`, `limited`: so many points."""
+    """Of a study. `emulated`: of each point the emulated filer's own label; `short`, `unsteady`, `unpaired`, `limited`: so
+    many points; `lowered`: to what the least length of a run was."""
     every = len(emulated)
     out = [_at(label, emulated.count(label), every) for label in dict.fromkeys(emulated) if label is not None]
     if cached:
         out.append(CACHED)
+    out += [_at(label, some, every) for label, some in ((SHORT, short), (UNSTEADY, unsteady)) if some]
+    if lowered:
+        out.append(f"{LOWERED} to {lowered}")
     if undeclared:
         out.append(UNDECLARED)
     if unpaired:

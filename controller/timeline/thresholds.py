@@ -9,6 +9,8 @@ STORAGE_SHARE = 0.23  # of elapsed, 1 − null ÷ elapsed: under it (elapsed und
 CACHE_FACTOR = 3  # discovered bytes under so many times what caches can hold
 CACHED = "CACHED: not a storage result"
 LIMITED = "GENERATOR-LIMITED"
+SHORT = "SHORT: not a storage result"
+UNSTEADY = "NOT STEADY: not a storage result"
 
 # What limits a run now.
 WINDOW_SECONDS = 10.0  # that is looked back over

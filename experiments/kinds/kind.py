@@ -22,6 +22,7 @@ class Findings:
 
     runs: dict[At, list[Run]]
     knee: Knee | None = None
+    peak: int | None = None  # what levels of load are parts of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,8 @@ class Plan:
     seed: int | None = None  # of the random order; None: a search has an order of its own
     most: int | None = None  # the highest load of a search
     bounds_us: dict[str, float] | None = None  # on the p99 of ops
+    levels: int | None = None  # of load, up to the peak
+    peak: int | None = None  # that was told; None: it is looked for
 
 
 class Kind(Protocol):

@@ -6,6 +6,7 @@ from core.errors import UsageError
 from experiments.kinds.grid import Grid
 from experiments.kinds.kind import Kind, Plan
 from experiments.kinds.knee import KneeSearch
+from experiments.kinds.load import LoadLevels
 from experiments.result.codec import decode
 from experiments.workload import About
 
@@ -23,6 +24,12 @@ def kind_of(plan: Plan, about: About) -> Kind:
         if plan.most is None or plan.bounds_us is None or len(points) != 1:
             raise UsageError("the plan of a knee has a start, bounds and a highest load")
         return KneeSearch(points[0], plan.axis, plan.bounds_us, most=plan.most, repeats=plan.repeats, rate=about.rate)
+    if plan.kind == LoadLevels.name:
+        if plan.levels is None or plan.seed is None or len(points) != 1:
+            raise UsageError("the plan of a load has a start, levels and a seed")
+        load = LoadLevels(points[0], plan.levels, repeats=plan.repeats, seed=plan.seed, rate=about.rate, peak=plan.peak)
+        load.points()  # refuses what no command makes
+        return load
     if plan.seed is None or not points:
         raise UsageError(f"the plan of a {plan.kind} has points and a seed")
     return Grid(plan.kind, plan.axis, points, repeats=plan.repeats, seed=plan.seed)

@@ -19,6 +19,7 @@ from core.errors import RunFailed, UsageError
 from experiments.kinds.kind import Plan
 from experiments.result.codec import decode
 from experiments.result.schema import At
+from experiments.result.steady import MIN_SECONDS
 from experiments.workload import About, Turn
 
 SCHEMA: Final = "edbench-raw/1"
@@ -35,6 +36,7 @@ class Study:
     run_id: str
     created: float  # wall clock, seconds since the epoch
     surroundings: dict[str, Any]
+    min_seconds: float = MIN_SECONDS  # how long a run has to be for a result
 
 
 class Records:

@@ -20,7 +20,7 @@ def points(result: Result) -> Section:
     loads = list(result.points[0].at.values())
     header = (*loads, "repeats", *(figure.title for figure in workload.figures), f"{workload.makers}' CPU", "verdict")
     texts = {place for place, value in enumerate(result.points[0].at.values().values()) if isinstance(value, str)}
-    marked = frozenset(number for number, point in enumerate(result.points) if point.limited)
+    marked = frozenset(number for number, point in enumerate(result.points) if point.marks)
     rows = [_row(point, workload) for point in result.points]
     shown = table(header, rows, text_columns=frozenset({*texts, len(header) - 1}), marked=marked)
     parts = (
@@ -38,7 +38,7 @@ def _row(point: Point, workload: About) -> tuple[object, ...]:
         len(point.repeats),
         *(_figure(figure, point.figures.get(figure.name)) for figure in workload.figures),
         words.percent(middle(point.repeats).worker_cpu),
-        LIMITED if point.limited else "",
+        ", ".join(point.marks),
     )
 
 

@@ -99,7 +99,7 @@ def _priced(result: Result, sheet: Sheet) -> Tabled:
         calls = statistics.median(map(_calls_per_second, point.repeats))
         both = [calls, calls / sheet.price * PER, *_gb(point, sheet)]
         shown = ["–" if value is None else words.figure(value) for value in both]
-        rows.append((named(point, result), *shown, "GENERATOR-LIMITED" if point.limited else ""))
+        rows.append((named(point, result), *shown, ", ".join(point.marks)))
         cells: tuple[Cell, ...] = (*point.at.values().values(), *both, int(point.limited))
         numbers.append(cells)
     per = f"per {PER:,} {sheet.currency}"

@@ -24,17 +24,17 @@ def middle(repeats: Sequence[_R]) -> _R:
 
 
 def named(point: Point, result: Result) -> str:
-    """A point by its load, and by whatever else differs among the points: "4 clients, local storage (ext4)"."""
+    """A point by its load, and by whatever else differs (0: it has none): "4 clients, local storage (ext4)"."""
     said = [load(point, result.axis)]
     for name, value in point.at.values().items():
-        if name != result.axis and len({other.at.values()[name] for other in result.points}) > 1:
+        if name != result.axis and len({other.at.values()[name] for other in result.points} - {0}) > 1:
             said.append(words.many(value, name.removesuffix("s")) if isinstance(value, int) else str(value))
     return ", ".join(said)
 
 
 def load(point: Point, axis: str) -> str:
     """What is on the axis: "4 clients"."""
-    return words.many(point.at.values()[axis], axis.removesuffix("s"))
+    return point.at.on(axis)
 
 
 def held(name: str) -> str:

@@ -20,6 +20,7 @@ class Cell:
 
     figures: dict[str, Estimate]
     limited: bool
+    marks: tuple[str, ...]  # labels of this point alone
     against_first: dict[str, str]  # of each figure that is told, in words; empty for the first result
     ratios: dict[str, Ratio | None]  # of the same; None: too few repeats
 
@@ -33,6 +34,16 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Overall:
+    """One result's overall response time, of kind `load`."""
+
+    response_us: Estimate
+    up_to: int  # percent of its peak
+    peak: int  # calls a second
+    against_first: str  # in words; empty for the first result
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """The first result is what the others are held against."""
 
@@ -41,6 +52,7 @@ class Comparison:
     differences: tuple[str, ...]  # why they should not be compared; empty when they may
     disclosed: tuple[str, ...]  # what differs besides and is perhaps the point of it: storage, host, versions
     rows: tuple[Row, ...]
+    overall: tuple[Overall | None, ...] = ()  # of kind `load`, by result; None: no level was reached
     unchecked: tuple[str, ...] = ()  # results that were not checked against what was observed, and why
 
 
@@ -68,12 +80,14 @@ def compare(
         raise UsageError(
             f"these results may not be compared: {'; '.join(found)}; --force shows them all the same{_by_name(results, allow)}"
         )
+    rows, overall = _judged(about, results, keys)
     return Comparison(
         about=about,
         results=tuple(results),
         differences=found,
         disclosed=tuple(line for n, other in enumerate(results[1:], 2) for line in _disclosed(first, other, n)),
-        rows=_rows(about, keys),
+        rows=rows,
+        overall=overall,
         unchecked=tuple(unchecked),
     )
 
@@ -91,7 +105,7 @@ def _keys(about: About, results: Sequence[Result]) -> list[dict[_Key, Point]]:
     aside = {
         name
         for name in about.aside
-        if all(len({point.at.values()[name] for point in result.points}) == 1 for result in results)
+        if all(len({point.at.values().get(name) for point in result.points} - {0}) <= 1 for result in results)
     }
     return [
         {tuple((n, v) for n, v in point.at.values().items() if n not in aside): point for point in result.points}
@@ -175,11 +189,41 @@ def _close(ours: Any, theirs: Any, same: Same) -> bool:
 
 
 _Place = tuple[_Key, int, str]  # a point, the number of a result, a figure
+_OVERALL = "overall_response"  # in place of a figure, of no point
 
 
-def _rows(about: About, keys: Sequence[dict[_Key, Point]]) -> tuple[Row, ...]:
-    ratios = _ratios(about, keys)
+def _judged(
+    about: About, results: Sequence[Result], keys: Sequence[dict[_Key, Point]]
+) -> tuple[tuple[Row, ...], tuple[Overall | None, ...]]:
+    """Everything that is compared, judged together."""
+    ratios = _ratios(about, keys) | _overall_ratios(results)
     words = dict(zip(ratios, map(difference, ratios.values(), corrected(list(ratios.values()))), strict=True))
+    overall = tuple(_overall(result, number, words) for number, result in enumerate(results))
+    return _rows(keys, ratios, words), overall if any(result.levels for result in results) else ()
+
+
+def _overall_ratios(results: Sequence[Result]) -> dict[_Place, Ratio | None]:
+    """Only of curves that go as far: a higher load has a higher response time."""
+    first = results[0].levels
+    return {
+        ((), number, _OVERALL): ratio_of(other.levels.by_repeat_us, first.by_repeat_us)
+        for number, other in enumerate(results)
+        if number and first and other.levels and other.levels.up_to == first.up_to is not None
+    }
+
+
+def _overall(result: Result, number: int, words: dict[_Place, str]) -> Overall | None:
+    levels = result.levels
+    if levels is None or levels.overall_us is None or levels.up_to is None:
+        return None
+    other = "" if not number else "not compared: the curves do not end at the same level"
+    said = words.get(((), number, _OVERALL), other)
+    return Overall(levels.overall_us, levels.up_to, levels.peak, said)
+
+
+def _rows(
+    keys: Sequence[dict[_Key, Point]], ratios: dict[_Place, Ratio | None], words: dict[_Place, str]
+) -> tuple[Row, ...]:
     return tuple(
         Row(dict(key), tuple(_cell(own.get(key), key, n, ratios, words) for n, own in enumerate(keys)))
         for key in sorted({key for own in keys for key in own})
@@ -212,6 +256,7 @@ def _cell(
     return Cell(
         point.figures,
         point.limited,
+        point.marks,
         {name: words[key, number, name] for name in names},
         {name: ratios[key, number, name] for name in names},
     )

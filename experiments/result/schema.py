@@ -61,6 +61,21 @@ class CallTime:
     dominated: dict[str, tuple[str, ...]]  # op label → percentiles, as `Latency.processor` has them
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steady:
+    """How evenly one interval of a run went (`experiments.result.steady`)."""
+
+    what: str  # "calls of index", "calls": of which the rate is
+    start_s: float  # of what is judged: without the first and the last tenth of the interval
+    seconds: float
+    rate: float  # a second, the mean of the rounds
+    spread: float  # largest less smallest round ÷ rate
+    drift: float  # what the line through the rounds changes by ÷ rate
+    drift_low: float  # its 95 % interval
+    drift_high: float
+    steady: bool
+
+
 @dataclass(frozen=True, slots=True)
 class At:
     """The load of a point. A workload's own has a field for each thing that it can vary."""
@@ -68,6 +83,11 @@ class At:
     def values(self) -> dict[str, Any]:
         """By name, in the order in which they are shown."""
         return dataclasses.asdict(self)
+
+    def on(self, axis: str) -> str:
+        """One of them in words: "4 clients"."""
+        value = self.values()[axis]
+        return f"{value:,} {axis if value != 1 else axis.removesuffix('s')}"
 
     def __str__(self) -> str:
         said = ((name.removesuffix("s") if value == 1 else name, value) for name, value in self.values().items())
@@ -87,6 +107,7 @@ class Run:
     null_elapsed_s: float | None  # the paired run on null storage; None where there is no pair
     latency: dict[str, Latency]  # over the whole run, by op label: what bounds on p99 are held against
     call_time: CallTime | None = None  # None: not known, and in results of older versions
+    steady: tuple[Steady, ...] = ()  # by interval; empty where none is long enough, and in results of older versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +119,14 @@ class Point:
     limited: bool  # GENERATOR-LIMITED: no verdict on the storage
     limits: tuple[str, ...]  # the reasons, one line each
     repeats: tuple[Run, ...]
+    short: bool = False  # SHORT: a run was under the least length
+    unsteady: tuple[str, ...] = ()  # NOT STEADY: why, a line for each run and interval; of a short point not judged
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The labels that it has by itself, as every table shows them."""
+        given = (("SHORT", self.short), ("NOT STEADY", self.unsteady), ("GENERATOR-LIMITED", self.limited))
+        return tuple(name for name, holds in given if holds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +140,38 @@ class Knee:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """One level of kind `load`: medians over its repeats, calls a second."""
+
+    percent: int  # of the peak
+    point: int  # index into `Result.points`
+    offered: float
+    achieved: float
+    reached: bool  # no more is missing than the tolerance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Levels:
+    """Of kind `load`: offered against achieved, lowest level first (`experiments.result.levels`)."""
+
+    peak: int  # calls a second
+    found: bool  # by runs as fast as they go, the first point; else it was stated
+    tolerance: float  # of the offered load, that may be missing from the achieved one
+    levels: tuple[Level, ...]
+    up_to: (
+        int | None
+    )  # percent of the peak: the last level before one that was not reached; None: not even the first was
+    by_repeat_us: tuple[float, ...]  # overall response time up to there, of each repeat's own curve
+    overall_us: Estimate | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """A whole study. `conditions` is design §7's disclosure."""
 
     schema: Literal["edbench-result/2"] = SCHEMA
     workload: str
-    kind: Literal["scale-up", "scale-out", "knee", "sweep"]
+    kind: Literal["scale-up", "scale-out", "knee", "sweep", "load"]
     axis: str  # what was varied: a field of the points' `at`
     run_id: str
     created: float  # wall clock, seconds since the epoch
@@ -126,3 +181,4 @@ class Result:
     conditions: dict[str, Any]
     points: tuple[Point, ...]
     knee: Knee | None = None
+    levels: Levels | None = None

@@ -8,19 +8,21 @@ from typing import Any
 
 from controller.jobs.rates import duration
 from controller.labels.rules import Effort, short_of_processors, study_labels
-from experiments.result.schema import At, Estimate, Knee, Point, Run
+from experiments.result.levels import told_levels
+from experiments.result.schema import At, Estimate, Knee, Levels, Point, Run
 from experiments.result.significance import LEAST_REPEATS, LEVEL, Ratio, corrected, ratio_of
 from experiments.result.statistics import estimate, interval_text
+from experiments.result.steady import MIN_SECONDS, too_short, unsteady
 from experiments.workload import About, Figure
 
-RECOMMENDED_SECONDS = 600.0
 
-
-def points_of(about: About, runs: Mapping[At, Sequence[Run]]) -> tuple[Point, ...]:
-    """The points with medians, intervals and whether the generator was the limit."""
+def points_of(about: About, runs: Mapping[At, Sequence[Run]], least_s: float | None = None) -> tuple[Point, ...]:
+    """The points with medians, intervals and whether the generator was the limit; `least_s`: how long a run has to be,
+    None: neither that nor steadiness is judged."""
     out = []
     for at, repeats in runs.items():
         limits = limits_of(about, repeats)
+        short = least_s is not None and too_short(repeats, least_s)
         figures = {figure.name: _estimate(figure, repeats) for figure in about.figures}
         out.append(
             about.point(
@@ -29,6 +31,8 @@ def points_of(about: About, runs: Mapping[At, Sequence[Run]]) -> tuple[Point, ..
                 limited=bool(limits),
                 limits=limits,
                 repeats=tuple(repeats),
+                short=short,
+                unsteady=() if least_s is None or short else unsteady(repeats),
             )
         )
     return tuple(out)
@@ -64,25 +68,37 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 
 def labels_of(
-    points: Sequence[Point], emulated: Sequence[str | None], *, cached: bool, undeclared: bool = False
+    points: Sequence[Point],
+    emulated: Sequence[str | None],
+    *,
+    cached: bool,
+    undeclared: bool = False,
+    least_s: float = MIN_SECONDS,
 ) -> tuple[str, ...]:
-    """Labels that must stand before any figure. `emulated`: of each point the emulated filer's own label."""
+    """Labels that must stand before any figure. `emulated`: of each point the emulated filer's own label; `least_s`: how
+    long its runs had to be."""
     return study_labels(
         emulated,
         cached=cached,
         undeclared=undeclared,
         unpaired=sum(all(run.null_elapsed_s is None for run in point.repeats) for point in points),
         limited=sum(point.limited for point in points),
+        short=sum(point.short for point in points),
+        unsteady=sum(bool(point.unsteady) for point in points),
+        lowered=duration(least_s) if least_s < MIN_SECONDS else "",
     )
 
 
 def sentence(
-    about: About, kind: str, axis: str, points: Sequence[Point], *, where: str, pace: str, knee: Knee | None
-) -> str:
+    about: About, kind: str, axis: str, points: Sequence[Point], *, where: str, pace: str, knee: Knee | None,
+    levels: Levels | None = None,
+) -> str:  # fmt: skip
     """What was found. Points that differ in more than the axis are told group by group."""
     what = f"{about.titled(kind)}{pace and ' '}{pace}"
     if knee is not None:
         return f"{what} on {where}: {_knee(about, axis, points, knee)}"
+    if levels is not None:
+        return f"{what} on {where}: {told_levels(levels)}"
     groups: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
         groups.setdefault(tuple(value for name, value in point.at.values().items() if name != axis), []).append(point)
@@ -103,11 +119,11 @@ def _ratio(about: About, points: Sequence[Point]) -> Ratio | None:
 def _extremes(about: About, axis: str, points: Sequence[Point], ratio: Ratio | None, p: float) -> str:
     """With the highest load, and against the lowest where the repeats allow a statement."""
     first, last = points[0], points[-1]
-    said = f"{_told(about, last)} at {_load(last, axis)}"
+    said = f"{_told(about, last)} at {last.at.on(axis)}"
     if ratio is None:
-        return said if first is last else f"{said}; {_told(about, first)} at {_load(first, axis)}"
+        return said if first is last else f"{said}; {_told(about, first)} at {first.at.on(axis)}"
     if p > 1 - LEVEL:
-        return f"{said}, no difference from {_load(first, axis)}"
+        return f"{said}, no difference from {first.at.on(axis)}"
     return f"{said}, {ratio.ratio:.2f} x [{ratio.low:.2f} – {ratio.high:.2f}] that of {first.at.values()[axis]}"
 
 
@@ -116,22 +132,17 @@ def _told(about: About, point: Point) -> str:
     return ", ".join(f"{interval_text(found, figure.write)} {figure.title}" for figure, found in there)
 
 
-def _load(point: Point, axis: str) -> str:
-    load = point.at.values()[axis]
-    return f"{load} {axis if load != 1 else axis.removesuffix('s')}"
-
-
 def _knee(about: About, axis: str, points: Sequence[Point], knee: Knee) -> str:
     peak = points[knee.peak]
-    said = f"peak {_told(about, peak)} at {_load(peak, axis)}"
+    said = f"peak {_told(about, peak)} at {peak.at.on(axis)}"
     if knee.knee is None:
         return f"{said}; no load keeps the bounds: {knee.broken}"
     at = points[knee.knee]
-    kept = f"{_told(about, at)} at {_load(at, axis)} keeps all bounds"
+    kept = f"{_told(about, at)} at {at.at.on(axis)} keeps all bounds"
     return f"{said}; {kept}; {knee.broken or 'no bound was broken up to the highest load'}"
 
 
-def warnings_of(points: Sequence[Point], *, no_pair: str | None) -> list[str]:
+def warnings_of(points: Sequence[Point], *, no_pair: str | None, least_s: float = MIN_SECONDS) -> list[str]:
     """What a reader must know of any study before using the figures."""
     out = []
     fewest = min(len(point.repeats) for point in points)
@@ -140,9 +151,10 @@ def warnings_of(points: Sequence[Point], *, no_pair: str | None) -> list[str]:
             f"{fewest} repeat{'s' if fewest > 1 else ''} a point: nothing is compared under {LEAST_REPEATS}"
             " (an interval reaches 95 % with 6)"
         )
-    shortest = min(run.elapsed_s for point in points for run in point.repeats)
-    if shortest < RECOMMENDED_SECONDS:
-        out.append(f"the shortest run took {duration(shortest)}: 10 minutes a point or more are recommended")
+    if any(point.short for point in points):
+        shortest = min(run.elapsed_s for point in points for run in point.repeats)
+        out.append(f"SHORT: the shortest run took {duration(shortest)}, {duration(least_s)} are the least")
+    out += [f"NOT STEADY at {point.at}: {reason}" for point in points for reason in point.unsteady]
     paired = [run.null_elapsed_s is not None for point in points for run in point.repeats]
     if no_pair is not None and not all(paired):
         lacking = f"{paired.count(False)} of {len(paired)} runs have no pair" if any(paired) else "no run has a pair"

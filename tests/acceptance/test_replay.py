@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -34,6 +35,25 @@ def _source(bench: Bench) -> Path:
             (directory / f"note-{number}.txt").write_text(f"a word of {name} " * (50 + number))
         (directory / "more.zip").write_bytes(make_zip({f"{n}.txt": b"in an archive " * n for n in range(1, 5)}))
     return bench.home / "source"
+
+
+def _levels(bench: Bench, trace: dict[str, Any], target: Path) -> None:
+    """Parts of the peak are offered as asked, whatever is achieved; the package tells it again from the clients' own words."""
+    found = bench.home / "levels.json"
+    options = ("--clients", "1", "--levels", "2", "--json", str(found))
+    done = bench.edbench("replay", trace["path"], "--path", str(target), *options)
+    result = json.loads(found.read_text())
+    top, half, whole = (point["repeats"][0] for point in result["points"])
+    levels = result["levels"]
+    assert (result["kind"], levels["found"], levels["peak"]) == ("load", True, round(top["calls_per_second"]))
+    assert [point["at"]["percent"] for point in result["points"]] == [0, 50, 100]
+    assert (top["offered_per_second"], top["due_per_second"]) == (None, [])
+    assert whole["offered_per_second"] == pytest.approx(2 * half["offered_per_second"], rel=1e-3)
+    assert sum(whole["due_per_second"]) == whole["calls"] == trace["calls"]
+    assert [level["offered"] for level in levels["levels"]] == [run["offered_per_second"] for run in (half, whole)]
+    assert "SHORT: not a storage result" in result["labels"]
+    assert result["fidelity"] is None
+    bench.edbench("result", "check", str(Path(done.stdout.strip().splitlines()[-1]).parent))
 
 
 def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
@@ -76,6 +96,7 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
     assert "response p99" in compared
     assert "fewer" in compared  # than five repeats: no statement, folded in its cell
     assert "replayed at speed max with" in bench.edbench("job", "last").stdout
+    _levels(bench, trace, target)
 
 
 def _long(bench: Bench, streams: int) -> Path:

@@ -26,6 +26,7 @@ from web.api.models.results import (
     Estimate,
     FigureName,
     FileRow,
+    Overall,
     PointRow,
     ResultDetails,
     ResultList,
@@ -108,6 +109,7 @@ def compare(
         differences=list(found.differences),
         disclosed=list(found.disclosed),
         unchecked=list(found.unchecked),
+        overall=[None if one is None else Overall.model_validate(dataclasses.asdict(one)) for one in found.overall],
         points=[ComparedPoint.model_validate(dataclasses.asdict(row)) for row in found.rows],
     )
 
@@ -136,5 +138,6 @@ def _point(point: Point) -> PointRow:
         repeats=len(point.repeats),
         figures={name: Estimate(**dataclasses.asdict(figure)) for name, figure in point.figures.items()},
         limited=point.limited,
+        marks=list(point.marks),
         limits=list(point.limits),
     )

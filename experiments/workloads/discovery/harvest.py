@@ -22,6 +22,7 @@ from experiments.workloads.discovery.series import (
     worker_cpu,
 )
 from experiments.workloads.discovery.serving import processors_between
+from experiments.workloads.discovery.steadiness import steadiness
 
 
 def run_of(seen: Observed) -> Run:
@@ -57,6 +58,7 @@ def run_of(seen: Observed) -> Run:
         host_cpu=round(busy / passed, 4) if passed else None,
         latency=marked(calls.latency, time),
         call_time=time,
+        steady=steadiness(seen.jobs, times),
         phases=tuple(
             phase for job in seen.jobs for phase in phases_used(job, times.start, processors_between(samples, offset))
         ),

@@ -66,6 +66,10 @@ def _time(name: str, of: Callable[[ReplayRun], dict[str, Latency]], percent: int
     return Figure(name=f"{name}_p{percent}_us", title=title, of=value, told=told, write=words.microseconds, unit="µs")
 
 
+def _mean(name: str, of: Callable[[ReplayRun], float | None]) -> Figure:
+    return Figure(name=f"{name}_mean_us", title=f"{name} mean", of=of, write=words.microseconds, unit="µs")
+
+
 ABOUT = About(
     name=NAME,
     title="replay",
@@ -74,8 +78,18 @@ ABOUT = About(
     figures=(
         Figure(name=RATE, title="calls/s", of=lambda run: run.calls_per_second, told=True, write=words.figure),
         Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
+        Figure(
+            name="offered",
+            title="offered",
+            of=lambda run: run.offered_per_second,
+            write=words.figure,
+            unit="calls/s",
+            missing="as fast as it goes",
+        ),
+        _mean("response", lambda run: run.response_mean_us),
         _time("response", lambda run: run.latency, 50),
         _time("response", lambda run: run.latency, 99, told=True),
+        _mean("service", lambda run: run.service_mean_us),
         _time("service", lambda run: run.service, 50),
         _time("service", lambda run: run.service, 99),
         Figure(
@@ -102,7 +116,9 @@ ABOUT = About(
         "not_as_recorded": lambda run: sum(run.differences.values()),
     },
     same=(Same(name="trace hash", path=("trace", "hash")),),
-    aside=("storage",),
+    aside=("storage", "peak"),
+    offered=lambda run: run.offered_per_second,
+    mean_response_us=lambda run: run.response_mean_us,
     makers="clients",
     in_calls=in_calls,
     near_null=near_null,

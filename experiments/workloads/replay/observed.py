@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from controller.replay.found import difference_text, found_of
 from experiments.result.latency import call_time_of, marked
+from experiments.result.schema import Steady
+from experiments.result.steady import judged
 from experiments.workloads.replay.figures import replayed_latencies
 from experiments.workloads.replay.result import ReplayRun
+from replay.result import ClientResult
 from sql.replay import ReplayClient
 
 
@@ -55,9 +59,28 @@ def run_of(seen: Observed) -> ReplayRun:
         calls_per_second=found.calls / found.elapsed_s if found.elapsed_s else 0.0,
         service=marked(replayed_latencies(found, response=False), time),
         call_time=time,
+        steady=_steadiness(found),
         per_second=found.by_second,
+        due_per_second=found.due_by_second,
+        offered_per_second=found.calls / found.last_due_s if found.last_due_s else None,
+        response_mean_us=_mean_us(found, [one.response_total_ns for one in found.ops.values()]),
+        service_mean_us=_mean_us(found, [one.service_total_ns for one in found.ops.values()]),
         late_s=found.lateness_max_ns / 1e9,
         waited_s=found.waited_s,
         null_calls=seen.null_calls,
         job=seen.job,
     )
+
+
+def _mean_us(found: ClientResult, totals_ns: Sequence[int]) -> float | None:
+    return sum(totals_ns) / found.calls / 1000 if found.calls else None
+
+
+def _steadiness(found: ClientResult) -> tuple[Steady, ...]:
+    """Of the whole replay; where calls had intended starts, of those that ended against those that were due."""
+    one = judged("calls", _by_second(found.by_second), 0.0, found.elapsed_s, due=_by_second(found.due_by_second))
+    return () if one is None else (one,)
+
+
+def _by_second(calls: Sequence[int]) -> list[tuple[float, float]]:
+    return [(float(second), float(number)) for second, number in enumerate(calls)]

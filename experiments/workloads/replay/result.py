@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -13,14 +14,31 @@ from experiments.result.schema import Latency
 NAME = "replay"
 ALL = "all"  # in place of an op's label: all calls together
 RATE = "calls_per_second"
+LEVELS = "levels"  # in place of a speed: parts of a peak
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Load(schema.At):
-    """So many clients on one storage."""
+    """So many clients on one storage; of kind `load` at so much of a peak."""
 
     storage: str  # "local storage (ext4)", or the emulated filer's label
     clients: int
+    percent: int | None = None  # of the peak; 0: as fast as it goes, whatever the order says; None: as it says
+    peak: int | None = None  # calls a second
+
+    def values(self) -> dict[str, Any]:
+        """Levels only where there are any."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
+
+    def on(self, axis: str) -> str:
+        """A level as part of the peak."""
+        if axis != "percent":
+            return schema.At.on(self, axis)
+        return f"{self.percent} % of the peak" if self.percent else "full speed"
+
+    def __str__(self) -> str:
+        said = f"{self.storage}, {self.on('clients')}"
+        return said if self.percent is None else f"{said}, {self.on('percent')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +60,10 @@ class ReplayRun(schema.Run):
     late_s: float  # the largest delay of a start behind its intended one
     waited_s: float  # for calls of other clients that had to come first, summed over clients
     null_calls: int | None  # of the pair
+    due_per_second: tuple[int, ...] = ()  # calls that were to begin in each second; empty as fast as it goes
+    offered_per_second: float | None = None  # calls ÷ the last intended start; None as fast as it goes
+    response_mean_us: float | None = None  # of all calls; None in results of older versions
+    service_mean_us: float | None = None
     job: dict[str, Any]  # as `edbench job --json` has it
 
     @property
@@ -72,6 +94,11 @@ class ReplayPoint(schema.Point):
     def clients(self) -> int:
         """On all hosts together."""
         return self.at.clients
+
+    @property
+    def load(self) -> int | str:
+        """What tells it from the others of its storage: clients, or the level."""
+        return self.clients if self.at.percent is None else self.at.on("percent")
 
     @property
     def run(self) -> ReplayRun:

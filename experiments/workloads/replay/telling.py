@@ -19,6 +19,7 @@ from experiments.telling import Telling
 from experiments.workloads.replay.fidelity import fidelity
 from experiments.workloads.replay.observed import Observed
 from experiments.workloads.replay.result import (
+    LEVELS,
     Fidelity,
     RecordedFigures,
     ReplayPoint,
@@ -50,7 +51,7 @@ class ReplayTelling(Telling):
     def pace(self) -> str:
         """How fast."""
         return {"recorded": "at recorded speed", "max": "as fast as it goes"}.get(
-            self._speed, f"at {self._speed} of recorded speed"
+            self._speed, "at levels of load" if self._speed == LEVELS else f"at {self._speed} of recorded speed"
         )
 
     def emulated(self, point: ReplayPoint) -> str | None:
@@ -72,7 +73,7 @@ class ReplayTelling(Telling):
     def _judged(self, points: Sequence[ReplayPoint]) -> Fidelity | None:
         """Of the filer of the recording if it is among those replayed on, else of the first."""
         same = [point for point in points if point.clients == self._recorded.streams]
-        if not same or parse_speed(self._speed) != 1.0:
+        if not same or self._speed == LEVELS or parse_speed(self._speed) != 1.0:
             return None
         recorded_on = self._recorded.origin.get("filer")
         digest = recorded_on.get("digest", "") if isinstance(recorded_on, dict) else ""

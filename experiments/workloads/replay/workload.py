@@ -29,9 +29,12 @@ from experiments.workloads.replay.figures import recorded_figures
 from experiments.workloads.replay.observed import Observed
 from experiments.workloads.replay.result import (
     ALL,
+    LEVELS,
     Load,
     RecordedFigures,
 )
+from replay.host import plan_of
+from replay.plan import recorded_rate
 from traces.read import FileTrace, open_trace
 
 
@@ -49,6 +52,7 @@ class Replays(Workload):
             filer = load_filer(source)
             name = self._local() if filer is None else filer.choice.label
             self._filers[name], self._sources[name] = filer, source
+        self._levels = False  # whether the load is offered by levels
         self._ceilings: dict[int, dict[str, Any]] = {}  # by clients: it is the same for every storage and repeat
         self._discarded: dict[int, int] = {}  # bytes written on null storage, by clients
         self._no_pair: str | None = None  # why no run has a pair on null storage
@@ -74,9 +78,11 @@ class Replays(Workload):
 
     def _observed(self, turn: Turn) -> Observed:
         at = cast(Load, turn.at)
+        order = dataclasses.replace(self._order, speed=self._speed(at))
+        self._levels |= at.percent is not None
         settings = dataclasses.replace(self._stage.settings, filer=self._sources[at.storage])
         stage = dataclasses.replace(self._stage, settings=settings)
-        done = replay_once(stage, self._trace, self._order, at.clients)
+        done = replay_once(stage, self._trace, order, at.clients)
         return Observed(
             repeat=turn.repeat,
             order=turn.order,
@@ -89,6 +95,13 @@ class Replays(Workload):
             adapted=done.program.adapted,
             opened=done.program.unrecorded_opens,
         )
+
+    def _speed(self, at: Load) -> float:
+        """What makes the trace's calls come at the level's rate; of a load without levels the order's."""
+        if at.percent is None:
+            return self._order.speed
+        plan = plan_of(self._trace.header, dataclasses.replace(self._order, speed=1.0).choice(at.clients))
+        return (at.peak or 0) * at.percent / 100 / recorded_rate(self._trace.header, plan)
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
         """The same clients without think time."""
@@ -119,7 +132,7 @@ class Replays(Workload):
         filers = [emulated(filer) for filer in self._filers.values()]
         return {
             "configuration": {
-                "speed": speed_text(order.speed),
+                "speed": LEVELS if self._levels else speed_text(order.speed),
                 "clones": "shared files" if order.shared else "private files",
             },
             "trace": {

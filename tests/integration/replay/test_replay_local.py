@@ -130,6 +130,8 @@ def test_calls_are_made_at_their_time(tmp_path: Path) -> None:
     service = sum(one.service_total_ns for one in found.ops.values())
     assert response - service == late
     assert service == sum(record.duration_ns for record in recorder.records)
+    assert sum(found.due_by_second) == found.calls
+    assert found.last_due_s == max(2 * call.start_ns for call in trace.streams[0]) / 1e9
 
 
 class Slow:

@@ -51,8 +51,8 @@ def a_run(elapsed: float = 10.0, *, discovered: int = 10**9, p99_us: float = 5.0
     return Run(**figures | changes)
 
 
-def points(runs: dict[PointSpec, list[Run]]) -> tuple[Point, ...]:
-    return points_of(ABOUT, runs)
+def points(runs: dict[PointSpec, list[Run]], least_s: float | None = None) -> tuple[Point, ...]:
+    return points_of(ABOUT, runs, least_s)
 
 
 def a_result(runs: dict[PointSpec, list[Run]], *, kind: str = "scale-up", **conditions: Any) -> Result:

@@ -42,7 +42,13 @@ def tallied(steps: list[tuple[int, int, int, int]], start: int = 5) -> ClientRes
         ended.append(now)
         moved.append(nbytes)
     tally.add_block(np.array([step[0] for step in steps], np.uint8), intended, begun, ended, moved)
-    return ClientResult(ops=tally.ops(), by_second=tally.by_second(), lateness_max_ns=tally.lateness_max_ns)
+    return ClientResult(
+        ops=tally.ops(),
+        by_second=tally.by_second(),
+        due_by_second=tally.due_by_second(),
+        last_due_s=tally.last_due_ns / 1e9,
+        lateness_max_ns=tally.lateness_max_ns,
+    )
 
 
 @settings(max_examples=40)
@@ -62,7 +68,9 @@ def test_a_block_counts_as_its_steps_do(steps: list[tuple[int, int, int, int]]) 
         assert found.ops[op].response == histogram((late + service, nbytes) for late, service, nbytes in mine)
         assert found.ops[op].response_max_ns == max(late + service for late, service, _ in mine)
     assert found.lateness_max_ns == max((late for _, late, *_ in calls), default=0)
-    assert sum(found.by_second) == len(calls)
+    assert sum(found.by_second) == sum(found.due_by_second) == len(calls)
+    if calls:
+        assert int(found.last_due_s) == len(found.due_by_second) - 1
 
 
 @settings(max_examples=40)
@@ -74,7 +82,8 @@ def test_merging_adds(clients: list[list[tuple[int, int, int, int]]]) -> None:
     assert merged.calls == sum(one.calls for one in results)
     assert merged.bytes == sum(one.bytes for one in results)
     assert merged.service().total == merged.response().total == merged.calls
-    assert sum(merged.by_second) == merged.calls
+    assert sum(merged.by_second) == sum(merged.due_by_second) == merged.calls
+    assert merged.last_due_s == max(one.last_due_s for one in results)
     assert ClientResult.from_json(json.loads(json.dumps(merged.to_json()))) == merged
 
 
@@ -96,7 +105,7 @@ def test_what_a_client_told_is_written_and_read_as_it_always_was() -> None:
         "by_second": [1, 2],
         "lateness_max_ns": 0, "waited_s": 0.0, "cpu_s": 0.5, "elapsed_s": 0.0, "unrecorded_opens": 0,
     }  # fmt: skip
-    assert json.loads(json.dumps(found.to_json())) == plain
+    assert json.loads(json.dumps(found.to_json())) == plain | {"due_by_second": [], "last_due_s": 0.0}  # since then
     assert ClientResult.from_json(plain) == found
 
 

@@ -14,7 +14,7 @@ class ResultRow(Document):
 
     run: str
     workload: str = Field(description="What was run: discovery, replay and others.")
-    kind: str = Field(description="What was varied: scale-up, scale-out, knee, sweep.")
+    kind: str = Field(description="What was varied: scale-up, scale-out, knee, sweep, load.")
     created: float = Field(description="Wall clock, seconds since the epoch.")
     verdict: str
     labels: list[str]
@@ -55,6 +55,7 @@ class PointRow(Document):
     repeats: int
     figures: dict[str, Estimate]
     limited: bool = Field(description="GENERATOR-LIMITED: no verdict on the storage.")
+    marks: list[str] = Field([], description="Its own labels: SHORT, NOT STEADY, GENERATOR-LIMITED.")
     limits: list[str]
 
 
@@ -99,8 +100,18 @@ class ComparedCell(Document):
 
     figures: dict[str, Estimate]
     limited: bool
+    marks: list[str] = Field([], description="Labels of this point alone.")
     against_first: dict[str, str] = Field(description="Of each figure that is told; empty of the first result.")
     ratios: dict[str, Ratio | None] = Field(description="Of the same, to the first result's; null: too few repeats.")
+
+
+class Overall(Document):
+    """One result's overall response time, of kind load."""
+
+    response_us: Estimate
+    up_to: int = Field(description="Percent of its peak.")
+    peak: int = Field(description="Calls a second.")
+    against_first: str
 
 
 class ComparedPoint(Document):
@@ -120,4 +131,5 @@ class Comparison(Document):
     unchecked: list[str] = Field(
         description="Results that are no packages, or not as their manifest says; `edbench result check` looks deeper."
     )
+    overall: list[Overall | None] = Field([], description="Of kind load; null: not even the lowest level was reached.")
     points: list[ComparedPoint]

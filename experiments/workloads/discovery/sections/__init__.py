@@ -8,6 +8,7 @@ from experiments.report.disclosure import disclosure
 from experiments.report.knee import knee
 from experiments.report.parts import Section
 from experiments.report.points import points
+from experiments.report.steadiness import steadiness
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.sections.beside_r1 import beside_r1
 from experiments.workloads.discovery.sections.calls_an_item import calls_an_item
@@ -28,7 +29,7 @@ from experiments.workloads.discovery.sections.sizes import sizes
 from experiments.workloads.discovery.sections.stages import stages
 
 ALWAYS: tuple[Callable[[Result], Section], ...] = (
-    points, beside_r1, scaling, capacity, calls_over_time, database_activity, one_or_two, sizes, stages, queue_depth, latency,
+    points, steadiness, beside_r1, scaling, capacity, calls_over_time, database_activity, one_or_two, sizes, stages, queue_depth, latency,
     calls_an_item, io_kinds, phases, occupancy, generator, exceptions, disclosure,
 )  # fmt: skip
 

@@ -104,7 +104,7 @@ def _table(
         before, after = (total(run_, field) / words.GB for field in ("raw_bytes", "discovered_bytes"))
         rate = point.gb_per_hour_discovered
         gain = rate.median / first if first else 0.0
-        marks = [*labels, *(["GENERATOR-LIMITED"] if point.limited else [])]
+        marks = [*labels, *point.marks]
         whose = "; ".join(["ours", *dict.fromkeys(marks)])
         rows.append(
             (

@@ -6,19 +6,22 @@ from experiments.report.disclosure import disclosure
 from experiments.report.knee import knee
 from experiments.report.parts import Section
 from experiments.report.points import points
+from experiments.report.steadiness import steadiness
 from experiments.workloads.replay.result import ReplayResult
 from experiments.workloads.replay.sections.curves import curves
 from experiments.workloads.replay.sections.filer_side import filer_side
 from experiments.workloads.replay.sections.latencies import beside_the_trace, latencies
+from experiments.workloads.replay.sections.levels import levels
 from experiments.workloads.replay.sections.timeline import timeline
 
 
 def sections(result: ReplayResult) -> list[Section]:
-    """In reading order; the knee's only where bounds were set, the filer's where it told something."""
+    """In reading order; the knee's only where bounds were set, levels in place of curves, the filer's where it told something."""
     found: list[Section | None] = [
         points(result),
         knee(result) if result.knee is not None else None,
-        curves(result),
+        steadiness(result),
+        curves(result) if result.levels is None else levels(result, result.levels),
         timeline(result),
         beside_the_trace(result),
         latencies(result),

@@ -35,12 +35,13 @@ def latencies(result: ReplayResult) -> Section:
         for op, one in recorded
     ]
     for storage, points in by_storage(result.points).items():
-        rows = [(point.clients, *row) for point in points for row in _rows(point)]
-        shown = [(clients, op, *_counts(response), *_shown(response), *_shown(service))
-                 for clients, op, response, service in rows]  # fmt: skip
-        tables.append(table(("clients", *_HEADER), shown, text_columns=frozenset({1}), caption=storage))
-        numbers += [(storage, clients, op, response.calls, _errors(response), *_times(response), *_times(service))
-                    for clients, op, response, service in rows]  # fmt: skip
+        rows = [(point.load, *row) for point in points for row in _rows(point)]
+        shown = [(load, op, *_counts(response), *_shown(response), *_shown(service))
+                 for load, op, response, service in rows]  # fmt: skip
+        header = ("clients" if result.levels is None else "level", *_HEADER)
+        tables.append(table(header, shown, text_columns=frozenset({1}), caption=storage))
+        numbers += [(storage, load, op, response.calls, _errors(response), *_times(response), *_times(service))
+                    for load, op, response, service in rows]  # fmt: skip
     found = Tabled(table=join(tables), series=Series(name="latency", header=_COLUMNS, rows=tuple(numbers)))
     said = ((named(point, result), in_calls(point.run.call_time)) for point in result.points)
     told = [paragraph(f"{name}: {sentence}") for name, sentence in said if sentence is not None]

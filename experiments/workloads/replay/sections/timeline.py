@@ -43,7 +43,7 @@ def _plot(result: ReplayResult, storage: str, points: Sequence[ReplayPoint], nam
         for number, point in enumerate(shown):
             line, own = binned(_samples(point.run.per_second))
             step = max(step, own)
-            draw_line(axes, line, number, words.many(point.clients, "client"), length)
+            draw_line(axes, line, number, point.at.on(result.axis), length)
         over_time(axes, unit, "calls a second", start="the start")
         axes.set_title(storage)
         legend_beside(axes)
@@ -51,7 +51,7 @@ def _plot(result: ReplayResult, storage: str, points: Sequence[ReplayPoint], nam
         (trace.emulated, "recorded", at, calls) for at, calls in enumerate(trace.per_second)
     ]
     for point in shown:
-        rows += [(storage, point.clients, at, calls) for at, calls in enumerate(point.run.per_second)]
+        rows += [(storage, point.load, at, calls) for at, calls in enumerate(point.run.per_second)]
     series = Series(name=name, header=("storage", "clients", "second", "calls"), rows=tuple(rows))
     sentence = f"{storage}: {_sentence(result, points, step)}"
     return Plot(name=name, figure=figure, sentence=sentence, series=series)
@@ -68,7 +68,8 @@ def _sentence(result: ReplayResult, points: Sequence[ReplayPoint], step: int) ->
     on = f" on {recorded.emulated}" if recorded.emulated else ""
     said = [f"recorded{on}: {words.count(recorded.calls)} calls in {words.seconds(recorded.elapsed_s)}"]
     for point in points if len(points) <= 3 else (points[0], points[-1]):
-        clients = words.many(point.clients, "client")
-        said.append(f"{clients}: {words.count(point.run.calls)} in {words.seconds(point.run.elapsed_s)}")
+        said.append(
+            f"{point.at.on(result.axis)}: {words.count(point.run.calls)} in {words.seconds(point.run.elapsed_s)}"
+        )
     averaged = f" Lines are means over {step} s." if step > 1 else ""
     return "; ".join(said) + "." + averaged

@@ -160,7 +160,12 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     "medians tripled": (_result(_tripled), "result.json: points[0].figures.elapsed_s.median is 120"),
     "a warning deleted": (_result(lambda data: data["warnings"].pop(0)), "result.json: warnings has"),
     "the verdict rewritten": (_result(lambda data: data.update(verdict="twice as fast")), "verdict is"),
-    "a label added": (_result(lambda data: data["labels"].append("FINE")), "labels has 1 entries; there are 0"),
+    "a label added": (_result(lambda data: data["labels"].append("FINE")), "labels has 2 entries; there are 1"),
+    "a label deleted": (_result(lambda data: data["labels"].clear()), "labels has 0 entries; there are 1"),
+    "the least length lowered": (
+        lambda at: edit_json(at / "raw" / "study.json", lambda data: data.update(min_seconds=1.0)),
+        "result.json: points[0].short is true; observed is false",
+    ),
     "a repeat removed": (_repeat_removed, "raw/runs/003.json.gz: run 4"),
     "a series of the report edited": (_appended("series/runs.csv", "9,9\n"), "series/runs.csv: not what the result"),
     "a series of the result edited": (

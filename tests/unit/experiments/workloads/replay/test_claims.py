@@ -126,7 +126,7 @@ def test_the_report_is_one_page_with_its_series(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     tree = etree.fromstring(page.read_bytes())
     assert [section.get("id") for section in tree.iter("section")] == [
-        "points", "knee", "curves", "timeline", "beside", "latency", "disclosure",
+        "points", "knee", "steady", "curves", "timeline", "beside", "latency", "disclosure",
     ]  # fmt: skip
     assert "src=" not in text
     assert "<a & b>" not in text

@@ -1,0 +1,117 @@
+"""Whether a run is long enough, and went evenly enough, to be called a result of the storage.
+
+Even is what SNIA calls steady state (Solid State Storage Performance Test Specification 2.0.2, definition of Steady State):
+over five rounds the largest and the smallest rate are within 20 % of the mean, and the line of least squares through them
+changes by no more than 10 % of the mean. A round here is a fifth of what is judged: the interval without its first and its last
+tenth, in which clients come and go. SNIA's rounds follow each other until five of them pass; a run here ends when its work is
+done, so the five are all of it.
+
+Limits: what swings within a round is not seen; the rule is a bound and no test, the interval of the drift stands beside it.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+
+from experiments.result.schema import Run, Steady
+
+MIN_SECONDS = 600.0
+ROUNDS = 5
+MOST_SPREAD = 0.20  # of the mean, largest less smallest round
+MOST_DRIFT = 0.10  # of the mean, along the line through the rounds
+ENDS = 0.1  # of an interval at either end
+LEAST_ROUND_S = 2.0  # shorter ones are a second or two of samples by the second
+_T = 3.182  # Student's t for 95 % and ROUNDS − 2 degrees of freedom
+RULE = (
+    f"five rounds between the first and the last tenth of what is judged: within {MOST_SPREAD:.0%} of their mean, the line"
+    f" through them within {MOST_DRIFT:.0%} (SNIA SSS PTS 2.0.2, steady state)"
+)
+
+
+BySecond = Sequence[tuple[float, float]]  # begin of a second since the run's start, how much in it; not named: nothing
+
+
+def judged(what: str, per_second: BySecond, start: float, end: float, *, due: BySecond = ()) -> Steady | None:
+    """`start`, `end`: of the interval, seconds since the run's start; `due`: what was asked for, where that was told: then
+    each round counts by the share of it that was done, or a load that was to change would be called unsteady for it.
+
+    None where the interval is too short to be judged, or nothing was done in it.
+    """
+    begin, length = start + ENDS * (end - start), (1 - 2 * ENDS) * (end - start)
+    if length / ROUNDS < LEAST_ROUND_S:
+        return None
+    rates = _rounds(per_second, begin, length)
+    mean = statistics.fmean(rates)
+    if mean <= 0:
+        return None
+    if due:
+        rates = [_share(done, asked) * mean for done, asked in zip(rates, _rounds(due, begin, length), strict=True)]
+        mean = statistics.fmean(rates) or mean
+    drift, error = _line(rates)
+    spread, drift, error = (max(rates) - min(rates)) / mean, drift / mean, error / mean
+    return Steady(
+        what=what,
+        start_s=round(begin, 3),
+        seconds=round(length, 3),
+        rate=statistics.fmean(_rounds(per_second, begin, length)),
+        spread=spread,
+        drift=drift,
+        drift_low=drift - error,
+        drift_high=drift + error,
+        steady=spread <= MOST_SPREAD and abs(drift) <= MOST_DRIFT,
+    )
+
+
+def _rounds(per_second: BySecond, begin: float, length: float) -> list[float]:
+    """The rate in each; a second on a border counts to either side by its part."""
+    each = length / ROUNDS
+    rates = [0.0] * ROUNDS
+    for second, amount in per_second:
+        for number in range(ROUNDS):
+            low, high = begin + number * each, begin + (number + 1) * each
+            rates[number] += amount * max(0.0, min(second + 1, high) - max(second, low)) / each
+    return rates
+
+
+def _share(done: float, asked: float) -> float:
+    """Where nothing was asked for, nothing can be late: what is done then is arrears."""
+    if asked:
+        return done / asked
+    return 2.0 if done else 1.0
+
+
+def _line(rates: Sequence[float]) -> tuple[float, float]:
+    """How much the line of least squares changes from the first round to the last, and half its 95 % interval."""
+    places = range(len(rates))
+    slope, base = statistics.linear_regression(places, rates)
+    rest = sum((rate - base - slope * place) ** 2 for place, rate in zip(places, rates, strict=True))
+    around = sum((place - statistics.fmean(places)) ** 2 for place in places)
+    steps = len(rates) - 1
+    return slope * steps, _T * math.sqrt(rest / (len(rates) - 2) / around) * steps
+
+
+def too_short(runs: Iterable[Run], least_s: float) -> bool:
+    """Whether some run of a point is under the least length."""
+    return any(run.elapsed_s < least_s for run in runs)
+
+
+def unsteady(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Why a point was not steady, a line for each run and interval; empty where more than half of its runs were."""
+    reasons = {run.repeat: _reasons(run) for run in runs}
+    if 2 * sum(bool(found) for found in reasons.values()) < len(runs):
+        return ()
+    return tuple(f"repeat {repeat + 1}, {reason}" for repeat, found in reasons.items() for reason in found)
+
+
+def _reasons(run: Run) -> list[str]:
+    if not run.steady:
+        return ["nothing in it is long enough to be judged"]
+    return [said(one) for one in run.steady if not one.steady]
+
+
+def said(one: Steady) -> str:
+    """`index: spread 31 %, drift −24.0 % [−30.1 – −17.9]`."""
+    drift = f"{one.drift:+.1%} [{one.drift_low:+.1%} – {one.drift_high:+.1%}]".replace("-", "\u2212")
+    return f"{one.what}: spread {one.spread:.0%}, drift {drift}".replace("%", " %")
