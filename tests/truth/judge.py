@@ -65,7 +65,6 @@ def said_of(heard: Heard) -> Said:
         return _of_study(document)
     labels = tuple(document["labels"])
     if document["state"] == "suspended":
-        labels = ("SUSPENDED", *labels)
         return Said(labels=labels, limit="space" if _SPACE.search(str(document["reason"])) else None)
     return Said(labels=labels, limit="generator" if _has(labels, GENERATOR) else None)
 

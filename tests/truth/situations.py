@@ -139,7 +139,7 @@ SITUATIONS = (
               share=0.6),
     # Room.
     Situation(name="disk-fills", truth="a disk of 8 MB fills", stand=Loop(8), load=Discovery(), limit="space",
-              says=("SUSPENDED",)),
+              says=("SUSPENDED",), never=()),
     Situation(name="disk-too-small", truth="42 MB do not go on a disk of 32 MB: refused", stand=Loop(32),
               load=Replay(READS), limit="space", says=("REFUSED",)),
     Situation(name="disk-suffices", truth="the same discovery, a disk of 256 MB", stand=Loop(256), load=Discovery(),

@@ -18,7 +18,7 @@ SHARED = Situation(
     name="share", truth="a slow mount", stand=Memory(), load=ScaleUp(), limit="storage", says=("CACHED",), share=0.6
 )
 FULL = Situation(
-    name="full", truth="a disk fills", stand=Memory(), load=ScaleUp(), limit="space", says=("SUSPENDED",)
+    name="full", truth="a disk fills", stand=Memory(), load=ScaleUp(), limit="space", says=("SUSPENDED",), never=()
 )  # fmt: skip
 
 
@@ -58,7 +58,9 @@ def test_what_is_as_the_table_has_it_is_right() -> None:
 
 
 def suspended(reason: str) -> Heard:
-    return Heard(status=1, errors="", document={"state": "suspended", "labels": [], "reason": reason})
+    return Heard(
+        status=1, errors="", document={"state": "suspended", "labels": ["SUSPENDED for 9 s"], "reason": reason}
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,5 +98,5 @@ def test_no_situation_may_call_storage_the_generator() -> None:
     for situation in SITUATIONS:
         if situation.limit == "generator":
             assert "GENERATOR-LIMITED" in situation.says
-        elif situation.limit is not None:
+        elif situation.limit not in (None, "space"):
             assert "GENERATOR-LIMITED" in situation.never
