@@ -17,6 +17,8 @@ def outline(profile: Profile, scale: float) -> dict[str, Any]:
     names = custodian_names(len(profile.custodians))
     mail = {"mail": profile.mail_share()} if profile.mail_share() else {}
     shares = {**profile.shares, **mail, **{f"series {s.kind}": s.share for s in profile.series}}
+    if profile.language_files:
+        shares["language files"] = profile.language_files
     rest = 1 - sum(shares.values())
     if rest > 1e-6:
         shares["loose documents"] = rest

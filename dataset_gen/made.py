@@ -27,6 +27,7 @@ class Truth:
     exceptions: tuple[str, ...] = ()  # those that do not follow from its place or its name
     announced: int | None = None  # containers that announce their children
     failed: int | None = None  # containers: children expected less children that have a row
+    states: tuple[str, ...] = ()  # that its text may be in; (): whatever it comes to
 
 
 @dataclass(slots=True, kw_only=True)

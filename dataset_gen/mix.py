@@ -110,6 +110,7 @@ class Profile:
     mail: MailMix = MailMix()
     languages: dict[str, float] = field(default_factory=lambda: {"en": 1.0})
     duplicates: Duplicates = Duplicates()
+    language_files: float = 0.0  # share of the raw bytes: real text in many languages and charsets
     system_files: float = 0.0  # share of the loose files
     tree: Tree = Tree()
     terms: dict[str, float] = field(default_factory=dict)

@@ -68,6 +68,7 @@ def read_profile(text: str, source: str) -> Profile:
         mail=_mail(top.table("mail")),
         languages=_languages(top.table("languages")),
         duplicates=_duplicates(top.table("duplicates")),
+        language_files=top.share("language_files", 0.0),
         system_files=top.share("system_files", 0.0),
         tree=_tree(top.table("tree")),
         terms=_terms(top.table("terms")),
@@ -86,8 +87,9 @@ def _check_together(top: TomlTable, profile: Profile) -> None:
     if profile.types and not profile.targets.items_per_gb:
         raise top.refuse("types", "are shares of all items, so targets.items_per_gb must say how many there are")
     others = sum(v for k, v in profile.shares.items() if k != "mail") + sum(s.share for s in profile.series)
+    others += profile.language_files
     if (most := max(profile.mail_shares()) + others) > 1.0000001:
-        raise top.refuse("shares", f"and the series' shares add up to {most:g}; they may be 1 at most")
+        raise top.refuse("shares", f"and those of series and language files add up to {most:g}; they may be 1 at most")
     total = profile.mail_share() + others
     if total < 0.9999999 and not any(mix.loose for mix in profile.formats.values()):
         raise top.refuse("formats", f"has no loose format to fill the {1 - total:.0%} of the bytes that shares leave")

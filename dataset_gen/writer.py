@@ -13,12 +13,13 @@ import pyarrow as pa
 from dataset_gen.formats.mail.eml import Letter, write
 from dataset_gen.formats.mail.mbox import write_store
 from dataset_gen.formats.outlook import msg_letter, pst_store
+from dataset_gen.languages.sample import build_sample
 from dataset_gen.made import Made, Truth
 from dataset_gen.material.blocks import Blocks
 from dataset_gen.material.mail import letters, thread
 from dataset_gen.material.series import plan_series, write_series
 from dataset_gen.material.system_files import SYSTEM_FILES
-from dataset_gen.planning.shelf import LETTER, MAILDIR, NOTE, PST, SERIES, STORE, SYSTEM_FILE, FileSpec
+from dataset_gen.planning.shelf import LANGUAGE, LETTER, MAILDIR, NOTE, PST, SERIES, STORE, SYSTEM_FILE, FileSpec
 from dataset_gen.planning.tally import CorpusTotals, tally_of
 from dataset_gen.truth.manifest import SCHEMA, Row, batch_of, each_row
 from dataset_gen.workshop import Workshop
@@ -143,6 +144,8 @@ def _document(shop: Workshop, spec: FileSpec) -> Made:
     if spec.fmt in SINGLES:
         (letter,) = _letters(shop, spec)
         return SINGLES[spec.fmt](letter)
+    if spec.fmt == LANGUAGE:
+        return build_sample(shop.seed, spec.key, spec.size)
     if spec.fmt == SYSTEM_FILE:
         return shop.document(SYSTEM_FILES[int(spec.key.rpartition("/")[2])].fmt, spec.key, spec.size)
     return shop.document(spec.fmt, spec.key, spec.size)

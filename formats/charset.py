@@ -33,8 +33,10 @@ _WIDER = {
     "utf-16": "utf-16-le",
     "utf-32": "utf-32-le",
 }
+_CODE_PAGE = re.compile(r"^(?:ibm-?|windows-)(?=\d{3,4}$)")
 # Labels that programs write and Python does not know.
 _MISSPELT = {
+    "windows-31j": "cp932",
     "ansi": "cp1252",
     "x-sjis": "cp932",
     "x-x-big5": "big5",
@@ -105,7 +107,8 @@ def by_mark(head: bytes) -> tuple[str, int]:
 def by_label(label: str) -> str:
     """The codec for a declared charset; "" when it is unknown or does not turn bytes into text."""
     name = label.strip().strip("\"'").lower()
-    for known in (name, _MISSPELT.get(name, ""), name.removeprefix("x-"), name.removesuffix("-i")):
+    page = _CODE_PAGE.sub("cp", name)  # ibm720, windows-874: Python knows some of them by no other name
+    for known in (name, _MISSPELT.get(name, ""), name.removeprefix("x-"), name.removesuffix("-i"), page):
         try:
             info = codecs.lookup(known)
         except (LookupError, ValueError):  # ValueError: the label holds NUL

@@ -8,7 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.charsets.samples import LENGTHS, TEXTS, Sample, samples, texts
+from benchmarks.charsets.samples import LENGTHS, Sample, samples
+from dataset_gen.languages.texts import TEXTS, texts
 from formats.charset import Detected, decode
 
 ENOUGH = 200  # bytes from which on a text is expected to be read right

@@ -3,42 +3,12 @@
 from __future__ import annotations
 
 import random
-import tarfile
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-TEXTS = Path(__file__).with_name("texts.tar.xz")
+from dataset_gen.languages.texts import CHARSETS, SHIFTED, UNICODE, fitting
+
 LENGTHS = (20, 50, 100, 200, 500, 2_000, 8_000, 20_000)  # bytes
-_UNICODE = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
-_WESTERN = ("cp1252", "iso8859-1", "iso8859-15", "mac-roman", "cp850", "cp437", "cp858")
-_EBCDIC = ("cp037", "cp500", "cp1140")
-_CENTRAL = ("cp1250", "iso8859-2", "cp852", "mac-latin2")
-_BALTIC = ("cp1257", "iso8859-13", "iso8859-4", "cp775")
-_CYRILLIC = ("cp1251", "iso8859-5", "mac-cyrillic", "cp855")
-CHARSETS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("fr", "de", "es", "it", "sv", "da", "nl"), (*_WESTERN, *_EBCDIC)),
-    **dict.fromkeys(("pt", "nb", "fi", "is", "ga", "ca"), _WESTERN),
-    **dict.fromkeys(("pl", "cs", "hu", "ro", "hr", "sk", "sl", "sq"), _CENTRAL),
-    **dict.fromkeys(("lt", "lv", "et"), _BALTIC),
-    **dict.fromkeys(("ru", "bg"), (*_CYRILLIC, "cp866", "koi8-r")),
-    **dict.fromkeys(("sr", "mk", "be"), _CYRILLIC),
-    "uk": (*_CYRILLIC, "koi8-u"),
-    "kk": ("ptcp154", "kz1048"),
-    "el": ("cp1253", "iso8859-7", "cp737", "cp869", "mac-greek", "cp875"),
-    "he": ("cp1255", "iso8859-8", "cp862", "cp424"),
-    "ar": ("cp1256", "iso8859-6", "cp720"),
-    "tr": ("cp1254", "iso8859-9", "cp857", "mac-turkish", "cp1026"),
-    "vi": ("cp1258",),
-    "th": ("cp874", "tis-620"),
-    "ja": ("shift_jis", "cp932", "euc_jp", "iso2022_jp"),
-    "zh_Hans": ("gb2312", "gbk", "gb18030", "hz"),
-    "zh_Hant": ("big5", "cp950", "big5hkscs"),
-    "ko": ("euc_kr", "cp949", "iso2022_kr", "johab"),
-}
-_TONES = "\u0300\u0301\u0303\u0309\u0323"
-_MOST_LEFT_OUT = 0.01  # of a text's characters, for a charset that lacks them: with more it is not written in that
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +22,14 @@ class Sample:
     data: bytes
 
 
-def texts(place: Path = TEXTS) -> dict[str, str]:
-    """The texts by language: of the archive, or of a directory of files such as de.txt."""
-    if place.is_dir():
-        return {path.stem: path.read_text(encoding="utf-8") for path in sorted(place.glob("*.txt"))}
-    found = {}
-    with tarfile.open(place) as archive:
-        for member in archive:
-            file = archive.extractfile(member) if member.name.endswith(".txt") else None
-            if file is not None:
-                found[Path(member.name).stem] = file.read().decode("utf-8")
-    return found
-
-
 def samples(
     found: dict[str, str], lengths: tuple[int, ...] = LENGTHS, each: int = 1, seed: int = 1
 ) -> Iterator[Sample]:
     """Pieces of each length from places drawn by the seed; those that are ASCII in their charset are left out."""
     for language, text in found.items():
-        for charset in (*CHARSETS.get(language, ()), *_UNICODE):
-            written = _written(text, charset)
-            fit = written.translate({ord(c): None for c in set(written) if not c.encode(charset, "ignore")})
-            if len(fit) < (1 - _MOST_LEFT_OUT) * len(text):
+        for charset in (*CHARSETS.get(language, ()), *UNICODE):
+            fit = fitting(text, charset)
+            if not fit:
                 continue
             draw = random.Random(f"{seed} {language} {charset}")
             width = len(fit.encode(charset)) / len(fit)
@@ -83,20 +39,5 @@ def samples(
                     start = draw.randrange(len(fit) - count + 1)
                     piece = fit[start : start + count]
                     data = piece.encode(charset)
-                    if data.decode(charset) == piece and not (data.isascii() and charset not in _SHIFTED):
+                    if data.decode(charset) == piece and not (data.isascii() and charset not in SHIFTED):
                         yield Sample(language, charset, length, piece, data)
-
-
-_SHIFTED = ("iso2022_jp", "iso2022_kr", "hz")
-
-
-def _written(text: str, charset: str) -> str:
-    """Vietnamese for Windows has tones as characters of their own."""
-    if charset != "cp1258":
-        return text
-    out = []
-    for c in text:
-        apart = unicodedata.normalize("NFD", c)
-        plain = unicodedata.normalize("NFC", "".join(x for x in apart if x not in _TONES))
-        out.append(c if c.encode(charset, "ignore") else plain + "".join(x for x in apart if x in _TONES))
-    return "".join(out)

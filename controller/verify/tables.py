@@ -36,6 +36,7 @@ _TRUTH = [
     "exceptions",
     "announced",
     "failed",
+    "states",
 ]
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
@@ -112,4 +113,5 @@ def _truth_rows(job: uuid.UUID, table: Table) -> Iterator[tuple[Any, ...]]:
             sorted(set(row[m.EXCEPTIONS] or ())),
             row[m.ANNOUNCED],
             row[m.FAILED],
+            row[m.TEXT_STATES],
         )

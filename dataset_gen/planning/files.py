@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 from core.errors import UsageError
 from dataset_gen import faults
+from dataset_gen.languages.manners import Manner, pairs
+from dataset_gen.languages.sample import SIZES, sample_key, sample_size
 from dataset_gen.material.people import custodian_names, file_stem
 from dataset_gen.material.series import plan_series
 from dataset_gen.material.system_files import SYSTEM_FILES
@@ -18,7 +20,7 @@ from dataset_gen.material.text import prose
 from dataset_gen.mix import Profile
 from dataset_gen.planning.level import archive_bytes, archive_counts, counts, fitted, goal_of, stretches
 from dataset_gen.planning.mail import plan_mail
-from dataset_gen.planning.shelf import ITEM_BYTES, SERIES, SYSTEM_FILE, FileSpec, Shelf
+from dataset_gen.planning.shelf import ITEM_BYTES, LANGUAGE, SERIES, SYSTEM_FILE, FileSpec, Shelf
 from dataset_gen.planning.tally import CorpusTotals
 from dataset_gen.rng import Dice, Even, at_share, derive, size_at
 from dataset_gen.workshop import FIRST, NEAR, WITH_TEXT, Workshop, extension
@@ -73,6 +75,7 @@ class Planner:
         """Mail, series, faults, system files, and most of archives and documents."""
         out = plan_mail(self.shop, self.shelves, self.profile.mail_shares(), self.largest, self.threads)
         out += self._series()
+        out += self._language_files()
         out += self._one_of_each()
         out += self._faults()
         out += self._system_files()
@@ -97,6 +100,20 @@ class Planner:
                 path = shelf.place(name.rpartition(".")[0], name.rpartition(".")[2], where)
                 key = f"{at}/{n}"
                 out.append(FileSpec(path=path, fmt=SERIES, key=key, size=file.size, mtime_ns=shelf.time()))
+        return out
+
+    def _language_files(self) -> list[FileSpec]:
+        """Every language in every charset, at least once."""
+        if not self.profile.language_files:
+            return []
+        wanted = self.raw * self.profile.language_files / (sum(SIZES) / len(SIZES))
+        out = []
+        for number in range(max(len(pairs()), round(wanted))):
+            shelf = self.shelves[number % len(self.shelves)]
+            key, size = sample_key(number), sample_size(number)
+            language, charset, manner, _ = key.split("/")
+            path = shelf.place(f"{charset} {manner}", Manner(manner).kind, language)
+            out.append(FileSpec(path=path, fmt=LANGUAGE, key=key, size=size, mtime_ns=shelf.time()))
         return out
 
     def _add(self, shelf: Shelf, fmt: str, size: int, key: str, stem: str | None = None) -> FileSpec:

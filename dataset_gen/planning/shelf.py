@@ -16,6 +16,7 @@ PST = "pst-store"  # a PST of threads
 NOTE = "msg-letter"  # one message of a thread as a msg file
 SYSTEM_FILE = "system"
 SERIES = "series"
+LANGUAGE = "language"  # a piece of real text in some charset
 ITEM_BYTES = 60_000  # raw bytes for each loose file, about, for the numbers of rare things
 _YEAR = 365 * 86_400
 

@@ -36,6 +36,9 @@ FAMILY = "family"  # row number of the topmost non-container item; -1 for contai
 DEPTH = "depth"  # 0 for loose files
 PAGES = "pages"  # null where the format does not know
 CHARACTERS = "characters"  # of its text, about; null where it has none
+TEXT_STATES = (
+    "text_states"  # that its text may be in; null: whatever it comes to. In others than `ok` terms may be missing
+)
 SYSTEM = "system"  # on the list of known software files
 DUPLICATE_GROUP = "duplicate_group"  # row number of the first item with the same bytes; null when there is one only
 TERMS = "terms"  # planted tokens and phrases that a search has to find in it
@@ -69,6 +72,7 @@ SCHEMA = pa.schema(
         (FAILED, pa.int64()),
         (CONTENT, pa.binary()),
         (SYSTEM, pa.bool_()),
+        (TEXT_STATES, pa.list_(pa.string())),
     ]
 )
 
@@ -128,6 +132,7 @@ def each_row(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().
             FAILED: None if shut else truth.failed,
             CONTENT: truth.content,
             SYSTEM: False,
+            TEXT_STATES: list(truth.states) or None,
         }
         names = Siblings()
         for child in () if shut else truth.children:
@@ -227,6 +232,8 @@ def read_manifest(path: Path) -> pa.Table:
         table = pq.read_table(file)
     except (OSError, pa.ArrowInvalid) as error:
         raise UsageError(f"{file} is not a manifest that can be read: {error}") from error
+    if TEXT_STATES not in table.column_names:  # it was made before there was such a column
+        table = table.append_column(SCHEMA.field(TEXT_STATES), pa.nulls(table.num_rows, pa.list_(pa.string())))
     if missing := [name for name in SCHEMA.names if name not in table.column_names]:
         raise UsageError(f"{file} is not a manifest of edbench: it has no column {missing[0]}")
     return table

@@ -16,6 +16,7 @@ from luqum.thread import parse as luqum_parse
 
 from core.errors import UsageError
 from worker.indexes.base import QUERY_FIELDS
+from worker.indexes.readings import usual
 
 DEFAULT_FIELDS = ("body", "subject", "title", "name")
 LONGEST_TOKEN_BYTES = 40  # a longer one is not indexed
@@ -106,7 +107,7 @@ def parse(query: str) -> Node:
     if not query.strip():
         raise UsageError("the query is empty; give at least one word, or * for everything")
     try:
-        found = luqum_parse(_QUOTED.sub(_in_double_quotes, query))
+        found = luqum_parse(_QUOTED.sub(_in_double_quotes, usual(query)))
     except (ParseError, ArithmeticError, ValueError) as e:  # the latter two of what stands behind ~ and ^
         raise _unreadable(query, " ".join(str(e).split()).rstrip("!.")) from e
     node = _Reading(query).node(found, DEFAULT_FIELDS, 0)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import re
+
 from worker.indexes.query_language import WORD, apart, together
+from worker.indexes.readings import readings
 
 WIDTH = 150  # characters
 _BEFORE = 40  # of them before the first match
 
 
 def snippet(text: str, whole: set[str], begun: tuple[str, ...]) -> str:
-    """About WIDTH characters of `text` with \\x02 and \\x03 around each word that matches; its beginning without one."""
-    text = apart(text)
-    first = next((m for m in WORD.finditer(text) if _matches(m[0], whole, begun)), None) if whole or begun else None
-    if first is None:
-        return together(text[: 3 * WIDTH])[:WIDTH]
+    """About WIDTH characters of `text` with \\x02 and \\x03 around each word that matches; where none does as it stands, of
+    a part that is read otherwise; its beginning without one."""
+    if whole or begun:
+        for reading in map(apart, readings(text)):
+            first = next((m for m in WORD.finditer(reading) if _matches(m[0], whole, begun)), None)
+            if first is not None:
+                return _around(reading, first, whole, begun)
+    return text[:WIDTH]
+
+
+def _around(text: str, first: re.Match[str], whole: set[str], begun: tuple[str, ...]) -> str:
     start = 0
     if first.start() > _BEFORE:  # begin with a whole word
         space = text.find(" ", first.start() - _BEFORE, first.start())

@@ -2,7 +2,8 @@
 
 Limits: a token over 40 bytes is not indexed (the engine's default tokenizer); words are split at anything that
 is not a letter or digit and lower-cased; merges happen in the engine's background thread, so a shard's files
-change between commits and what was published before is removed once nothing names it.
+change between commits and what was published before is removed once nothing names it. What is also read otherwise
+(`readings`) are further values of a field: no phrase reaches from one into the next, "two words"~3 may.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import tantivy
 from core.errors import StorageFault, UsageError
 from worker.indexes.base import META, QUERY_FIELDS, Commit, Hit, IndexDocument
 from worker.indexes.query_language import apart, together
+from worker.indexes.readings import readings, usual
 
 HEAP_BYTES = 24_000_000  # one indexing thread a slot; more would only make larger first segments
 _SEGMENT_SUFFIXES = (".idx", ".pos", ".term", ".store", ".fast", ".fieldnorm")
@@ -54,15 +56,15 @@ class TantivyWriter:
         self._documents = 0
 
     def add(self, document: IndexDocument) -> None:
-        fields: dict[str, str] = {"item": document.item.hex, "owner": document.owner}
+        fields: dict[str, list[str]] = {"item": [document.item.hex], "owner": [document.owner]}
         for name in QUERY_FIELDS:
             value = getattr(document, name)
             if value:
-                fields[name] = apart(value)
+                fields[name] = list(map(apart, readings(value)))
         try:
             built = tantivy.Document(**fields)
         except ValueError:  # lone surrogates; looking for them beforehand would cost every document
-            built = tantivy.Document(**{k: v.encode("utf-8", "replace").decode() for k, v in fields.items()})
+            built = tantivy.Document(**{k: list(map(_without_surrogates, v)) for k, v in fields.items()})
         with self._on_scratch():
             self._writer.add_document(built)
         self._documents += 1
@@ -128,7 +130,7 @@ class TantivyReader:
             raise StorageFault(f"the index shard {directory} cannot be opened: {e}; run the job again") from e
 
     def _parse(self, query: str) -> tantivy.Query:
-        text = apart(translate(query))
+        text = apart(translate(usual(query)))
         if not text.strip():
             raise UsageError("the query is empty; give at least one word, or * for everything")
         try:
@@ -153,7 +155,7 @@ class TantivyReader:
         document = self._searcher.doc(address)
         snippet = ""
         if maker is not None:
-            snippet = together(_marked(maker.snippet_from_doc(document)) or str(document.get_first("body") or "")[:150])
+            snippet = _snippet(maker, document.get_all("body"))
         shown = {k: together(str(document.get_first(k) or "")) for k in ("subject", "title")}
         return Hit(
             item=uuid.UUID(document["item"][0]),
@@ -202,6 +204,19 @@ def _prefix(field: str | None, word: str) -> str:
     fields = [field] if field else _DEFAULT_FIELDS
     either = [" AND ".join([*(f"{f}:{w}" for w in whole), f"{f}:/{last}.*/"]) for f in fields]
     return either[0] if len(either) == 1 and not whole else "(" + " OR ".join(f"({e})" for e in either) + ")"
+
+
+def _without_surrogates(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def _snippet(maker: tantivy.SnippetGenerator, values: list[str]) -> str:
+    """Of the text; where nothing in it matches as it stands, of the parts that are read otherwise; else its beginning."""
+    for some in (values[:1], values[1:]):
+        found = maker.snippet_from_doc(tantivy.Document(body=some)) if some else None
+        if found is not None and found.highlighted():
+            return together(_marked(found))
+    return together("".join(values[:1])[:150])
 
 
 def _marked(snippet: tantivy.Snippet) -> str:

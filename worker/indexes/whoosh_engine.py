@@ -28,11 +28,13 @@ from whoosh.writing import IndexingError, SegmentWriter
 from core.errors import StorageFault
 from worker.indexes.base import META, QUERY_FIELDS, Commit, Hit, IndexDocument
 from worker.indexes.query_language import Node, parse, tokens
+from worker.indexes.readings import readings
 from worker.indexes.snippets import snippet
 from worker.indexes.whoosh_pickle import disarm
 from worker.indexes.whoosh_query import body_words, whoosh_query
 
 POOL_MB = 24  # postings kept in memory before they are sorted to scratch
+_GAP = 1_000  # positions between two readings, over which no phrase reaches
 _FORMAT = "edbench-whoosh/1"
 _STORED = ("body", "subject", "title")
 _BROKEN = (OSError, ValueError, KeyError, EOFError, TypeError, NameError, struct.error, zlib.error, StorageError)
@@ -41,14 +43,18 @@ disarm()
 
 
 class _Words(analysis.Tokenizer):  # type: ignore[misc]
-    """The words of `query_language.tokens`; only what indexing asks for."""
+    """The words of `query_language.tokens`, of each of the text's readings; only what indexing asks for."""
 
     def __call__(self, value: str, **kwargs: Any) -> Iterator[analysis.Token]:
         token = analysis.Token(positions=True, mode="index")
         token.boost, token.stopped = 1.0, False
-        for position, word in enumerate(tokens(value)):
-            token.text, token.pos = word, position
-            yield token
+        position = 0
+        for reading in readings(value):
+            for word in tokens(reading):
+                token.text, token.pos = word, position
+                position += 1
+                yield token
+            position += _GAP
 
 
 def schema() -> fields.Schema:

@@ -81,7 +81,8 @@ class Pages:
             self._close(page)
 
     def _text(self, page: Page) -> str:
-        """With `\\n` line ends; words hyphenated at a line's end (U+FFFE) are joined again."""
+        """With `\\n` line ends; a word hyphenated at a line's end (U+FFFE) has a soft hyphen there: the
+        index has it whole and in its parts."""
         text_page = raw.FPDFText_LoadPage(page)
         if not text_page:
             raise pdfium.PdfiumError("the text of the page cannot be read")
@@ -96,7 +97,7 @@ class Pages:
         finally:
             raw.FPDFText_ClosePage(text_page)
         if "\ufffe" in text:
-            text = text.replace("\ufffe\r\n", "").replace("\ufffe", "")
+            text = text.replace("\ufffe\r\n", "\xad").replace("\ufffe", "\xad")
         return text.replace("\r\n", "\n")
 
     def _annotation_texts(self, page: Page) -> Iterator[str]:

@@ -136,6 +136,31 @@ def test_a_term_that_is_found_elsewhere_is_wrong(copy: Any, tmp_path: Path) -> N
     assert found.of("term not found") == 1
 
 
+def test_a_text_may_be_wrong_only_where_it_says_so(copy: Any, tmp_path: Path) -> None:
+    """Words may be missing in a state that is not `ok` and that the manifest allows; no other state is taken."""
+    table = m.read_manifest(manifest_of(copy))
+    planted = table[m.TERMS].to_pylist()
+    row = next(n for n, terms in enumerate(planted) if terms)
+    path = table[m.CONTAINER_PATH].to_pylist()[row]
+    planted[row] = [*planted[row], "neverwritten"]
+    states = [["ok", "guessed"] if n == row else None for n in range(len(planted))]
+    for name, values in ((m.TERMS, planted), (m.TEXT_STATES, states)):
+        at = m.SCHEMA.get_field_index(name)
+        table = table.set_column(at, m.SCHEMA.field(at), pa.array(values, pa.list_(pa.string())))
+    m.write_manifest(table, tmp_path / "manifest.parquet")
+    told = []
+    for state in ("ok", "guessed", "partial"):
+        copy.run(
+            "UPDATE item_text SET state = %(state)s"
+            " FROM item WHERE item.id = item_text.item AND item.container_path = %(path)s::text[]",
+            state=state,
+            path=path,
+        )
+        found = verified(copy, tmp_path / "manifest.parquet")
+        told.append({count.what: count.items for count in found.counts})
+    assert told == [{"term not found": 1}, {}, {"term not found": 1, "wrong text state": 1}]
+
+
 def test_a_lost_shard_is_a_failed_run(copy: Any) -> None:
     """A shard that the database names but the storage root does not hold is said in one line."""
     copy.settings.storage.rename(copy.settings.storage.with_name("elsewhere"))

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.charsets.samples import samples, texts
+from benchmarks.charsets.samples import samples
 from core.records import Limits, TextState
+from dataset_gen.languages.texts import texts
 from formats.base import MemorySource, Text
 from formats.charset import Decoder, Told, code_page, decode
 from formats.charset_guess import SAMPLE, sample_of
@@ -198,7 +199,8 @@ def test_everything_is_loaded_before_a_box_is_locked() -> None:
 
 _AFTER_PRELOAD = """
 import sys
-from benchmarks.charsets.samples import samples, texts
+from benchmarks.charsets.samples import samples
+from dataset_gen.languages.texts import texts
 from worker.box.__main__ import load_everything
 from formats.charset import decode
 load_everything(())

@@ -48,6 +48,17 @@ def test_text_pages_and_metadata() -> None:
     assert out.error is None
 
 
+def test_a_word_hyphenated_at_a_lines_end_keeps_a_soft_hyphen() -> None:
+    """The index has it whole and in its parts; joined without a mark, neither `well-known` nor `known` would be found."""
+    out = io.BytesIO()
+    paper = canvas.Canvas(out)
+    for at, line in enumerate(("the inter-", "national and well-", "known agreement")):
+        paper.drawString(72, 700 - 14 * at, line)
+    paper.showPage()
+    paper.save()
+    assert read(out.getvalue()).text.split() == ["the", "inter\xadnational", "and", "well\xadknown", "agreement"]
+
+
 def test_pages_without_text_are_named() -> None:
     """Those with something on them, where others have text: a blank page lacks nothing, and a document of scans alone has
     the state for that."""

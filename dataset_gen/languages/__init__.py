@@ -1,0 +1,1 @@
+"""Real text in many languages, in the charsets and forms that people write it in."""
