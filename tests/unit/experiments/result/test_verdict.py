@@ -181,7 +181,7 @@ def test_warnings_say_what_is_missing() -> None:
     assert [*warnings_of_any(good, no_pair=None), *warnings_of(good)] == []
     odd = a_run(5.0, null_elapsed_s=None, result={"discovered_bytes": 1, "items": 99, "calls_complete": False})
     null = NullUse(portions=2, held_bytes=1, discarded_bytes=1, items=1, discovered_bytes=1)
-    points = points_of({PointSpec(1, 1, 4): [a_run(10.0, null=null), odd]}, 600.0)
+    points = points_of({PointSpec(1, 1, 4): [a_run(10.0, null=null)], PointSpec(1, 2, 4): [odd]}, 600.0)
     said = "\n".join([*warnings_of_any(points, no_pair="no memory"), *warnings_of(points)])
     for part in ("1 repeat a point", "10 min", "lower bound", "not find the same items"):
         assert part in said
