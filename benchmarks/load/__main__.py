@@ -61,15 +61,16 @@ def _cancels(figures: Figures, left: cancels.Left) -> None:
 def _large(figures: Figures, large: million.Large, scale: str) -> None:
     note = f"reference corpus at scale {scale}, {large.items:,} items in {large.elapsed_s:.0f} s; {large.differences}"
     figures.add("large_rate", Figure(value=large.items_per_second, unit="items/s", note=note))
-    for phase, steady in large.steady.items():
-        note = "items a second in the last tenth of the phase over those in the second"
-        figures.add(f"large_steady_{phase}", Figure(value=steady, unit="", target=0.9, note=note))
+    for what, steady in large.steady.items():
+        note = "a second in the last tenth of the phase over the second tenth"
+        figures.add(f"large_steady_{what}", Figure(value=steady, unit="", target=0.9, note=note))
     _memory(figures, "large", large.growth, large.peaks)
 
 
 def _memory(figures: Figures, part: str, growth: dict[str, float], peaks: dict[str, int]) -> None:
     for name, value in growth.items():
-        note = f"PSS of the largest {name}, last tenth over second; peak {peaks[name] / 1e6:.0f} MB"
+        process = name if name in peaks else name.partition(" ")[2]
+        note = f"PSS of the largest {name}, last tenth over second; peak of the job {peaks[process] / 1e6:.0f} MB"
         figures.add(
             f"{part}_memory_{name.replace(' ', '_')}", Figure(value=value, unit="", target=1.1, at_most=True, note=note)
         )

@@ -16,9 +16,8 @@ from core.services import embedded_services
 from core.settings import Settings
 from sql.session import Database
 
-# Items by tenth of a phase's tasks in the order in which they ended, a tenth holding the same number of tasks' time.
 _ENDS = """
-SELECT extract(epoch FROM finished_at) AS at, items FROM task
+SELECT extract(epoch FROM finished_at) AS at, items, weight FROM task
 WHERE job = %(job)s AND phase = %(phase)s ORDER BY finished_at
 """
 PHASES = ("expand", "index")
@@ -31,8 +30,10 @@ class Large:
     items: int
     elapsed_s: float
     items_per_second: float
-    steady: dict[str, float]  # by phase: items a second in the last tenth of its time over those in the second
-    growth: dict[str, float]  # memory by process, last tenth over second
+    # By phase and unit, last tenth of its time over the second: items a second, and what the ledger weighs tasks by
+    # (bytes), since a batch of large files has few items.
+    steady: dict[str, float]
+    growth: dict[str, float]  # memory by phase and process, last tenth of the phase over its second
     peaks: dict[str, int]  # bytes
     differences: str  # verify's last line
 
@@ -52,7 +53,7 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
             raise RuntimeError(f"{' '.join(line)} gave {status}")
         found = json.loads(target.read_text())
         database = Database("db1", running.databases[0].url)
-        steady = {phase: _steady(database, found["job_id"], phase) for phase in PHASES}
+        ends = {phase: _ends(database, found["job_id"], phase) for phase in PHASES}
         database.dispose()
         verified = subprocess.run(
             [str(EDBENCH), "verify", str(found["job_id"])],
@@ -69,8 +70,16 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
         items=int(found["items"]),
         elapsed_s=float(found["elapsed_s"]),
         items_per_second=float(found["items_per_second"]),
-        steady=steady,
-        growth=samples.growth(),
+        steady={
+            f"{phase}_{unit}": _steady([(end[0], end[column]) for end in of])
+            for phase, of in ends.items()
+            for column, unit in enumerate(("items", "weight"), 1)
+        },
+        growth={
+            f"{phase} {name}": growth
+            for phase, of in ends.items()
+            for name, growth in samples.growth(of[0][0], of[-1][0]).items()
+        },
         peaks={name: samples.peak(name) for name in samples.sizes},
         differences=verified.stdout.strip().splitlines()[-1],
     )
@@ -79,25 +88,38 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
 def _groups(command: int) -> Groups:
     try:
         below = psutil.Process(command).children(recursive=True)
-        supervisors = [p for p in below if "--name" in p.cmdline()]
-        pids = {p.pid for p in supervisors}
-        slots = [p for p in below if p.ppid() in pids]
+        workers = [p for p in below if "--name" in p.cmdline()]  # slots are forks of their supervisor: the same line
+        pids = {p.pid for p in workers}
+        slots = [p for p in workers if p.ppid() in pids]
+        supervisors = [p for p in workers if p.ppid() not in pids]
         managers = [p for p in below if "queue_manager" in p.cmdline()]
+        boxes = [p for p in below if "worker.box" in p.cmdline()]
     except psutil.Error:
         return {}
-    return {"command": [psutil.Process(command)], "queue manager": managers, "supervisor": supervisors, "slot": slots}
+    return {
+        "command": [psutil.Process(command)],
+        "queue manager": managers,
+        "supervisor": supervisors,
+        "slot": slots,
+        "box": boxes,
+    }
 
 
-def _steady(database: Database, job: str, phase: str) -> float:
-    """Items a second in the last tenth of the phase's time over those in the second tenth."""
+def _ends(database: Database, job: str, phase: str) -> list[tuple[float, int, int]]:
+    """When each task of a phase ended, with its items and its weight, in order."""
     with database.transaction() as conn:
-        ends = [(float(row.at), int(row.items)) for row in conn.exec_driver_sql(_ENDS, {"job": job, "phase": phase})]
+        rows = conn.exec_driver_sql(_ENDS, {"job": job, "phase": phase})
+        return [(float(row.at), int(row.items), int(row.weight)) for row in rows]
+
+
+def _steady(ends: list[tuple[float, int]]) -> float:
+    """What was done a second in the last tenth of the phase's time over that in its second tenth."""
     first, last = ends[0][0], ends[-1][0]
     step = (last - first) / 10
     if not step:
         return 1.0
 
     def between(start: float, end: float) -> int:
-        return sum(items for at, items in ends if start < at <= end)
+        return sum(done for at, done in ends if start < at <= end)
 
     return between(last - step, last) / max(1, between(first + step, first + 2 * step))

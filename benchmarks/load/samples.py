@@ -18,19 +18,18 @@ Groups = Mapping[str, list[psutil.Process]]  # processes by what they are, such 
 
 @dataclass(slots=True)
 class Samples:
-    """PSS in bytes of the largest process of each group, sample by sample."""
+    """When (seconds since the epoch), and PSS in bytes of the largest process of each group, sample by sample."""
 
-    sizes: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    sizes: dict[str, list[tuple[float, int]]] = field(default_factory=lambda: defaultdict(list))
 
-    def growth(self) -> dict[str, float]:
-        """By group: median of the last tenth over median of the second tenth; 1.0 is flat."""
-        return {
-            name: tenth(sizes, 9) / max(1.0, tenth(sizes, 1)) for name, sizes in self.sizes.items() if len(sizes) >= 20
-        }
+    def growth(self, start: float = 0.0, end: float = float("inf")) -> dict[str, float]:
+        """By group, between two moments: median of the last tenth over median of the second tenth; 1.0 is flat."""
+        within = {name: [size for at, size in sizes if start <= at <= end] for name, sizes in self.sizes.items()}
+        return {name: tenth(sizes, 9) / max(1.0, tenth(sizes, 1)) for name, sizes in within.items() if len(sizes) >= 20}
 
     def peak(self, name: str) -> int:
         """Bytes."""
-        return max(self.sizes.get(name, [0]))
+        return max((size for _, size in self.sizes.get(name, [])), default=0)
 
 
 def tenth(values: list[int], number: int) -> float:
@@ -48,7 +47,7 @@ def sampled(groups: Callable[[], Groups], seconds: float = 2.0) -> Iterator[Samp
         while not stop.wait(seconds):
             for name, processes in groups().items():
                 if sizes := [size for size in map(_pss, processes) if size]:
-                    samples.sizes[name].append(max(sizes))
+                    samples.sizes[name].append((time.time(), max(sizes)))
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
