@@ -154,7 +154,7 @@ class _Full(Storage):
     def create(self, path: bytes) -> object:  # type: ignore[override]
         raise StorageFault("cannot write: No space left on device; free space", errno=errno.ENOSPC)
 
-    def _create(self, path: bytes, mode: int = 0) -> object:  # type: ignore[override]
+    def _create(self, path: bytes, mode: int = 0, *, hollow: bool = False) -> object:  # type: ignore[override]
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 

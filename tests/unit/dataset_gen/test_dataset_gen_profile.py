@@ -64,7 +64,7 @@ def test_a_custodian_may_have_a_share_of_mail_of_his_own() -> None:
     assert profile.mail_shares() == (0.7, 0.4)
     assert profile.mail_share() == pytest.approx(0.475)
     assert [c["mail_bytes"] for c in outline(profile, 1.0)["custodians"]] == [875_000, 1_500_000]
-    with pytest.raises(UsageError, match=r"shares and the series' shares add up to 1\.1"):
+    with pytest.raises(UsageError, match=r"shares and those of series and language files add up to 1\.1"):
         read_profile(mine.replace("mail = 0.4", "mail = 0.4\nzip = 0.4"), "mine.toml")
 
 
