@@ -89,7 +89,7 @@ ABOUT = About(
         Figure(name=UNRECORDED, title="unrecorded I/O", of=unrecorded, write=words.percent),
         Figure(
             name=DURABLE,
-            title="to durable",
+            title="to durable s/GB",
             of=lambda run: run.durable_s_per_gb,
             write=words.figure,
             unit="s/GB written",
