@@ -92,7 +92,6 @@ ABOUT = About(
             title="to durable s/GB",
             of=lambda run: run.durable_s_per_gb,
             write=words.figure,
-            unit="s/GB written",
         ),
     ),
     sections=_sections,
