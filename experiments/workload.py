@@ -40,6 +40,7 @@ class Figure:
     unit: str = ""  # of the bare number, where the title does not tell it
     once: bool = False  # measured once for all repeats: they have the same, and no interval
     missing: str = "–"  # in place of a point's, where its runs have none
+    aside: bool = False  # in the result, but no column of the table of points
 
     def values(self, runs: Sequence[Run]) -> list[float]:
         """Of those runs that have it."""
@@ -106,6 +107,11 @@ class About:
             return self.raw()
         found: type[Any] = get_args(get_type_hints(self.point)["repeats"])[0]
         return found
+
+    @property
+    def columns(self) -> tuple[Figure, ...]:
+        """The figures of the table of points."""
+        return tuple(figure for figure in self.figures if not figure.aside)
 
     @property
     def told(self) -> tuple[Figure, ...]:

@@ -26,13 +26,13 @@ def show_study(console: Console, result: Result) -> None:
     for line in advice_on(result.labels):
         console.print(f"  {line}", markup=False, soft_wrap=True)
     console.print()
-    columns = ("runs", *(figure.title for figure in workload.figures), "limit")
+    columns = ("runs", *(figure.title for figure in workload.columns), "limit")
     for names, points in _grouped(result.points).items():
         if names:
             console.print(", ".join(names), markup=False)
         load = [name for name, value in points[0].at.values().items() if not isinstance(value, str)]
         rows = [_point_row(point, workload) for point in points]
-        plain = [number for number, figure in enumerate(workload.figures, len(load) + 1) if not figure.unit]
+        plain = [number for number, figure in enumerate(workload.columns, len(load) + 1) if not figure.unit]
         console.print(table((*load, *columns), rows, right=[*range(len(load) + 1), *plain]))
     console.print(f"\nfigures: {METHOD}", markup=False, soft_wrap=True)
     for point in result.points:
@@ -58,7 +58,7 @@ def _point_row(point: Point, workload: About) -> tuple[object, ...]:
     return (
         *(value for value in point.at.values().values() if not isinstance(value, str)),
         len(point.repeats),
-        *(_figure(point, figure) for figure in workload.figures),
+        *(_figure(point, figure) for figure in workload.columns),
         ", ".join(point.marks),
     )
 

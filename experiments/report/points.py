@@ -18,7 +18,7 @@ def points(result: Result) -> Section:
     """Figures of every point with their intervals, and whether the generator limited it."""
     workload = about(result.workload)
     loads = list(result.points[0].at.values())
-    header = (*loads, "repeats", *(figure.title for figure in workload.figures), f"{workload.makers}' CPU", "verdict")
+    header = (*loads, "repeats", *(figure.title for figure in workload.columns), f"{workload.makers}' CPU", "verdict")
     texts = {place for place, value in enumerate(result.points[0].at.values().values()) if isinstance(value, str)}
     marked = frozenset(number for number, point in enumerate(result.points) if point.marks)
     rows = [_row(point, workload) for point in result.points]
@@ -36,7 +36,7 @@ def _row(point: Point, workload: About) -> tuple[object, ...]:
     return (
         *point.at.values().values(),
         len(point.repeats),
-        *(_figure(figure, point.figures.get(figure.name)) for figure in workload.figures),
+        *(_figure(figure, point.figures.get(figure.name)) for figure in workload.columns),
         words.percent(middle(point.repeats).worker_cpu),
         ", ".join(point.marks),
     )
