@@ -6,11 +6,10 @@ import json
 import os
 import statistics
 import tempfile
-import time
 import uuid
-from collections.abc import Callable
 from typing import Any
 
+from benchmarks.processor_time import microseconds_of
 from core.operations import NullRecorder, Recorder
 from core.records import Phase
 from core.storage.layer import Storage
@@ -18,18 +17,6 @@ from monitoring.live import REGION_BYTES, LiveRecorder
 
 TARGET_US = 5.0
 _CALLS = 20_000
-_REPEATS = 9
-
-
-def _microseconds(call: Callable[[], object]) -> float:
-    """A call's fastest repeat: what other programs on this machine add is no cost of ours."""
-    best = float("inf")
-    for _ in range(_REPEATS):
-        start = time.perf_counter_ns()
-        for _ in range(_CALLS):
-            call()
-        best = min(best, time.perf_counter_ns() - start)
-    return best / _CALLS / 1000
 
 
 def _overheads(recorder: Recorder, path: bytes) -> dict[str, float]:
@@ -39,8 +26,10 @@ def _overheads(recorder: Recorder, path: bytes) -> dict[str, float]:
     try:
         with storage.open(path) as file:
             return {
-                "stat": _microseconds(lambda: storage.stat(path)) - _microseconds(lambda: os.lstat(path)),
-                "read": _microseconds(lambda: file.pread(4096, 0)) - _microseconds(lambda: os.pread(fd, 4096, 0)),
+                "stat": microseconds_of(_CALLS, lambda: storage.stat(path))
+                - microseconds_of(_CALLS, lambda: os.lstat(path)),
+                "read": microseconds_of(_CALLS, lambda: file.pread(4096, 0))
+                - microseconds_of(_CALLS, lambda: os.pread(fd, 4096, 0)),
             }
     finally:
         os.close(fd)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from dataclasses import asdict
 from typing import cast
 
 from benchmarks.figures import Figure
+from benchmarks.processor_time import microseconds_of
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import EmulatedFiler
 from core.filer.pacing import Pacer
@@ -25,7 +25,7 @@ from monitoring.live import REGION_BYTES, LiveRecorder, RegionReader
 from worker.processes import RunQueueMeter
 
 SLOTS = 4
-_REPEATS = 9
+
 _LATENCIES = [20_000 + 5_000 * n for n in range(40)]  # ns, of the calls of a second
 
 
@@ -39,17 +39,6 @@ def measure(calls: int = 20_000, looks: int = 200) -> dict[str, Figure]:
     }
 
 
-def _microseconds(times: int, do: Callable[[], object]) -> float:
-    """Of this thread's processor time, each; the fastest repeat: what others do to the caches is no cost of ours."""
-    best = float("inf")
-    for _ in range(_REPEATS):
-        start = time.thread_time_ns()
-        for _ in range(times):
-            do()
-        best = min(best, time.thread_time_ns() - start)
-    return best / times / 1000
-
-
 def _live(buffer: memoryview) -> LiveRecorder:
     live = LiveRecorder(buffer)
     live.select(uuid.UUID(int=1), Phase.EXPAND)
@@ -59,8 +48,8 @@ def _live(buffer: memoryview) -> LiveRecorder:
 def _recorded_size(calls: int) -> Figure:
     record = _live(memoryview(bytearray(REGION_BYTES))).record
     largest = MOST_BYTES[-1] + 1  # found last
-    sized = _microseconds(calls, lambda: record(Op.READ, 0, 50_000, largest, b"/f", 0))
-    bare = _microseconds(calls, lambda: record(Op.READ, 0, 50_000, 0, b"/f", 0))
+    sized = microseconds_of(calls, lambda: record(Op.READ, 0, 50_000, largest, b"/f", 0))
+    bare = microseconds_of(calls, lambda: record(Op.READ, 0, 50_000, 0, b"/f", 0))
     note = f"bytes and class of size of a call, {sized:.2f} with them, {bare:.2f} without"
     return Figure(value=sized - bare, unit="µs of CPU a call", target=0.5, at_most=True, note=note)
 
@@ -81,7 +70,7 @@ def _collected_sizes(looks: int) -> Figure:
         return collect
 
     every = tuple(most + 1 for most in MOST_BYTES)
-    many, one = _microseconds(looks, second(every)), _microseconds(looks, second(every[:1]))
+    many, one = microseconds_of(looks, second(every)), microseconds_of(looks, second(every[:1]))
     note = f"a slot's second of {2 * len(_LATENCIES)} calls, recorded and collected: {many:.0f} in four classes, {one:.0f} in one"
     return Figure(value=many - one, unit="µs of CPU a slot and second", note=note)
 
@@ -101,8 +90,8 @@ class _FreeStation:
 def _overshoot(calls: int) -> Figure:
     free = _FreeStation()
     filer = EmulatedFiler(cast(Arbiter, free), cast(Pacer, free))
-    counted = _microseconds(calls, lambda: filer.serve(Op.READ, 4096, 0))
-    bare = _microseconds(calls, lambda: free.wait_until(free.book(Op.READ, 4096, 0)))
+    counted = microseconds_of(calls, lambda: filer.serve(Op.READ, 4096, 0))
+    bare = microseconds_of(calls, lambda: free.wait_until(free.book(Op.READ, 4096, 0)))
     note = "queue, overshoot and whether it is most of an emulated call; on real storage nothing is done for a call"
     return Figure(value=counted - bare, unit="µs of CPU a call", target=2, at_most=True, note=note)
 
@@ -110,7 +99,7 @@ def _overshoot(calls: int) -> Figure:
 def _slot_waits(looks: int) -> Figure:
     with _idle(SLOTS) as pids:
         meter = RunQueueMeter()
-        look = _microseconds(looks, lambda: meter.look(pids))
+        look = microseconds_of(looks, lambda: meter.look(pids))
     note = f"run-queue delay of {SLOTS} slots of one thread, {look:.0f} µs of CPU once a second"
     return Figure(value=look / 1e6 * 100, unit="% of one core", target=0.5, at_most=True, note=note)
 

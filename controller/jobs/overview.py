@@ -111,8 +111,8 @@ class Overview:
         rows = [self._of(handle) for handle in jobs.each]
         if jobs.group is None:
             return rows[0]
-        stands = [(row.state, row.finished) for row in rows]
-        return _group_row(jobs.group, rows, self._labels.of(jobs.group.id, jobs.each, stands) if rows else [])
+        states = [(row.state, row.finished) for row in rows]
+        return _group_row(jobs.group, rows, self._labels.of(jobs.group.id, jobs.each, states) if rows else [])
 
     def _of(self, handle: JobHandle) -> JobRow:
         with handle.database.transaction() as conn:

@@ -15,13 +15,13 @@ from core.records import JobState
 
 KEEP_SECONDS = 5.0  # what labels are told from grows for minutes
 
-Stand = tuple[JobState, datetime.datetime | None]  # of a job: its state, and when it ended
+StateAndEnd = tuple[JobState, datetime.datetime | None]  # of a job: when it ended, if it did
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     at: float
-    stands: Sequence[Stand]
+    states: Sequence[StateAndEnd]
     labels: list[str]
 
 
@@ -35,15 +35,16 @@ class KeptLabels:
         self._lock = threading.Lock()
         self._kept: dict[uuid.UUID, _Kept] = {}  # by job or group
 
-    def of(self, identity: uuid.UUID, handles: Sequence[JobHandle], stands: Sequence[Stand]) -> list[str]:
-        """Those of a job or a group; `stands`: of its jobs, a change of which is seen at once. Raises DatabaseFault, and
+    def of(self, identity: uuid.UUID, handles: Sequence[JobHandle], states: Sequence[StateAndEnd]) -> list[str]:
+        """Those of a job or a group; `states`: of its jobs, a change of which is seen at once. Raises DatabaseFault, and
         UsageError when a job that has to be looked at is gone."""
         now = self._monotonic()
         with self._lock:
             kept = self._kept.get(identity)
-        if kept is not None and kept.stands == stands and now - kept.at < KEEP_SECONDS:
+        if kept is not None and kept.states == states and now - kept.at < KEEP_SECONDS:
             return kept.labels
         labels = read_labels(handles, self._cache)
         with self._lock:
-            self._kept[identity] = _Kept(now, stands, labels)
+            self._kept = {of: kept for of, kept in self._kept.items() if now - kept.at < KEEP_SECONDS}  # no jobs of old
+            self._kept[identity] = _Kept(now, states, labels)
         return labels

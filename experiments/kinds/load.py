@@ -2,7 +2,7 @@
 
 The peak is found first, from runs as fast as they go, or it is taken from whoever knows it. Then each level offers its part of
 it, at intended start times, so that what the storage is behind with counts as response time. SPEC wants ten levels or more,
-evenly spread (SPEC SFS 2014 SP2 Run and Reporting Rules 1.1, §5.3; SPECstorage Solution 2020 took them over).
+evenly spread (SPEC SFS 2014 SP2 Run and Reporting Rules 1.1, §5.3).
 """
 
 from __future__ import annotations

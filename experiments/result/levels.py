@@ -1,8 +1,8 @@
 """Offered against achieved load, and the one figure of it: the overall response time.
 
-It is what SPEC defines (SPEC SFS 2014 SP2 Run and Reporting Rules 1.1, §5.4; SPECstorage Solution 2020 likewise): the area under
-the curve of mean response time against achieved load, divided by the highest achieved load. The area is that of trapezoids
-between the levels; below the lowest level its response time is taken for all loads down to zero.
+It is SPEC's figure (SPEC SFS 2014 SP2 Run and Reporting Rules 1.1, §5.4, overall response time): the area under the curve of mean
+response time against achieved load, divided by the highest achieved load. Ours to choose were: trapezoids between the levels,
+the lowest level's response time for all loads down to zero, and TOLERANCE.
 
 Unlike SPEC's, whose runs fail then, a level that was not reached is shown; its response time grows with the length of the run,
 so the curve ends at the last level before it, and the figure says where.
@@ -19,7 +19,7 @@ from experiments.result.schema import Level, Levels, Point, Run
 from experiments.result.statistics import estimate, interval_text
 from experiments.workload import About
 
-TOLERANCE = 0.05  # of the offered load, that may be missing from the achieved one
+TOLERANCE = 0.05  # of the offered load, that may be missing from the achieved one; our choice
 
 
 def levels_of(about: About, points: Sequence[Point], peak: int, *, found: bool) -> Levels:

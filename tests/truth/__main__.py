@@ -21,17 +21,17 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
 from judge import Verdict, judged, row  # noqa: E402
 from situations import SITUATIONS, Situation  # noqa: E402
-from stands import Skipped  # noqa: E402
+from testbeds import Skipped  # noqa: E402
 
 HEADER = ("situation", "known truth", "what was said", "ceiling known", "measured", "ratio", "right?")
 
 
 def tried(situation: Situation, keep: bool) -> Verdict:
-    """Stand it up, ask, judge; nothing is left but what `keep` keeps."""
+    """Put it up, ask, judge; nothing is left but what `keep` keeps."""
     work = Path(tempfile.mkdtemp(prefix="edbench-truth-", dir="/var/tmp"))
     work.chmod(0o711)
     try:
-        with situation.stand.stand(work) as place:
+        with situation.testbed.up(work) as place:
             return judged(situation, situation.load.hear(place, work))
     except Skipped as reason:
         return Verdict(situation=situation, skipped=str(reason))

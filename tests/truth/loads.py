@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from stands import EDBENCH, Place
+from testbeds import EDBENCH, Place
 
 from core.operations import Op
 from traces.model import NO_NODE, Call, Node, NodeKind, Stream, TraceHeader

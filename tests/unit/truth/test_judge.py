@@ -8,17 +8,17 @@ import pytest
 from judge import judged, row, said_of
 from loads import Calls, Heard, Replay, ScaleUp
 from situations import SITUATIONS, Ceiling, Situation
-from stands import Memory
+from testbeds import Memory
 
 LINK = Situation(
-    name="link", truth="a link of 8 MB/s", stand=Memory(), load=Replay(Calls("read", each=1)), limit="link",
+    name="link", truth="a link of 8 MB/s", testbed=Memory(), load=Replay(Calls("read", each=1)), limit="link",
     says=("EMULATED FILER",), ceiling=Ceiling(figure="bytes/s", value=8e6),
 )  # fmt: skip
 SHARED = Situation(
-    name="share", truth="a slow mount", stand=Memory(), load=ScaleUp(), limit="storage", says=("CACHED",), share=0.6
+    name="share", truth="a slow mount", testbed=Memory(), load=ScaleUp(), limit="storage", says=("CACHED",), share=0.6
 )
 FULL = Situation(
-    name="full", truth="a disk fills", stand=Memory(), load=ScaleUp(), limit="space", says=("SUSPENDED",), never=()
+    name="full", truth="a disk fills", testbed=Memory(), load=ScaleUp(), limit="space", says=("SUSPENDED",), never=()
 )  # fmt: skip
 
 

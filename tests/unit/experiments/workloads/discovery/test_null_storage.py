@@ -20,18 +20,6 @@ from experiments.workloads.discovery.null.storage import emptied, may_take, no_m
 CAP = 1_000_000
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    """Two custodians with a link, a FIFO and a file that nobody may read."""
-    root = tmp_path / "source"
-    for name in ("ann", "bob"):
-        (root / name).mkdir(parents=True)
-        (root / name / "a.txt").write_text(name)
-    (root / "ann" / "link").symlink_to("a.txt")
-    os.mkfifo(root / "bob" / "pipe")
-    return root
-
-
 @given(st.dictionaries(st.binary(min_size=1, max_size=4), st.integers(1, 50)), st.integers(50, 200))
 def test_portions_hold_every_file_once_and_no_more_than_there_is_room(needs: dict[bytes, int], cap: int) -> None:
     """In the order of their paths; and none is so small that the next file had gone into it."""
@@ -48,7 +36,7 @@ def test_a_file_that_needs_more_than_there_may_be_is_named() -> None:
         portions_of({b"a.txt": 10, b"b.pst": 2 * CAP}, CAP)
 
 
-def test_a_portion_has_the_same_items_and_leaves_nothing(source: Path, tmp_path: Path) -> None:
+def test_a_portion_has_the_same_items_and_leaves_nothing(custodians: Path, tmp_path: Path) -> None:
     """Files, links and FIFOs are what they are in the source; the portion before is gone, what a dead command left too."""
     shelf = tmp_path / "shelf"
     shelf.mkdir()
@@ -57,13 +45,13 @@ def test_a_portion_has_the_same_items_and_leaves_nothing(source: Path, tmp_path:
     (shelf / f"edbench-null-{gone.pid}-x").mkdir()
     (shelf / f"edbench-null-{os.getpid()}-x").mkdir()
     first, second = Portion((b"ann/a.txt", b"ann/link"), 10), Portion((b"bob/a.txt", b"bob/pipe"), 10)
-    with null_storage(os.fsencode(source), CAP, shelf) as null:
+    with null_storage(os.fsencode(custodians), CAP, shelf) as null:
         prepared = null.stage(first, whole=False)
         assert prepared.directories == (b"ann",)
         copied = Path(os.fsdecode(prepared.path))
         assert (copied / "ann" / "link").is_symlink()
-        assert (copied / "ann" / "a.txt").stat().st_mtime_ns == (source / "ann" / "a.txt").stat().st_mtime_ns
-        (source / "ann" / "a.txt").write_text("changed")
+        assert (copied / "ann" / "a.txt").stat().st_mtime_ns == (custodians / "ann" / "a.txt").stat().st_mtime_ns
+        (custodians / "ann" / "a.txt").write_text("changed")
         assert null.stage(first, whole=False) is prepared  # not copied a second time
         assert null.stage(second, whole=False).directories == (b"bob",)
         assert (copied / "bob" / "a.txt").read_text() == "bob"
@@ -79,17 +67,17 @@ def test_a_portion_has_the_same_items_and_leaves_nothing(source: Path, tmp_path:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_one_on_null_storage_too(source: Path, tmp_path: Path) -> None:
+def test_a_file_that_may_not_be_read_is_one_on_null_storage_too(custodians: Path, tmp_path: Path) -> None:
     """The same item with the same exception, and no reason to go without a pair."""
-    (source / "ann" / "a.txt").chmod(0)
-    with null_storage(os.fsencode(source), CAP, tmp_path) as null:
+    (custodians / "ann" / "a.txt").chmod(0)
+    with null_storage(os.fsencode(custodians), CAP, tmp_path) as null:
         null.stage(Portion((b"ann/a.txt",), 10), whole=True)
         assert not os.access(null.source / "ann" / "a.txt", os.R_OK)
 
 
-def test_a_file_that_is_gone_is_told(source: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_gone_is_told(custodians: Path, tmp_path: Path) -> None:
     with (
-        null_storage(os.fsencode(source), CAP, tmp_path) as null,
+        null_storage(os.fsencode(custodians), CAP, tmp_path) as null,
         pytest.raises(StorageFault, match="cannot be copied"),
     ):
         null.stage(Portion((b"ann/none",), 10), whole=True)

@@ -26,18 +26,6 @@ def _source(directory: Path) -> PreparedSource:
     return prepare_source(Storage(NullRecorder()), directory)
 
 
-@pytest.fixture
-def custodians(tmp_path: Path) -> Path:
-    """A source of two custodians with a link and a FIFO."""
-    root = tmp_path / "source"
-    for name in ("ann", "bob"):
-        (root / name).mkdir(parents=True)
-        (root / name / "a.txt").write_text(name)
-    (root / "ann" / "link").symlink_to("a.txt")
-    os.mkfifo(root / "bob" / "pipe")
-    return root
-
-
 def test_a_directory_is_known_by_its_listing(custodians: Path) -> None:
     """Without dataset.json the paths and sizes identify the data; a corpus has its own hash; nothing is refused."""
     first = look_at(_source(custodians))

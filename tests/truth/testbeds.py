@@ -1,4 +1,4 @@
-"""Storage whose answer is known: each stand makes it, says how a command gets there, and takes it away again."""
+"""Storage whose answer is known: each testbed makes it, says how a command gets there, and takes it away again."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Place:
     prefix: tuple[str, ...] = ()
 
 
-class Stand(Protocol):
+class Testbed(Protocol):
     """A storage to be."""
 
-    def stand(self, work: Path) -> contextlib.AbstractContextManager[Place]:
+    def up(self, work: Path) -> contextlib.AbstractContextManager[Place]:
         """There while the block lasts. `work`: an own directory on local storage. Raises Skipped."""
 
 
@@ -47,7 +47,7 @@ class Emulated:
     tables: str
 
     @contextlib.contextmanager
-    def stand(self, work: Path) -> Iterator[Place]:
+    def up(self, work: Path) -> Iterator[Place]:
         """A profile and a directory."""
         file = work / "filer.toml"
         file.write_text(f'name = "known"\n{self.tables}')
@@ -60,7 +60,7 @@ class Memory:
     """A directory in memory."""
 
     @contextlib.contextmanager
-    def stand(self, work: Path) -> Iterator[Place]:
+    def up(self, work: Path) -> Iterator[Place]:
         """Below /dev/shm."""
         if not os.path.ismount("/dev/shm"):
             raise Skipped("there is no /dev/shm")
@@ -76,7 +76,7 @@ class Loop:
     mb_per_s: float | None = None
 
     @contextlib.contextmanager
-    def stand(self, work: Path) -> Iterator[Place]:
+    def up(self, work: Path) -> Iterator[Place]:
         """Mounted."""
         _need_root(*_LOOP_TOOLS)
         image, mount = work / "disk.img", work / "disk"
@@ -123,7 +123,7 @@ class Mounted:
     rate: str  # as tc has it: 200mbit
 
     @contextlib.contextmanager
-    def stand(self, work: Path) -> Iterator[Place]:
+    def up(self, work: Path) -> Iterator[Place]:
         """Up, and down again; one that is up already is somebody's and not taken."""
         _need_root()
         if not FILERS.is_file() or not Path("/dev/fuse").exists():
@@ -146,7 +146,7 @@ class SmallMemory:
     mib: int
 
     @contextlib.contextmanager
-    def stand(self, work: Path) -> Iterator[Place]:
+    def up(self, work: Path) -> Iterator[Place]:
         """The group is the only one that the command sees, as in a container."""
         _need_root("unshare")
         home, limit = GROUPS / "memory", "memory.limit_in_bytes"
