@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from experiments.capacity.network import BUSY
 from experiments.report import words
 
+THE_STORAGE = "limit: the storage"  # one that is not emulated: what of it is not known
 Stations = Mapping[str, Mapping[str, float]]  # by name: {"utilisation": 0 to 1, …}
 
 

@@ -26,7 +26,7 @@ def show_study(console: Console, result: Result) -> None:
     for line in advice_on(result.labels):
         console.print(f"  {line}", markup=False, soft_wrap=True)
     console.print()
-    columns = ("runs", *(figure.title for figure in workload.columns), "limit")
+    columns = ("runs", *(figure.title for figure in workload.columns), "labels")
     for names, points in _grouped(result.points).items():
         if names:
             console.print(", ".join(names), markup=False)

@@ -18,7 +18,7 @@ def points(result: Result) -> Section:
     """Figures of every point with their intervals, and whether the generator limited it."""
     workload = about(result.workload)
     loads = list(result.points[0].at.values())
-    header = (*loads, "repeats", *(figure.title for figure in workload.columns), f"{workload.makers}' CPU", "verdict")
+    header = (*loads, "repeats", *(figure.title for figure in workload.columns), f"{workload.makers}' CPU", "labels")
     texts = {place for place, value in enumerate(result.points[0].at.values().values()) if isinstance(value, str)}
     marked = frozenset(number for number, point in enumerate(result.points) if point.marks)
     rows = [_row(point, workload) for point in result.points]

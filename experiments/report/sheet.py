@@ -103,7 +103,7 @@ def _priced(result: Result, sheet: Sheet) -> Tabled:
         cells: tuple[Cell, ...] = (*point.at.values().values(), *both, int(point.limited))
         numbers.append(cells)
     per = f"per {PER:,} {sheet.currency}"
-    header = ("point", "calls/s", f"calls/s {per}", "GB/hour discovered", f"GB/hour {per}", "limit")
+    header = ("point", "calls/s", f"calls/s {per}", "GB/hour discovered", f"GB/hour {per}", "labels")
     columns = ("calls_per_s", "calls_per_s_for_1000", _GB, "gb_per_hour_for_1000", "limited")
     return Tabled(
         table=table(header, rows, text_columns=frozenset({0, 5}), caption=f"For the price, {per}"),

@@ -71,9 +71,9 @@ FROM job WHERE id = %(job)s AND state IN ('paused', 'suspended') AND stopped_at 
 -- name: workers_changed
 -- How many workers a job was planned with, how many different names did its tasks, and how many processes of these names
 -- were gone before it ended: left in good order, or last seen a while before the end. One that died and one that
--- took its name when the job was resumed are two.
+-- took its name when the job was resumed are two. Workers that leave a job that stands still left nothing.
 WITH span AS (
-    SELECT id, workers_planned, first_claim_at AS began, coalesce(finished_at, clock_timestamp()) AS ended
+    SELECT id, workers_planned, first_claim_at AS began, coalesce(finished_at, stopped_at, clock_timestamp()) AS ended
     FROM job WHERE id = %(job)s
 ), worked AS (
     SELECT DISTINCT worker AS name FROM task WHERE job = %(job)s AND worker IS NOT NULL

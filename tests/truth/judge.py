@@ -10,8 +10,7 @@ from typing import Any
 from loads import Heard
 from situations import GENERATOR, Situation
 
-STORAGE_SHARE = 0.23  # as docs/labels.md has it
-_LIMIT = re.compile(r"limit: the filer's (\w+)")
+_LIMIT = re.compile(r"limit: (?:the filer's|the) (\w+)")
 _SPACE = re.compile(r"No space left|ENOSPC|no room|room for|are free", re.IGNORECASE)
 
 # Of a run of a replay. Bytes a second: moved by calls, from the start of all clients to the end of the last.
@@ -73,17 +72,16 @@ def _of_study(document: Mapping[str, Any]) -> Said:
     point = document["points"][-1]
     labels, run = tuple(document["labels"]), point["repeats"][0]
     share = (point["figures"].get("storage_share") or {}).get("median")
-    return Said(labels=labels, limit=_limit(document, labels, share), share=share, run=run)
+    return Said(labels=labels, limit=_limit(document, labels), share=share, run=run)
 
 
-def _limit(document: Mapping[str, Any], labels: tuple[str, ...], share: float | None) -> str | None:
+def _limit(document: Mapping[str, Any], labels: tuple[str, ...]) -> str | None:
     if _has(labels, GENERATOR):
         return "generator"
     if named := _LIMIT.search(document["verdict"]):
         return named[1]
-    if document["workload"] == "discovery":
-        return "storage" if share is not None and share >= STORAGE_SHARE else None
-    return "storage" if document["conditions"]["configuration"]["speed"] == "max" else "pace"
+    paced = document["workload"] == "replay" and document["conditions"]["configuration"]["speed"] != "max"
+    return "pace" if paced else None
 
 
 def judged(situation: Situation, heard: Heard) -> Verdict:

@@ -53,6 +53,7 @@ KB64, MB = 65_536, 1_000_000
 READS, WRITES = Calls("read", each=160, size=KB64), Calls("write", each=160, size=KB64)  # by 4 clients 42 MB
 STATS = Calls("stat", each=250)
 SMALL_READS = Calls("read", each=250, size=4096)
+FILES = Calls("read", each=820, size=1 << 20)  # by 4 clients 3.4 GB
 BIG_READS, BIG_WRITES = Calls("read", each=480, size=KB64), Calls("write", each=480, size=KB64)  # 126 MB
 DELAY = _station(64, 10)
 EMULATED = ("EMULATED FILER",)
@@ -109,11 +110,10 @@ SITUATIONS = (
     Situation(name="glusterfs-read", truth=f"GlusterFS, {NAS}", testbed=Mounted("glusterfs", "200mbit"),
               load=Replay(BIG_READS), limit="storage", says=(CACHED, UNDECLARED),
               ceiling=Ceiling(figure="bytes/s", value=25 * MB)),
-    Situation(name="small-memory", truth="a client of 512 MB (control group), files of 1.7 GB: no cache holds them",
-              testbed=SmallMemory(512), load=Replay(Calls("read", each=400, size=1 << 20)), limit=None, says=(UNPAIRED,),
-              never=(CACHED, UNDECLARED)),
-    Situation(name="small-memory-cached", truth="the same, and a filer with a cache of 1 GB", testbed=SmallMemory(512),
-              load=Replay(Calls("read", each=400, size=1 << 20), more=("--filer-cache", "1GB")), limit=None,
+    Situation(name="small-memory", truth="a client of 1 GiB (control group), files of 3.4 GB: no cache holds them",
+              testbed=SmallMemory(1024), load=Replay(FILES), limit=None, never=(CACHED, UNDECLARED, UNPAIRED)),
+    Situation(name="small-memory-cached", truth="the same, and a filer with a cache of 1 GB", testbed=SmallMemory(1024),
+              load=Replay(FILES, more=("--filer-cache", "1GB")), limit=None,
               says=(CACHED,), never=(UNDECLARED,)),
     # Discoveries, each with its pair on null storage.
     Situation(name="discovery-link", truth="a link of 3 MB/s", testbed=_emulated(link=_link(3)), load=ScaleUp(),

@@ -9,7 +9,7 @@ from controller.labels.rules import is_cached, unique_bytes
 from controller.timeline.thresholds import MOST_OF_TIME
 from experiments.conditions import configuration_hash
 from experiments.drops import NOT_DROPPED, Drop, cache_state
-from experiments.filer_limit import limit_told
+from experiments.filer_limit import THE_STORAGE, limit_told
 from experiments.report import words
 from experiments.report.views import middle
 from experiments.result.durability import bounds_copies
@@ -102,12 +102,24 @@ def shares_told(points: Sequence[Point]) -> list[str]:
 
 
 def limits_told(points: Sequence[Point]) -> list[str]:
-    """Of the highest load, where the generator was not the limit."""
+    """What the limit was, where it was not the generator: of an emulated filer the station, under the highest load; else the
+    storage, where it took most of the time (the whole interval of its share) under the lowest and the highest."""
     top = points[-1]
-    if top.limited:
-        return []
     run = middle(top.repeats)
-    return limit_told(run.series.filer, waits=top.storage_share is not None and (in_calls(run) or 0.0) >= MOST_OF_TIME)
+    if run.series.filer:
+        waits = top.storage_share is not None and (in_calls(run) or 0.0) >= MOST_OF_TIME
+        return [] if top.limited else limit_told(run.series.filer, waits=waits)
+    ends = {point.at: _storage_bound(point) for point in (points[0], top)}
+    if all(ends.values()):
+        return [THE_STORAGE]
+    return [f"{THE_STORAGE} at {at}" for at, bound in ends.items() if bound]
+
+
+def _storage_bound(point: Point) -> bool:
+    share = point.storage_share
+    if point.limited or share is None:
+        return False
+    return (share.median if share.low is None else share.low) >= MOST_OF_TIME
 
 
 def writes_told(result: Result) -> list[str]:

@@ -11,7 +11,7 @@ from controller.replay.order import parse_speed
 from controller.timeline.thresholds import MOST_OF_TIME
 from core.records import FsyncPolicy
 from experiments.drops import NOT_DROPPED, Drop, cache_state
-from experiments.filer_limit import limit_told
+from experiments.filer_limit import THE_STORAGE, limit_told
 from experiments.report import words
 from experiments.result.codec import decode
 from experiments.result.durability import bounds_copies
@@ -130,12 +130,15 @@ def as_recorded(result: ReplayResult) -> list[str]:
 
 
 def limits_told(points: Sequence[ReplayPoint], *, waits: bool) -> list[str]:
-    """Of the highest load on one storage, where the generator was not the limit. `waits`: clients have no think time."""
+    """Of the highest load on one storage, where the generator was not the limit: an emulated filer's station, or the storage
+    where clients were in its calls most of the time. `waits`: clients have no think time."""
     top = points[-1]
     if top.limited or len(by_storage(points)) > 1:
         return []
     served = (in_calls(top.run) or 0.0) >= MOST_OF_TIME  # and did not wait for a processor
-    return limit_told((top.run.job.get("filer") or {}).get("series", ()), waits=waits and served)
+    if (filer := top.run.job.get("filer")) is None:
+        return [THE_STORAGE] if waits and served else []
+    return limit_told(filer.get("series", ()), waits=waits and served)
 
 
 def warnings_of(trace: RecordedFigures, points: Sequence[ReplayPoint], *, adapted: int, opened: int = 0) -> list[str]:

@@ -57,3 +57,15 @@ def test_a_worker_that_left_before_the_end(conn: Connection, handle: JobHandle) 
     conn.exec_driver_sql(early, {"job": handle.id})
     (said,) = disturbances(conn, handle.id)
     assert "left before its end" in said
+
+
+def test_workers_that_left_a_job_that_stands_still(conn: Connection, handle: JobHandle) -> None:
+    """A full disk suspended it and the command went home with its workers: that is no other change of workers."""
+    stood = """
+    WITH job AS (
+        UPDATE job SET state = 'suspended', reason = 'ENOSPC', stopped_at = finished_at, finished_at = NULL
+        WHERE id = %(job)s RETURNING stopped_at
+    ) UPDATE worker SET stopped_at = job.stopped_at + interval '1 ms' FROM job
+    """
+    conn.exec_driver_sql(stood, {"job": handle.id})
+    assert [line.split(" ")[0] for line in disturbances(conn, handle.id)] == [SUSPENDED]

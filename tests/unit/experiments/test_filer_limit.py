@@ -58,6 +58,18 @@ def test_a_replay_names_it_on_one_storage_only() -> None:
     assert replay_limits_told([replay_point(4, 10.0)], waits=True) == []
 
 
+def test_storage_that_is_not_emulated_is_named_where_it_takes_most_of_the_time() -> None:
+    """Of a discovery by its pair, under the lowest and the highest load."""
+    few, many = PointSpec(1, 1, 4), PointSpec(1, 4, 4)
+    real = dataclasses.replace(a_run(), series=dataclasses.replace(a_run().series, filer=()))
+    bound = dataclasses.replace(real, null_elapsed_s=real.elapsed_s * 0.4)
+    shared = dataclasses.replace(bound, null_elapsed_s=bound.elapsed_s * 0.6)
+    assert limits_told(points({few: [bound], many: [bound]})) == ["limit: the storage"]
+    assert limits_told(points({few: [bound], many: [shared]})) == [f"limit: the storage at {few}"]
+    assert limits_told(points({few: [shared], many: [shared]})) == []
+    assert limits_told(points({few: [dataclasses.replace(bound, null_elapsed_s=None)]})) == []
+
+
 def test_waits_for_a_processor_are_not_the_filers_delays() -> None:
     """Clients that have nothing to do but calls, of a filer that is hardly busy: either it delays them, or the host does."""
     job = {"workers": 1, "filer": {"series": seconds(link=[0.1] * 4)}}

@@ -46,6 +46,7 @@ def heard(workload: str, labels: tuple[str, ...], verdict: str, point: dict[str,
     return Heard(status=0, errors="", document=document)
 
 
+STORAGE = "limit: the storage; storage share 61 %"
 EMULATED, LIMITED = "EMULATED FILER known, scale 1/1", "GENERATOR-LIMITED at every point"
 
 
@@ -53,7 +54,7 @@ def test_what_is_as_the_table_has_it_is_right() -> None:
     verdict = judged(LINK, replayed(EMULATED))
     assert verdict.wrong == ()
     assert row(verdict)[3:] == ("8,000,000 bytes/s", "8,000,000", "1.000", "yes")
-    assert judged(SHARED, discovered("CACHED: not a storage result", share=0.61)).wrong == ()
+    assert judged(SHARED, discovered("CACHED: not a storage result", share=0.61, verdict=STORAGE)).wrong == ()
     assert judged(FULL, suspended("[Errno 28] No space left on device")).wrong == ()
 
 
@@ -70,7 +71,8 @@ def suspended(reason: str) -> Heard:
         (LINK, replayed(EMULATED, LIMITED), "GENERATOR-LIMITED is false"),
         (LINK, replayed(EMULATED, LIMITED), "the limit is link, not generator"),
         (LINK, replayed(EMULATED, verdict="limit: the filer's delays, no"), "the limit is link, not delays"),
-        (LINK, replayed(EMULATED, verdict=""), "the limit is link, not storage"),
+        (LINK, replayed(EMULATED, verdict="limit: the storage"), "the limit is link, not storage"),
+        (LINK, replayed(EMULATED, verdict=""), "the limit is link, not None"),
         (LINK, replayed(EMULATED, verdict="", speed="recorded"), "the limit is link, not pace"),
         (LINK, replayed(EMULATED, moved=8.5e7), "the ceiling is 8,000,000 bytes/s, not 8500000.0"),
         (LINK, replayed(EMULATED, moved=7.5e7), "the ceiling is 8,000,000 bytes/s, not 7500000.0"),
