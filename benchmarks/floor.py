@@ -25,7 +25,7 @@ from core.storage.layer import Storage
 from formats.base import Child, MemorySource, Source
 from formats.identification.identify import identify
 from formats.registry import handler_for
-from worker.indexes.base import IndexDocument, IndexWriter
+from worker.indexes.base import IndexDocument
 from worker.indexes.registry import new_writer
 from worker.items.sources import FilerSource
 
@@ -116,10 +116,7 @@ def _chunks(child: Child) -> Iterator[bytes]:
 
 def _index(job: tuple[list[Written], str]) -> None:
     batch, directory = job
-    local = Path(directory) / str(os.getpid())
-    if local not in _writers:
-        _writers[local] = new_writer("tantivy", local)
-    writer = _writers[local]
+    writer = new_writer("tantivy", Path(directory) / uuid.uuid4().hex)
     for path, media_type, size in batch:
         handler = handler_for(media_type)
         body = ""
@@ -132,10 +129,8 @@ def _index(job: tuple[list[Written], str]) -> None:
                 body = ""
         name = display_name(os.fsencode(path))
         writer.add(IndexDocument(item=uuid.uuid4(), owner="", body=body, type=media_type, path=name))
-    writer.commit(Path(directory) / "snapshots" / uuid.uuid4().hex)
-
-
-_writers: dict[Path, IndexWriter] = {}
+    writer.finish()
+    writer.close()
 
 
 def measure(corpus: Path, workspace: Path, processes: int) -> Floor:
@@ -143,7 +138,7 @@ def measure(corpus: Path, workspace: Path, processes: int) -> Floor:
     shutil.rmtree(workspace, ignore_errors=True)
     for number in range(256):
         (workspace / "items" / f"{number:02x}").mkdir(parents=True)
-    (workspace / "index" / "snapshots").mkdir(parents=True)
+    (workspace / "index").mkdir()
     paths = sorted((p for p in (corpus / "data").rglob("*") if p.is_file()), key=lambda p: -p.stat().st_size)
     context = multiprocessing.get_context("fork")
     start = time.monotonic()

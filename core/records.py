@@ -334,7 +334,7 @@ class TaskResult:
     spent: dict[uuid.UUID, float] = field(default_factory=dict)  # seconds by loose file, of those that share a total
     raw_bytes: int = 0  # loose files read by this task
     extracted_bytes: int = 0  # children written by this task
-    index_bytes: int = 0  # index files published by this task
+    index_bytes: int = 0  # written to publish index files
 
     @property
     def durable(self) -> bool:
@@ -351,6 +351,7 @@ class Shard:
     engine: str
     location: bytes  # directory relative to the storage root
     documents: int  # documents committed by its owner so far, ghosts included
+    size: int = 0  # bytes of its published files as they stand
     first: bool = False  # nothing was published to it before
 
 

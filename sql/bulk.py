@@ -189,7 +189,7 @@ def put_owners(conn: Connection, claimed: ClaimedTask, owners: Iterable[IndexOwn
 
 
 def put_shard(conn: Connection, job: uuid.UUID, shard: Shard) -> None:
-    """Insert a shard, or raise its number of documents."""
+    """Insert a shard, or raise its number of documents and its size."""
     QUERIES["put_shard"].run(
         conn,
         shard=shard.id,
@@ -197,6 +197,7 @@ def put_shard(conn: Connection, job: uuid.UUID, shard: Shard) -> None:
         engine=shard.engine,
         location=shard.location,
         documents=shard.documents,
+        size=shard.size,
     )
 
 

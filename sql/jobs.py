@@ -67,7 +67,7 @@ class PhaseProgress:
     items: int  # expand: rows emitted; index: texts
     raw_bytes: int
     extracted_bytes: int
-    index_bytes: int
+    index_bytes: int  # written to publish index files
     elapsed_s: float  # 0.0 until its first claim
 
 
@@ -85,7 +85,8 @@ class JobProgress:
     exceptions: int
     raw_bytes: int
     extracted_bytes: int
-    index_bytes: int
+    index_bytes: int  # of the index as it stands; of a job from before that was noted, what was written
+    index_written_bytes: int  # by finished tasks to publish it
     elapsed_s: float
     total_known: bool
     waiting: tuple[str, ...] = ()  # what slots have been doing for it for so long that it is to be said
@@ -258,6 +259,7 @@ def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
     first = [p for p in phases.values() if p.phase in (Phase.WALK, Phase.EXPAND)]  # they write each item once
     counts = QUERIES["job_counts"].run(conn, job=job).one()
     items = sum(p.items for p in first)
+    written = sum(p.index_bytes for p in phases.values())
     indexed = phases[Phase.INDEX].items if Phase.INDEX in phases else 0
     return JobProgress(
         state=now.state,
@@ -270,7 +272,8 @@ def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
         exceptions=counts.exceptions,
         raw_bytes=sum(p.raw_bytes for p in first),
         extracted_bytes=sum(p.extracted_bytes for p in first),
-        index_bytes=sum(p.index_bytes for p in phases.values()),
+        index_bytes=written if counts.index_bytes is None else counts.index_bytes,
+        index_written_bytes=written,
         elapsed_s=elapsed(conn, job),
         total_known=now.phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE) or now.state.over,
         waiting=() if now.state.over else tuple(workers.waits(conn, job)),

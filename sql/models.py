@@ -222,6 +222,7 @@ shard = Table(
     Column("engine", Text, nullable=False),
     Column("location", LargeBinary, nullable=False),
     Column("documents", BigInteger, nullable=False),
+    Column("bytes", BigInteger),  # of its published files as they stand; NULL: of before that was noted
     Index("ix_shard_job", "job"),
 )
 

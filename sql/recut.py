@@ -1,7 +1,7 @@
 """Cuts the tasks of a phase finer when it begins with too few of them for the slots that live.
 
-Batches are cut for large jobs, where every task that an index shard is published for costs a commit and, later, a
-merge: finer ones everywhere were measured at 60 % more processor time. A small job on a large crew would leave slots
+Batches are cut for large jobs, where every task that publishes index segments costs a writer of its own and files that a
+search opens (decisions 14, 50). A small job on a large crew would leave slots
 without work, or all waiting for one. How many tasks there are is known only when the phase before is over.
 """
 

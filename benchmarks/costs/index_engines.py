@@ -13,7 +13,7 @@ from worker.indexes.base import IndexDocument
 from worker.indexes.registry import new_writer
 
 WORDS_A_DOCUMENT = 800
-BATCH = 500  # documents a commit, as in a task of the index phase
+BATCH = 500  # documents a writer, as in a task of the index phase
 _VOCABULARY = 30_000
 
 
@@ -26,16 +26,14 @@ def measure(directory: Path, megabytes: float = 4.0) -> dict[str, dict[str, floa
         home = directory / engine
         home.mkdir(parents=True)
         start = time.monotonic()
-        writer = new_writer(engine, home / "index")
-        commits = 0
+        published = 0
         for first in range(0, len(texts), BATCH):
+            writer = new_writer(engine, home / str(first))
             for number, text in enumerate(texts[first : first + BATCH], first):
                 writer.add(IndexDocument(item=uuid.UUID(int=number), owner="1:1", body=text, subject=text[:60]))
-            commits += 1
-            commit = writer.commit(home / f"snapshot-{commits}")
+            published += sum((home / str(first) / name).stat().st_size for name in writer.finish().files)
+            writer.close()
         seconds = time.monotonic() - start
-        writer.close()
-        published = sum((home / f"snapshot-{commits}" / name).stat().st_size for name in commit.files)
         out[engine] = {"mb_per_s": size / 1e6 / seconds, "expansion": published / size}
         shutil.rmtree(home)
     return out

@@ -64,7 +64,21 @@ def _large(figures: Figures, large: million.Large, scale: str) -> None:
     for what, steady in large.steady.items():
         note = "a second in the last tenth of the phase over the second tenth"
         figures.add(f"large_steady_{what}", Figure(value=steady, unit="", target=0.9, note=note))
+    for unit, cost in large.cost.items():
+        note = f"processor seconds of all slots for the {unit} of the index phase's last tenth, each, over its second tenth"
+        figures.add(f"large_cost_{unit}", Figure(value=cost, unit="", target=1.1, at_most=True, note=note))
     _memory(figures, "large", large.growth, large.peaks)
+    for name, value in large.private.items():
+        note = f"private memory (USS) of the largest {name}, last tenth over second"
+        name = f"large_private_{name.replace(' ', '_')}"
+        figures.add(name, Figure(value=value, unit="", target=1.1, at_most=True, note=note))
+    for phase, tenths in large.tenths.items():
+        for number, tenth in enumerate(tenths, 1):
+            spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in tenth.spent.items())
+            print(
+                f"{phase}, tenth {number}: {tenth.items:,} items, {tenth.weight / 1e6:,.1f} MB by weight,"
+                f" {tenth.characters / 1e6:,.1f} million characters; processor: {spent}"
+            )
 
 
 def _memory(figures: Figures, part: str, growth: dict[str, float], peaks: dict[str, int]) -> None:

@@ -6,21 +6,48 @@ import json
 import subprocess
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
 from benchmarks.bench_home import EDBENCH, BenchHome
-from benchmarks.load.samples import Groups, sampled
+from benchmarks.load.samples import Groups, Samples, sampled
 from core.services import embedded_services
 from core.settings import Settings
 from sql.session import Database
 
+# Documents carry the claim that wrote them, so a task's text is that of the items it owns.
 _ENDS = """
-SELECT extract(epoch FROM finished_at) AS at, items, weight FROM task
-WHERE job = %(job)s AND phase = %(phase)s ORDER BY finished_at
+SELECT extract(epoch FROM t.finished_at) AS at, t.items, t.weight, coalesce(x.characters, 0) AS characters
+FROM task t LEFT JOIN (
+    SELECT i.owner, sum(c.characters)::bigint AS characters FROM item_index i JOIN item_text c ON c.item = i.item
+    WHERE i.job = %(job)s GROUP BY i.owner
+) x ON x.owner = replace(t.token::text, '-', '')
+WHERE t.job = %(job)s AND t.phase = %(phase)s ORDER BY t.finished_at
 """
 PHASES = ("expand", "index")
+GROUPS = ("slot", "box")
+
+
+class _End(NamedTuple):
+    """A task's end: seconds since the epoch, and what the task did."""
+
+    at: float
+    items: int
+    weight: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenth:
+    """What was done in one tenth of a phase's time, and what it took: processor seconds by group of processes."""
+
+    items: int
+    weight: int
+    characters: int
+    spent: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +60,12 @@ class Large:
     # By phase and unit, last tenth of its time over the second: items a second, and what the ledger weighs tasks by
     # (bytes), since a batch of large files has few items.
     steady: dict[str, float]
+    # Tasks are sent heaviest first, so that what comes late is of another kind. What the slots of the index phase spend on
+    # what they do, last tenth over the second, by item and by text: 1.0 is flat.
+    cost: dict[str, float]
+    tenths: dict[str, list[Tenth]]  # by phase
     growth: dict[str, float]  # memory by phase and process, last tenth of the phase over its second
+    private: dict[str, float]  # the same of private memory
     peaks: dict[str, int]  # bytes
     differences: str  # verify's last line
 
@@ -66,20 +98,20 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
         start = time.monotonic()
         home.run("delete", str(found["job_id"]))
         print(f"deleting it took {time.monotonic() - start:.1f} s", flush=True)
+    tenths = {phase: _tenths(of, samples) for phase, of in ends.items()}
     return Large(
         items=int(found["items"]),
         elapsed_s=float(found["elapsed_s"]),
         items_per_second=float(found["items_per_second"]),
         steady={
-            f"{phase}_{unit}": _steady([(end[0], end[column]) for end in of])
-            for phase, of in ends.items()
-            for column, unit in enumerate(("items", "weight"), 1)
+            f"{phase}_{unit}": getattr(of[9], unit) / max(1, getattr(of[1], unit))
+            for phase, of in tenths.items()
+            for unit in ("items", "weight")
         },
-        growth={
-            f"{phase} {name}": growth
-            for phase, of in ends.items()
-            for name, growth in samples.growth(of[0][0], of[-1][0]).items()
-        },
+        cost={unit: _cost(tenths["index"], unit) for unit in ("items", "characters")},
+        tenths=tenths,
+        growth=_growth(ends, samples, private=False),
+        private=_growth(ends, samples, private=True),
         peaks={name: samples.peak(name) for name in samples.sizes},
         differences=verified.stdout.strip().splitlines()[-1],
     )
@@ -105,21 +137,40 @@ def _groups(command: int) -> Groups:
     }
 
 
-def _ends(database: Database, job: str, phase: str) -> list[tuple[float, int, int]]:
-    """When each task of a phase ended, with its items and its weight, in order."""
+def _ends(database: Database, job: str, phase: str) -> list[_End]:
+    """When each task of a phase ended, with what it did, in order."""
     with database.transaction() as conn:
         rows = conn.exec_driver_sql(_ENDS, {"job": job, "phase": phase})
-        return [(float(row.at), int(row.items), int(row.weight)) for row in rows]
+        return [_End(float(row.at), int(row.items), int(row.weight), int(row.characters)) for row in rows]
 
 
-def _steady(ends: list[tuple[float, int]]) -> float:
-    """What was done a second in the last tenth of the phase's time over that in its second tenth."""
-    first, last = ends[0][0], ends[-1][0]
-    step = (last - first) / 10
-    if not step:
-        return 1.0
+def _tenths(ends: list[_End], samples: Samples) -> list[Tenth]:
+    """Of the time between the first end of a task and the last."""
+    first = ends[0].at
+    step = (ends[-1].at - first) / 10
+    edges = [first + number * step for number in range(10)] + [ends[-1].at]
+    return [
+        _tenth([end for end in ends if start < end.at <= stop], samples, start, stop) for start, stop in pairwise(edges)
+    ]
 
-    def between(start: float, end: float) -> int:
-        return sum(done for at, done in ends if start < at <= end)
 
-    return between(last - step, last) / max(1, between(first + step, first + 2 * step))
+def _tenth(ends: list[_End], samples: Samples, start: float, stop: float) -> Tenth:
+    return Tenth(
+        items=sum(end.items for end in ends),
+        weight=sum(end.weight for end in ends),
+        characters=sum(end.characters for end in ends),
+        spent={name: samples.spent(name, start, stop) for name in GROUPS},
+    )
+
+
+def _cost(tenths: list[Tenth], unit: str) -> float:
+    last, second = (tenths[n].spent["slot"] / max(1, getattr(tenths[n], unit)) for n in (9, 1))
+    return last / second if second else 1.0
+
+
+def _growth(ends: dict[str, list[_End]], samples: Samples, *, private: bool) -> dict[str, float]:
+    return {
+        f"{phase} {name}": growth
+        for phase, of in ends.items()
+        for name, growth in samples.growth(of[0].at, of[-1].at, private=private).items()
+    }

@@ -80,7 +80,7 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
             f"{children.expected:,} expected = {children.emitted:,} emitted + {children.failed:,} failed"
             f" in {of.containers:,} containers: {'adds up' if sound else 'DOES NOT ADD UP'}",
         ),
-        ("index", f"{bytes_text(of.index_bytes)}, {of.index_engine}"),
+        ("index", f"{bytes_text(of.index_bytes)}{_written(of)}, {of.index_engine}"),
         ("run with", f"{of.workers} x {of.slots} slots, {passes}, fsync {of.fsync}"),
         *call_time_rows(of.call_time),
         *io_rows(of.io),
@@ -91,6 +91,11 @@ def _result_rows(of: Figures) -> list[tuple[str, str]]:
         ("labels", "; ".join(of.labels)),
         *(("what to do", line) for line in advice_on(of.labels)),
     ]
+
+
+def _written(of: Figures) -> str:
+    """Storage is loaded with this, and the index is not larger by it."""
+    return f" ({bytes_text(of.index_written_bytes)} written)" if of.index_written_bytes else ""
 
 
 def _longest(of: Figures) -> str:

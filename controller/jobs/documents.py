@@ -56,7 +56,8 @@ class JobHolds(JobLine):
     loose_files: int
     raw_bytes: int
     discovered_bytes: int
-    index_bytes: int
+    index_bytes: int  # of the index as it stands
+    index_written_bytes: int
     phases: dict[Phase, PhaseCounts]
     kinds: dict[str, int]
     media_types: dict[str, int]
@@ -150,6 +151,7 @@ def _holds(counts: JobCounts) -> dict[str, Any]:
         "raw_bytes": progress.raw_bytes,
         "discovered_bytes": progress.raw_bytes + progress.extracted_bytes,
         "index_bytes": progress.index_bytes,
+        "index_written_bytes": progress.index_written_bytes,
         "phases": counts.phases,
         "kinds": {row.name: row.items for row in counts.kinds},
         "media_types": {row.name: row.items for row in counts.media_types},

@@ -18,7 +18,7 @@ from controller.observe.wire import WireShares
 from core.document import Document, Milli, NotNone
 from core.records import BankNote, FsyncPolicy, GroupKind, JobState, Layout, OcrChoice, Phase
 
-_SUMMED = ("raw_bytes", "discovered_bytes", "index_bytes", "items", "containers", "frames_lost")
+_SUMMED = ("raw_bytes", "discovered_bytes", "index_bytes", "index_written_bytes", "items", "containers", "frames_lost")  # fmt: skip
 _COMMON = ("workers", "slots", "index_engine", "passes", "fsync", "layout", "filer", "passwords", "ocr", "storage", "versions")  # fmt: skip
 
 
@@ -99,7 +99,8 @@ class Figures(Document):
     raw_bytes: int
     discovered_bytes: int
     expansion: float | None
-    index_bytes: int
+    index_bytes: int  # of the index as it stands
+    index_written_bytes: int = 0  # to publish it; 0: of a result from before that was told
     gb_per_hour_raw: Milli
     gb_per_hour_discovered: Milli
     items: int

@@ -124,6 +124,7 @@ def _counted(counts: JobCounts) -> dict[str, Any]:
         "raw_bytes": raw,
         "discovered_bytes": discovered,
         "index_bytes": progress.index_bytes,
+        "index_written_bytes": progress.index_written_bytes,
         "items": counts.items,
         "containers": counts.containers,
         "exceptions": by_code,

@@ -87,6 +87,7 @@ def progress_of(conn: Connection, status: JobStatus, latest: Values | None) -> J
         return ledger_jobs.progress(conn, job.id)
     phase = Phase(latest["phase"])
     items = int(latest["items"])
+    written = latest.get("index_written_bytes", latest["index_bytes"])  # as last seen before that was noted
     part = PhaseProgress(
         phase=phase,
         open=latest["open"],
@@ -96,7 +97,7 @@ def progress_of(conn: Connection, status: JobStatus, latest: Values | None) -> J
         items=items,
         raw_bytes=latest["raw_bytes"],
         extracted_bytes=latest["discovered_bytes"] - latest["raw_bytes"],
-        index_bytes=latest["index_bytes"],
+        index_bytes=written,
         elapsed_s=latest["phase_s"],
     )
     return JobProgress(
@@ -111,6 +112,7 @@ def progress_of(conn: Connection, status: JobStatus, latest: Values | None) -> J
         raw_bytes=latest["raw_bytes"],
         extracted_bytes=latest["discovered_bytes"] - latest["raw_bytes"],
         index_bytes=latest["index_bytes"],
+        index_written_bytes=written,
         elapsed_s=latest["elapsed_s"],
         total_known=phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE),
     )

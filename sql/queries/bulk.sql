@@ -50,10 +50,11 @@ ORDER BY item
 ON CONFLICT (item) DO UPDATE SET shard = excluded.shard, owner = excluded.owner;
 
 -- name: put_shard
--- A shard with the documents its owner has committed so far.
-INSERT INTO shard (id, job, engine, location, documents)
-VALUES (%(shard)s, %(job)s, %(engine)s, %(location)s, %(documents)s)
-ON CONFLICT (id) DO UPDATE SET documents = greatest(shard.documents, excluded.documents);
+-- A shard with the documents its owner has published so far, and the bytes of their files.
+INSERT INTO shard (id, job, engine, location, documents, bytes)
+VALUES (%(shard)s, %(job)s, %(engine)s, %(location)s, %(documents)s, %(size)s)
+ON CONFLICT (id) DO UPDATE SET documents = greatest(shard.documents, excluded.documents),
+    bytes = greatest(shard.bytes, excluded.bytes);
 
 -- name: insert_tasks
 -- New tasks, pending or held, with the task and the claim that made them, if one did.

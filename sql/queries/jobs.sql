@@ -128,6 +128,7 @@ SELECT phase,
 FROM task WHERE job = %(job)s GROUP BY phase;
 
 -- name: job_counts
--- Rows that are counted one by one.
+-- Rows that are counted one by one, and what the index comes to (NULL: none, or of before that was noted).
 SELECT (SELECT count(*) FROM container_count WHERE job = %(job)s) AS containers,
-    (SELECT count(*) FROM exception WHERE job = %(job)s) AS exceptions;
+    (SELECT count(*) FROM exception WHERE job = %(job)s) AS exceptions,
+    (SELECT sum(bytes)::bigint FROM shard WHERE job = %(job)s) AS index_bytes;

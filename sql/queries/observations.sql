@@ -60,7 +60,8 @@ SELECT "values" FROM seen;
 WITH seen (second, kind, source, job, "values", counted) AS (
     SELECT floor(extract(epoch FROM clock_timestamp()))::bigint, 'progress', %(database)s, j.id, jsonb_build_object(
         'phase', j.phase, 'items', t.items, 'items_indexed', t.items_indexed, 'raw_bytes', t.raw_bytes,
-        'discovered_bytes', t.discovered_bytes, 'indexed_bytes', t.indexed_bytes, 'index_bytes', t.index_bytes,
+        'discovered_bytes', t.discovered_bytes, 'indexed_bytes', t.indexed_bytes, 'index_bytes', n.index_bytes,
+        'index_written_bytes', t.index_written_bytes,
         'open', t.open, 'done', t.done, 'weight_open', t.weight_open, 'weight_done', t.weight_done,
         'containers', n.containers, 'exceptions', n.exceptions,
         'elapsed_s', coalesce(round(greatest(0, extract(epoch FROM
@@ -79,7 +80,7 @@ WITH seen (second, kind, source, job, "values", counted) AS (
             coalesce(sum(raw_bytes + extracted_bytes) FILTER (WHERE phase IN ('walk', 'expand')), 0)::bigint
                 AS discovered_bytes,
             coalesce(sum(weight) FILTER (WHERE phase = 'index' AND state = 'done'), 0)::bigint AS indexed_bytes,
-            coalesce(sum(index_bytes), 0)::bigint AS index_bytes,
+            coalesce(sum(index_bytes), 0)::bigint AS index_written_bytes,
             count(*) FILTER (WHERE phase = j.phase AND state <> 'done') AS open,
             count(*) FILTER (WHERE phase = j.phase AND state = 'done') AS done,
             coalesce(sum(weight) FILTER (WHERE phase = j.phase AND state <> 'done'), 0)::bigint AS weight_open,
@@ -89,7 +90,8 @@ WITH seen (second, kind, source, job, "values", counted) AS (
     ) AS t
     CROSS JOIN LATERAL (
         SELECT (SELECT count(*) FROM container_count c WHERE c.job = j.id) AS containers,
-            (SELECT count(*) FROM exception e WHERE e.job = j.id) AS exceptions
+            (SELECT count(*) FROM exception e WHERE e.job = j.id) AS exceptions,
+            (SELECT coalesce(sum(bytes), 0)::bigint FROM shard s WHERE s.job = j.id) AS index_bytes
     ) AS n
     WHERE j.id = ANY(%(jobs)s::uuid[])
 ), stored AS (

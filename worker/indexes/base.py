@@ -1,7 +1,7 @@
 """The one interface in front of every index engine.
 
-An engine builds on a local directory; what `commit` names is published to the filer by
-`worker.indexes.publisher`, so that these writes are recorded calls. Published files are immutable; the
+An engine builds on a local directory; what `finish` names is published to the filer by
+`worker.indexes.publisher`, so that these writes are recorded calls. Published files are immutable and stay; the
 meta file goes last.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 
@@ -33,7 +32,10 @@ class IndexDocument:
     author: str = ""
 
 
-META = "meta.json"  # of every engine: names the files of a shard's state, and is published last
+# Of every engine: a JSON object that names the files of a shard's state, and is published last. What stands under
+# SEGMENTS in those of several writers of one engine may stand in one: then it names the files of all of them.
+META = "meta.json"
+SEGMENTS = "segments"
 
 # Fields a query may name, and what they search.
 QUERY_FIELDS = [
@@ -52,11 +54,10 @@ QUERY_FIELDS = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
-    """State of a shard on local disk after a commit."""
+class Built:
+    """What a writer left in its directory, beside the meta file."""
 
     files: tuple[str, ...]  # every file a reader needs, meta file excluded
-    meta: str  # the meta file's name, published last
     documents: int
 
 
@@ -72,16 +73,16 @@ class Hit:
 
 
 class IndexWriter(Protocol):
-    """Writes one shard; owned by one process, never reopened by another."""
+    """Writes the documents of one task into a local directory of its own."""
 
     def add(self, document: IndexDocument) -> None:
-        """Queue one document for the next commit."""
+        """Take one more document."""
 
-    def commit(self, snapshot: Path) -> Commit:
-        """Make everything added durable locally; `snapshot` gets hard links of the files to publish."""
+    def finish(self) -> Built:
+        """Write everything that was added, with a meta file; nothing changes in the directory any more."""
 
     def close(self) -> None:
-        """Stop the engine's threads; what was added since the last commit is dropped."""
+        """Stop the engine's threads; what was added and not finished is dropped."""
 
 
 class IndexReader(Protocol):

@@ -1,86 +1,103 @@
-"""A slot's open shards, and how their segments get to the filer (design §3.9).
+"""A slot's open shards, and how their segments get to the filer (design §3.9, decision 50).
 
-One fresh shard a process incarnation and job. New segment files are copied through the storage layer, so these
-writes are recorded calls; the meta file goes last, and only then are files removed that no meta names any more.
+One fresh shard a process incarnation and job. Each task's documents are written on scratch by a writer of their own, and
+its files copied through the storage layer, so these writes are recorded calls; the meta file goes last. What was published
+is never merged, written again or removed: only the meta file is replaced by one that names more.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from core.errors import StorageFault
 from core.moments import reached
 from core.places import index_location
 from core.records import Shard
 from core.storage.layer import Storage
-from worker.indexes.base import Commit, IndexDocument, IndexWriter
+from worker.indexes.base import META, SEGMENTS, Built, IndexDocument, IndexWriter
 from worker.indexes.registry import new_writer
 
-FULL_BYTES = 128_000_000  # a shard of this size is closed and a fresh one begun: merging maps whole segments into
-# the slot's memory and writes them to the filer again, so what may be merged has to be bounded
-KEPT_OPEN = 2  # jobs a slot works on in turn; a shard closed for another job is never reopened
+FULL_SEGMENTS = 32  # a shard of so many is gone on with no more: its meta file is written again with each publication
+KEPT_OPEN = 8  # jobs a slot works on in turn; a shard closed for another job is never reopened
 
 
 @dataclass(slots=True)
 class OpenShard:
-    """One shard of this process."""
+    """One shard of this process; what was published of it is on the filer only."""
 
     id: uuid.UUID
     engine: str
-    writer: IndexWriter
     location: bytes
-    local: Path
-    published: set[str] = field(default_factory=set)
-    commits: int = 0
-    size: int = 0  # bytes of the files published now
+    local: Path  # for the writer of the task that is under way
+    writer: IndexWriter | None = None
+    segments: list[Any] = field(default_factory=list)  # published, as the engine's meta file tells of them
+    documents: int = 0
+    size: int = 0  # bytes of the files that the meta file names, itself left out
+    begun: bool = False  # something was published, or tried to be
 
     def add(self, document: IndexDocument) -> None:
-        """Queue one document for the next publication."""
-        self.writer.add(document)
+        """Queue one document for the next publication. Raises StorageFault."""
+        self._writing().add(document)
+
+    def _writing(self) -> IndexWriter:
+        if self.writer is None:
+            self.writer = new_writer(self.engine, self.local)
+        return self.writer
 
     def publish(self, storage: Storage, root: bytes, alive: Callable[[], None] | None = None) -> tuple[Shard, int]:
-        """Commit and publish; gives the shard's row and the bytes written. `alive` is told now and then that it goes on.
-        Raises StorageFault."""
-        self.commits += 1
-        snapshot = self.local / f"snapshot-{self.commits}"
-        commit = self.writer.commit(snapshot)
+        """Publish what was added; gives the shard's row and the bytes written. `alive` is told now and then that it goes
+        on. Raises StorageFault; then the shard is to be abandoned."""
+        built = self._writing().finish()
+        meta = self._joined()
         reached("publish")
         target = os.path.join(root, self.location)
-        if not self.published:
+        first, self.begun = not self.begun, True
+        if first:
             storage.mkdir(target)
-        written = self._copy(storage, snapshot, target, commit, alive)
+        sizes = [
+            storage.copy_in(os.fsencode(self.local / name), os.path.join(target, os.fsencode(name)), alive)
+            for name in (*built.files, META)
+        ]
         reached("published")
-        for gone in self.published - set(commit.files):  # a publication that failed half-way is gone on with
-            storage.remove(os.path.join(target, os.fsencode(gone)), missing_ok=True)
-            self.published.discard(gone)
-        self.size = sum((snapshot / name).stat().st_size for name in commit.files)
-        shutil.rmtree(snapshot)
-        shard = Shard(
+        self.segments = meta
+        return self._published(built, sizes, first), sum(sizes)
+
+    def _joined(self) -> list[Any]:
+        """Have the meta file on scratch name what was published before as well; all that it names."""
+        file = self.local / META
+        try:
+            meta = json.loads(file.read_bytes())
+            meta[SEGMENTS] = [*self.segments, *meta[SEGMENTS]]
+            file.write_text(json.dumps(meta, separators=(",", ":")))
+        except OSError as e:
+            raise StorageFault(f"{file} on scratch: {e.strerror}; see that scratch has space, then resume") from e
+        return list(meta[SEGMENTS])
+
+    def _published(self, built: Built, sizes: list[int], first: bool) -> Shard:
+        self.close()
+        self.documents += built.documents
+        self.size += sum(sizes[:-1])
+        return Shard(
             id=self.id,
             engine=self.engine,
             location=self.location,
-            documents=commit.documents,
-            first=self.commits == 1,
+            documents=self.documents,
+            size=self.size + sizes[-1],
+            first=first,
         )
-        return shard, written
-
-    def _copy(
-        self, storage: Storage, snapshot: Path, target: bytes, commit: Commit, alive: Callable[[], None] | None
-    ) -> int:
-        written = 0
-        for name in (*(f for f in commit.files if f not in self.published), commit.meta):
-            written += storage.copy_in(os.fsencode(snapshot / name), os.path.join(target, os.fsencode(name)), alive)
-            if name != commit.meta:
-                self.published.add(name)
-        return written
 
     def close(self) -> None:
-        """Stop the engine and give the local disk back."""
-        self.writer.close()
+        """End a task's writer and give the local disk back; what was added and not published is dropped."""
+        if self.writer is not None:
+            self.writer.close()
+            self.writer = None
         shutil.rmtree(self.local, ignore_errors=True)
 
 
@@ -94,12 +111,9 @@ class OpenShards:
     def of(self, job: uuid.UUID, engine: str) -> OpenShard:
         """This process's shard of a job, made when there is none."""
         shard = self._open.pop(job, None)
-        if shard is not None and shard.size >= FULL_BYTES:
-            shard.close()
-            shard = None
-        if shard is None:
+        if shard is None or len(shard.segments) >= FULL_SEGMENTS:
             while len(self._open) >= KEPT_OPEN:
-                self._open.pop(next(iter(self._open))).close()
+                self._open.pop(next(iter(self._open)))
             shard = self._new(job, engine)
         self._open[job] = shard
         return shard
@@ -107,13 +121,11 @@ class OpenShards:
     def _new(self, job: uuid.UUID, engine: str) -> OpenShard:
         shard = uuid.uuid4()
         local = self._scratch / "shards" / shard.hex
-        local.mkdir(parents=True)
-        writer = new_writer(engine, local / "index")
-        return OpenShard(id=shard, engine=engine, writer=writer, location=index_location(job, shard), local=local)
+        return OpenShard(id=shard, engine=engine, location=index_location(job, shard), local=local)
 
     def abandon(self, job: uuid.UUID) -> None:
         """Never go on with the job's shard after a task that was not written down: documents must not ride along with
-        the next commit, and what was published last may have no row, so that phase finalise takes it away."""
+        the next publication, and what was published last may have no row, so that phase finalise takes it away."""
         shard = self._open.pop(job, None)
         if shard is not None:
             shard.close()

@@ -32,7 +32,7 @@ def load_engine(name: str) -> None:
 
 
 def new_writer(engine: str, directory: Path) -> IndexWriter:
-    """A writer of a fresh shard in a local directory that does not exist yet."""
+    """A writer into a local directory that does not exist yet."""
     return _engine(engine)[0](directory)
 
 
@@ -40,8 +40,8 @@ def open_reader(engine: str, directory: Path, view: Path) -> IndexReader:
     """A reader of the shard published in `directory`; `view` is a private local directory it may fill.
 
     A slot may publish the shard anew at the same time (the job runs, or the slot does not know yet that it was taken
-    over): the files of the state before go then, so what cannot be opened is opened again if the meta file has changed.
-    Raises StorageFault.
+    over). The files of the state before stay, but another host may see a directory or a meta file as it was, so what
+    cannot be opened is opened again if the meta file has changed. Raises StorageFault.
     """
     make = _engine(engine)[1]
     meta = directory / META

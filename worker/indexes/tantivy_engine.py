@@ -1,8 +1,8 @@
 """Tantivy behind the index interface.
 
 Limits: a token over 40 bytes is not indexed (the engine's default tokenizer); words are split at anything that
-is not a letter or digit and lower-cased; merges happen in the engine's background thread, so a shard's files
-change between commits and what was published before is removed once nothing names it. What is also read otherwise
+is not a letter or digit and lower-cased. A writer makes a segment of what fits into HEAP_BYTES; eight of them are merged
+in its own directory, before anything is published. What is also read otherwise
 (`readings`) are further values of a field: no phrase reaches from one into the next, "two words"~3 may.
 """
 
@@ -20,13 +20,12 @@ from typing import Any
 import tantivy
 
 from core.errors import StorageFault, UsageError
-from worker.indexes.base import META, QUERY_FIELDS, Commit, Hit, IndexDocument
+from worker.indexes.base import META, QUERY_FIELDS, SEGMENTS, Built, Hit, IndexDocument
 from worker.indexes.query_language import apart, together
 from worker.indexes.readings import readings, usual
 
 HEAP_BYTES = 24_000_000  # one indexing thread a slot; more would only make larger first segments
 _SEGMENT_SUFFIXES = (".idx", ".pos", ".term", ".store", ".fast", ".fieldnorm")
-_SNAPSHOT_TRIES = 50
 _OUTER = re.compile(r'("(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/)')
 _PREFIX = re.compile(r"(?<![\w*])(?:(\w+):)?(\w+(?:[-.@'&/]+\w+)*)\*(?![\w*])")
 _NOT_FIRST = re.compile(r"\(\s*NOT\s+")
@@ -47,12 +46,13 @@ def schema() -> tantivy.Schema:
 
 
 class TantivyWriter:
-    """One shard being written in `directory` (local, new)."""
+    """Writes into `directory` (local, new)."""
 
     def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True)
         self._directory = directory
-        self._writer = tantivy.Index(schema(), path=str(directory), reuse=False).writer(HEAP_BYTES, 1)
+        with self._on_scratch():
+            directory.mkdir(parents=True)
+            self._writer = tantivy.Index(schema(), path=str(directory), reuse=False).writer(HEAP_BYTES, 1)
         self._documents = 0
 
     def add(self, document: IndexDocument) -> None:
@@ -69,15 +69,14 @@ class TantivyWriter:
             self._writer.add_document(built)
         self._documents += 1
 
-    def commit(self, snapshot: Path) -> Commit:
+    def finish(self) -> Built:
         with self._on_scratch():
             self._writer.commit()
-            snapshot.mkdir(parents=True)
-            for _ in range(_SNAPSHOT_TRIES):
-                files = self._link(snapshot)
-                if files is not None:
-                    return Commit(files=files, meta=META, documents=self._documents)
-        raise StorageFault(f"the index in {self._directory} changed faster than it could be published; resume the job")
+            self._writer.wait_merging_threads()
+            segments = json.loads((self._directory / META).read_bytes())[SEGMENTS]
+        stems = [segment["segment_id"].replace("-", "") for segment in segments]
+        files = tuple(stem + suffix for stem in stems for suffix in _SEGMENT_SUFFIXES)
+        return Built(files=files, documents=self._documents)
 
     @contextmanager
     def _on_scratch(self) -> Iterator[None]:
@@ -90,26 +89,8 @@ class TantivyWriter:
                 f"the index in {self._directory} cannot be written: {why}; see that scratch has space, then resume"
             ) from e
 
-    def _link(self, snapshot: Path) -> tuple[str, ...] | None:
-        """Hard links of one consistent state; None when a merge took files away meanwhile."""
-        meta = (self._directory / META).read_bytes()
-        files = []
-        for segment in json.loads(meta)["segments"]:
-            stem = segment["segment_id"].replace("-", "")
-            for suffix in _SEGMENT_SUFFIXES:
-                name = stem + suffix
-                try:
-                    os.link(self._directory / name, snapshot / name)
-                except FileExistsError:
-                    pass
-                except FileNotFoundError:
-                    return None
-                files.append(name)
-        (snapshot / META).write_bytes(meta)
-        return tuple(files)
-
     def close(self) -> None:
-        del self._writer  # ends its threads; a merge still under way would only make files that nobody publishes
+        del self._writer  # ends its threads
 
 
 class TantivyReader:

@@ -1,14 +1,12 @@
 """Whoosh behind the index interface: the same fields, language and limits as `tantivy_engine`, in pure Python.
 
-One segment a commit, in one file that never changes; small segments are merged at a commit by Whoosh's own rule, and
-the files of merged ones are removed once no meta file names them. The published meta file is JSON of ours, because
-Whoosh's own table of contents is a pickle (see `whoosh_pickle`).
+One segment a writer, in one file that never changes. The meta file is JSON of ours, because Whoosh's own table of
+contents is a pickle (see `whoosh_pickle`).
 """
 
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import struct
 import uuid
@@ -26,7 +24,7 @@ from whoosh.searching import Searcher
 from whoosh.writing import IndexingError, SegmentWriter
 
 from core.errors import StorageFault
-from worker.indexes.base import META, QUERY_FIELDS, Commit, Hit, IndexDocument
+from worker.indexes.base import META, QUERY_FIELDS, SEGMENTS, Built, Hit, IndexDocument
 from worker.indexes.query_language import Node, parse, tokens
 from worker.indexes.readings import readings
 from worker.indexes.snippets import snippet
@@ -66,14 +64,14 @@ def schema() -> fields.Schema:
 
 
 class WhooshWriter:
-    """One shard being written in `directory` (local, new)."""
+    """Writes into `directory` (local, new)."""
 
     def __init__(self, directory: Path) -> None:
-        directory.mkdir(parents=True)
         self._directory = directory
         with self._on_scratch():
+            directory.mkdir(parents=True)
             self._index = index.create_in(str(directory), schema())
-        self._writer: SegmentWriter | None = None  # while something is added and not committed
+        self._writer: SegmentWriter | None = None  # while something is added and not finished
 
     def add(self, document: IndexDocument) -> None:
         values: dict[str, str] = {"item": document.item.hex, "owner": document.owner}
@@ -86,21 +84,16 @@ class WhooshWriter:
                 self._writer = SegmentWriter(self._index, limitmb=POOL_MB)
             self._writer.add_document(**{k: v.encode("utf-8", "replace").decode() for k, v in values.items()})
 
-    def commit(self, snapshot: Path) -> Commit:
+    def finish(self) -> Built:
         with self._on_scratch():
             if self._writer is not None:
                 self._writer.commit()
                 self._writer = None
-            snapshot.mkdir(parents=True)
             segments = self._index._segments()
-            files = []
-            for segment in segments:
-                name = segment.make_filename(segment.COMPOUND_EXT)
-                os.link(self._directory / name, snapshot / name)
-                files.append(name)
-            meta = {"format": _FORMAT, "segments": [_described(s) for s in segments]}
-            (snapshot / META).write_text(json.dumps(meta))
-        return Commit(files=tuple(files), meta=META, documents=sum(s.doc_count_all() for s in segments))
+            meta = {"format": _FORMAT, SEGMENTS: [_described(s) for s in segments]}
+            (self._directory / META).write_text(json.dumps(meta))
+        files = tuple(segment.make_filename(segment.COMPOUND_EXT) for segment in segments)
+        return Built(files=files, documents=sum(s.doc_count_all() for s in segments))
 
     @contextmanager
     def _on_scratch(self) -> Iterator[None]:
@@ -128,7 +121,7 @@ class WhooshReader:
             meta = json.loads((directory / META).read_bytes())
             if meta["format"] != _FORMAT:
                 raise ValueError(f"its format is {meta['format']!r}")
-            self._searcher = Searcher(_reader(directory, meta["segments"]))
+            self._searcher = Searcher(_reader(directory, meta[SEGMENTS]))
         except (*_BROKEN, pickle.UnpicklingError) as e:
             raise StorageFault(f"the index shard {directory} cannot be opened: {e}; run the job again") from e
         self._directory = directory

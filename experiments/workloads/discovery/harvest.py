@@ -81,7 +81,7 @@ def _null_use(portions: Sequence[OnNull]) -> NullUse | None:
     return NullUse(
         portions=len(portions),
         held_bytes=max(portion.held_bytes for portion in portions),
-        discarded_bytes=sum(int(result["index_bytes"]) for result in results),
+        discarded_bytes=sum(int(result["index_written_bytes"]) for result in results),
         items=sum(int(result["items"]) for result in results),
         discovered_bytes=sum(int(result["discovered_bytes"]) for result in results),
     )

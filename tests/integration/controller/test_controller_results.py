@@ -43,6 +43,7 @@ KEYS = [
     "discovered_bytes",
     "expansion",
     "index_bytes",
+    "index_written_bytes",
     "gb_per_hour_raw",
     "gb_per_hour_discovered",
     "items",
@@ -176,9 +177,9 @@ def test_a_ghost_is_never_a_hit(copy: Any, tmp_path: Path) -> None:
     for ghost in range(7):
         writer.add(IndexDocument(item=item, owner=f"{owner[:-1]}{ghost}-", body="apparition apparition"))
     writer.add(IndexDocument(item=item, owner=owner, body="one apparition among many words"))
-    writer.commit(tmp_path / "snapshot")
+    writer.finish()
     writer.close()
-    reader = open_reader("tantivy", tmp_path / "snapshot", tmp_path / "view")
+    reader = open_reader("tantivy", tmp_path / "shard", tmp_path / "view")
     with copy.handle.database.transaction() as conn:
         found = search_shard(conn, copy.handle.id, shard, reader, "apparition", 2)
         elsewhere = search_shard(conn, copy.handle.id, copy.handle.id, reader, "apparition", 2)

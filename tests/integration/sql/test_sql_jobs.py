@@ -95,11 +95,15 @@ def test_progress_adds_up_what_tasks_found(hands: Any) -> None:
     hands.finish(hands.take(job))
     with hands.database.transaction() as conn:
         states.advance(conn, job)
-    hands.finish(hands.take(job), TaskResult(texts=(text,), raw_bytes=10, index_bytes=3))
+    shard = Shard(id=uuid.uuid4(), engine="tantivy", location=b"s", documents=1, size=2)
+    hands.finish(hands.take(job), TaskResult(texts=(text,), raw_bytes=10, index_bytes=3, shard=shard))
     with hands.database.transaction() as conn:
         now = jobs.progress(conn, job)
     assert (now.phase, now.total_known, now.items_indexed) == (Phase.INDEX, True, 1)
-    assert (now.raw_bytes, now.extracted_bytes, now.index_bytes) == (10, 5, 3)
+    assert (now.raw_bytes, now.extracted_bytes, now.index_bytes, now.index_written_bytes) == (10, 5, 2, 3)
+    hands.run("UPDATE shard SET bytes = NULL")  # of before that was noted
+    with hands.database.transaction() as conn:
+        assert jobs.progress(conn, job).index_bytes == 3
     assert now.elapsed_s > 0
 
 

@@ -121,7 +121,7 @@ def test_finish_writes_everything(hands: Any) -> None:
     child = hands.item(
         job, b"#1", loose.id, location=b"jobs/x", message_id_hash=b"\2" * 16, container_path=("a", "b\\")
     )
-    shard = Shard(id=uuid.uuid4(), engine="tantivy", location=b"jobs/s", documents=4)
+    shard = Shard(id=uuid.uuid4(), engine="tantivy", location=b"jobs/s", documents=4, size=40)
     result = TaskResult(
         items=(loose, child),
         exceptions=(
@@ -153,7 +153,7 @@ def test_finish_writes_everything(hands: Any) -> None:
     assert hands.rows("SELECT announced, emitted, failed, remainder_unknown FROM container_count") == [(3, 1, 2, False)]
     assert hands.rows("SELECT item, state, metadata FROM item_text") == [(child.id, "ok", {"subject": "a\ufffdb"})]
     assert hands.rows("SELECT item, shard, owner FROM item_index") == [(child.id, shard.id, claimed.token.hex)]
-    assert hands.rows("SELECT id, documents FROM shard") == [(shard.id, 4)]
+    assert hands.rows("SELECT id, documents, bytes FROM shard") == [(shard.id, 4, 40)]
     sums = hands.rows(
         "SELECT state, raw_bytes, extracted_bytes, index_bytes, items, lease FROM task WHERE state = 'done'"
     )
@@ -194,7 +194,7 @@ def test_ranges_of_a_container_add_up(hands: Any) -> None:
         TaskResult(
             items=(box,),
             containers=(ContainerCount(item=box.id, announced=9, emitted=4, failed=0),),
-            shard=Shard(id=shard, engine="tantivy", location=b"s", documents=8),
+            shard=Shard(id=shard, engine="tantivy", location=b"s", documents=8, size=80),
         ),
     )
     hands.finish(
@@ -202,12 +202,12 @@ def test_ranges_of_a_container_add_up(hands: Any) -> None:
         TaskResult(
             items=(hands.item(job, b"box", media_type="other/type"),),
             containers=(ContainerCount(item=box.id, announced=None, emitted=3, failed=1, remainder_unknown=True),),
-            shard=Shard(id=shard, engine="tantivy", location=b"s", documents=5),
+            shard=Shard(id=shard, engine="tantivy", location=b"s", documents=5, size=50),
         ),
     )
     assert hands.rows("SELECT announced, emitted, failed, remainder_unknown FROM container_count") == [(9, 7, 1, True)]
     assert hands.rows("SELECT media_type FROM item") == [("text/plain",)]
-    assert hands.rows("SELECT documents FROM shard") == [(8,)]
+    assert hands.rows("SELECT documents, bytes FROM shard") == [(8, 80)]
 
 
 def test_a_cancelling_job_lets_its_tasks_finish(hands: Any) -> None:

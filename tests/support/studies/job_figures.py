@@ -37,6 +37,7 @@ def figures(**changes: Any) -> JobFigures:
         raw_bytes=45_000_000_000,
         discovered_bytes=75_000_000_000,
         index_bytes=7,
+        index_written_bytes=8,
         items=1_000_000,
         containers=3,
         exceptions={"encrypted": 3},

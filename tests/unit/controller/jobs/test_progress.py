@@ -49,6 +49,7 @@ def look(
         raw_bytes=raw,
         extracted_bytes=extracted,
         index_bytes=0,
+        index_written_bytes=0,
         elapsed_s=100.0,
         total_known=phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE) or state.over,
     )

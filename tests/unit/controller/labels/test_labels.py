@@ -46,6 +46,7 @@ def done(*, discovered: int = 1000, known: bool = True, elapsed_s: float = 100.0
         raw_bytes=discovered,
         extracted_bytes=0,
         index_bytes=0,
+        index_written_bytes=0,
         elapsed_s=elapsed_s,
         total_known=known,
     )

@@ -20,9 +20,9 @@ def test_the_text_is_the_owners_and_nobody_elses(engine: str, tmp_path: Path) ->
     writer.add(IndexDocument(item=ITEM, owner="1:1", body="a ghost"))
     writer.add(IndexDocument(item=ITEM, owner="1:2", body="first line\nsecond <b>line</b> é"))
     writer.add(IndexDocument(item=OTHER, owner="1:2", body="", name="empty"))
-    writer.commit(tmp_path / "snapshot")
+    writer.finish()
     writer.close()
-    reader = open_reader(engine, tmp_path / "snapshot", tmp_path / "view")
+    reader = open_reader(engine, tmp_path / "shard", tmp_path / "view")
     assert reader.body(ITEM, "1:2") == "first line\nsecond <b>line</b> é"
     assert reader.body(ITEM, "1:1") == "a ghost"
     assert reader.body(OTHER, "1:2") == ""

@@ -53,9 +53,9 @@ def reader(tmp_path_factory: pytest.TempPathFactory, engine: str) -> IndexReader
     writer = new_writer(engine, home / "index")
     for document in DOCUMENTS:
         writer.add(document)
-    writer.commit(home / "published")
+    writer.finish()
     writer.close()
-    return open_reader(engine, home / "published", home / "view")
+    return open_reader(engine, home / "index", home / "view")
 
 
 @pytest.mark.parametrize(
@@ -171,9 +171,9 @@ def test_words_of_scripts_without_blanks_are_found(engine: str, tmp_path: Path, 
     text, other = SENTENCES[word], "録会事記议录员 無関係な文"
     for number, body in enumerate((text, other)):
         writer.add(IndexDocument(item=uuid.UUID(int=number), owner="1:1", body=body, subject=body))
-    writer.commit(tmp_path / "published")
+    writer.finish()
     writer.close()
-    shard = open_reader(engine, tmp_path / "published", tmp_path / "view")
+    shard = open_reader(engine, tmp_path / "index", tmp_path / "view")
     for query in (word, f'"{word}"', f"subject:{word}", f"{word}*"):
         assert [hit.item.int for hit in shard.search(query, 10)] == [0], query
     assert shard.body(uuid.UUID(int=0), "1:1") == text
@@ -197,8 +197,8 @@ def test_text_that_is_no_unicode_is_indexed_all_the_same(engine: str, tmp_path: 
     """A lone surrogate or NUL in a header costs one character, not the task."""
     writer = new_writer(engine, tmp_path / "index")
     writer.add(IndexDocument(item=uuid.uuid4(), owner="1:1", body="find \ud800 me \0 here", subject="\udfff subject"))
-    writer.commit(tmp_path / "published")
-    reader = open_reader(engine, tmp_path / "published", tmp_path / "view")
+    writer.finish()
+    reader = open_reader(engine, tmp_path / "index", tmp_path / "view")
     assert reader.count("find AND here AND subject") == 1
 
 
@@ -206,13 +206,13 @@ def test_reading_leaves_nothing_on_the_filer(engine: str, tmp_path: Path) -> Non
     """Lock files of the engine stay in the reader's own directory."""
     writer = new_writer(engine, tmp_path / "index")
     writer.add(DOCUMENTS[0])
-    writer.commit(tmp_path / "published")
+    writer.finish()
     writer.close()
-    before = sorted(os.listdir(tmp_path / "published"))
-    os.chmod(tmp_path / "published", 0o555)
-    assert open_reader(engine, tmp_path / "published", tmp_path / "view").count("wording") == 1
-    os.chmod(tmp_path / "published", 0o755)
-    assert sorted(os.listdir(tmp_path / "published")) == before
+    before = sorted(os.listdir(tmp_path / "index"))
+    os.chmod(tmp_path / "index", 0o555)
+    assert open_reader(engine, tmp_path / "index", tmp_path / "view").count("wording") == 1
+    os.chmod(tmp_path / "index", 0o755)
+    assert sorted(os.listdir(tmp_path / "index")) == before
 
 
 @pytest.mark.parametrize("broken", ["missing", "empty", "torn"])
@@ -232,9 +232,9 @@ def test_scratch_that_fails_is_a_storage_fault(engine: str, tmp_path: Path) -> N
     """A local disk that cannot be written suspends the job; it is no bug to be counted."""
     writer = new_writer(engine, tmp_path / "index")
     writer.add(DOCUMENTS[0])
-    (tmp_path / "taken").write_bytes(b"")
+    (tmp_path / "index").rename(tmp_path / "gone")
     with pytest.raises(StorageFault, match="scratch"):
-        writer.commit(tmp_path / "taken" / "snapshot")
+        writer.finish()
 
 
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:

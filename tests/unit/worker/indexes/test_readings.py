@@ -25,9 +25,9 @@ def shard(request: pytest.FixtureRequest, tmp_path: Path) -> Shard:
         writer = new_writer(request.param, tmp_path / "index")
         for number, body in enumerate(bodies):
             writer.add(IndexDocument(item=uuid.UUID(int=number), owner="1:1", body=body, subject=subject))
-        writer.commit(tmp_path / "published")
+        writer.finish()
         writer.close()
-        return open_reader(request.param, tmp_path / "published", tmp_path / "view")
+        return open_reader(request.param, tmp_path / "index", tmp_path / "view")
 
     return made
 

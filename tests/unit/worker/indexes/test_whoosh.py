@@ -43,15 +43,15 @@ def test_a_directory_in_a_segment_that_would_call_something_is_a_fault(
     monkeypatch.chdir(tmp_path)
     writer = WhooshWriter(tmp_path / "index")
     writer.add(IndexDocument(item=uuid.uuid4(), owner="1:1", body="words"))
-    (name,) = writer.commit(tmp_path / "published").files
+    (name,) = writer.finish().files
     writer.close()
-    file = tmp_path / "published" / name
+    file = tmp_path / "index" / name
     harm = pickle.dumps(_Harmful(), 2)
     body = file.read_bytes()
     file.unlink()
     file.write_bytes((12).to_bytes(8, "big") + body[8:12] + harm)
     with pytest.raises(StorageFault, match="cannot be opened"):
-        WhooshReader(tmp_path / "published", tmp_path / "view")
+        WhooshReader(tmp_path / "index", tmp_path / "view")
     assert not (tmp_path / "harm").exists()
 
 
