@@ -9,7 +9,8 @@ import typer
 
 from cli import options as opt
 from cli.beside import PORT, page_beside
-from cli.context import CommandContext, installation, shared, with_options, writable_file
+from cli.context import CommandContext, shared, with_options, writable_file
+from cli.installation import installation
 from cli.jobs.cluster import compose_cluster, given, refuse_out_of_sight
 from cli.jobs.running import follow
 from cli.taking import taking

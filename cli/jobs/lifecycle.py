@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cli.context import CommandContext, Installation, installation, shared, with_options, writable_file
+from cli.context import CommandContext, shared, with_options, writable_file
+from cli.installation import Installation, installation
 from cli.jobs.cluster import compose_cluster
 from cli.jobs.discover import DEFAULT_WORKERS
 from cli.jobs.running import follow

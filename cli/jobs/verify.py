@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from cli.context import installation, shared, with_options, writable_file
+from cli.context import shared, with_options, writable_file
+from cli.installation import installation
 from cli.options import JobArgument, JsonFile, StorageRoot
 from cli.output import flush, write_json
 from cli.show.table import table

@@ -9,7 +9,8 @@ import typer
 
 from cli import options as opt
 from cli.beside import PORT
-from cli.context import SLOTS_BESIDE, installation, shared, with_options
+from cli.context import shared, with_options
+from cli.installation import SLOTS_BESIDE, installation
 from cli.taking import taking
 from controller.jobs.orders import DiscoveryOrder
 from web.app import create_app

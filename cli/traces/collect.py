@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from cli.context import installation, shared, with_options
+from cli.context import shared, with_options
+from cli.installation import installation
 from cli.options import AsJson, JobArgument, StorageRoot
 from cli.output import flush, print_json
 from cli.show.jobs import trace_text

@@ -12,8 +12,9 @@ import typer
 from rich.console import Console
 
 from cli import options as opt
-from cli.context import CommandContext, installation, shared, with_options, writable_file
+from cli.context import CommandContext, shared, with_options, writable_file
 from cli.experiments.studies import FilerCache, MinSeconds, declared_cache, numbers
+from cli.installation import installation
 from cli.output import flush, write_json
 from cli.show.study import show_study, show_warnings
 from cli.show.table import table

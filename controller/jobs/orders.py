@@ -152,16 +152,6 @@ class OperatorOrder(DiscoveryOrder):
         return dataclasses.replace(super().job_options(settings), limits=limits)
 
 
-def first_databases(databases: Sequence[Database], number: int) -> list[Database]:
-    """So many of the installation's; raises UsageError when there are fewer."""
-    if len(databases) < number:
-        raise UsageError(
-            f"--databases is {number}, and EDBENCH_DATABASES names {len(databases)}; add the others there",
-            field="databases",
-        )
-    return list(databases[:number])
-
-
 def create_discovery(
     databases: Sequence[Database],
     storage: Storage,
