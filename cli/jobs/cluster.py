@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from cli.context import CommandContext
-from cli.installation import Installation
 from controller.cluster.base import COMPOSE, chosen_cluster
 
 if TYPE_CHECKING:
+    from cli.installation import Installation
     from controller.cluster.compose import ComposeCluster
 
 
