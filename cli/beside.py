@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from cli.context import CommandContext
 from core.settings import Settings
-from experiments.workloads.discovery.site import Site
+
+if TYPE_CHECKING:
+    from experiments.workloads.discovery.site import Site
 
 PORT = 8080
 

@@ -1,11 +1,10 @@
-"""What every command shares: environment, settings, clock, where to print, and the way to the databases."""
+"""What every command shares: environment, settings, clock, and where to print. The databases: cli.installation."""
 
 from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
@@ -14,28 +13,11 @@ import typer
 from rich.console import Console
 
 from controller.cluster.base import COMPOSE, chosen_cluster
-from controller.databases import Jobs, open_databases
-from controller.jobs.groups.create import find
-from controller.jobs.orders import first_databases
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
-from core.services import embedded_services
 from core.settings import INDEX_ENGINES, Settings, filer_source, read_settings
-from sql.session import Database
 
-# Slots that a command without workers makes room for, so that a `discover` beside it finds connections too.
-SLOTS_BESIDE = 16
 PIPE_WIDTH = 200
-
-
-__all__ = [
-    "CommandContext",
-    "Installation",
-    "installation",
-    "shared",
-    "with_options",
-    "writable_file",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,40 +64,6 @@ def shared(ctx: typer.Context) -> CommandContext:
     if not isinstance(ctx.obj, Mapping):
         raise TypeError("commands are started by cli.main")
     return CommandContext(ctx.obj)
-
-
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """Settings with services attached, and the databases open."""
-
-    settings: Settings
-    embedded: bool  # the services are ours; so workers are ours to start
-    databases: list[Database]
-
-    def find(self, reference: str) -> Jobs:
-        """The job or group meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
-        return find(self.databases, reference)
-
-    def first(self, databases: int) -> list[Database]:
-        """So many databases; raises UsageError when there are fewer."""
-        return first_databases(self.databases, databases)
-
-
-@contextmanager
-def installation(settings: Settings, *, slots: int = SLOTS_BESIDE, databases: int = 1) -> Iterator[Installation]:
-    """Attach to the services (embedded ones are started if need be) for as long as the block lasts.
-
-    `slots`: how many slots, over all workers, are going to be used; `databases`: how many embedded databases are to
-    be there, beside those of earlier commands. Raises UsageError and SystemFaults.
-    """
-    names = [f"db{number}" for number in range(1, databases + 1)]
-    with embedded_services(settings, databases=names, slots=max(slots, SLOTS_BESIDE)) as attached:
-        opened = open_databases(attached)
-        try:
-            yield Installation(attached, settings.embedded, opened)
-        finally:
-            for database in opened:
-                database.dispose()
 
 
 def with_options(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from core.errors import UsageError
 from core.passwords import MOST_PASSWORDS
+from core.settings import Settings, parse_bytes
 
 JobArgument = Annotated[
     str, typer.Argument(metavar="JOB", help="id of a job or group, an unambiguous beginning of it, or `last`")
@@ -46,3 +49,16 @@ Passwords = Annotated[
 ]
 Serve = Annotated[bool, typer.Option("--serve", help="show the page on loopback while it runs")]
 ServePort = Annotated[int, typer.Option("--serve-port", min=0, max=65_535, help="of that page; 0: any that is free")]
+
+
+def numbers(text: str, option: str, *, digits: int = 3) -> list[int]:
+    """`1,2,4` as numbers of at most so many digits; raises UsageError."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(re.fullmatch(rf"[0-9]{{1,{digits}}}", part) for part in parts):
+        raise UsageError(f"{option} is {text!r}; it must be whole numbers such as 1,2,4")
+    return [int(part) for part in parts]
+
+
+def declared_cache(text: str | None, settings: Settings) -> int | None:
+    """Bytes of --filer-cache, else of EDBENCH_FILER_CACHE; None: nobody said. Raises UsageError."""
+    return settings.filer_cache if text is None else parse_bytes(text, "--filer-cache")

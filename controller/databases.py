@@ -72,6 +72,16 @@ def open_databases(settings: Settings, *, application: str = "edbench", connecti
     return databases
 
 
+def first_databases(databases: Sequence[Database], number: int) -> list[Database]:
+    """So many of the installation's; raises UsageError when there are fewer."""
+    if len(databases) < number:
+        raise UsageError(
+            f"--databases is {number}, and EDBENCH_DATABASES names {len(databases)}; add the others there",
+            field="databases",
+        )
+    return list(databases[:number])
+
+
 def newest_jobs(databases: Sequence[Database], limit: int = 1_000) -> list[tuple[Database, JobSummary]]:
     """Jobs of all databases, newest first."""
     found: list[tuple[Database, JobSummary]] = []

@@ -9,7 +9,6 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from core.errors import UsageError
-from core.filer import load_filer
 from core.roles import Login, has_login, has_password, with_login
 
 INDEX_ENGINES = ("tantivy", "whoosh")
@@ -190,6 +189,10 @@ def _log_level(env: Mapping[str, str]) -> str:
 
 def filer_source(text: str) -> str:
     """What names an emulated filer from any directory: a profile's name or an absolute path; raises UsageError."""
+    if text == "none":
+        return text
+    from core.filer import load_filer  # profiles are read by who has one
+
     model = load_filer(text)
     return "none" if model is None else model.source
 

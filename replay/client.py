@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from core.errors import StorageFault
-from core.filer.emulation import Station
 from core.filer.pacing import Pacer
 from core.operations import Op, Recorder
+from core.storage.delay import Station
 from core.storage.errors import reading_error, storage_fault
 from replay import script
 from replay.calls import Calls

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from core.errors import EdbenchError, Interrupted, RunFailed
-from core.filer.emulation import Station
 from core.filer.places import SHARED_MEMORY
 from core.services.launch import PR_SET_PDEATHSIG
+from core.storage.delay import Station
 from replay.client import run_client
 from replay.program import Program
 from replay.result import ClientResult, merge_results

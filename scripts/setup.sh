@@ -18,6 +18,19 @@ state() {
     pwd -P
 }
 
+# Once, and not by every process where Python may not write bytecode.
+compile_ours() {
+    .venv/bin/python -c 'import compileall, tomllib
+named = tomllib.load(open("pyproject.toml", "rb"))["tool"]["setuptools"]["packages"]["find"]["include"]
+for name in [*named, "plugins"]: compileall.compile_dir(name.rstrip("*"), quiet=2)' || true
+    state >"$stamp"
+}
+
+# Whether a source is newer than what was compiled, as after a pull.
+sources_changed() {
+    [ -n "$(find . -name '.?*' -prune -o -name '*.py' -newer "$stamp" -print 2>/dev/null | head -n 1)" ]
+}
+
 new_enough() {
     "$1" -c 'import sys; sys.exit(sys.version_info < tuple(map(int, sys.argv[1].split("."))))' "$least" 2>/dev/null
 }
@@ -57,6 +70,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 
 [ -f requirements.lock ] || fail "requirements.lock is not here; run make in the repository"
 if [ -x .venv/bin/python ] && [ -f "$stamp" ] && [ "$(state)" = "$(cat "$stamp")" ]; then
+    ! sources_changed || compile_ours
     exit 0
 fi
 
@@ -79,8 +93,4 @@ install_with_uv ||
 .venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat \
     -e . $(printf -- '-e %s ' plugins/*/) ||
     fail "edbench itself could not be installed (see above)"
-# Compiled once here, and not by every process where Python may not write bytecode.
-.venv/bin/python -c 'import compileall, tomllib
-named = tomllib.load(open("pyproject.toml", "rb"))["tool"]["setuptools"]["packages"]["find"]["include"]
-for name in [*named, "plugins"]: compileall.compile_dir(name.rstrip("*"), quiet=2)' || true
-state >"$stamp"
+compile_ours

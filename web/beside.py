@@ -9,6 +9,7 @@ from pathlib import Path
 from core.settings import Settings
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.site import Deployment, Machine, Site, Target
+from web import HOST
 from web.app import create_app
 from web.context import WebContext
 from web.door import Door
@@ -16,8 +17,6 @@ from web.guests import BesideCommand
 from web.installed import web_context
 from web.server import Stage, address, listening, served
 from web.token import given_token, kept_token, ready_link
-
-HOST = "127.0.0.1"
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from controller.databases import Jobs
-from controller.jobs.groups.create import find
+from controller.jobs.groups.find import find
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
 from core.settings import Settings

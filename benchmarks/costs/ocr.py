@@ -29,7 +29,7 @@ from worker.items.loose import loose_row
 from worker.items.texts import take_text
 from worker.ocr.engine import find_engine
 from worker.ocr.reading import Reader
-from worker.slots.context import NoBreadcrumb
+from worker.slots.breadcrumb import NoBreadcrumb
 
 _SIZE, _MARGIN, _LINE, _LINES, _LETTERS = (2480, 3508), 250, 70, 43, 44  # of a page, in pixels
 _WORDS = re.compile(r"[A-Za-z]{3,}")

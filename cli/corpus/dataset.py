@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -14,8 +14,9 @@ from cli.options import AsJson
 from cli.output import bytes_text, flush, print_json
 from cli.show.table import table
 from core.errors import RunFailed, UsageError
-from dataset_gen.corpus import DESCRIPTION, read_json
-from dataset_gen.truth.check import Checked, check_corpus
+
+if TYPE_CHECKING:
+    from dataset_gen.truth.check import Checked
 
 _SHOWN = 20
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="a corpus that `edbench generate` made")]
@@ -33,6 +34,8 @@ def check(
     Exit status 0 only if no file is missing, extra or changed, dataset.json says what the manifest says, and the hash
     is the published one where there is one.
     """
+    from dataset_gen.truth.check import check_corpus  # slow to come
+
     context = shared(ctx)
     with reporter(context.err, context.clock, "checking") as report:
         found = check_corpus(directory, processes or usable_processors(), report)
@@ -66,6 +69,8 @@ def describe(
     as_json: AsJson = False,
 ) -> None:
     """Print what a corpus is: totals and distributions as they came out, beside what the profile wants."""
+    from dataset_gen.corpus import DESCRIPTION, read_json  # slow to come
+
     if not (directory / DESCRIPTION).is_file():
         raise UsageError(f"{directory} holds no corpus: there is no {DESCRIPTION} in it")
     said = read_json(directory / DESCRIPTION)

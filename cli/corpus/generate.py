@@ -16,7 +16,6 @@ from cli.context import shared
 from cli.output import bytes_text
 from core.clock import Clock
 from core.errors import Interrupted
-from dataset_gen.corpus import generate_corpus
 
 _PLAIN_SECONDS = 5.0
 
@@ -41,6 +40,8 @@ def generate(
     was when it is given again. DIR/data is the source of a job; DIR/manifest.parquet is the ground truth for
     `edbench verify`.
     """
+    from dataset_gen.corpus import generate_corpus  # every writer of formats is slow to come
+
     context = shared(ctx)
     started = context.clock.monotonic_ns()
     try:

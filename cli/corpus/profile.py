@@ -10,8 +10,6 @@ from cli.context import shared
 from cli.options import AsJson
 from cli.output import bytes_text, flush, print_json
 from cli.show.table import table
-from dataset_gen.describe import outline
-from dataset_gen.profile import load_profile, profile_names
 
 
 def describe(
@@ -21,6 +19,9 @@ def describe(
     as_json: AsJson = False,
 ) -> None:
     """Print what a profile would make at a scale, or what is wrong in it."""
+    from dataset_gen.describe import outline  # the writers of formats, which faults are named by, are slow to come
+    from dataset_gen.profile import load_profile
+
     console = shared(ctx).out
     said = outline(load_profile(profile), scale)
     if as_json:
@@ -72,6 +73,8 @@ def _formats(formats: dict[str, Any]) -> list[tuple[object, ...]]:
 
 def listed(ctx: typer.Context) -> None:
     """List the profiles that come with edbench."""
+    from dataset_gen.profile import load_profile, profile_names  # slow to come
+
     console = shared(ctx).out
     rows = []
     for name in profile_names():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -11,12 +11,9 @@ from rich.console import Console
 from cli.context import shared
 from cli.output import flush
 from core.errors import RunFailed, UsageError
-from experiments.package.check import Checked
-from experiments.package.check import check as check_package
-from experiments.package.describe import describe as describe_package
-from experiments.package.signature import sign as sign_package
-from experiments.report.sheet import FILE as SHEET
-from experiments.report.sheet import TEMPLATE
+
+if TYPE_CHECKING:
+    from experiments.package.check import Checked
 
 Package = Annotated[Path, typer.Argument(metavar="PACKAGE", help="the directory of a result")]
 
@@ -33,6 +30,8 @@ def check(
 
     One line for each difference. What cannot be told again is listed as taken on trust.
     """
+    from experiments.package.check import check as check_package  # slow to come
+
     console = shared(ctx).out
     found = check_package(package, signers)
     _show(console, found)
@@ -61,6 +60,9 @@ def sign(
     key: Annotated[Path, typer.Option(metavar="FILE", help="private key of ssh, or a public one whose agent has it")],
 ) -> None:
     """Sign a package that checks, with a key of ssh (ssh-keygen -Y sign, namespace edbench-result)."""
+    from experiments.package.check import check as check_package  # slow to come
+    from experiments.package.signature import sign as sign_package
+
     found = check_package(package)
     if found.differences:
         raise UsageError(f"{package} does not check, so it is not signed: {found.differences[0]}")
@@ -79,6 +81,10 @@ def describe(
     Without --sheet the package's sheet is printed, or an empty one to fill in. The report and the manifest are written
     anew; a signature of before is removed.
     """
+    from experiments.package.describe import describe as describe_package  # slow to come
+    from experiments.report.sheet import FILE as SHEET
+    from experiments.report.sheet import TEMPLATE
+
     there = package / SHEET
     if sheet is None:
         print(there.read_text(encoding="utf-8") if there.is_file() else TEMPLATE, end="")

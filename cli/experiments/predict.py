@@ -9,11 +9,9 @@ import typer
 
 from cli import options as opt
 from cli.context import shared, writable_file
-from cli.experiments.studies import numbers
+from cli.options import numbers
 from cli.output import write_json
-from cli.show.prediction import show_prediction
-from experiments.capacity.forecast import DEFAULT_RAW_GB, Wish, forecast
-from experiments.kinds.grid import checked
+from experiments.capacity import DEFAULT_RAW_GB
 
 DEFAULT_WORKERS = "10,30,100"
 DEFAULT_DATABASES = "1,2,4"
@@ -66,6 +64,11 @@ def predict(
     """
     context = shared(ctx)
     writable_file(json_file, "--json")
+
+    from cli.show.prediction import show_prediction  # the model is slow to come
+    from experiments.capacity.forecast import Wish, forecast
+    from experiments.kinds.grid import checked
+
     found = forecast(
         Wish(
             workers=checked(numbers(workers, "--workers"), "--workers"),

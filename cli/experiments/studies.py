@@ -1,11 +1,8 @@
-"""`edbench experiment scale-up|scale-out|knee`."""
+"""`edbench experiment scale-up|scale-out|knee`: what may be asked for. cli.experiments.conducting does it."""
 
 from __future__ import annotations
 
-import dataclasses
-import re
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,33 +10,14 @@ from typing import Annotated
 import typer
 
 from cli import options as opt
-from cli.beside import PORT, site_shown
-from cli.context import CommandContext, shared, with_options
-from cli.jobs.live import progress_display
-from cli.show.study import show_study, show_warnings
+from cli.beside import PORT
+from cli.context import shared, with_options
+from cli.options import numbers
 from cli.taking import taking
-from controller.cluster.base import COMPOSE, chosen_cluster
-from controller.jobs.jobs import prepare_source
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
-from core.operations import NullRecorder
-from core.passwords import read_bank
-from core.records import JobOptions
-from core.settings import Settings, parse_bytes
-from core.storage.layer import Storage
-from experiments.kinds.kind import Kind
-from experiments.kinds.knee import KneeSearch, parse_bounds
-from experiments.kinds.scale_out import scale_out as scale_out_kind
-from experiments.kinds.scale_up import scale_up as scale_up_kind
-from experiments.package.finish import finish
+from core.settings import Settings
 from experiments.result.steady import MIN_SECONDS
-from experiments.study import conduct
-from experiments.workloads.discovery import ABOUT
-from experiments.workloads.discovery.embedded_site import EmbeddedSite
-from experiments.workloads.discovery.result import PointSpec
-from experiments.workloads.discovery.run_point import Load
-from experiments.workloads.discovery.site import Site
-from experiments.workloads.discovery.workload import Discovery
 
 DEFAULT_REPEATS = 5
 DEFAULT_WORKERS = 2
@@ -110,9 +88,11 @@ def scale_up(
     report's path is the last line printed. 5 repeats or more are recommended; points with runs of less than 10 minutes are no results.
     """
     settings = _settings(ctx, study, order)
-    base = PointSpec(1, 1, settings.slots)
-    plan = scale_up_kind(base, numbers(workers, "--workers"), repeats=study.repeats, seed=_seed(seed))
-    _carry_out(ctx, settings, corpus, plan, study, order)
+    counts = numbers(workers, "--workers")
+
+    from cli.experiments.conducting import carry_out, more_workers  # slow to come
+
+    carry_out(ctx, settings, corpus, more_workers(settings, counts, study, _seed(seed)), study, order)
 
 
 @taking(order=(*ALIKE, "shard"))
@@ -135,9 +115,12 @@ def scale_out(
     if order.shard and source_copies:
         raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
     settings = _settings(ctx, study, order)
-    base = PointSpec(1, workers, settings.slots)
-    plan = scale_out_kind(base, numbers(databases, "--databases"), repeats=study.repeats, seed=_seed(seed))
-    _carry_out(ctx, settings, corpus, plan, study, order, copies=source_copies)
+    counts = numbers(databases, "--databases")
+
+    from cli.experiments.conducting import carry_out, more_databases  # slow to come
+
+    plan = more_databases(settings, counts, workers, study, _seed(seed))
+    carry_out(ctx, settings, corpus, plan, study, order, copies=source_copies)
 
 
 @taking(order=ALIKE)
@@ -156,76 +139,16 @@ def knee(
     Latencies are closed-loop. The report's path is the last line printed.
     """
     settings = _settings(ctx, study, order)
-    bounds, base = parse_bounds(max_p99), PointSpec(1, 1, settings.slots)
-    plan = KneeSearch(base, "workers", bounds, most=max_workers, repeats=study.repeats, rate=ABOUT.rate)
-    _carry_out(ctx, settings, corpus, plan, study, order)
+
+    from cli.experiments.conducting import carry_out, search  # slow to come
+
+    carry_out(ctx, settings, corpus, search(settings, max_p99, max_workers, study), study, order)
 
 
 def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settings:
     found = shared(ctx).settings(study.cluster)
     engine, filer = order.index_engine, order.filer
     return with_options(found, storage=study.storage, slots=study.slots, engine=engine, filer=filer)
-
-
-def _carry_out(
-    ctx: typer.Context,
-    settings: Settings,
-    corpus: Path,
-    plan: Kind,
-    study: Study,
-    order: DiscoveryOrder,
-    copies: bool = False,
-) -> None:
-    context = shared(ctx)
-    bank = read_bank(study.passwords) if study.passwords else None
-    cache = declared_cache(study.filer_cache, settings)
-    cap = None if study.null_memory is None else parse_bytes(study.null_memory, "--null-memory")
-    source = prepare_source(Storage(NullRecorder()), corpus)
-    with progress_display(context.err) as display:
-        load = Load(
-            options=JobOptions(single_pass=order.single_pass, fsync=order.fsync, layout=order.layout),
-            passwords=bank,
-            shard=order.shard,
-            copies=copies,
-            cold=study.cold,
-            env=context.env,
-            clock=context.clock,
-            show=display.show,
-            say=lambda line: context.err.print(line, markup=False),
-        )
-        site, settings = _site(context, settings, corpus, load.say, study.cluster)
-        with site_shown(context, site, settings, study.serve_port if study.serve else None) as shown:
-            discovery = Discovery(settings, source, load, shown, filer_cache=cache, null_cap=cap)
-            result, directory = conduct(discovery, plan, study.min_seconds)
-    show_study(context.out, result)
-    show_warnings(context.out, result)
-    print(finish(result, directory))
-
-
-def _site(
-    context: CommandContext, settings: Settings, corpus: Path, say: Callable[[str], None], cluster: str | None
-) -> tuple[Site, Settings]:
-    """Where the runs take place, and settings without services: a run gets its own."""
-    if chosen_cluster(context.env, cluster) != COMPOSE or context.env.get("EDBENCH_DATABASES"):
-        return EmbeddedSite(), settings
-
-    from experiments.workloads.discovery.compose_site import ComposeSite  # brings the engine's client
-
-    alone = dataclasses.replace(settings, databases=(), broker=None)
-    return ComposeSite(settings, corpus, context.env, say), alone
-
-
-def numbers(text: str, option: str, *, digits: int = 3) -> list[int]:
-    """`1,2,4` as numbers of at most so many digits; raises UsageError."""
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(re.fullmatch(rf"[0-9]{{1,{digits}}}", part) for part in parts):
-        raise UsageError(f"{option} is {text!r}; it must be whole numbers such as 1,2,4")
-    return [int(part) for part in parts]
-
-
-def declared_cache(text: str | None, settings: Settings) -> int | None:
-    """Bytes of --filer-cache, else of EDBENCH_FILER_CACHE; None: nobody said. Raises UsageError."""
-    return settings.filer_cache if text is None else parse_bytes(text, "--filer-cache")
 
 
 def _seed(seed: int | None) -> int:

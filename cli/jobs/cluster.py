@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cli.context import CommandContext, Installation
+from cli.context import CommandContext
 from controller.cluster.base import COMPOSE, chosen_cluster
 
 if TYPE_CHECKING:
+    from cli.installation import Installation
     from controller.cluster.compose import ComposeCluster
 
 

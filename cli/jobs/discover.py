@@ -9,16 +9,12 @@ import typer
 
 from cli import options as opt
 from cli.beside import PORT, page_beside
-from cli.context import CommandContext, installation, shared, with_options, writable_file
+from cli.context import CommandContext, shared, with_options, writable_file
 from cli.jobs.cluster import compose_cluster, given, refuse_out_of_sight
-from cli.jobs.running import follow
 from cli.taking import taking
-from controller.filer.emulated import refuse_no_common_arbiter
-from controller.jobs.jobs import prepare_source, refuse_own_output
 from controller.jobs.ocr import refuse_no_ocr
-from controller.jobs.orders import OperatorOrder, create_discovery
+from controller.jobs.orders import OperatorOrder
 from controller.jobs.plan import DiscoveryPlan
-from controller.jobs.run import crew_of
 from core.operations import NullRecorder
 from core.passwords import read_bank
 from core.settings import Settings
@@ -85,6 +81,13 @@ def _discover(
     json_file: Path | None,
     page: int | None,
 ) -> None:
+    from cli.installation import installation  # the database's libraries are slow to come
+    from cli.jobs.running import follow
+    from controller.filer.emulated import refuse_no_common_arbiter
+    from controller.jobs.create import create_discovery
+    from controller.jobs.jobs import prepare_source, refuse_own_output
+    from controller.jobs.run import crew_of
+
     filer = Storage(NullRecorder())
     source = prepare_source(filer, path)
     refuse_own_output(source, settings)

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cli.context import CommandContext, installation, shared
+from cli.context import CommandContext, shared
+from cli.installation import installation
 from cli.options import JobArgument
 from controller.arrays.importing import Imported, forget_array, import_array, shown
 from controller.arrays.mapping import read_map

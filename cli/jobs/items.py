@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.context import CommandContext, installation, shared
+from cli.context import CommandContext, shared
+from cli.installation import installation
 from cli.options import JobArgument
 from cli.output import bytes_text
 from cli.show.table import table

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cli.context import CommandContext, Installation, installation, shared, with_options, writable_file
+from cli.context import CommandContext, shared, with_options, writable_file
+from cli.installation import Installation, installation
 from cli.jobs.cluster import compose_cluster
 from cli.jobs.discover import DEFAULT_WORKERS
-from cli.jobs.running import follow
 from cli.options import Cluster as ClusterOption
 from cli.options import JobArgument, JsonFile, PlannedSlots, PlannedWorkers, StorageRoot
 from controller.databases import JobHandle, Jobs
@@ -100,6 +100,9 @@ def resume(
         for handle in found.each:
             wait_for_orphan(handle, context.clock)
         resume_all(found, attach=True)
+
+        from cli.jobs.running import follow  # what runs a job is slow to come
+
         follow(context, installed, found, workers=workers, slots=slots, json_file=json_file)
 
 
@@ -135,6 +138,9 @@ def _resume_in(
         for handle in jobs.each:
             if not (states[handle.id].over or states[handle.id] is JobState.RUNNING):
                 resume_job(handle, attach=False)
+
+    from cli.jobs.running import follow  # as above
+
     follow(
         context,
         installed,

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from cli.context import CommandContext, installation, shared
+from cli.context import CommandContext, shared
+from cli.installation import installation
 from cli.options import AsJson, JobArgument
 from cli.output import print_json
 from cli.show.jobs import group_line, jobs_table, show_counts
@@ -15,7 +16,7 @@ from cli.show.wire import show_wire
 from controller.browse.counts import JobCounts, count_job
 from controller.databases import newest_jobs
 from controller.jobs.documents import document_of, group_document, holds_of, line_of
-from controller.jobs.groups.create import list_groups
+from controller.jobs.groups.find import list_groups
 from controller.observe.wire import WireShares, wire_shares
 from controller.replay.found import played
 from sql.groups import GroupRow

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from cli.context import installation, shared, with_options
+from cli.context import shared, with_options
+from cli.installation import installation
 from cli.jobs.lifecycle import resume
 from cli.options import JobArgument, JsonFile, Passwords, PlannedSlots, PlannedWorkers, StorageRoot
 from controller.jobs.requeue import requeue_exceptions

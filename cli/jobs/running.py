@@ -6,14 +6,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.context import CommandContext, Installation
+from cli.context import CommandContext
+from cli.installation import Installation
 from cli.jobs.live import progress_display
 from cli.output import flush, write_json
 from cli.show.jobs import show_result
 from controller.databases import Jobs
 from controller.filer.emulated import watched_filer
 from controller.jobs.figures import Figures, GroupFigures, JobFigures
-from controller.jobs.groups.create import clean_copies, refresh
+from controller.jobs.groups.create import clean_copies
+from controller.jobs.groups.find import refresh
 from controller.jobs.groups.progress import group_state
 from controller.jobs.groups.results import figures_of
 from controller.jobs.run import Crew, judge, run_all_to_rest

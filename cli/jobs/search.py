@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from cli.context import CommandContext, installation, shared
+from cli.context import CommandContext, shared
+from cli.installation import installation
 from cli.options import AsJson, JobArgument
 from cli.output import print_json
 from cli.show.table import table

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from cli.context import installation, shared, with_options, writable_file
+from cli.context import shared, with_options, writable_file
 from cli.options import JobArgument, JsonFile, StorageRoot
 from cli.output import flush, write_json
 from cli.show.table import table
-from controller.verify.group import GroupVerification, verify_group
-from controller.verify.job import Count, Example, Verification, choose_manifest, verify_job
 from core.errors import RunFailed
 from core.operations import NullRecorder
 from core.records import GroupKind
 from core.storage.layer import Storage
+
+if TYPE_CHECKING:
+    from controller.verify.group import GroupVerification
+    from controller.verify.job import Count, Example, Verification
 
 
 def verify(
@@ -38,6 +40,10 @@ def verify(
 
     Simultaneous jobs of a group are each compared with all of it, the jobs of a shard together. Exit status 0 only if nothing is missing, extra or wrong, 1 if anything is.
     """
+    from cli.installation import installation  # the tables that are compared are slow to come, too
+    from controller.verify.group import GroupVerification, verify_group
+    from controller.verify.job import choose_manifest, verify_job
+
     context = shared(ctx)
     writable_file(json_file, "--json")
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)

@@ -71,7 +71,7 @@ def inspect(
         elif len(shown) < ROWS_SHOWN:
             shown.append(found)
     sys.stdout.buffer.flush()
-    console = Console(stderr=jsonl, highlight=False)
+    console = Console(stderr=jsonl, highlight=False, emoji=False)
     if not jsonl:
         _show_items(console, shown, summary.items)
     _show(console, summary)

@@ -9,18 +9,10 @@ import typer
 
 from cli import options as opt
 from cli.beside import PORT
-from cli.context import SLOTS_BESIDE, installation, shared, with_options
+from cli.context import shared, with_options
 from cli.taking import taking
 from controller.jobs.orders import DiscoveryOrder
-from web.app import create_app
-from web.beside import HOST, shown_address
-from web.door import Door
-from web.guests import OthersWork
-from web.installed import web_context
-from web.runs import EmbeddedRunner
-from web.server import Stage, address, listening
-from web.server import serve as serve_until_stopped
-from web.token import given_token, kept_token
+from web import HOST
 
 
 @taking(order=("databases",))
@@ -45,6 +37,18 @@ def serve(
     """
     context = shared(ctx)
     settings = with_options(context.settings(cluster), storage=storage, slots=None, engine=None)
+
+    from cli.installation import SLOTS_BESIDE, installation  # they and the application are slow to come
+    from web.app import create_app
+    from web.beside import shown_address
+    from web.door import Door
+    from web.guests import OthersWork
+    from web.installed import web_context
+    from web.runs import EmbeddedRunner
+    from web.server import Stage, address, listening
+    from web.server import serve as serve_until_stopped
+    from web.token import given_token, kept_token
+
     given = given_token(context.env)
     room = max_slots or max(SLOTS_BESIDE, 4 * (os.cpu_count() or 1))
     with listening(host, port) as sock, installation(settings, slots=room, databases=order.databases) as installed:

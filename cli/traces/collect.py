@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
-from cli.context import installation, shared, with_options
+from cli.context import shared, with_options
 from cli.options import AsJson, JobArgument, StorageRoot
 from cli.output import flush, print_json
-from cli.show.jobs import trace_text
-from controller.databases import JobHandle
-from controller.jobs.figures import TraceFigures
-from controller.jobs.results import job_result
-from controller.observe.trace_collection import collect_trace, trace_figures
 from core.errors import UsageError
+
+if TYPE_CHECKING:
+    from controller.databases import JobHandle
+    from controller.jobs.figures import TraceFigures
 
 
 def collect(ctx: typer.Context, job: JobArgument, storage: StorageRoot = None, as_json: AsJson = False) -> None:
@@ -21,6 +22,11 @@ def collect(ctx: typer.Context, job: JobArgument, storage: StorageRoot = None, a
     `discover` and `resume` do it themselves when they wait for a job that was created with --trace. A job's trace may
     be made again at any time.
     """
+    from cli.installation import installation  # other commands on traces ask no database
+    from cli.show.jobs import trace_text
+    from controller.jobs.results import job_result
+    from controller.observe.trace_collection import collect_trace, trace_figures
+
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     found: list[tuple[JobHandle, TraceFigures]] = []

@@ -11,7 +11,7 @@ from controller.browse.counts import count_job
 from controller.chaos.follow import patiently, state_of
 from controller.chaos.source import Source, inside
 from controller.databases import JobHandle, Jobs
-from controller.jobs.groups.create import refresh
+from controller.jobs.groups.find import refresh
 from controller.jobs.jobs import job_directory
 from controller.jobs.source import MANIFEST
 from controller.verify.group import verify_group

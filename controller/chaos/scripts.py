@@ -15,9 +15,9 @@ from controller.chaos.plan import RunPlan
 from controller.chaos.site import SLOTS, WORKERS, Site
 from controller.chaos.source import Source
 from controller.databases import JobHandle, Jobs
+from controller.jobs.create import create_discovery
 from controller.jobs.groups.create import delete_all
 from controller.jobs.jobs import cancel_job, pause_job, prepare_source, resume_job
-from controller.jobs.orders import create_discovery
 from controller.jobs.plan import DiscoveryPlan
 from controller.jobs.requeue import requeue_exceptions
 from core import moments

@@ -8,10 +8,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from kombu.connection import Connection
-from kombu.exceptions import OperationalError
-from sqlalchemy import text
-
 from controller.doctor.finding import Finding, bad, ok, warn
 from controller.doctor.storage import existing
 from core.clock import Clock
@@ -19,7 +15,6 @@ from core.errors import EdbenchError
 from core.services import embedded_services
 from core.services.place import Home, remove_data
 from core.settings import DatabaseAddress, Settings
-from sql.session import Database
 
 _OFFSET_SECONDS = 0.5
 _LEAST_POSTGRES = 140_000
@@ -56,6 +51,10 @@ def embedded_start(settings: Settings, clock: Clock) -> Finding:
 
 def database(address: DatabaseAddress, clock: Clock) -> Iterator[Finding]:
     """Reachable, new enough, and how far its clock is from ours."""
+    from sqlalchemy import text  # slow to come, and findings are shown as they come
+
+    from sql.session import Database
+
     opened = Database(address.name, address.url, application="edbench doctor")
     try:
         with opened.transaction() as connection:
@@ -88,6 +87,9 @@ def broker(url: str | None) -> Finding:
     """Whether Celery could send a message."""
     if url is None:
         return bad("EDBENCH_DATABASES is set but EDBENCH_BROKER is not", "set EDBENCH_BROKER=redis://host:port/0")
+    from kombu.connection import Connection  # as above
+    from kombu.exceptions import OperationalError
+
     try:
         with Connection(url, connect_timeout=5) as connection:  # type: ignore[no-untyped-call]  # kombu has no types
             connection.ensure_connection(max_retries=1, interval_start=0.2, timeout=5)

@@ -8,24 +8,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from controller.filer.choice import filer_choice
 from core.errors import UsageError
-from core.filer import load_filer
 from core.filer.arbiter import Arbiter
 from core.filer.emulation import open_arbiter
 from core.filer.hosts import no_common_arbiter
-from core.records import FilerChoice
 from core.settings import Settings
 from monitoring.emulated import EmulatedSampler
 from sql import workers
 from sql.session import Database
 
 SAMPLE_SECONDS = 1.0
-
-
-def filer_choice(settings: Settings) -> FilerChoice:
-    """What a job has to remember of the filer it is to run on; raises UsageError."""
-    model = load_filer(settings.filer)
-    return FilerChoice() if model is None else model.choice
 
 
 def refuse_no_common_arbiter(databases: Sequence[Database], settings: Settings, *, ours: bool) -> None:

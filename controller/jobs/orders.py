@@ -1,4 +1,4 @@
-"""What a person may ask for of a discovery, and making it so: one job, or a group over several databases.
+"""What a person may ask for of a discovery. Nothing here needs a database: a command's options are made from it.
 
 `DiscoveryOrder` is where an option is named, typed, bounded and explained: the options of `discover` and of the studies
 (cli.taking), the body of POST /jobs and its OpenAPI document, the page's form (web.pages.form) and docs/settings.md are
@@ -8,18 +8,13 @@ made from its fields. Another option is a field here, and where it acts.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from controller.databases import JobHandle, Jobs, alone
-from controller.filer.emulated import filer_choice
-from controller.jobs.groups.create import create_discovery_group
-from controller.jobs.jobs import create_discovery_job
+from controller.filer.choice import filer_choice
 from controller.jobs.ocr import ocr_choice
 from controller.jobs.plan import DiscoveryPlan, check_plan
-from controller.jobs.source import PreparedSource
 from core.document import TEXT, Document
 from core.errors import UsageError
 from core.filer.load import profile_names
@@ -27,10 +22,7 @@ from core.ocr import DEFAULT_LANGUAGES
 from core.passwords import PasswordBank
 from core.records import FsyncPolicy, JobOptions, Layout, Limits
 from core.settings import INDEX_ENGINES, Settings
-from core.storage.layer import Storage
 from core.variables import VARIABLES
-from sql.jobs import get_job
-from sql.session import Database
 
 _LIMITS, _OPTIONS = Limits(), JobOptions()
 _FILER, _ENGINE = VARIABLES["EDBENCH_FILER"], VARIABLES["EDBENCH_INDEX_ENGINE"]
@@ -150,35 +142,3 @@ class OperatorOrder(DiscoveryOrder):
             expansion_ratio=self.expansion_ratio,
         )
         return dataclasses.replace(super().job_options(settings), limits=limits)
-
-
-def first_databases(databases: Sequence[Database], number: int) -> list[Database]:
-    """So many of the installation's; raises UsageError when there are fewer."""
-    if len(databases) < number:
-        raise UsageError(
-            f"--databases is {number}, and EDBENCH_DATABASES names {len(databases)}; add the others there",
-            field="databases",
-        )
-    return list(databases[:number])
-
-
-def create_discovery(
-    databases: Sequence[Database],
-    storage: Storage,
-    settings: Settings,
-    source: PreparedSource,
-    plan: DiscoveryPlan,
-    *,
-    workers: int,
-    slots: int,
-) -> Jobs:
-    """The job, or with several databases the group of jobs; `workers` and `slots` (of each) are what is planned.
-
-    Raises UsageError, StorageFault, DatabaseFault.
-    """
-    plan = dataclasses.replace(plan, workers=workers, slots=slots)
-    if len(databases) > 1:
-        return create_discovery_group(databases, storage, settings.storage, source, plan)
-    job = create_discovery_job(databases[0], storage, settings.storage, source, plan)
-    with databases[0].transaction() as conn:
-        return alone(JobHandle(databases[0], get_job(conn, job)))

@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from controller.databases import JobHandle, Jobs
-from controller.jobs.groups.create import refresh
+from controller.jobs.groups.find import refresh
 from controller.jobs.passwords import remove_bank, store_bank, stored_bank
 from core.errors import EdbenchError, UsageError
 from core.passwords import PasswordBank

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.databases import JobHandle
-from controller.filer.emulated import filer_choice, watched_filer
+from controller.filer.choice import filer_choice
+from controller.filer.emulated import watched_filer
 from controller.jobs.jobs import settle_job
 from controller.jobs.progress import Snapshot
 from controller.jobs.results import job_result

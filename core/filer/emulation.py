@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Protocol
 
 from core.filer.arbiter import Arbiter
 from core.filer.load import load_filer
 from core.filer.pacing import Pacer
 from core.filer.places import arbiter_path
 from core.histogram import FIRST_BITS
-from core.operations import Op, Recorder
+from core.operations import Op
 from core.settings import Settings
 
 OCTAVES = 45
@@ -21,13 +20,6 @@ SERVED_WORDS = 2 + (max(Op) + 1) * OCTAVES  # waited in queues, overshoot, then 
 def octave(duration_ns: int) -> int:
     """Which power of two a duration lies under; those that a histogram's first bucket holds are one."""
     return min(max(duration_ns.bit_length(), FIRST_BITS), OCTAVES - 1)
-
-
-class Station(Protocol):
-    """What delays a call."""
-
-    def serve(self, op: Op, nbytes: int, arrived_ns: int) -> int:
-        """Return when the call would have ended, with the monotonic time in nanoseconds then."""
 
 
 class EmulatedFiler:
@@ -55,31 +47,6 @@ class EmulatedFiler:
         if 2 * over > ended - arrived_ns:
             served[2 + op * OCTAVES + octave(ended - arrived_ns)] += 1
         return ended
-
-
-class DelayingRecorder:
-    """Stands before a recorder: serves the call first, so that what is recorded includes the delay.
-
-    Storage records every call before it returns, so a delay here is a delay of the call.
-    """
-
-    def __init__(self, recorder: Recorder, station: Station) -> None:
-        self._record = recorder.record
-        self._serve = station.serve
-
-    def record(
-        self,
-        op: Op,
-        start_ns: int,
-        duration_ns: int,
-        nbytes: int,
-        path: bytes,
-        error: int,
-        argument: int = 0,
-        other: bytes = b"",
-    ) -> None:
-        ended = self._serve(op, nbytes, start_ns)
-        self._record(op, start_ns, max(duration_ns, ended - start_ns), nbytes, path, error, argument, other)
 
 
 def emulated_filer(settings: Settings, served: memoryview | None = None) -> EmulatedFiler | None:

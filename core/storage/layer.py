@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import ExceptionCode, SourceFileError, StorageFault
-from core.filer.emulation import DelayingRecorder, Station
 from core.names import display_name
 from core.operations import Op, Recorder
 from core.records import FsyncPolicy
 from core.storage.beneath import Anywhere, Beneath
 from core.storage.chunks import gathered, local_chunks
+from core.storage.delay import DelayingRecorder, Station
 from core.storage.entries import Entry, EntryKind, Space
 from core.storage.errors import listing_error, opening_error, reading_error, storage_fault
 from core.storage.files import ReadFile, WriteFile, close_fd, sync_fd

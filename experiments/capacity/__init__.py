@@ -1,1 +1,3 @@
 """The capacity model: what more workers, more databases or another filer would do."""
+
+DEFAULT_RAW_GB = 45.0  # report R1's data set

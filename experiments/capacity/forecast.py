@@ -12,6 +12,7 @@ from pydantic import Field
 from core.document import Document, Milli
 from core.errors import UsageError
 from core.filer import FilerModel, load_filer
+from experiments.capacity import DEFAULT_RAW_GB
 from experiments.capacity.agreement import Agreement, agreement
 from experiments.capacity.answers import answer, sentences
 from experiments.capacity.assemble import Question
@@ -22,7 +23,6 @@ from experiments.report.words import many
 from experiments.result.codec import read_result
 from experiments.workloads.discovery.result import of_discovery
 
-DEFAULT_RAW_GB = 45.0  # report R1's data set
 _MOST_SLOTS = 20_000
 
 

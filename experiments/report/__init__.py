@@ -1,1 +1,3 @@
 """The report of a study: one self-contained page, with figures and series beside it."""
+
+FILE = "report.html"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from experiments.report.markup import Html, tag
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Cell = str | int | float | None
 

@@ -338,7 +338,7 @@ def test_swarm(system: System) -> None:
         assert file.stat().st_mode & 0o777 == 0o600
         system.run("docker", "stack", "deploy", "--resolve-image", "never", "--compose-file", str(file), stack)
         names = {"label": f"com.docker.swarm.service.name={stack}_controller"}
-        counting = "import os\nfrom cli.context import installation\nfrom controller.jobs.run import crew_of\n"
+        counting = "import os\nfrom cli.installation import installation\nfrom controller.jobs.run import crew_of\n"
         counting += "from core.settings import read_settings\n"
         counting += "with installation(read_settings(os.environ)) as i: print(crew_of(i.databases[0]))"
         controller = until(lambda: _where(client, names, ["python", "-c", counting], b"(2, 4)"), "workers register")

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 
 from fastapi import APIRouter, Response
 
+from controller.databases import first_databases
 from controller.filer.emulated import refuse_no_common_arbiter
+from controller.jobs.create import create_discovery
 from controller.jobs.jobs import prepare_source, refuse_own_output
 from controller.jobs.ocr import refuse_no_ocr
-from controller.jobs.orders import create_discovery, first_databases
 from controller.jobs.run import crew_of
 from core.errors import UsageError
 from core.filer.load import profile_names

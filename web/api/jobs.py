@@ -10,7 +10,7 @@ from controller.browse.counts import count_job
 from controller.browse.pages import custodians_of_jobs
 from controller.databases import Jobs
 from controller.jobs.figures import GroupFigures, JobFigures
-from controller.jobs.groups.create import refresh
+from controller.jobs.groups.find import refresh
 from controller.jobs.groups.results import figures_of
 from controller.jobs.overview import JobRow, allowed
 from core.records import JobState

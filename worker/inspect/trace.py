@@ -10,7 +10,7 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.slots.context import NoBreadcrumb
+from worker.slots.breadcrumb import NoBreadcrumb
 
 _FILE = struct.Struct("<QQ")  # behind the item's id
 _ID = 16

@@ -24,7 +24,7 @@ from worker.costs.charges import Charges
 from worker.items.findings import ChildCounts, Findings
 from worker.items.guard import guarded
 from worker.items.store import ChildStore, Intake
-from worker.slots.context import Breadcrumb
+from worker.slots.breadcrumb import Breadcrumb
 
 OnItem = Callable[[Item, Source | None, Handler], None]
 Convicted = Mapping[uuid.UUID, tuple[ExceptionCode, str]]

@@ -8,8 +8,9 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from controller.databases import LAST, JobHandle, Jobs, alone, find_job, newest_jobs
+from controller.databases import JobHandle, Jobs
 from controller.jobs.copies import copy_source, remove_copies
+from controller.jobs.groups.find import find_group, refresh
 from controller.jobs.groups.progress import group_state
 from controller.jobs.jobs import create_discovery_job, default_name, delete_job, resume_job
 from controller.jobs.plan import DiscoveryPlan, check_plan
@@ -20,7 +21,7 @@ from core.records import GroupKind, JobState
 from core.storage.layer import Storage
 from sql import groups as rows
 from sql import jobs as ledger_jobs
-from sql.groups import GroupMember, GroupRow
+from sql.groups import GroupMember
 from sql.session import Database
 
 
@@ -98,70 +99,6 @@ def release_group(group: Jobs) -> None:
             conn = commits.enter_context(handle.database.transaction(durable=True))
             if ledger_jobs.get_job(conn, handle.id).state in (JobState.PAUSED, JobState.HELD, JobState.SUSPENDED):
                 ledger_jobs.request_resume(conn, handle.id)
-
-
-def find_group(databases: Sequence[Database], reference: str) -> Jobs | None:
-    """The group with this id or beginning of one; None when there is none. Raises UsageError when several are meant."""
-    digits = reference.strip().replace("-", "").lower()
-    if not digits or len(digits) > 32 or not all(c in "0123456789abcdef" for c in digits):
-        return None
-    home = databases[0]
-    with home.transaction() as conn:
-        found = rows.find_groups(conn, digits)
-    if len(found) > 1:
-        raise UsageError(f"several groups begin with {reference}; give more digits of the id")
-    return load_group(databases, found[0]) if found else None
-
-
-def load_group(databases: Sequence[Database], row: GroupRow) -> Jobs:
-    """The group with those of its jobs that are there (a deletion may have been cut short); UsageError when a
-    database is not among those of this installation."""
-    by_name = {database.name: database for database in databases}
-    jobs: list[JobHandle] = []
-    for member in row.members:
-        database = by_name.get(member.database)
-        if database is None:
-            raise UsageError(
-                f"group {row.id} has a job in database {member.database}, which is not one of {', '.join(by_name)};"
-                " add it to EDBENCH_DATABASES"
-            )
-        with database.transaction() as conn, contextlib.suppress(UsageError):
-            jobs.append(JobHandle(database, ledger_jobs.get_job(conn, member.job)))
-    return Jobs(tuple(jobs), databases[0], row)
-
-
-def list_groups(databases: Sequence[Database]) -> list[GroupRow]:
-    """All groups of this installation, newest first."""
-    with databases[0].transaction() as conn:
-        return rows.list_groups(conn)
-
-
-def find(databases: Sequence[Database], reference: str) -> Jobs:
-    """The job or group meant by an id, an unambiguous beginning of one, or `last`: the newest job's group if it has
-    one. Raises UsageError."""
-    if reference.strip().lower() == LAST:
-        newest = newest_jobs(databases, 1)
-        group_id = newest[0][1].group_id if newest else None
-        group = find_group(databases, group_id.hex) if group_id is not None else None
-        return group or alone(find_job(databases, reference))
-    group = find_group(databases, reference)
-    if group is None:
-        return alone(find_job(databases, reference))
-    try:
-        find_job(databases, reference)
-    except UsageError as error:
-        if "there is no job" in str(error):
-            return group
-    raise UsageError(f"a group and a job begin with {reference}; give more digits of the id")
-
-
-def refresh(found: Jobs) -> Jobs:
-    """The jobs as they are now."""
-    jobs = []
-    for handle in found.each:
-        with handle.database.transaction() as conn:
-            jobs.append(JobHandle(handle.database, ledger_jobs.get_job(conn, handle.id)))
-    return dataclasses.replace(found, each=tuple(jobs))
 
 
 def resume_all(jobs: Jobs, *, attach: bool) -> JobState:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from controller.databases import JobHandle, Jobs
-from controller.filer.emulated import filer_choice
+from controller.filer.choice import filer_choice
+from controller.jobs.create import create_discovery
 from controller.jobs.figures import Figures
 from controller.jobs.groups.results import figures_of
-from controller.jobs.orders import create_discovery
 from controller.jobs.plan import DiscoveryPlan
 from controller.jobs.progress import Snapshot
 from controller.jobs.run import Outcome, judge, run_all_to_rest

@@ -63,6 +63,8 @@ def opened(data: bytes, passwords: Passwords, limits: Limits) -> Iterator[tuple[
 
 def _endless(data: bytes) -> bool:
     """Whether more streams than that begin before the one in front of them ends: PDFium looks for the end of each."""
+    if data.count(_STREAM) <= MOST_ENDLESS:  # nearly always, and much sooner told
+        return False
     count, open_stream, at = 0, False, data.find(_STREAM)
     while at >= 0 and count <= MOST_ENDLESS:
         if data.startswith(_END, at - 3):

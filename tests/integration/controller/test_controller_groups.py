@@ -19,14 +19,11 @@ from controller.databases import Jobs, alone, find_job, newest_jobs, open_databa
 from controller.jobs.groups.create import (
     create_discovery_group,
     delete_all,
-    find,
-    find_group,
-    list_groups,
-    refresh,
     refuse_member,
     release_group,
     resume_all,
 )
+from controller.jobs.groups.find import find, find_group, list_groups, refresh
 from controller.jobs.jobs import cancel_job, pause_job, prepare_source
 from controller.jobs.plan import DiscoveryPlan
 from controller.labels.jobs import labels_of_jobs

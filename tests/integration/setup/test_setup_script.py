@@ -30,7 +30,7 @@ def tools(tmp_path: Path) -> Path:
     """A directory of programs without any Python in it."""
     directory = tmp_path / "tools"
     directory.mkdir()
-    for name in ("sh", "cksum", "cat", "sed", "tail", "rm", "grep"):
+    for name in ("sh", "cksum", "cat", "sed", "tail", "rm", "grep", "find", "head"):
         found = shutil.which(name)
         assert found
         (directory / name).symlink_to(found)
@@ -67,11 +67,10 @@ def test_venv_missing(clone: Path, tools: Path) -> None:
     assert "apt install python3-venv" in done.stderr
 
 
-def test_up_to_date_needs_nothing(clone: Path, tools: Path) -> None:
-    """With an environment that was made here from the same files nothing is done, not even Python looked for; once
-    the lock changes it is."""
+def made(clone: Path, python: str) -> Path:
+    """An environment that was made here long ago, with this for a Python; its stamp."""
     (clone / ".venv" / "bin").mkdir(parents=True)
-    program(clone / ".venv" / "bin" / "python", "exit 1\n")
+    program(clone / ".venv" / "bin" / "python", python)
     state = subprocess.run(
         "cksum requirements.lock pyproject.toml; pwd -P",
         shell=True,
@@ -80,7 +79,33 @@ def test_up_to_date_needs_nothing(clone: Path, tools: Path) -> None:
         text=True,
         check=True,
     )
-    (clone / ".venv" / ".complete").write_text(state.stdout)
+    stamp = clone / ".venv" / ".complete"
+    stamp.write_text(state.stdout)
+    os.utime(stamp, (1_000, 1_000))
+    return stamp
+
+
+def test_what_changed_is_compiled_once(clone: Path, tools: Path) -> None:
+    """After a pull the environment is up to date and the bytecode is not: processes that may not write it would compile
+    the product at every start."""
+    made(clone, 'echo "$2" >compiled\n')
+    source, said = clone / "source.py", clone / "compiled"
+    source.write_text("")
+    os.utime(source, (500, 500))
+    assert setup(clone, tools).returncode == 0
+    assert not said.exists()
+    os.utime(source, (2_000, 2_000))
+    assert setup(clone, tools).returncode == 0
+    assert "compileall" in said.read_text()
+    said.unlink()
+    assert setup(clone, tools).returncode == 0
+    assert not said.exists()
+
+
+def test_up_to_date_needs_nothing(clone: Path, tools: Path) -> None:
+    """With an environment that was made here from the same files nothing is done, not even Python looked for; once
+    the lock changes it is."""
+    made(clone, "exit 1\n")
     assert setup(clone, tools).returncode == 0
     (clone / "requirements.lock").write_text("changed\n")
     assert setup(clone, tools).returncode == 1

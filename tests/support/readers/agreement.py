@@ -17,7 +17,7 @@ from worker.costs.budget import Budget
 from worker.items.findings import Findings
 from worker.items.texts import take_text
 from worker.items.unpack import Unpacker
-from worker.slots.context import NoBreadcrumb
+from worker.slots.breadcrumb import NoBreadcrumb
 
 # kind of fault → every code that has to come up in it, its own and its children's
 EXPECTED: dict[str, set[str]] = {

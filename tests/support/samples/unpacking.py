@@ -20,7 +20,7 @@ from formats.registry import handler_for
 from worker.costs.budget import Allowance, Budget
 from worker.items.findings import Findings
 from worker.items.unpack import Deferred, Unpacker
-from worker.slots.context import NoBreadcrumb
+from worker.slots.breadcrumb import NoBreadcrumb
 
 JOB = uuid.UUID(int=7)
 

@@ -24,7 +24,8 @@ from worker import run_task
 from worker.indexes.publisher import OpenShards
 from worker.phases.task import TaskWork, path_text
 from worker.run_task import handle
-from worker.slots.context import NoBreadcrumb, SlotContext
+from worker.slots.breadcrumb import NoBreadcrumb
+from worker.slots.context import SlotContext
 
 
 class SelectingRecorder(MemoryRecorder):

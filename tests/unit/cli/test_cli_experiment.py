@@ -6,8 +6,9 @@ import shlex
 
 import pytest
 
-from cli.experiments.studies import EXPERIMENTS, numbers
+from cli.experiments.studies import EXPERIMENTS
 from cli.main import OK, USAGE, main
+from cli.options import numbers
 from core.errors import UsageError
 
 

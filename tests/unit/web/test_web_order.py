@@ -87,7 +87,7 @@ def test_every_field_is_an_option_of_the_command(name: str) -> None:
     assert option.default == field.default
     for key, bound in (("ge", "min"), ("le", "max")):
         wanted = next((getattr(each, key) for each in field.metadata if hasattr(each, key)), None)
-        assert getattr(option, bound, None) == wanted
+        assert getattr(option.type, bound, None) == wanted
 
 
 @pytest.mark.parametrize("name", DiscoveryOrder.model_fields)
@@ -172,7 +172,7 @@ def test_a_new_field_is_an_option_and_a_part_of_the_body_without_more() -> None:
         heard.append(order)
 
     option = options(paint)["colour"]
-    assert (option.opts, option.help, option.min, option.max) == (["--colour"], "what it looks like", 1, 9)
+    assert (option.opts, option.help, option.type.min, option.type.max) == (["--colour"], "what it looks like", 1, 9)
     paint(**{name: field.default for name, field in Coloured.model_fields.items()} | {"colour": 5})
     assert heard == [Coloured(colour=5)]
     assert Coloured.model_json_schema()["properties"]["colour"]["maximum"] == 9

@@ -1,0 +1,50 @@
+"""The way to the databases, for commands that ask them: it brings the database's libraries, a quarter of a second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from controller.databases import Jobs, first_databases, open_databases
+from controller.jobs.groups.find import find
+from core.services import embedded_services
+from core.settings import Settings
+from sql.session import Database
+
+# Slots that a command without workers makes room for, so that a `discover` beside it finds connections too.
+SLOTS_BESIDE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Settings with services attached, and the databases open."""
+
+    settings: Settings
+    embedded: bool  # the services are ours; so workers are ours to start
+    databases: list[Database]
+
+    def find(self, reference: str) -> Jobs:
+        """The job or group meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
+        return find(self.databases, reference)
+
+    def first(self, databases: int) -> list[Database]:
+        """So many databases; raises UsageError when there are fewer."""
+        return first_databases(self.databases, databases)
+
+
+@contextmanager
+def installation(settings: Settings, *, slots: int = SLOTS_BESIDE, databases: int = 1) -> Iterator[Installation]:
+    """Attach to the services (embedded ones are started if need be) for as long as the block lasts.
+
+    `slots`: how many slots, over all workers, are going to be used; `databases`: how many embedded databases are to
+    be there, beside those of earlier commands. Raises UsageError and SystemFaults.
+    """
+    names = [f"db{number}" for number in range(1, databases + 1)]
+    with embedded_services(settings, databases=names, slots=max(slots, SLOTS_BESIDE)) as attached:
+        opened = open_databases(attached)
+        try:
+            yield Installation(attached, settings.embedded, opened)
+        finally:
+            for database in opened:
+                database.dispose()
