@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -13,6 +14,7 @@ from formats import clean, page_numbers
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.documents.pdf import document as pdf_document
+from formats.documents.pdf import signatures as pdf_signatures
 from formats.documents.pdf import xfa as pdf_xfa
 from formats.documents.pdf.pages import Attachment, Pages
 
@@ -48,7 +50,8 @@ class PdfHandler(LeafHandler):
         Declared(
             title="PDF documents",
             extensions=("pdf",),
-            text="all pages, comments, and the values of form fields, XFA's too",
+            text="all pages, comments, what stamps and signatures show, the values of form fields, XFA's too, and who signed, "
+            "where and why",
             metadata=(
                 *("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
                 "pages_without_text",
@@ -83,9 +86,10 @@ class PdfHandler(LeafHandler):
         data = source.whole(limits.parse_bytes)
         with pdf_document.opened(data, source.passwords, limits) as (document, opened):
             collector = clean.Collector(limits.text_characters)
+            signed = list(pdf_signatures.said(document, data))  # before their fields are drawn into pages
             pdf_document.with_forms(document, data)
             unreadable, bare = _collect(document, collector)
-            for value in pdf_xfa.values(document):
+            for value in itertools.chain(pdf_xfa.values(document), signed):
                 if not (collector.add(value) and collector.add("\n")):
                     break
             out = collector.result()

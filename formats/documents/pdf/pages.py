@@ -19,6 +19,7 @@ Attachment = Any  # raw.FPDF_ATTACHMENT
 _FIRST_BUFFER = 8192  # characters of a page; a fuller one gets a larger buffer
 _FILLED_IN = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
 _NOT_TEXT = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP)
+_DRAWN = (raw.FPDF_ANNOT_STAMP, raw.FPDF_ANNOT_FREETEXT)  # what they show may be in no string of theirs
 
 
 def utf16(data: bytes) -> str:
@@ -65,7 +66,26 @@ class Pages:
         try:
             text = self._text(page)
             bare = not text.strip() and raw.FPDFPage_CountObjects(page) > 0
-            return Content((text, *self._annotation_texts(page)), bare)
+            texts = (text, *self._annotation_texts(page))
+            drawn = any(self._is_drawn(annotation) for annotation in _annotations(page))
+            drawn = drawn and raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS
+        finally:
+            self._close(page)
+        return Content((*texts, self._added(index, texts)) if drawn else texts, bare)
+
+    def _is_drawn(self, annotation: Annotation) -> bool:
+        """Whether what it shows (12.5.5) is told by nothing else: of a stamp, and of a signature's field."""
+        subtype = raw.FPDFAnnot_GetSubtype(annotation)
+        if subtype != raw.FPDF_ANNOT_WIDGET or self._form is None:
+            return subtype in _DRAWN
+        return bool(raw.FPDFAnnot_GetFormFieldType(self._form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE)
+
+    def _added(self, index: int, known: tuple[str, ...]) -> str:
+        """The lines that a page has since what lay upon it was drawn into it."""
+        lines = {line.strip() for text in known for line in text.split("\n")}
+        page = self._load(index)
+        try:
+            return "\n".join(line for line in self._text(page).split("\n") if line.strip() not in lines)
         finally:
             self._close(page)
 
