@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import random
 import re
 import struct
 import zipfile
@@ -375,3 +376,45 @@ def test_wrong_announced_size_is_an_error_not_memory() -> None:
     with pytest.raises(DocumentError) as caught:
         read(bytes(data))
     assert caught.value.code is ExceptionCode.CORRUPT
+
+
+class NoSeek:
+    """A file that can only be written to, so that lengths come behind the data."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        self._file = file
+        self.write, self.flush = file.write, file.flush
+
+
+def test_a_package_that_ends_inside_its_text_keeps_what_there_is() -> None:
+    """Also of a member whose length nobody noted, and of one too large to be taken whole."""
+    rng = random.Random(4)
+    lines = ["".join(rng.choices("abcdefgh ", k=400)) for _ in range(400)]
+    whole = docx("".join(map(para, lines)))
+    cut = read(whole[: len(whole) * 2 // 3])
+    kept = cut.text.splitlines()
+    assert len(kept) > 100
+    assert kept[:-1] == [line.strip("\n") for line in lines[: len(kept) - 1]]
+    assert cut.error is not None
+    assert cut.error.code is ExceptionCode.TRUNCATED
+    streamed = io.BytesIO()
+    with zipfile.ZipFile(NoSeek(streamed), "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", word("".join(map(para, lines))))
+    assert len(read(streamed.getvalue()[: len(whole) * 2 // 3]).text.splitlines()) > 100
+
+
+def test_a_large_part_of_a_package_without_a_directory() -> None:
+    """It was left out without a word when it was larger than what salvage takes into memory."""
+    data = docx(para("begin") + 3 * para("x" * 3_000_000) + para("end"))
+    out = read(data[: data.index(b"PK\x01\x02")])
+    assert (out.text.splitlines()[0], out.text.splitlines()[-1]) == ("begin", "end")
+
+
+def test_parts_behind_a_directory_that_breaks_off_are_read() -> None:
+    """Its first entries were taken for all of them."""
+    more = {"word/footnotes.xml": word(para("below"), "footnotes")}
+    data = docx(para("above"), **more)
+    second = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 1) + 1)
+    out = read(data[:second] + b"XX" + data[second + 2 :])
+    assert set(out.text.split()) == {"above", "below"}
+    assert out.error is not None
