@@ -36,6 +36,7 @@ class Extract:
     characters: int = 0  # of text, the file's own and its children's
     children: int = 0
     media_type: str = ""
+    codes: set[str] = field(default_factory=set)  # exceptions of the file's items; only of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,7 @@ def our_extracts(lines: Iterable[dict[str, Any]]) -> dict[str, Extract]:
         for words in words_in([line["text"], line["metadata"], path]):
             found.terms |= terms_of(words)
         found.characters += len(line["text"])
+        found.codes.update(line.get("exceptions", ()))
         if len(path) == 1:
             found.media_type = line["media_type"]
         else:
