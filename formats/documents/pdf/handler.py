@@ -14,6 +14,7 @@ from formats import clean, page_numbers
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.documents.pdf import document as pdf_document
+from formats.documents.pdf import outline as pdf_outline
 from formats.documents.pdf import signatures as pdf_signatures
 from formats.documents.pdf import xfa as pdf_xfa
 from formats.documents.pdf.pages import Attachment, Pages
@@ -50,8 +51,8 @@ class PdfHandler(LeafHandler):
         Declared(
             title="PDF documents",
             extensions=("pdf",),
-            text="all pages, comments, what stamps and signatures show, the values of form fields, XFA's too, and who signed, "
-            "where and why",
+            text="all pages, comments, what stamps and signatures show, the values of form fields, XFA's too, who signed, "
+            "where and why, the outline, and addresses behind links",
             metadata=(
                 *("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
                 "pages_without_text",
@@ -89,7 +90,7 @@ class PdfHandler(LeafHandler):
             signed = list(pdf_signatures.said(document, data))  # before their fields are drawn into pages
             pdf_document.with_forms(document, data)
             unreadable, bare = _collect(document, collector)
-            for value in itertools.chain(pdf_xfa.values(document), signed):
+            for value in itertools.chain(pdf_xfa.values(document), signed, pdf_outline.titles(document)):
                 if not (collector.add(value) and collector.add("\n")):
                     break
             out = collector.result()

@@ -17,6 +17,7 @@ from formats.inflate import METHODS
 from formats.office.ooxml.xml import elements
 
 _MAX_PARTS = 100_000
+_ADDRESSES = 10_000  # different ones of a document
 _BUDGET = 4  # XML bytes read of one document, in units of Limits.parse_bytes
 _ROLE_OF_NAME = {
     "document": "main",
@@ -110,6 +111,20 @@ class Package:
                 target = posixpath.normpath(posixpath.join("/" + folder, element.get("Target", "")))
                 out[element.get("Id", "")] = _part_name(target)
         return out
+
+    def addresses(self) -> Iterator[str]:
+        """Where hyperlinks lead to outside of the package (ECMA-376 part 1, 17.16.22), each once. DocumentError as
+        `pieces`."""
+        told: set[str] = set()
+        for name in self.names:
+            if not name.endswith(".rels") or b"External" not in (data := b"".join(self.pieces(name))):
+                continue
+            for element in elements(iter((data,)), "Relationship"):
+                address = element.get("Target", "")
+                linked = element.get("TargetMode") == "External" and element.get("Type", "").endswith("/hyperlink")
+                if linked and address not in told and len(told) < _ADDRESSES:
+                    told.add(address)
+                    yield address
 
 
 def part_reader(file: BinaryIO, size: int, entry: ZipEntry) -> MemberReader:

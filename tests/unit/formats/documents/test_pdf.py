@@ -283,3 +283,21 @@ def test_what_a_stamp_shows() -> None:
 def test_a_signature_that_is_damaged(told: bytes, text: str) -> None:
     """What it says is guessed at."""
     assert list(_texts(told)) == [text]
+
+
+def test_outline_links_and_who_commented() -> None:
+    """Titles that no page says, addresses behind words, and the author of a comment, each once."""
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R/Outlines 6 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Annots[4 0 R 4 0 R 5 0 R 5 0 R]>>",
+        b"<</Type/Annot/Subtype/Link/Rect[1 1 9 9]/A<</S/URI/URI(mailto:ann@example.org)>>>>",
+        b"<</Type/Annot/Subtype/Text/Rect[1 1 9 9]/Contents(why?)/T(Ann Clerk)/Subj(Note)>>",
+        b"<</Type/Outlines/First 7 0 R/Last 8 0 R>>",
+        b"<</Title(Part one)/Parent 6 0 R/Next 8 0 R/First 9 0 R/Last 9 0 R>>",
+        b"<</Title(Part two)/Parent 6 0 R/Next 7 0 R>>",
+        b"<</Title<FEFF00DC006200650072>/Parent 7 0 R>>",
+    )
+    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+    lines = read(data + b"trailer<</Size 10/Root 1 0 R>>\n%%EOF\n").text.splitlines()
+    assert lines == ["mailto:ann@example.org", "why?", "Ann Clerk", "Note", "why?", "Part one", "\u00dcber", "Part two"]

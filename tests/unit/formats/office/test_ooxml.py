@@ -418,3 +418,28 @@ def test_parts_behind_a_directory_that_breaks_off_are_read() -> None:
     out = read(data[:second] + b"XX" + data[second + 2 :])
     assert set(out.text.split()) == {"above", "below"}
     assert out.error is not None
+
+
+def test_addresses_behind_links_and_who_commented() -> None:
+    """No paragraph says them; relationships inside of the package are none."""
+    link = f'<Relationship Id="%s" Type="{R}/%s" Target="%s" TargetMode="%s"/>'
+    related = "".join(
+        link % one
+        for one in (
+            ("a", "hyperlink", "mailto:ann@example.org?subject=a&amp;b", "External"),
+            ("b", "hyperlink", "mailto:ann@example.org?subject=a&amp;b", "External"),
+            ("c", "image", "http://example.org/seen.png", "External"),
+            ("d", "hyperlink", "sheet.xml", "Internal"),
+        )
+    )
+    comments = word("", "comments").replace(
+        "<w:body>", '<w:comment w:author="Ann Clerk" w:initials="AC">' + para("why?")
+    )
+    more = {"word/_rels/document.xml.rels": f'<Relationships xmlns="r">{related}</Relationships>'}
+    out = read(docx(para("body"), **more, **{"word/comments.xml": comments.replace("</w:body>", "</w:comment>")}))
+    assert out.text.splitlines() == ["body", "why?", "Ann Clerk", "AC", "mailto:ann@example.org?subject=a&b"]
+    assert out.error is None
+    named = f'<cmAuthorLst xmlns="{S}"><cmAuthor id="0" name="Ben Roe" initials="BR"/></cmAuthorLst>'
+    parts = {"ppt/slides/slide1.xml": slide("shown"), "ppt/commentAuthors.xml": named}
+    kinds = {"ppt/slides/slide1.xml": "presentationml.slide", "ppt/commentAuthors.xml": "presentationml.commentAuthors"}
+    assert read(package(dict(parts), kinds)).text.split() == ["shown", "Ben", "Roe", "BR"]
