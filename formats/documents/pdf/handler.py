@@ -29,6 +29,8 @@ _KEYS = {
     "ModDate": "modified",
 }
 _BARE = 1_000  # pages without text that are named
+_ALONE = re.compile(r"(?<!\S)[^\W\d_\u0e00-\U0010ffff](?!\S)")
+_MANY_ALONE = 100
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?|(Z))?")
 
 
@@ -109,7 +111,17 @@ class PdfHandler(LeafHandler):
             out.error = DocumentError(ExceptionCode.CORRUPT, detail)
         elif pdf_document.looks_cut(data):
             out.error = DocumentError(ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker")
+        elif alone := _letters_alone(out.text):
+            detail = f"{alone:,} letters stand alone: the PDF does not tell where its words begin and end"
+            out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
         return out
+
+
+def _letters_alone(text: str) -> int:
+    """How many letters stand by themselves, where these are more than half of everything that does; else 0. Scripts that
+    write without blanks are left out of it."""
+    alone = len(_ALONE.findall(text))
+    return alone if alone >= _MANY_ALONE and 2 * alone > len(text.split()) else 0
 
 
 def _child(position: int, attachment: Attachment) -> Child:

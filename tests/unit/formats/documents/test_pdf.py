@@ -301,3 +301,13 @@ def test_outline_links_and_who_commented() -> None:
     data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
     lines = read(data + b"trailer<</Size 10/Root 1 0 R>>\n%%EOF\n").text.splitlines()
     assert lines == ["mailto:ann@example.org", "why?", "Ann Clerk", "Note", "why?", "Part one", "\u00dcber", "Part two"]
+
+
+def test_letters_that_stand_alone_are_no_words() -> None:
+    """Where a PDF places each letter by itself no search finds its words; a list of letters among text is none."""
+    apart = read(make(*[" ".join("lettersapart") for _ in range(10)], "and some words"))
+    assert apart.error is not None
+    assert apart.error.code is ExceptionCode.UNSUPPORTED
+    assert "120 letters" in apart.error.detail
+    assert read(make(" ".join("lettersapart"), "and some words")).error is None
+    assert read(make(*["words in the text and a b c d e" for _ in range(40)])).error is None

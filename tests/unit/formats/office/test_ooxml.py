@@ -9,6 +9,7 @@ import re
 import struct
 import zipfile
 from collections import Counter
+from datetime import datetime
 
 import pytest
 
@@ -16,6 +17,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from formats.base import MemorySource, Text
 from formats.office.ooxml.handler import OoxmlHandler
+from formats.office.ooxml.sheet import date_text, style_of
 
 LIMITS = Limits()
 HANDLER = OoxmlHandler()
@@ -443,3 +445,19 @@ def test_addresses_behind_links_and_who_commented() -> None:
     parts = {"ppt/slides/slide1.xml": slide("shown"), "ppt/commentAuthors.xml": named}
     kinds = {"ppt/slides/slide1.xml": "presentationml.slide", "ppt/commentAuthors.xml": "presentationml.commentAuthors"}
     assert read(package(dict(parts), kinds)).text.split() == ["shown", "Ben", "Roe", "BR"]
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "text"),
+    [
+        ("14", "", "2006-04-12"),
+        ("15", "", "2006-04-12 Apr"),
+        ("164", "yyyy-mm-dd", "2006-04-12"),
+        ("164", "[$-409]d\\-mmm\\-yy;@", "2006-04-12 Apr"),
+        ("164", '"mmm" d/m/yyyy', "2006-04-12"),
+        ("164", "MMMM yyyy", "2006-04-12 April"),
+    ],
+)
+def test_a_month_that_a_cell_shows_by_name_is_found_by_it(number: str, code: str, text: str) -> None:
+    """Beside the date as numbers; what a format code has in quotes is no month."""
+    assert date_text(38819.0, datetime(1899, 12, 30), style_of(number, code)) == text
