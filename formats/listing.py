@@ -16,7 +16,8 @@ STATES: dict[TextState, str] = {
     "`charset` and `charset_confidence` say more ([charsets.md](charsets.md))",
     TextState.PARTIAL: "there is text, and it is known not to be all of it; the exception says why",
     TextState.EMPTY: "the format may have text and this item has none; containers, whose content is their children's",
-    TextState.NO_TEXT_LAYER: "a picture, or a PDF of pictures; `--ocr` reads it ([ocr.md](ocr.md)), and where it finds words the state is `ok`",
+    TextState.NO_TEXT_LAYER: "a picture, or a PDF of pictures; `--ocr` reads it ([ocr.md](ocr.md)), and where it finds words the state is `ok`. "
+    "What people wrote about a picture (captions, keywords, comments) is text of it all the same",
     TextState.ENCRYPTED: "a password is needed; the exception is `encrypted`",
     TextState.UNSUPPORTED: "nothing reads this type of file, or what it uses; the exception is `unsupported`",
     TextState.FAILED: "it is damaged or its bytes could not be had; the exception says why",

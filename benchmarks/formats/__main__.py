@@ -22,6 +22,7 @@ from benchmarks.formats import ours as formats_ours
 from benchmarks.formats import tika as formats_tika
 from benchmarks.formats.ours import shown
 from benchmarks.formats.readers import PROGRAMS, ReaderAbsent, read_by
+from benchmarks.formats.recall import show_recall
 from benchmarks.formats.score import Extract, our_extracts, peer_extract, scores
 from benchmarks.formats.table import show_formats, show_shortfalls
 
@@ -47,9 +48,14 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("bench-formats.json"))
     told = "instead of Tika: the terms that this program finds in the real files, no times; may be given several times"
     parser.add_argument("--reader", action="append", choices=sorted(PROGRAMS), help=told)
+    told = "by format, how much of what Tika finds below this directory we find; no times; may be given several times"
+    parser.add_argument("--table", action="append", type=Path, metavar="DIR", help=told)
     arguments = parser.parse_args()
     if arguments.reader:
         _beside(arguments.real_files, arguments.reader)
+        return
+    if arguments.table:
+        _table(arguments.table, arguments.cache, arguments.output)
         return
     figures = Figures(arguments.output)
     options = _options(arguments.rounds, arguments.cache)
@@ -83,6 +89,13 @@ def _beside(source: Path, programs: list[str]) -> None:
         )
         for shortfall in total.shortfalls:
             print(f"  {shortfall.line()}")
+
+
+def _table(sources: list[Path], cache: Path, output: Path) -> None:
+    try:
+        show_recall(sources, formats_tika.find_tika(cache), output)
+    except formats_tika.TikaAbsent as e:
+        print(f"no comparison with Apache Tika: {e}")
 
 
 def _corpus(scale: str, figures: Figures, options: Options) -> None:

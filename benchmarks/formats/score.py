@@ -5,7 +5,8 @@ are the set of those in its text and in the text of everything inside it. What c
 
 * of Tika: `X-TIKA:content` of the file and of every embedded document, as plain text (`-t`). Its metadata does not
   count, for either side's good: what Tika puts there it does not call text.
-* of ours: text, metadata values and names of the file and of everything inside it. Tika writes subjects, senders and
+* of ours, as the index reads it (`worker.indexes.readings`): text, metadata values and names of the file and of everything
+  inside it. Tika writes subjects, senders and
   names of attachments into its text, for some formats; here these are metadata, and a reviewer finds both.
 
 **Recall** of a file is the share of Tika's terms that we have. Over many files it is weighted by terms, so that a long
@@ -23,6 +24,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from worker.indexes.readings import readings
+
 _TERM = re.compile(r"[^\W\d_]{3,}")
 _MADE_UP = "message.rtf"
 SAMPLE = 12  # missing terms that are shown of a file
@@ -36,6 +39,7 @@ class Extract:
     characters: int = 0  # of text, the file's own and its children's
     children: int = 0
     media_type: str = ""
+    codes: set[str] = field(default_factory=set)  # exceptions of the file's items; only of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +127,10 @@ def our_extracts(lines: Iterable[dict[str, Any]]) -> dict[str, Extract]:
         path = line["container_path"]
         found = out.setdefault(path[0], Extract())
         for words in words_in([line["text"], line["metadata"], path]):
-            found.terms |= terms_of(words)
+            for reading in readings(words):  # as a search finds them: across hyphens, in any form of a letter
+                found.terms |= terms_of(reading)
         found.characters += len(line["text"])
+        found.codes.update(line.get("exceptions", ()))
         if len(path) == 1:
             found.media_type = line["media_type"]
         else:

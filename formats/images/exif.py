@@ -36,21 +36,29 @@ def find_block(file: BinaryIO, size: int, label: str) -> tuple[int, int] | None:
     return finders[label](file, size) if label in finders else None
 
 
-def _in_jpeg(file: BinaryIO, size: int) -> tuple[int, int] | None:
+def segments(file: BinaryIO, size: int) -> Iterator[tuple[int, int, int]]:
+    """(marker, start, length) of a JPEG's segments in front of the picture, without their heads."""
     at = 2
     for _ in range(_MAX_SEGMENTS):
         file.seek(at)
-        head = file.read(10)
-        if len(head) < 10 or head[0] != 0xFF or head[1] in (0xDA, 0xD9):
-            return None
+        head = file.read(4)
+        if len(head) < 4 or head[0] != 0xFF or head[1] in (0xDA, 0xD9):
+            return
         length = struct.unpack_from(">H", head, 2)[0]
-        if head[1] == 0xE1 and head[4:10] == b"Exif\0\0":
-            return at + 10, max(0, min(length - 8, size - at - 10))
+        yield head[1], at + 4, max(0, min(length - 2, size - at - 4))
         at += 2 + length
+
+
+def _in_jpeg(file: BinaryIO, size: int) -> tuple[int, int] | None:
+    for marker, start, length in segments(file, size):
+        if marker == 0xE1:
+            file.seek(start)
+            if file.read(6) == b"Exif\0\0":
+                return start + 6, max(0, length - 6)
     return None
 
 
-def _chunks(file: BinaryIO, size: int, at: int, order: str) -> Iterator[tuple[bytes, int, int]]:
+def chunks(file: BinaryIO, size: int, at: int, order: str) -> Iterator[tuple[bytes, int, int]]:
     """(kind, start, length) of chunks: PNG's have length, kind, bytes, checksum; RIFF's kind, length, bytes."""
     for _ in range(_MAX_SEGMENTS):
         if at + 8 > size:
@@ -68,11 +76,11 @@ def _chunks(file: BinaryIO, size: int, at: int, order: str) -> Iterator[tuple[by
 
 
 def _in_png(file: BinaryIO, size: int) -> tuple[int, int] | None:
-    return next(((start, length) for kind, start, length in _chunks(file, size, 8, ">") if kind == b"eXIf"), None)
+    return next(((start, length) for kind, start, length in chunks(file, size, 8, ">") if kind == b"eXIf"), None)
 
 
 def _in_webp(file: BinaryIO, size: int) -> tuple[int, int] | None:
-    for kind, start, length in _chunks(file, size, 12, "<"):
+    for kind, start, length in chunks(file, size, 12, "<"):
         if kind == b"EXIF":
             file.seek(start)
             skip = 6 if file.read(6) == b"Exif\0\0" else 0

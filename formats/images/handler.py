@@ -8,7 +8,7 @@ from typing import BinaryIO
 from core.records import Limits, TextState
 from formats.base import Handler, LeafHandler, Source, Text
 from formats.declared import Declared
-from formats.images import exif
+from formats.images import captions, exif
 from formats.images import size as image_size
 
 SizeReader = Callable[[BinaryIO, int], image_size.Size]
@@ -54,10 +54,11 @@ class ImageHandler(LeafHandler):
             title="Pictures (JPEG, PNG, GIF, TIFF, BMP, WebP)",
             media_types=_RASTER,
             extensions=("jpg", "jpeg", "png", "gif", "tif", "tiff", "bmp", "webp"),
-            metadata=_EXIF_KEYS,
+            text="captions, keywords, names and places in IPTC and XMP, text chunks of PNG, comments of JPEG",
+            metadata=(*_EXIF_KEYS, "title", "keywords"),
             leaves_out=(
                 "the text in the picture: the state is `no text layer` unless `--ocr` finds some",
-                "Exif in GIF and BMP, which have none; XMP and IPTC",
+                "Exif in GIF and BMP, which have none; comments and XMP of GIF; what stands behind more than 64 chunks",
             ),
         ),
         Declared(
@@ -83,7 +84,8 @@ class ImageHandler(LeafHandler):
     )
 
     def text(self, source: Source, limits: Limits) -> Text:
-        """No text: `width`, `height` (pixels), `format`, and camera, dates and place where Exif has them, as metadata. DocumentError `truncated` or `corrupt` when
+        """What people wrote about it as text (`no_text_layer` is what the picture itself has); `width`, `height` (pixels),
+        `format`, and camera, dates and place where Exif has them, as metadata. DocumentError `truncated` or `corrupt` when
         not even the header is there; in `error` when the picture breaks off."""
         head = source.head
         if head[4:8] == b"ftyp":
@@ -100,10 +102,14 @@ class ImageHandler(LeafHandler):
         with source.open() as file:
             found = reader(file, source.size)
             told = exif.metadata(file, source.size, label)
+            about, caption = captions.said(file, source.size, label)
+        if (described := told.get("description", "")) and described not in caption:
+            caption = f"{described}\n{caption}"
         return Text(
+            text=caption[: limits.text_characters],
             state=TextState.NO_TEXT_LAYER,
             pages=found.frames,
-            metadata={"format": label, "width": found.width, "height": found.height, **told},
+            metadata={"format": label, "width": found.width, "height": found.height, **about, **told},
             error=found.error,
         )
 

@@ -68,13 +68,13 @@ def readings(text: str) -> list[str]:
 
 def _read(part: str) -> str:
     out, last = [], 0
-    for start, end in _cuts(part):
+    for start, end in cuts(part):
         out.append(part[last:start])
         last = end
     return usual("".join([*out, part[last:]]))
 
 
-def _cuts(text: str) -> Iterator[tuple[int, int]]:
+def cuts(text: str) -> Iterator[tuple[int, int]]:
     """Where what stands between two halves of a word begins and ends."""
     for found in (_ASCII_CUT if text.isascii() else _CUT).finditer(text):
         start, end = found.span()
@@ -112,9 +112,9 @@ def _whole(text: str, begin: int, finish: int) -> tuple[int, int]:
 def _places(text: str) -> Iterator[tuple[int, int]]:
     odd = "" if text.isascii() else "".join(sorted(c for c in set(text) if _is_odd(c)))
     if not odd:
-        return _cuts(text)
+        return cuts(text)
     forms = re.compile(f"[{re.escape(odd)}]+")
-    return iter(sorted([*_cuts(text), *(found.span() for found in forms.finditer(text))]))
+    return iter(sorted([*cuts(text), *(found.span() for found in forms.finditer(text))]))
 
 
 def _is_odd(c: str) -> bool:

@@ -85,7 +85,7 @@ def _read(
 
 
 def _own(item: Item, row: ItemText, source: Source, reader: Reader) -> str:
-    """The text of an item that has text beside bare pages, taken again: its new index document holds both."""
-    if not bare_pages(row):
+    """The text of an item that has text beside bare pages, or a caption, taken again: its new index document holds both."""
+    if not (bare_pages(row) or row.characters):
         return ""
     return take_text(item, source, handler_for(item.media_type), reader.limits, Findings())[0]

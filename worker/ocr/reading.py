@@ -91,6 +91,7 @@ class Reading:
     wanted: list[int] = field(default_factory=list)  # pages (from 0); all where it has no text
     pages: int = 0  # read, or seen to be blank
     cut: bool = False
+    found: bool = False  # words, on any page
     letters: int = 0
     confidence: float = 0.0  # of all letters together
     errors: list[DocumentError] = field(default_factory=list)
@@ -107,6 +108,7 @@ class Reading:
         self.letters += page.letters
         self.confidence += page.confidence
         if page.text:
+            self.found = True
             self.collector.add(f"{page.text}\n")
 
     @property
@@ -135,8 +137,6 @@ class Reading:
     def _state(self, before: ItemText) -> TextState:
         if self.cut or self.full:
             return TextState.TRUNCATED_BY_LIMIT
-        if self.own:
-            return before.state
-        if self.text:
+        if self.found and before.state is TextState.NO_TEXT_LAYER:  # a caption is not what the picture says
             return TextState.OK
-        return TextState.FAILED if self.errors else before.state
+        return TextState.FAILED if self.errors and not self.own else before.state

@@ -80,6 +80,40 @@ def salvage(file: BinaryIO, size: int, limits: Limits) -> Iterator[Child]:
         at = _next_header(file, end, size)
 
 
+def local_entries(file: BinaryIO, size: int, limits: Limits) -> Iterator[ZipEntry]:
+    """What the local headers tell of, in file order. A member that is cut or damaged comes too, with as many bytes as
+    there are: reading it gives what can be had and then DocumentError. Raises DocumentError `expansion_limit`."""
+    bound = _Bound(size, limits)
+    at, position = _next_header(file, 0, size), 0
+    while at is not None:
+        entry, data_at, known = _local_entry(file, at, position)
+        if entry is None:
+            return
+        measured = entry if known else _measurable(file, size, entry, data_at, bound)
+        room = size - data_at
+        if measured is None:
+            yield replace(entry, compressed=room, size=limits.parse_bytes)
+            end = data_at
+        else:
+            end = data_at + measured.compressed
+            if not measured.directory:
+                yield replace(measured, compressed=min(measured.compressed, room))
+        position += 1
+        at = _next_header(file, end, size)
+
+
+def _measurable(file: BinaryIO, size: int, entry: ZipEntry, data_at: int, bound: _Bound) -> ZipEntry | None:
+    """As `_measured`; None for whatever cannot be inflated to its end."""
+    if entry.encrypted:
+        return None
+    try:
+        return _measured(file, size, entry, data_at, bound)
+    except DocumentError as error:
+        if error.code is ExceptionCode.EXPANSION_LIMIT:
+            raise
+        return None
+
+
 def _child(file: BinaryIO, entry: ZipEntry, data_at: int) -> Child:
     reader = MemberReader(file, data_at, entry.compressed, entry.size, entry.crc, entry.method)
     small = entry.size <= SMALL_MEMBER and entry.compressed <= SMALL_MEMBER

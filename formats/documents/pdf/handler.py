@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -13,6 +14,8 @@ from formats import clean, page_numbers
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.documents.pdf import document as pdf_document
+from formats.documents.pdf import outline as pdf_outline
+from formats.documents.pdf import signatures as pdf_signatures
 from formats.documents.pdf import xfa as pdf_xfa
 from formats.documents.pdf.pages import Attachment, Pages
 
@@ -26,6 +29,8 @@ _KEYS = {
     "ModDate": "modified",
 }
 _BARE = 1_000  # pages without text that are named
+_ALONE = re.compile(r"(?<!\S)[^\W\d_\u0e00-\U0010ffff](?!\S)")
+_MANY_ALONE = 100
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?|(Z))?")
 
 
@@ -48,7 +53,8 @@ class PdfHandler(LeafHandler):
         Declared(
             title="PDF documents",
             extensions=("pdf",),
-            text="all pages, comments, and the values of form fields, XFA's too",
+            text="all pages, comments, what stamps and signatures show, the values of form fields, XFA's too, who signed, "
+            "where and why, the outline, and addresses behind links",
             metadata=(
                 *("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
                 "pages_without_text",
@@ -83,9 +89,10 @@ class PdfHandler(LeafHandler):
         data = source.whole(limits.parse_bytes)
         with pdf_document.opened(data, source.passwords, limits) as (document, opened):
             collector = clean.Collector(limits.text_characters)
+            signed = list(pdf_signatures.said(document, data))  # before their fields are drawn into pages
             pdf_document.with_forms(document, data)
             unreadable, bare = _collect(document, collector)
-            for value in pdf_xfa.values(document):
+            for value in itertools.chain(pdf_xfa.values(document), signed, pdf_outline.titles(document)):
                 if not (collector.add(value) and collector.add("\n")):
                     break
             out = collector.result()
@@ -104,7 +111,17 @@ class PdfHandler(LeafHandler):
             out.error = DocumentError(ExceptionCode.CORRUPT, detail)
         elif pdf_document.looks_cut(data):
             out.error = DocumentError(ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker")
+        elif alone := _letters_alone(out.text):
+            detail = f"{alone:,} letters stand alone: the PDF does not tell where its words begin and end"
+            out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
         return out
+
+
+def _letters_alone(text: str) -> int:
+    """How many letters stand by themselves, where these are more than half of everything that does; else 0. Scripts that
+    write without blanks are left out of it."""
+    alone = len(_ALONE.findall(text))
+    return alone if alone >= _MANY_ALONE and 2 * alone > len(text.split()) else 0
 
 
 def _child(position: int, attachment: Attachment) -> Child:

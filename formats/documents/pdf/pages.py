@@ -16,9 +16,10 @@ import pypdfium2.raw as raw
 Page = Any  # raw.FPDF_PAGE, a ctypes pointer made at import
 Annotation = Any  # raw.FPDF_ANNOTATION
 Attachment = Any  # raw.FPDF_ATTACHMENT
+_TOLD = 10_000  # different addresses and authors of a document
 _FIRST_BUFFER = 8192  # characters of a page; a fuller one gets a larger buffer
 _FILLED_IN = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
-_NOT_TEXT = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP)
+_DRAWN = (raw.FPDF_ANNOT_STAMP, raw.FPDF_ANNOT_FREETEXT)  # what they show may be in no string of theirs
 
 
 def utf16(data: bytes) -> str:
@@ -42,6 +43,7 @@ class Pages:
         self._document = document.raw
         self._form = document.formenv.raw if document.formenv else None
         self._buffer = (ctypes.c_ushort * _FIRST_BUFFER)()
+        self._told: set[str] = set()  # addresses that links lead to and who wrote comments: each once
 
     def __len__(self) -> int:
         return int(raw.FPDF_GetPageCount(self._document))
@@ -65,7 +67,26 @@ class Pages:
         try:
             text = self._text(page)
             bare = not text.strip() and raw.FPDFPage_CountObjects(page) > 0
-            return Content((text, *self._annotation_texts(page)), bare)
+            texts = (text, *self._annotation_texts(page))
+            drawn = any(self._is_drawn(annotation) for annotation in _annotations(page))
+            drawn = drawn and raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS
+        finally:
+            self._close(page)
+        return Content((*texts, self._added(index, texts)) if drawn else texts, bare)
+
+    def _is_drawn(self, annotation: Annotation) -> bool:
+        """Whether what it shows (12.5.5) is told by nothing else: of a stamp, and of a signature's field."""
+        subtype = raw.FPDFAnnot_GetSubtype(annotation)
+        if subtype != raw.FPDF_ANNOT_WIDGET or self._form is None:
+            return subtype in _DRAWN
+        return bool(raw.FPDFAnnot_GetFormFieldType(self._form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE)
+
+    def _added(self, index: int, known: tuple[str, ...]) -> str:
+        """The lines that a page has since what lay upon it was drawn into it."""
+        lines = {line.strip() for text in known for line in text.split("\n")}
+        page = self._load(index)
+        try:
+            return "\n".join(line for line in self._text(page).split("\n") if line.strip() not in lines)
         finally:
             self._close(page)
 
@@ -103,9 +124,11 @@ class Pages:
     def _annotation_texts(self, page: Page) -> Iterator[str]:
         for annotation in _annotations(page):
             subtype = raw.FPDFAnnot_GetSubtype(annotation)
-            if subtype in _NOT_TEXT:
+            if subtype == raw.FPDF_ANNOT_POPUP:
                 continue
-            if subtype != raw.FPDF_ANNOT_WIDGET:
+            if subtype == raw.FPDF_ANNOT_LINK:
+                text = self._address(annotation)
+            elif subtype != raw.FPDF_ANNOT_WIDGET:
                 text = _string(annotation, b"Contents")
             elif self._form is not None:
                 text = _field_value(self._form, annotation)
@@ -113,6 +136,26 @@ class Pages:
                 text = _string(annotation, b"V")
             if text.strip():
                 yield text.replace("\r\n", "\n").replace("\r", "\n")
+            if subtype not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_WIDGET):  # who wrote a comment, and on what
+                yield from filter(None, map(self._once, (_string(annotation, b"T"), _string(annotation, b"Subj"))))
+
+    def _address(self, annotation: Annotation) -> str:
+        """Where a link leads to outside of the document; "" for what was told before."""
+        action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(annotation))
+        if not action or raw.FPDFAction_GetType(action) != raw.PDFACTION_URI:
+            return ""
+        length = raw.FPDFAction_GetURIPath(self._document, action, None, 0)
+        buffer = ctypes.create_string_buffer(max(1, length))
+        raw.FPDFAction_GetURIPath(self._document, action, buffer, length)
+        return self._once(buffer.value.decode("utf-8", "replace"))
+
+    def _once(self, text: str) -> str:
+        """The text, or "" where it was told of another place of the document."""
+        text = text.strip()
+        if len(self._told) >= _TOLD or text in self._told:
+            return ""
+        self._told.add(text)
+        return text
 
 
 def _annotations(page: Page) -> Iterator[Annotation]:

@@ -95,7 +95,7 @@ class RtfReader:
             elif kind == 3:
                 self._hex(token[3])
             elif kind == 4:
-                self._symbol(token[4])
+                self._symbol(token[4], token.start())
             elif token[5] == b"{":
                 if len(self._stack) >= _MAX_DEPTH:
                     self.error = DocumentError(ExceptionCode.CORRUPT, f"more than {_MAX_DEPTH} groups in one another")
@@ -152,9 +152,9 @@ class RtfReader:
         elif not self._now.mute or self._now.key:
             self._bytes.append(bytes((int(digits, 16),)))
 
-    def _symbol(self, symbol: bytes) -> None:
-        if symbol == b"*":
-            self._star = True
+    def _symbol(self, symbol: bytes, at: int) -> None:
+        if symbol == b"*":  # it says something of a group's first word only (1.9.1, "Destination Control Words")
+            self._star = self.data[max(0, at - 4) : at].rstrip().endswith(b"{")
         elif (text := words.SYMBOLS.get(symbol)) is not None:
             self._characters(text)
 
@@ -277,6 +277,8 @@ class RtfReader:
         now = self._now
         if word in words.LOUD:
             now.mute = False
+        elif word in words.LINKED:
+            now.pictures = True
         elif word in words.APART:
             self._characters("\n")
             now.apart = True
@@ -298,7 +300,7 @@ class RtfReader:
 _Action = Callable[[RtfReader, bytes, int], None]
 _ACTIONS: dict[bytes, _Action] = {
     **dict.fromkeys((b"ansicpg", *words.DOCUMENT_CODECS), RtfReader._code_page),
-    **dict.fromkeys((b"info", *words.MUTE, *words.LOUD, *words.APART), RtfReader._group_word),
+    **dict.fromkeys((b"info", *words.MUTE, *words.LOUD, *words.LINKED, *words.APART), RtfReader._group_word),
     **dict.fromkeys(words.INFO, RtfReader._info_word),
     **dict.fromkeys(words.TIME, RtfReader._time_word),
     b"f": RtfReader._font_word,

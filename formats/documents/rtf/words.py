@@ -35,12 +35,16 @@ SKIPPED = frozenset(
     b"ftncn pnseclvl falt panose fontemb picprop blipuid blipcompr generator passwordhash htmltag".split()
 )
 # Destinations marked as ignorable (\*) that hold text, pictures or objects all the same.
-ENTERED = frozenset(b"shppict shpinst do annotation ud moMath moMathPara company".split())
+ENTERED = frozenset(b"shppict shpinst do annotation atnid atnauthor ud moMath moMathPara company".split())
 # Groups with text of their own among what is no text.
 MUTE = frozenset(b"object shp do shpgrp sp".split())
 LOUD = frozenset(b"result shptxt dptxbxtext".split())
+# Kinds of objects that lie in another file: the picture of one is all that the document has of it.
+LINKED = frozenset(b"objautlink objlink".split())
 # Text that stands in the middle of other text.
-APART = frozenset(b"header headerl headerr headerf footer footerl footerr footerf footnote annotation".split())
+APART = frozenset(
+    b"header headerl headerr headerf footer footerl footerr footerf footnote annotation atnid atnauthor".split()
+)
 
 # {\info …}: destination → metadata key
 INFO = {

@@ -1,4 +1,4 @@
-"""Text of enhanced metafiles ([MS-EMF] 2.3.5), and of the EMF+ records in their comments."""
+"""Text of enhanced metafiles ([MS-EMF] 2.3.5), of the EMF+ records and of the Windows metafile in their comments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 
 from core.errors import DocumentError, ExceptionCode
-from formats.images.metafiles import emf_plus
+from formats.images.metafiles import emf_plus, wmf
 from formats.images.metafiles.lines import Fonts, Lines, advance
 
 _RECORD = struct.Struct("<II")
@@ -17,7 +17,8 @@ _EMR_TEXT = struct.Struct("<iiIII16xI")  # 2.2.5: place, characters, where they 
 _SMALL_TEXT = struct.Struct("<iiII12x")  # 2.3.5.37
 _GLYPHS, _NO_RECTANGLE, _IN_BYTES, _PAIRS = 0x10, 0x100, 0x200, 0x2000  # of ExtTextOutOptions (2.1.11)
 _CHARSET = 12 + 23  # of a font (2.2.13), behind the record's head and the font's number
-_EMF_PLUS = b"EMF+"
+_EMF_PLUS, _PUBLIC = b"EMF+", b"GDIC"
+_WINDOWS_METAFILE = 0x80000001  # 2.3.3.4.3: the same picture for older programs, behind 16 bytes about it
 
 
 class EmfReader:
@@ -26,13 +27,14 @@ class EmfReader:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._fonts = Fonts()
-        self._lines, self._plus = Lines(), Lines()
+        self._lines, self._plus, self._older = Lines(), Lines(), Lines()
         self._dual = False  # what the EMF+ records write the others write too
         self.error: DocumentError | None = None
+        self._older_error: DocumentError | None = None  # it counts where nothing else says what is written
 
     def read(self) -> list[Lines]:
-        """All runs of characters, those of EMF+ records by themselves, once; `error` says afterwards whether the file
-        breaks off."""
+        """All runs of characters, those of EMF+ records by themselves, once, and those of a Windows metafile where it says
+        more; `error` says afterwards whether the file breaks off."""
         data, at = self._data, 0
         while at + _RECORD.size <= len(data):
             kind, length = _RECORD.unpack_from(data, at)
@@ -48,7 +50,11 @@ class EmfReader:
             if kind == _EOF:
                 break
             at = end
-        return [self._lines] if self._dual and self._lines.text() else [self._lines, self._plus]
+        newer = [self._lines] if self._dual and self._lines.text() else [self._lines, self._plus]
+        known = {word for lines in newer for word in lines.text().split()}
+        if not known:
+            self.error = self.error or self._older_error
+        return newer if known.issuperset(self._older.text().split()) else [*newer, self._older]
 
     def _select(self, record: bytes) -> None:
         self._fonts.select(_word(record, 8))
@@ -69,6 +75,11 @@ class EmfReader:
     def _comment(self, record: bytes) -> None:
         if record[12:16] == _EMF_PLUS:
             self._dual |= emf_plus.read(record[16 : 12 + _word(record, 8)], self._plus)
+        elif record[12:16] == _PUBLIC and _word(record, 16) == _WINDOWS_METAFILE:
+            try:
+                self._older_error = wmf.read(record[36 : 36 + _word(record, 32)], self._older)
+            except DocumentError as error:
+                self._older_error = error
 
     def _ext_a(self, record: bytes) -> None:
         self._text(record, _ONE, 1, len(record))

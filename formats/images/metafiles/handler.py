@@ -25,7 +25,7 @@ class MetafileHandler(LeafHandler):
             metadata=("format",),
             leaves_out=(
                 "characters given as numbers of a font's glyphs: the exception is `unsupported`",
-                "pictures and further metafiles in them; what is drawn as curves, with `--ocr` too: the state is `no text layer`",
+                "pictures and further metafiles in them, but the Windows metafile in a comment; what is drawn as curves, with `--ocr` too: the state is `no text layer`",
             ),
         ),
     )

@@ -101,7 +101,8 @@ class OoxmlHandler(LeafHandler):
             title="Word documents",
             media_types=_WORD,
             extensions=("docx", "docm", "dotx", "dotm"),
-            text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams",
+            text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams; "
+            "addresses behind links",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN + ", and documents in other formats that Word takes in when it opens it",
             leaves_out=_DECLARED_LEFT,
@@ -110,7 +111,8 @@ class OoxmlHandler(LeafHandler):
             title="Excel workbooks",
             media_types=_EXCEL,
             extensions=("xlsx", "xlsm", "xltx", "xltm", "xlsb"),
-            text="cells by rows as shown, sheet by sheet, hidden ones too; comments, text boxes, headers, footers, charts",
+            text="cells by rows as shown, sheet by sheet, hidden ones too; comments, text boxes, headers, footers, charts; "
+            "addresses behind links",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=("formulas (their results are there)", *_DECLARED_LEFT),
@@ -120,7 +122,7 @@ class OoxmlHandler(LeafHandler):
             media_types=_POWERPOINT,
             extensions=("pptx", "pptm", "potx", "potm", "ppsx", "ppsm"),
             text="slides in order, hidden ones too, with notes, comments, charts and diagrams; then what masters and layouts "
-            "add to slides",
+            "add to slides; addresses behind links",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
             leaves_out=("what placeholders of masters and layouts say (they ask to be filled in)", *_DECLARED_LEFT),

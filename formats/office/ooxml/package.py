@@ -12,11 +12,12 @@ from core.records import Limits
 from formats.archives.zip.directory import ZipEntry, find_directory, iter_entries
 from formats.archives.zip.handler import open_member
 from formats.archives.zip.member import MemberReader
-from formats.archives.zip.salvage import salvage
+from formats.archives.zip.salvage import local_entries
 from formats.inflate import METHODS
 from formats.office.ooxml.xml import elements
 
 _MAX_PARTS = 100_000
+_ADDRESSES = 10_000  # different ones of a document
 _BUDGET = 4  # XML bytes read of one document, in units of Limits.parse_bytes
 _ROLE_OF_NAME = {
     "document": "main",
@@ -35,45 +36,43 @@ class Package:
     def __init__(self, file: BinaryIO, size: int, limits: Limits) -> None:
         self._file, self._size = file, size
         self._entries: dict[str, ZipEntry] = {}
-        self._saved: dict[str, bytes] = {}  # of an archive without a directory
         self._left = _BUDGET * limits.parse_bytes
         self.error: DocumentError | None = None
         self._list(limits)
         self.roles = self._roles()
 
     def _list(self, limits: Limits) -> None:
+        """By the directory; where it is missing or damaged, by what stands in front of each member too."""
         try:
-            for entry in iter_entries(self._file, find_directory(self._file, self._size)):
-                self._entries.setdefault(_part_name(entry.name), entry)
-                if len(self._entries) > _MAX_PARTS:
-                    raise DocumentError(ExceptionCode.EXPANSION_LIMIT, f"more than {_MAX_PARTS} parts")
+            self._take(iter_entries(self._file, find_directory(self._file, self._size)))
         except DocumentError as error:
             self.error = error
-        if self._entries:
-            return
-        try:
-            for child in salvage(self._file, self._size, limits):
-                if child.data and child.error is None and child.name.endswith((b".xml", b".rels")):
-                    self._saved.setdefault(_part_name(child.name), child.data)
-        except DocumentError as error:
-            self.error = self.error or error
-        if not self._saved:
+            if error.code is ExceptionCode.EXPANSION_LIMIT:
+                return
+            try:
+                self._take(local_entries(self._file, self._size, limits))
+            except DocumentError as more:
+                if not self._entries:
+                    raise error from more
+        if not self._entries:
             raise self.error or DocumentError(ExceptionCode.CORRUPT, "the document is an empty zip archive")
+
+    def _take(self, entries: Iterator[ZipEntry]) -> None:
+        for entry in entries:
+            self._entries.setdefault(_part_name(entry.name), entry)
+            if len(self._entries) > _MAX_PARTS:
+                raise DocumentError(ExceptionCode.EXPANSION_LIMIT, f"more than {_MAX_PARTS} parts")
 
     @property
     def names(self) -> Iterable[str]:
         """Part names in lower case, without a leading slash, in the archive's order."""
-        return self._entries or self._saved
+        return self._entries
 
     def pieces(self, name: str) -> Iterator[bytes]:
         """The bytes of a part. DocumentError when it is not there, damaged, or too much has been read already."""
-        if name in self._saved:
-            whole: Iterable[bytes] = [self._saved[name]]
-        elif name in self._entries:
-            whole = self._inflated(self._entries[name])
-        else:
+        if name not in self._entries:
             raise DocumentError(ExceptionCode.CORRUPT, f"the document has no part {name}")
-        for piece in whole:
+        for piece in self._inflated(self._entries[name]):
             self._left -= len(piece)
             if self._left < 0:
                 raise DocumentError(ExceptionCode.EXPANSION_LIMIT, "the parts of the document are too large")
@@ -105,13 +104,27 @@ class Package:
         folder, base = posixpath.split(name)
         rels = f"{folder}/_rels/{base}.rels" if folder else f"_rels/{base}.rels"
         out: dict[str, str] = {}
-        if rels not in self._entries and rels not in self._saved:
+        if rels not in self._entries:
             return out
         for element in elements(self.pieces(rels), "Relationship"):
             if element.get("TargetMode") != "External":
                 target = posixpath.normpath(posixpath.join("/" + folder, element.get("Target", "")))
                 out[element.get("Id", "")] = _part_name(target)
         return out
+
+    def addresses(self) -> Iterator[str]:
+        """Where hyperlinks lead to outside of the package (ECMA-376 part 1, 17.16.22), each once. DocumentError as
+        `pieces`."""
+        told: set[str] = set()
+        for name in self.names:
+            if not name.endswith(".rels") or b"External" not in (data := b"".join(self.pieces(name))):
+                continue
+            for element in elements(iter((data,)), "Relationship"):
+                address = element.get("Target", "")
+                linked = element.get("TargetMode") == "External" and element.get("Type", "").endswith("/hyperlink")
+                if linked and address not in told and len(told) < _ADDRESSES:
+                    told.add(address)
+                    yield address
 
 
 def part_reader(file: BinaryIO, size: int, entry: ZipEntry) -> MemberReader:

@@ -12,7 +12,10 @@ from formats.office.ooxml.xml import Element, elements, local
 
 # Built-in number formats that show dates or times (ECMA-376 part 1, 18.8.30, East Asian ones included).
 _DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
+_NAMED_DATES = frozenset((15, 16, 17))  # with the month's name
 _PERCENT = frozenset((9, 10))
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")  # fmt: skip
+DATES = ("date", "date with Jan", "date with January")  # what `style_of` says of cells that show dates
 _SHEETS = ("worksheet", "chartsheet", "dialogsheet", "macrosheet", "intlmacrosheet")
 _ROW_CHARACTERS = 1_000_000
 _CODE_CHARACTERS = 255  # of a format code: as many as Excel takes
@@ -20,6 +23,7 @@ _LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.')  # parts of a format code th
 # Codes of headers and footers: font, size, colour, what is filled in. Three begin the left, middle and right part.
 _CODES = re.compile(r'&(?:"[^"]*"|\d+|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|[A-Za-z&])')
 _SHOWN = {"&&": "&", "&L": " ", "&C": " ", "&R": " "}
+_NAMED_MONTH = re.compile(r"m{3,5}", re.IGNORECASE)
 _DATE_LETTERS = re.compile(r"[ymdhs]", re.IGNORECASE)
 
 
@@ -29,7 +33,7 @@ class Workbook:
     def __init__(self, package: Package) -> None:
         self._package = package
         self.strings: list[str] = []
-        self.styles: list[str] = []  # for each cell format: "date", "percent" or ""
+        self.styles: list[str] = []  # for each cell format: what `style_of` says
         self.start = datetime(1899, 12, 30)
         self.sheets: list[tuple[str, str]] = [("", name) for name in package.having(*_SHEETS)]
 
@@ -68,15 +72,18 @@ class Workbook:
 
 
 def style_of(number: str, code: str) -> str:
-    """How a cell format shows numbers: "date", "percent" or ""."""
+    """How a cell format shows numbers: one of DATES, "percent" or ""."""
     if code:
         plain = _LITERAL.sub("", code[:_CODE_CHARACTERS].split(";", 1)[0])
         if plain.lower() != "general" and _DATE_LETTERS.search(plain):
-            return "date"
+            named = _NAMED_MONTH.search(plain)
+            return DATES[0 if named is None else 1 if len(named[0]) == 3 else 2]
         return "percent" if "%" in plain else ""
     if not number.isdecimal() or len(number) > 4:
         return ""
-    return "date" if int(number) in _DATES else "percent" if int(number) in _PERCENT else ""
+    if int(number) in _DATES:
+        return DATES[int(number) in _NAMED_DATES]
+    return "percent" if int(number) in _PERCENT else ""
 
 
 def _string(element: Element) -> str:
@@ -144,15 +151,24 @@ def number_text(value: str, style: str, book: Workbook) -> str:
         number = float(value)
     except ValueError:
         return value
-    if shown == "date" and 0 <= number < 2_958_466:  # the year 9999
-        return date_text(number, book.start)
+    if shown in DATES and 0 <= number < 2_958_466:  # the year 9999
+        return date_text(number, book.start, shown)
     if shown == "percent":
         return f"{number * 100:.10g}%"
     return f"{number:.15g}" if abs(number) < 1e15 else value
 
 
-def date_text(number: float, start: datetime) -> str:
-    """A serial date: days since the start, the time of day as a fraction."""
+def date_text(number: float, start: datetime, shown: str) -> str:
+    """A serial date: days since the start, the time of day as a fraction. As ISO 8601 has it; where the cell shows the
+    month's name, that behind it, in English: by which one a search is made nobody knows."""
+    text = _date_text(number, start)
+    if shown == DATES[0] or number < 1:
+        return text
+    month = _MONTHS[int(text[5:7]) - 1]
+    return f"{text} {month[:3] if shown == DATES[1] else month}"
+
+
+def _date_text(number: float, start: datetime) -> str:
     days = int(number)
     if days == number and days > 0:
         return _day(days, start)

@@ -82,6 +82,7 @@ class Reader:
             "visio": self._drawing,
         }
         families[family]()
+        self._take("", self._package.addresses())
 
     def _take(self, name: str, lines: Iterator[str]) -> None:
         """Lines of a part, once, up to the limit of characters."""
@@ -103,6 +104,7 @@ class Reader:
 
     def _document(self) -> None:
         self._paragraphs("main", "header", "footer", "footnotes", "endnotes", "comments", *_DRAWN)
+        self._authors("comments")
 
     def _workbook(self) -> None:
         package = self._package
@@ -114,6 +116,7 @@ class Reader:
             self._take(name, _plain(package, name, "author", "comment"))  # who wrote them stands once, in front
         for name in package.having("threadedcomments"):
             self._take(name, _plain(package, name, "text"))
+        self._authors("person")
         self._paragraphs(*_DRAWN)
 
     def _binary_workbook(self) -> None:
@@ -143,8 +146,13 @@ class Reader:
             self._slide(slide)
         for name in package.having("notesslide", "comments", *_DRAWN):
             self._slide_part(name)
+        self._authors("commentauthors", "authors")
         for name in package.having(*_MASTERS):
             self._take(name, _added(package, name))
+
+    def _authors(self, *roles: str) -> None:
+        for name in self._package.having(*roles):
+            self._take(f"who wrote {name}", _authors(self._package, name))
 
     def _in_order(self) -> list[str]:
         """Slides as the presentation lists them; those it does not list, after them."""
@@ -182,6 +190,21 @@ def _comments(package: Package, name: str) -> Iterator[str]:
     """Comments on slides: p:text in the older form, paragraphs in the threaded one."""
     yield from _plain(package, name, "text")
     yield from paragraphs(package, name)
+
+
+def _authors(package: Package, name: str) -> Iterator[str]:
+    """Who wrote the comments in a part, or is named in a part of authors: name and initials, each once (ECMA-376 part 1,
+    17.13.4.2, 19.4.2)."""
+    told: set[str] = set()
+    for element in elements(package.pieces(name), "comment", "cmAuthor", "author", "person"):
+        for key, value in element.attrib.items():
+            if (
+                str(key).rpartition("}")[2] in ("author", "name", "displayName", "initials")
+                and value
+                and value not in told
+            ):
+                told.add(str(value))
+                yield str(value)
 
 
 def _charted(package: Package, name: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from core.errors import DocumentError, ExceptionCode
 from formats.charset import CodePage
 from formats.office.ole.property_set import codec_of
-from formats.office.ooxml.sheet import date_text, printed, style_of
+from formats.office.ooxml.sheet import DATES, date_text, printed, style_of
 from formats.office.xls.biff import BOF, CONTINUED, EOF, Strings, cut_short, record, rk
 
 _FILEPASS, _CODEPAGE, _DATEMODE = 0x2F, 0x42, 0x22
@@ -39,7 +39,7 @@ class Sheets:
         self._names: dict[int, str] = {}  # offset of a sheet's first record → its name
         self._shared: list[str] = []
         self._formats: dict[int, str] = {}
-        self._styles: list[str] = []  # of each cell format: "date", "percent" or ""
+        self._styles: list[str] = []  # of each cell format: what `style_of` says
         self._row: list[str] = []
         self._row_number = -1
         self._row_size = 0  # characters
@@ -238,8 +238,8 @@ class Sheets:
 
     def _number(self, number: float, style: int) -> str:
         shown = self._styles[style] if style < len(self._styles) else ""
-        if shown == "date" and 0 <= number < 2_958_466:  # the year 9999
-            return date_text(number, self._start)
+        if shown in DATES and 0 <= number < 2_958_466:  # the year 9999
+            return date_text(number, self._start, shown)
         return f"{number * 100:.10g}%" if shown == "percent" else f"{number:.15g}"
 
     # By number, as derived classes may change them

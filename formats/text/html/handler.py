@@ -85,10 +85,21 @@ def _read(markup: str) -> tuple[str, dict[str, str]]:
         told, tree = _parsed(broken[:_HEAD]), _parsed(flat(broken))
     else:
         told = tree = _parsed(broken)
+    framed = (
+        [text for frame in tree.css("iframe[srcdoc]") if (text := frame.attributes["srcdoc"])]
+        if "srcdoc" in markup
+        else []
+    )
     metadata = _metadata(told) if "<title" in markup or "<meta" in markup or "<TITLE" in markup else {}
     tree.strip_tags(["script", "style", "head", "template"])
     root = tree.body or tree.root
-    return (fold(root.text()) if root is not None else ""), metadata
+    content = fold(root.text()) if root is not None else ""
+    return "\n".join(filter(None, (content, *map(_framed, framed)))), metadata
+
+
+def _framed(markup: str) -> str:
+    """The text of a page that stands in an attribute of another (`srcdoc`); what is framed in it is left out."""
+    return _read(markup.replace("srcdoc", ""))[0]
 
 
 def _parsed(markup: str) -> LexborHTMLParser:

@@ -7,7 +7,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from ocr_pictures import ENGLISH, mixed_pdf, need_tesseract, picture, stand_in
+from ocr_pictures import ENGLISH, captioned, mixed_pdf, need_tesseract, picture, stand_in
 from taskbench import TaskBench
 from unpacking import make_zip
 
@@ -22,8 +22,9 @@ OCR = JobOptions(ocr=ENGLISH)
 
 
 def _corpus(source: Path) -> None:
-    """A picture with words in an archive, a scan of two pages, a picture without words, and a text that is none."""
-    (source / "a.zip").write_bytes(make_zip({"in.png": picture("PNG", ["HARVEST LANTERN"]), "x.txt": b"plain harvest"}))
+    """A picture with words and a caption in an archive, a scan of two pages, a picture without words, and a text that is none."""
+    words = captioned(picture("PNG", ["HARVEST LANTERN"]), "seen at the jetty")
+    (source / "a.zip").write_bytes(make_zip({"in.png": words, "x.txt": b"plain harvest"}))
     (source / "scan.pdf").write_bytes(picture("PDF", ["UMBRELLA"], ["HARVEST"]))
     (source / "white.png").write_bytes(picture("PNG", []))
     (source / "mixed.pdf").write_bytes(mixed_pdf("plain harvest", ["UMBRELLA"], None))
@@ -73,6 +74,7 @@ def test_words_in_pictures_are_found(task_bench: TaskBench, tmp_path: Path, sing
     }
     assert _hits(bench, tmp_path, "harvest") == ["a.zip/in.png", "a.zip/x.txt", "mixed.pdf", "scan.pdf"]
     assert _hits(bench, tmp_path, "umbrella") == ["mixed.pdf", "scan.pdf"]
+    assert _hits(bench, tmp_path, "jetty") == ["a.zip/in.png"]
     assert bench.value("SELECT count(*) FROM item_text WHERE metadata ? 'ocr'") == 4
     assert bench.value("SELECT count(*) FROM item_index") == 6
     with bench.database.transaction() as conn:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw, ImageFont
+from PIL.PngImagePlugin import PngInfo
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
@@ -95,6 +96,14 @@ def read(
     )
     text, new = reader.read(item, row, source, out, own)
     return text, new, {e.code.value: e.detail for e in out.exceptions}
+
+
+def captioned(png: bytes, caption: str) -> bytes:
+    """The same picture, with something written about it."""
+    about, out = PngInfo(), io.BytesIO()
+    about.add_text("Description", caption)
+    Image.open(io.BytesIO(png)).save(out, "PNG", pnginfo=about)
+    return out.getvalue()
 
 
 def item_of(data: bytes) -> Item:

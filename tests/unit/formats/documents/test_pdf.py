@@ -15,6 +15,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from formats.base import MemorySource, Text
 from formats.documents.pdf.handler import PdfHandler, iso_date
+from formats.documents.pdf.signatures import _texts
 
 LIMITS = Limits()
 HANDLER = PdfHandler()
@@ -232,3 +233,81 @@ def with_xfa(packets: str) -> bytes:
 def test_values_of_xfa_forms_are_text(packets: str) -> None:
     """What was filled in, not what the template says."""
     assert read(with_xfa(packets)).text.split("\n") == ["Ann Größe", "42", ""]
+
+
+def signed(*texts: bytes, stamp: bytes = b"") -> bytes:
+    """A page with a signature's field, which shows something, or with a stamp; the signature's dictionary says `texts`."""
+    kind = b"/Subtype/Stamp" if stamp else b"/Subtype/Widget/FT/Sig/T(s)/V 7 0 R"
+    shows = stamp or b"Digitally signed by Somebody"
+    drawn = b"BT /F 9 Tf 5 5 Td (%b) Tj ET" % shows
+    page = b"BT /F 9 Tf 50 200 Td (the page) Tj ET"
+    font = b"/Resources<</Font<</F 5 0 R>>>>"
+    parts = [
+        b"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[%b]/SigFlags 3>>>>" % (b"" if stamp else b"4 0 R"),
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Annots[4 0 R]/Contents 8 0 R%b>>" % font,
+        b"<</Type/Annot%b/Rect[10 10 200 40]/F 4/AP<</N 6 0 R>>>>" % kind,
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        b"<</Type/XObject/Subtype/Form/BBox[0 0 190 30]%b/Length %d>>stream\n%b\nendstream" % (font, len(drawn), drawn),
+        b"<</Type/Sig/Filter/Adobe.PPKLite/ByteRange[0 AAAAAA BBBBBB CCCCCC]/Contents<00ff>%b>>" % b"".join(texts),
+        b"<</Length %d>>stream\n%b\nendstream" % (len(page), page),
+    ]
+    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(parts, start=1))
+    data += b"trailer<</Size 9/Root 1 0 R>>\n%%EOF\n"
+    before = data.index(b"<00ff>")
+    for mark, place in ((b"AAAAAA", before), (b"BBBBBB", before + 6), (b"CCCCCC", len(data) - before - 6)):
+        data = data.replace(mark, b"%06d" % place)
+    return data
+
+
+def test_what_a_signature_says_and_shows() -> None:
+    """Who signed, where and why, in any of the ways a string can be written; what its field shows on the page."""
+    texts = (
+        b"/Reason(I agree)/Name(A. \\(Mar\\355a\\) N(o)wak)",
+        b"/Location <FEFF041A04380457>/ContactInfo(a@example.org)/Prop_Build<</App<</Name/SomeProgram>>>>",
+    )
+    lines = read(signed(*texts)).text.splitlines()
+    assert lines[:2] == ["the page", "Digitally signed by Somebody"]
+    assert sorted(lines[2:]) == sorted(["I agree", "A. (Mar\u00eda) N(o)wak", "\u041a\u0438\u0457", "a@example.org"])
+
+
+def test_what_a_stamp_shows() -> None:
+    """It was in no text, with state ok."""
+    assert read(signed(stamp=b"APPROVED by counsel")).text.splitlines() == ["the page", "APPROVED by counsel"]
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [(b"/Name(never ends", "never ends"), (b"/Name<41", "A"), (b"/Name()", ""), (b"/Location(\\", "\\")],
+)
+def test_a_signature_that_is_damaged(told: bytes, text: str) -> None:
+    """What it says is guessed at."""
+    assert list(_texts(told)) == [text]
+
+
+def test_outline_links_and_who_commented() -> None:
+    """Titles that no page says, addresses behind words, and the author of a comment, each once."""
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R/Outlines 6 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Annots[4 0 R 4 0 R 5 0 R 5 0 R]>>",
+        b"<</Type/Annot/Subtype/Link/Rect[1 1 9 9]/A<</S/URI/URI(mailto:ann@example.org)>>>>",
+        b"<</Type/Annot/Subtype/Text/Rect[1 1 9 9]/Contents(why?)/T(Ann Clerk)/Subj(Note)>>",
+        b"<</Type/Outlines/First 7 0 R/Last 8 0 R>>",
+        b"<</Title(Part one)/Parent 6 0 R/Next 8 0 R/First 9 0 R/Last 9 0 R>>",
+        b"<</Title(Part two)/Parent 6 0 R/Next 7 0 R>>",
+        b"<</Title<FEFF00DC006200650072>/Parent 7 0 R>>",
+    )
+    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+    lines = read(data + b"trailer<</Size 10/Root 1 0 R>>\n%%EOF\n").text.splitlines()
+    assert lines == ["mailto:ann@example.org", "why?", "Ann Clerk", "Note", "why?", "Part one", "\u00dcber", "Part two"]
+
+
+def test_letters_that_stand_alone_are_no_words() -> None:
+    """Where a PDF places each letter by itself no search finds its words; a list of letters among text is none."""
+    apart = read(make(*[" ".join("lettersapart") for _ in range(10)], "and some words"))
+    assert apart.error is not None
+    assert apart.error.code is ExceptionCode.UNSUPPORTED
+    assert "120 letters" in apart.error.detail
+    assert read(make(" ".join("lettersapart"), "and some words")).error is None
+    assert read(make(*["words in the text and a b c d e" for _ in range(40)])).error is None

@@ -49,6 +49,8 @@ def read(body: str, head: str = r"\ansi\ansicpg1252\uc1") -> str:
         (r"{\upr{ansi ?}{\*\ud{unicode \u937?}}}", "unicode Ω"),
         (r"word{\footnote note} on", "word\nnote\n on"),
         (r"x{\*\annotation remark}y", "x\nremark\ny"),
+        (r"x{\*\atnid AC}{\*\atnauthor Ann Clerk}\chatn{\*\annotation remark}", "x\nAC\n\nAnn Clerk\n\nremark\n"),
+        (r"{\i0\*\cs7 said}{\*\unknown not}", "said"),
         (r"{\header top}body", "\ntop\nbody"),
         (r"{\deleted gone} kept", "gone kept"),
         (r"\trowd a\cell b\cell\row c", "a\tb\t\nc"),
@@ -113,6 +115,13 @@ def test_bytes_contradict_the_code_page() -> None:
     assert read(coded) == said
     assert read(coded, head=r"\ansi\ansicpg1251") == said
     assert read(r"Gr\'f6\'dfe, \'c9T\'c9, \'c0 la carte") == "Größe, ÉTÉ, À la carte"
+
+
+def test_the_picture_of_a_linked_object_is_all_there_is() -> None:
+    """Of one whose bytes are in the document it is left out (above): it shows the same again."""
+    rendering = rb"{\result{\pict\emfblip 01000000}}"
+    linked = rb"{\rtf1{\object\objautlink{\*\objdata 0105000001000000}" + rendering + b"}}"
+    assert [child.name for child in children(linked)] == [b"picture-0.emf"]
 
 
 @settings(max_examples=100, deadline=None)

@@ -140,3 +140,19 @@ def test_the_limit_of_characters() -> None:
     """As of any other text."""
     out = read(emf(wide("abcdef")), Limits(text_characters=3))
     assert (out.text, out.state) == ("abc", TextState.TRUNCATED_BY_LIMIT)
+
+
+def test_the_windows_metafile_in_a_comment() -> None:
+    """What it alone says is text; where the enhanced one says the same, it comes once, and its damage costs nothing."""
+
+    def comment(older: bytes) -> bytes:
+        about = struct.pack("<4sIHHIII", b"GDIC", 0x80000001, 0x300, 0, 0, 0, len(older)) + older
+        return emr(70, struct.pack("<I", len(about)) + about)
+
+    older = wmf(wmr_text(b"older words"))
+    assert read(emf(comment(older))).text.split() == ["older", "words"]
+    assert read(emf(wide("older words"), comment(older))).text.split() == ["older", "words"]
+    assert read(emf(wide("newer"), comment(older))).text.split() == ["newer", "older", "words"]
+    assert read(emf(wide("newer"), comment(older[:10]))).error is None
+    with pytest.raises(DocumentError):
+        read(emf(comment(older[:10])))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import random
 import re
 import struct
 import zipfile
 from collections import Counter
+from datetime import datetime
 
 import pytest
 
@@ -15,6 +17,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from formats.base import MemorySource, Text
 from formats.office.ooxml.handler import OoxmlHandler
+from formats.office.ooxml.sheet import date_text, style_of
 
 LIMITS = Limits()
 HANDLER = OoxmlHandler()
@@ -375,3 +378,86 @@ def test_wrong_announced_size_is_an_error_not_memory() -> None:
     with pytest.raises(DocumentError) as caught:
         read(bytes(data))
     assert caught.value.code is ExceptionCode.CORRUPT
+
+
+class NoSeek:
+    """A file that can only be written to, so that lengths come behind the data."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        self._file = file
+        self.write, self.flush = file.write, file.flush
+
+
+def test_a_package_that_ends_inside_its_text_keeps_what_there_is() -> None:
+    """Also of a member whose length nobody noted, and of one too large to be taken whole."""
+    rng = random.Random(4)
+    lines = ["".join(rng.choices("abcdefgh ", k=400)) for _ in range(400)]
+    whole = docx("".join(map(para, lines)))
+    cut = read(whole[: len(whole) * 2 // 3])
+    kept = cut.text.splitlines()
+    assert len(kept) > 100
+    assert kept[:-1] == [line.strip("\n") for line in lines[: len(kept) - 1]]
+    assert cut.error is not None
+    assert cut.error.code is ExceptionCode.TRUNCATED
+    streamed = io.BytesIO()
+    with zipfile.ZipFile(NoSeek(streamed), "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", word("".join(map(para, lines))))
+    assert len(read(streamed.getvalue()[: len(whole) * 2 // 3]).text.splitlines()) > 100
+
+
+def test_a_large_part_of_a_package_without_a_directory() -> None:
+    """It was left out without a word when it was larger than what salvage takes into memory."""
+    data = docx(para("begin") + 3 * para("x" * 3_000_000) + para("end"))
+    out = read(data[: data.index(b"PK\x01\x02")])
+    assert (out.text.splitlines()[0], out.text.splitlines()[-1]) == ("begin", "end")
+
+
+def test_parts_behind_a_directory_that_breaks_off_are_read() -> None:
+    """Its first entries were taken for all of them."""
+    more = {"word/footnotes.xml": word(para("below"), "footnotes")}
+    data = docx(para("above"), **more)
+    second = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 1) + 1)
+    out = read(data[:second] + b"XX" + data[second + 2 :])
+    assert set(out.text.split()) == {"above", "below"}
+    assert out.error is not None
+
+
+def test_addresses_behind_links_and_who_commented() -> None:
+    """No paragraph says them; relationships inside of the package are none."""
+    link = f'<Relationship Id="%s" Type="{R}/%s" Target="%s" TargetMode="%s"/>'
+    related = "".join(
+        link % one
+        for one in (
+            ("a", "hyperlink", "mailto:ann@example.org?subject=a&amp;b", "External"),
+            ("b", "hyperlink", "mailto:ann@example.org?subject=a&amp;b", "External"),
+            ("c", "image", "http://example.org/seen.png", "External"),
+            ("d", "hyperlink", "sheet.xml", "Internal"),
+        )
+    )
+    comments = word("", "comments").replace(
+        "<w:body>", '<w:comment w:author="Ann Clerk" w:initials="AC">' + para("why?")
+    )
+    more = {"word/_rels/document.xml.rels": f'<Relationships xmlns="r">{related}</Relationships>'}
+    out = read(docx(para("body"), **more, **{"word/comments.xml": comments.replace("</w:body>", "</w:comment>")}))
+    assert out.text.splitlines() == ["body", "why?", "Ann Clerk", "AC", "mailto:ann@example.org?subject=a&b"]
+    assert out.error is None
+    named = f'<cmAuthorLst xmlns="{S}"><cmAuthor id="0" name="Ben Roe" initials="BR"/></cmAuthorLst>'
+    parts = {"ppt/slides/slide1.xml": slide("shown"), "ppt/commentAuthors.xml": named}
+    kinds = {"ppt/slides/slide1.xml": "presentationml.slide", "ppt/commentAuthors.xml": "presentationml.commentAuthors"}
+    assert read(package(dict(parts), kinds)).text.split() == ["shown", "Ben", "Roe", "BR"]
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "text"),
+    [
+        ("14", "", "2006-04-12"),
+        ("15", "", "2006-04-12 Apr"),
+        ("164", "yyyy-mm-dd", "2006-04-12"),
+        ("164", "[$-409]d\\-mmm\\-yy;@", "2006-04-12 Apr"),
+        ("164", '"mmm" d/m/yyyy', "2006-04-12"),
+        ("164", "MMMM yyyy", "2006-04-12 April"),
+    ],
+)
+def test_a_month_that_a_cell_shows_by_name_is_found_by_it(number: str, code: str, text: str) -> None:
+    """Beside the date as numbers; what a format code has in quotes is no month."""
+    assert date_text(38819.0, datetime(1899, 12, 30), style_of(number, code)) == text

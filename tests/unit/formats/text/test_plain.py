@@ -137,6 +137,12 @@ def test_html_declared_charset(data: bytes, text: str) -> None:
     assert read(HtmlHandler(), data).text == text
 
 
+def test_html_framed_in_an_attribute() -> None:
+    """What a page shows in a frame may stand in an attribute, as a page of its own; one framed in that is left out."""
+    page = "<p>outside</p><iframe srcdoc=\"<title>no</title><p>inside &amp;amp; out</p><iframe srcdoc='deep'></iframe>\"></iframe>"
+    assert html_text(page) == "outside\ninside & out"
+
+
 def test_html_deep_nesting_takes_bounded_time() -> None:
     """Elements nested 200,000 deep give their text in seconds (the parser alone takes minutes)."""
 

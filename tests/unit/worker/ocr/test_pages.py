@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ocr_pictures import ENGLISH, drawn, mixed_pdf, need_tesseract, picture, read, stand_in
+from ocr_pictures import ENGLISH, captioned, drawn, mixed_pdf, need_tesseract, picture, read, stand_in
 from PIL import Image
 
 from core.errors import DocumentError, ExceptionCode
@@ -54,6 +54,15 @@ def test_nothing_found_leaves_the_state() -> None:
     text, row, codes = read(picture("PNG", []))
     assert (text, row.state, codes, row.metadata["ocr"]) == ("", TextState.NO_TEXT_LAYER, {}, True)
     assert "ocr_confidence" not in row.metadata
+
+
+def test_a_caption_stays_and_is_not_what_was_recognised(tmp_path: Path) -> None:
+    """The state tells of the picture's own words; those about it are text in any case."""
+    about = captioned(picture("PNG", []), "seen at the jetty")
+    text, row, codes = read(about, engine=stand_in(tmp_path, ""))
+    assert (text, row.state, codes) == ("seen at the jetty\n", TextState.NO_TEXT_LAYER, {})
+    text, row, _ = read(about, engine=stand_in(tmp_path, _ECHO))
+    assert (text, row.state) == ("seen at the jetty\npage\n", TextState.OK)
 
 
 def test_real_scans(real_files: Path) -> None:
