@@ -8,10 +8,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from benchmarks.bench_home import EDBENCH, BenchHome
-from benchmarks.load.samples import Groups, sampled
+from benchmarks.load.processes import of_command
+from benchmarks.load.samples import Size, sampled
 from core.services import embedded_services
 from core.settings import Settings
 from sql.session import Database
@@ -33,8 +32,8 @@ class Large:
     # By phase and unit, last tenth of its time over the second: items a second, and what the ledger weighs tasks by
     # (bytes), since a batch of large files has few items.
     steady: dict[str, float]
-    growth: dict[str, float]  # memory by phase and process, last tenth of the phase over its second
-    peaks: dict[str, int]  # bytes
+    growth: dict[str, Size]  # memory by phase and process, last tenth of the phase over its second
+    peaks: dict[str, Size]
     differences: str  # verify's last line
 
 
@@ -47,7 +46,7 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
         process = subprocess.Popen(
             line, env=home.environment(), cwd=home.directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        with sampled(lambda: _groups(process.pid)) as samples:
+        with sampled(lambda: of_command(process.pid)) as samples:
             status = process.wait()
         if status:
             raise RuntimeError(f"{' '.join(line)} gave {status}")
@@ -83,26 +82,6 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
         peaks={name: samples.peak(name) for name in samples.sizes},
         differences=verified.stdout.strip().splitlines()[-1],
     )
-
-
-def _groups(command: int) -> Groups:
-    try:
-        below = psutil.Process(command).children(recursive=True)
-        workers = [p for p in below if "--name" in p.cmdline()]  # slots are forks of their supervisor: the same line
-        pids = {p.pid for p in workers}
-        slots = [p for p in workers if p.ppid() in pids]
-        supervisors = [p for p in workers if p.ppid() not in pids]
-        managers = [p for p in below if "queue_manager" in p.cmdline()]
-        boxes = [p for p in below if "worker.box" in p.cmdline()]
-    except psutil.Error:
-        return {}
-    return {
-        "command": [psutil.Process(command)],
-        "queue manager": managers,
-        "supervisor": supervisors,
-        "slot": slots,
-        "box": boxes,
-    }
 
 
 def _ends(database: Database, job: str, phase: str) -> list[tuple[float, int, int]]:

@@ -1,0 +1,50 @@
+"""Which processes an `edbench discover` consists of, by what they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+
+from benchmarks.load.samples import Groups
+from core.services import running_services
+
+
+def of_command(command: int) -> Groups:
+    """The command itself and what it started; nothing when it is gone."""
+    try:
+        below = psutil.Process(command).children(recursive=True)
+        workers = [p for p in below if "--name" in p.cmdline()]  # slots are forks of their supervisor: the same line
+        pids = {p.pid for p in workers}
+        slots = [p for p in workers if p.ppid() in pids]
+        supervisors = [p for p in workers if p.ppid() not in pids]
+        managers = [p for p in below if "queue_manager" in p.cmdline()]
+        parsers = [p for p in below if "worker.box" in p.cmdline()]  # boxes are forks of their nursery, likewise
+        pids = {p.pid for p in parsers}
+        boxes = [p for p in parsers if p.ppid() in pids]
+        nurseries = [p for p in parsers if p.ppid() not in pids]
+    except psutil.Error:
+        return {}
+    return {
+        "command": [psutil.Process(command)],
+        "queue manager": managers,
+        "supervisor": supervisors,
+        "slot": slots,
+        "nursery": nurseries,
+        "box": boxes,
+    }
+
+
+def of_services(scratch: Path, at_most: int | None = None) -> Groups:
+    """Broker and database sessions (so many of each server's) of the installation; nothing where none runs.
+
+    Looking at a process costs a millisecond.
+    """
+    addresses = running_services(scratch)
+    if addresses is None:
+        return {}
+    try:
+        sessions = [p for server in addresses.servers for p in psutil.Process(server.pid).children()[:at_most]]
+        return {"broker": [psutil.Process(addresses.broker.pid)], "database session": sessions}
+    except psutil.Error:
+        return {}
