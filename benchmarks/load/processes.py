@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.load.samples import Groups
+from core.roles import CONTROLLER, QUEUE_MANAGER, WORKER, login_name
 from core.services import running_services
 
 
@@ -36,15 +37,18 @@ def of_command(command: int) -> Groups:
 
 
 def of_services(scratch: Path, at_most: int | None = None) -> Groups:
-    """Broker and database sessions (so many of each server's) of the installation; nothing where none runs.
-
-    Looking at a process costs a millisecond.
+    """The broker, and of so many of each database server's processes the sessions and the others; nothing where none
+    runs. Looking at a process costs a millisecond.
     """
     addresses = running_services(scratch)
     if addresses is None:
         return {}
     try:
-        sessions = [p for server in addresses.servers for p in psutil.Process(server.pid).children()[:at_most]]
-        return {"broker": [psutil.Process(addresses.broker.pid)], "database session": sessions}
+        servers = [p for server in addresses.servers for p in psutil.Process(server.pid).children()[:at_most]]
+        logins = [login_name(role) for role in (CONTROLLER, QUEUE_MANAGER, WORKER)]
+        sessions = [p for p in servers if any(login in " ".join(p.cmdline()) for login in logins)]
+        others = [p for p in servers if p not in sessions]
+        broker = psutil.Process(addresses.broker.pid)
+        return {"broker": [broker], "database session": sessions, "database server": others}
     except psutil.Error:
         return {}

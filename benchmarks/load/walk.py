@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,12 +14,14 @@ from benchmarks.load.processes import of_command, of_services
 from benchmarks.load.samples import Groups, Size, sampled
 from core.services import embedded_services
 from core.settings import Settings
+from sql.jobs import request_cancel
+from sql.migrate import migrate
 from sql.session import Database
 
 _LINKS_A_FILE = 60_000  # ext4 takes 65,000
-_SAMPLE_SECONDS = 0.5
+_SAMPLE_SECONDS = 0.25
 _LAST = """
-SELECT j.phase, j.state, extract(epoch FROM p.finished_at - p.started_at)::float8 AS seconds
+SELECT j.id, j.phase, j.state, extract(epoch FROM p.finished_at - p.started_at)::float8 AS seconds
 FROM job j LEFT JOIN job_phase p ON p.job = j.id AND p.phase = 'walk'
 """
 _FOUND = """
@@ -43,6 +46,7 @@ def measure(home: BenchHome, directory: Path, entries: int, workers: int = 2) ->
     with embedded_services(settings, slots=workers * 4) as running:
         database = Database("db1", running.databases[0].url)
         try:
+            migrate(database)
             fill(directory / "ann", 0, entries)
             once = _walked(home, database, directory, workers)
             fill(directory / "ann", entries, 2 * entries)
@@ -75,13 +79,15 @@ def _walked(home: BenchHome, database: Database, source: Path, workers: int) -> 
     )
     try:
         with sampled(lambda: _groups(home, process.pid), _SAMPLE_SECONDS) as samples:
-            seconds = _until_walked(database, process)
-        with database.transaction() as conn:
+            job, seconds = _until_walked(database, process)
+        with database.transaction(durable=True) as conn:
+            request_cancel(conn, job)
             found = conn.exec_driver_sql(_FOUND).one()
-        home.run("cancel", "last")
-    finally:
         process.wait()
-    home.run("delete", "last")
+    finally:
+        process.terminate()  # where something went wrong: it has ended otherwise
+        process.wait()
+    home.run("delete", str(job))
     return Walked(
         entries=int(found.entries),
         seconds=seconds,
@@ -94,14 +100,14 @@ def _groups(home: BenchHome, command: int) -> Groups:
     return {**of_command(command), **of_services(home.directory / "scratch")}
 
 
-def _until_walked(database: Database, process: subprocess.Popen[bytes]) -> float:
-    """Seconds that the walk took. Raises RuntimeError when the job does not come to its end."""
+def _until_walked(database: Database, process: subprocess.Popen[bytes]) -> tuple[uuid.UUID, float]:
+    """The job, and the seconds that its walk took. Raises RuntimeError when the job does not come to its end."""
     while process.poll() is None:
         time.sleep(_SAMPLE_SECONDS)
         with database.transaction() as conn:
             job = conn.exec_driver_sql(_LAST).one_or_none()
         if job is not None and job.phase != "walk":
-            return float(job.seconds)
+            return job.id, float(job.seconds)
         if job is not None and job.state != "running":
             break
     raise RuntimeError(f"the walk did not end: {job.state if job is not None else 'there is no job'}")
