@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from sql import bulk
 from sql.queries import QUERIES
 
 _DIRECTORY = "inode/directory"  # media type of the item that stands for a directory that could not be listed
+ROOTS_AT_ONCE = 5_000  # loose files
 _FILE_COST = 4_096  # of a task's weight, beside the file's bytes
 
 
@@ -31,18 +33,22 @@ def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | N
         raise UsageError(
             f"job {job} is {state or 'not there'}; only one that completed with exceptions has any to requeue"
         )
-    roots = QUERIES["requeue_roots"].run(conn, job=job, code=code).all()
-    if not roots:
+    QUERIES["requeue_roots"].run(conn, job=job, code=code)
+    gone: Counter[str] = Counter()
+    first = Phase.EXPAND
+    for roots in _roots(conn):
+        removed = QUERIES["requeue_remove"].run(conn, job=job, roots=[root.id for root in roots]).mappings().one()
+        gone.update(removed, roots=len(roots))
+        tasks = [_walk(root) for root in roots if root.media_type == _DIRECTORY]
+        first = Phase.WALK if tasks else first
+        tasks += _expand([root for root in roots if root.media_type != _DIRECTORY], options)
+        bulk.insert_tasks(conn, job, tasks)
+    if not gone["roots"]:
         what = "exceptions that could go away" if code is None else f"exceptions {code} that could go away"
         raise UsageError(f"job {job} has no {what}")
-    directories = [root for root in roots if root.media_type == _DIRECTORY]
-    phase = Phase.WALK if directories else Phase.EXPAND
-    _take_out(conn, job, [root.id for root in roots], two_pass=not options.single_pass)
-    tasks = [_walk(root) for root in directories]
-    tasks += _expand([root for root in roots if root.media_type != _DIRECTORY], options)
-    bulk.insert_tasks(conn, job, tasks)
-    QUERIES["requeue_job"].run(conn, job=job, phase=phase.value)
-    return len(roots)
+    _correct(conn, job, gone, two_pass=not options.single_pass)
+    QUERIES["requeue_job"].run(conn, job=job, phase=first.value)
+    return gone["roots"]
 
 
 def requeued_files(conn: Connection, job: uuid.UUID) -> int:
@@ -50,18 +56,26 @@ def requeued_files(conn: Connection, job: uuid.UUID) -> int:
     return int(QUERIES["requeued_files"].run(conn, job=job).scalar_one())
 
 
-def _take_out(conn: Connection, job: uuid.UUID, roots: Sequence[uuid.UUID], *, two_pass: bool) -> None:
-    gone = QUERIES["requeue_remove"].run(conn, job=job, roots=list(roots)).one()
+def _roots(conn: Connection) -> Iterator[Sequence[Any]]:
+    """The loose files, some at a time."""
+    after = 0
+    while rows := QUERIES["requeue_some"].run(conn, after=after, limit=ROOTS_AT_ONCE).all():
+        yield rows
+        after += len(rows)
+
+
+def _correct(conn: Connection, job: uuid.UUID, gone: Counter[str], *, two_pass: bool) -> None:
+    """Sums over tasks without what is gone."""
     QUERIES["requeue_correction"].run(
         conn,
         job=job,
         phase=Phase.EXPAND.value,
-        requeued=len(roots),
-        items=gone.items,
-        raw_bytes=gone.raw_bytes,
-        extracted_bytes=gone.extracted_bytes,
+        requeued=gone["roots"],
+        items=gone["items"],
+        raw_bytes=gone["raw_bytes"],
+        extracted_bytes=gone["extracted_bytes"],
     )
-    read = {Phase.INDEX: gone.texts if two_pass else 0, Phase.OCR: gone.by_ocr}
+    read = {Phase.INDEX: gone["texts"] if two_pass else 0, Phase.OCR: gone["by_ocr"]}
     for phase, texts in read.items():
         if texts:
             QUERIES["requeue_correction"].run(

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from benchmarks.bench_home import bench_home
 from benchmarks.figures import Figure, Figures
-from benchmarks.load import cancels, million, soak
+from benchmarks.load import cancels, million, soak, walk
+from benchmarks.load.samples import Size
 
-PARTS = ("soak", "cancels", "large")
+PARTS = ("soak", "cancels", "walk", "large")
+_SIZES = {"pss": "PSS", "private": "private memory (USS)", "own": "anonymous memory"}
 
 
 def main() -> None:
     """Each part by itself, in a fresh installation."""
     parser = argparse.ArgumentParser(prog="make bench-load BENCH_ARGS=…", description=__doc__)
-    parser.add_argument("--only", default=",".join(PARTS), help="parts, comma-separated: soak, cancels, large")
+    parser.add_argument("--only", default=",".join(PARTS), help=f"parts, comma-separated: {', '.join(PARTS)}")
     parser.add_argument("--tasks", type=int, default=1_000_000, help="queued in all, of four jobs on two databases")
     parser.add_argument("--hands", type=int, default=200, help="no-op workers")
+    parser.add_argument("--entries", type=int, default=1_000_000, help="of the directory to walk; then twice as many")
+    parser.add_argument("--directory", type=Path, help="where to make it (default: in the temporary directory)")
     parser.add_argument("--scale", default="1.0", help="of the reference corpus for the large job: a million items")
     parser.add_argument("--output", type=Path, default=Path("bench-load.json"))
     arguments = parser.parse_args()
@@ -33,6 +38,9 @@ def main() -> None:
             corpus = home.directory / "corpus"
             home.run("generate", str(corpus), "--profile", "reference", "--scale", "0.001", "--seed", "1")
             _cancels(figures, cancels.measure(home, corpus))
+    if "walk" in wanted:
+        with bench_home() as home, TemporaryDirectory(prefix="edbench-walk-", dir=arguments.directory) as source:
+            _walk(figures, *walk.measure(home, Path(source), arguments.entries))
     if "large" in wanted:
         with bench_home() as home:
             corpus = home.directory / "corpus"
@@ -58,6 +66,25 @@ def _cancels(figures: Figures, left: cancels.Left) -> None:
     figures.add("cancelled_files", Figure(value=left.files, unit="files left", target=0, at_most=True, note=note))
 
 
+def _walk(figures: Figures, once: walk.Walked, twice: walk.Walked) -> None:
+    for walked in (once, twice):
+        note = f"one directory of {walked.entries:,} entries, walked in {walked.seconds:.0f} s"
+        figures.add(f"walk_rate_{walked.entries}", Figure(value=walked.entries / walked.seconds, unit="/s", note=note))
+    note = "of the database, with what the job before left in it"
+    figures.add("walk_rows", Figure(value=twice.database_bytes / twice.entries, unit="bytes an entry", note=note))
+    for name, peak in twice.peaks.items():
+        before = once.peaks[name]
+        told = "; ".join(
+            f"{title} {size / 1e6:.1f} MB, before {small / 1e6:.1f} MB"
+            for title, size, small in zip(_SIZES.values(), peak, before, strict=True)
+        )
+        note = f"peak of the largest {name}, {twice.entries:,} entries over {once.entries:,}: {told}"
+        value = peak.own / max(1.0, before.own)
+        figures.add(
+            f"walk_memory_{name.replace(' ', '_')}", Figure(value=value, unit="", target=1.1, at_most=True, note=note)
+        )
+
+
 def _large(figures: Figures, large: million.Large, scale: str) -> None:
     note = f"reference corpus at scale {scale}, {large.items:,} items in {large.elapsed_s:.0f} s; {large.differences}"
     figures.add("large_rate", Figure(value=large.items_per_second, unit="items/s", note=note))
@@ -68,10 +95,6 @@ def _large(figures: Figures, large: million.Large, scale: str) -> None:
         note = f"processor seconds of all slots for the {unit} of the index phase's last tenth, each, over its second tenth"
         figures.add(f"large_cost_{unit}", Figure(value=cost, unit="", target=1.1, at_most=True, note=note))
     _memory(figures, "large", large.growth, large.peaks)
-    for name, value in large.private.items():
-        note = f"private memory (USS) of the largest {name}, last tenth over second"
-        name = f"large_private_{name.replace(' ', '_')}"
-        figures.add(name, Figure(value=value, unit="", target=1.1, at_most=True, note=note))
     for phase, tenths in large.tenths.items():
         for number, tenth in enumerate(tenths, 1):
             spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in tenth.spent.items())
@@ -81,13 +104,15 @@ def _large(figures: Figures, large: million.Large, scale: str) -> None:
             )
 
 
-def _memory(figures: Figures, part: str, growth: dict[str, float], peaks: dict[str, int]) -> None:
-    for name, value in growth.items():
-        process = name if name in peaks else name.partition(" ")[2]
-        note = f"PSS of the largest {name}, last tenth over second; peak of the job {peaks[process] / 1e6:.0f} MB"
-        figures.add(
-            f"{part}_memory_{name.replace(' ', '_')}", Figure(value=value, unit="", target=1.1, at_most=True, note=note)
-        )
+def _memory(figures: Figures, part: str, growth: dict[str, Size], peaks: dict[str, Size]) -> None:
+    for name, ratios in growth.items():
+        peak = peaks[name if name in peaks else name.partition(" ")[2]]
+        for size, title in _SIZES.items():
+            note = f"{title} of the largest {name}, last tenth over second; peak {getattr(peak, size) / 1e6:.0f} MB"
+            figures.add(
+                f"{part}_memory_{name.replace(' ', '_')}_{size}",
+                Figure(value=getattr(ratios, size), unit="", target=1.1, at_most=True, note=note),
+            )
 
 
 if __name__ == "__main__":

@@ -10,10 +10,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
-
 from benchmarks.bench_home import EDBENCH, BenchHome
-from benchmarks.load.samples import Groups, Samples, sampled
+from benchmarks.load.processes import of_command
+from benchmarks.load.samples import Samples, Size, sampled
 from core.services import embedded_services
 from core.settings import Settings
 from sql.session import Database
@@ -64,9 +63,8 @@ class Large:
     # what they do, last tenth over the second, by item and by text: 1.0 is flat.
     cost: dict[str, float]
     tenths: dict[str, list[Tenth]]  # by phase
-    growth: dict[str, float]  # memory by phase and process, last tenth of the phase over its second
-    private: dict[str, float]  # the same of private memory
-    peaks: dict[str, int]  # bytes
+    growth: dict[str, Size]  # memory by phase and process, last tenth of the phase over its second
+    peaks: dict[str, Size]
     differences: str  # verify's last line
 
 
@@ -79,7 +77,7 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
         process = subprocess.Popen(
             line, env=home.environment(), cwd=home.directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        with sampled(lambda: _groups(process.pid)) as samples:
+        with sampled(lambda: of_command(process.pid)) as samples:
             status = process.wait()
         if status:
             raise RuntimeError(f"{' '.join(line)} gave {status}")
@@ -110,31 +108,14 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
         },
         cost={unit: _cost(tenths["index"], unit) for unit in ("items", "characters")},
         tenths=tenths,
-        growth=_growth(ends, samples, private=False),
-        private=_growth(ends, samples, private=True),
+        growth={
+            f"{phase} {name}": growth
+            for phase, of in ends.items()
+            for name, growth in samples.growth(of[0].at, of[-1].at).items()
+        },
         peaks={name: samples.peak(name) for name in samples.sizes},
         differences=verified.stdout.strip().splitlines()[-1],
     )
-
-
-def _groups(command: int) -> Groups:
-    try:
-        below = psutil.Process(command).children(recursive=True)
-        workers = [p for p in below if "--name" in p.cmdline()]  # slots are forks of their supervisor: the same line
-        pids = {p.pid for p in workers}
-        slots = [p for p in workers if p.ppid() in pids]
-        supervisors = [p for p in workers if p.ppid() not in pids]
-        managers = [p for p in below if "queue_manager" in p.cmdline()]
-        boxes = [p for p in below if "worker.box" in p.cmdline()]
-    except psutil.Error:
-        return {}
-    return {
-        "command": [psutil.Process(command)],
-        "queue manager": managers,
-        "supervisor": supervisors,
-        "slot": slots,
-        "box": boxes,
-    }
 
 
 def _ends(database: Database, job: str, phase: str) -> list[_End]:
@@ -166,11 +147,3 @@ def _tenth(ends: list[_End], samples: Samples, start: float, stop: float) -> Ten
 def _cost(tenths: list[Tenth], unit: str) -> float:
     last, second = (tenths[n].spent["slot"] / max(1, getattr(tenths[n], unit)) for n in (9, 1))
     return last / second if second else 1.0
-
-
-def _growth(ends: dict[str, list[_End]], samples: Samples, *, private: bool) -> dict[str, float]:
-    return {
-        f"{phase} {name}": growth
-        for phase, of in ends.items()
-        for name, growth in samples.growth(of[0].at, of[-1].at, private=private).items()
-    }

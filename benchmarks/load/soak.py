@@ -13,9 +13,10 @@ import psutil
 
 from benchmarks.bare_job import bare_job
 from benchmarks.load.hands import hands
-from benchmarks.load.samples import Groups, Samples, sampled
+from benchmarks.load.processes import of_services
+from benchmarks.load.samples import Groups, Samples, Size, sampled
 from core.roles import QUEUE_MANAGER
-from core.services import embedded_services, running_services
+from core.services import embedded_services
 from core.settings import Settings
 from sql.migrate import migrate
 from sql.session import Database
@@ -39,8 +40,8 @@ class Soak:
     seconds: float
     unfair: float  # at half time: most done by a job over least, of the same database; 1.0 is fair
     again: int  # tasks that were claimed more than once, and finishes that found another claim
-    growth: dict[str, float]  # memory by process, last tenth over second
-    peaks: dict[str, int]  # bytes
+    growth: dict[str, Size]  # memory by process, last tenth over second
+    peaks: dict[str, Size]
 
 
 def measure(directory: Path, tasks: int, workers: int) -> Soak:
@@ -77,17 +78,9 @@ def _jobs(database: Database, tasks: int) -> None:
 
 
 def _groups(manager: int, scratch: Path) -> Groups:
-    """The first backends only: looking at a process costs a millisecond, and there are hundreds."""
-    addresses = running_services(scratch)
-    if addresses is None:
-        return {}
+    """The first sessions only: there are hundreds."""
     try:
-        backends = [p for server in addresses.servers for p in psutil.Process(server.pid).children()[:20]]
-        return {
-            "queue manager": [psutil.Process(manager)],
-            "broker": [psutil.Process(addresses.broker.pid)],
-            "backend": backends,
-        }
+        return {"queue manager": [psutil.Process(manager)], **of_services(scratch, 20)}
     except psutil.Error:
         return {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from controller.jobs.source import PreparedSource, prepare_source
@@ -37,15 +38,16 @@ def remove_copies(storage: Storage, storage_root: Path, group: uuid.UUID) -> Non
 def _copy_tree(storage: Storage, path: bytes, target: bytes) -> None:
     storage.mkdir(target)
     try:
-        entries = storage.scan(path)
+        listing = storage.listing(path)
     except SourceFileError as error:
         raise _cannot_copy(error.detail) from error
-    for entry in entries:
-        below, copied = os.path.join(path, entry.name), os.path.join(target, entry.name)
-        if entry.kind is EntryKind.DIRECTORY:
-            _copy_tree(storage, below, copied)
-        else:
-            _copy_file(storage, below, copied)
+    with listing:
+        for entry in chain.from_iterable(listing):
+            below, copied = os.path.join(path, entry.name), os.path.join(target, entry.name)
+            if entry.kind is EntryKind.DIRECTORY:
+                _copy_tree(storage, below, copied)
+            else:
+                _copy_file(storage, below, copied)
 
 
 def _copy_file(storage: Storage, path: bytes, target: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from core.settings import Settings
 from core.storage.layer import EntryKind, Storage
 
 MANIFEST = "manifest.parquet"
+MOST_CUSTODIANS = 100_000  # every slot reads their names with each task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class PreparedSource:
 def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSource:
     """Validate a source directory; a directory that holds `data` and a manifest is a corpus, its source is `data`.
 
-    Raises UsageError when it does not exist, is no directory or cannot be listed.
+    Raises UsageError when it does not exist, is no directory, cannot be listed or has too many directories.
     """
     root = os.path.abspath(os.fsencode(path))
     storage.keep_below(root)
@@ -76,12 +78,18 @@ def _first_level(storage: Storage, root: bytes) -> tuple[list[bytes], int]:
     if not os.path.isdir(root):
         raise UsageError(f"source {shown} is not a directory; give the directory that holds the custodians'")
     try:
-        with storage.listing(root) as listing:
-            directories = [e.name for entries in listing for e in entries if e.kind is EntryKind.DIRECTORY]
+        with storage.listing(root, only=EntryKind.DIRECTORY) as listing:
+            names = (e.name for e in chain.from_iterable(listing))
+            directories = list(islice(names, MOST_CUSTODIANS + 1))
     except (SourceFileError, StorageFault) as error:
         raise UsageError(f"source {shown} cannot be listed ({error}); give this user access to it") from error
     if not os.access(root, os.X_OK):
         raise UsageError(f"source {shown} cannot be entered; give this user execute permission on it")
+    if len(directories) > MOST_CUSTODIANS:
+        raise UsageError(
+            f"source {shown} holds more than {MOST_CUSTODIANS:,} directories, and each would be a custodian;"
+            " give the directory above it, and it is one custodian itself"
+        )
     return directories, listing.count - len(directories)
 
 

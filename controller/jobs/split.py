@@ -6,6 +6,7 @@ import dataclasses
 import heapq
 import os
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from controller.jobs.source import PreparedSource
 from core.errors import SourceFileError, UsageError
@@ -63,8 +64,8 @@ def _entry_counts(storage: Storage, source: PreparedSource) -> dict[bytes, int]:
 
 def _entries(storage: Storage, path: bytes, *, deeper: bool) -> int:
     try:
-        entries = storage.scan(path)
+        with storage.listing(path, only=EntryKind.DIRECTORY) as listing:
+            below = (e.name for e in chain.from_iterable(listing)) if deeper else ()
+            return listing.count + sum(_entries(storage, os.path.join(path, name), deeper=False) for name in below)
     except SourceFileError:
         return 0  # the job will say so
-    below = [e.name for e in entries if e.kind is EntryKind.DIRECTORY] if deeper else []
-    return len(entries) + sum(_entries(storage, os.path.join(path, name), deeper=False) for name in below)

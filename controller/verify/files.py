@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -73,15 +74,16 @@ def _id_of(location: bytes) -> uuid.UUID | None:
 
 def _written(storage: Storage, prefix: bytes, location: bytes) -> Iterator[bytes]:
     try:
-        entries = storage.scan(os.path.join(prefix, location))
+        listing = storage.listing(os.path.join(prefix, location))
     except SourceFileError:
         return  # a job without extracted children has no such directory
-    for entry in entries:
-        below = location + b"/" + entry.name
-        if entry.kind is EntryKind.DIRECTORY:
-            yield from _written(storage, prefix, below)
-        else:
-            yield below
+    with listing:
+        for entry in chain.from_iterable(listing):
+            below = location + b"/" + entry.name
+            if entry.kind is EntryKind.DIRECTORY:
+                yield from _written(storage, prefix, below)
+            else:
+                yield below
 
 
 def _add(conn: Connection, what: str, kind: str, path: list[str], expected: str, found: str) -> None:

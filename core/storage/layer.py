@@ -113,10 +113,16 @@ class Storage:
         self._record(_SCAN, start, self._now() - start, 0, path, 0, len(entries))
         return entries
 
-    def listing(self, path: bytes, spill: Path | None = None, alive: Callable[[], None] | None = None) -> Listing:
+    def listing(
+        self,
+        path: bytes,
+        spill: Path | None = None,
+        alive: Callable[[], None] | None = None,
+        only: EntryKind | None = None,
+    ) -> Listing:
         """As `scan`, for a directory of any size; `spill`: a local directory, for what does not fit into memory;
-        `alive` is told now and then that it goes on."""
-        listing = Listing(spill)
+        `alive` is told now and then that it goes on; of other kinds than `only` entries are counted and no more."""
+        listing = Listing(spill, only)
         start = self._now()
         try:
             with self._paths.scan(path) as found:

@@ -29,12 +29,14 @@ class Listing:
     """Iterate over it once for lists of at most AT_ONCE entries, each list sorted by name; close it afterwards.
 
     `spill`: where the file for what does not fit into memory is made; it has no name and goes with the process.
+    `only`: entries of other kinds are counted and forgotten.
     """
 
-    def __init__(self, spill: Path | None = None) -> None:
-        self.count = 0
+    def __init__(self, spill: Path | None = None, only: EntryKind | None = None) -> None:
+        self.count = 0  # entries of any kind
         self.spilled_ns = 0  # spent on writing the file, which is no part of reading the directory
         self._spill = spill
+        self._only = only
         self._first: list[Entry] = []
         self._file: IO[bytes] | None = None
 
@@ -43,11 +45,13 @@ class Listing:
         while batch := list(islice(entries, AT_ONCE)):
             if alive is not None:
                 alive()
-            if self.count:
+            self.count += len(batch)
+            if self._only is not None:
+                batch = [entry for entry in batch if entry.kind is self._only]
+            if self._first and batch:
                 self._write(batch)
             else:
-                self._first = batch
-            self.count += len(batch)
+                self._first = self._first or batch
 
     def _write(self, batch: list[Entry]) -> None:
         began = time.monotonic_ns()

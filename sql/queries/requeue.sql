@@ -1,19 +1,27 @@
 -- Going over the exceptions of a finished job again.
 
 -- name: requeue_roots
--- The loose files that have an exception, or hold something that has one; of one code if one is given. A link or a
--- special file stays what it is, so nothing would come of those.
+-- The loose files that have an exception, or hold something that has one, numbered, in a table that is gone with the
+-- transaction; of one code if one is given. A link or a special file stays what it is, so nothing would come of those.
+-- There may be millions: UNION in place of UNION ALL and DISTINCT would hold all of them in memory.
+CREATE TEMP TABLE requeue_root ON COMMIT DROP AS
 WITH RECURSIVE up AS (
     SELECT i.id, i.parent
     FROM exception e JOIN item i ON i.id = e.item
     WHERE e.job = %(job)s AND e.code NOT IN ('symlink', 'special_file')
       AND (%(code)s::text IS NULL OR e.code = %(code)s::text)
-    UNION
+    UNION ALL
     SELECT p.id, p.parent FROM up JOIN item p ON p.id = up.parent
 )
-SELECT i.id, i.custodian, i.path, i.bytes, i.mtime_ns, i.media_type
-FROM up JOIN item i ON i.id = up.id
-WHERE up.parent IS NULL ORDER BY i.custodian, i.path;
+SELECT row_number() OVER (ORDER BY i.custodian, i.path) AS number, i.id, i.custodian, i.path, i.bytes, i.mtime_ns,
+    i.media_type
+FROM (SELECT DISTINCT id FROM up WHERE parent IS NULL) r JOIN item i ON i.id = r.id;
+CREATE UNIQUE INDEX ON requeue_root (number); ANALYZE requeue_root;
+
+-- name: requeue_some
+-- The next of these, at most so many.
+SELECT id, custodian, path, bytes, mtime_ns, media_type FROM requeue_root
+WHERE number > %(after)s ORDER BY number LIMIT %(limit)s;
 
 -- name: requeue_remove
 -- Takes out loose files with everything inside them, and what the done tasks had counted for it.

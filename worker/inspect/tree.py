@@ -7,12 +7,14 @@ import signal
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from core.errors import SourceFileError, UsageError
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.storage.layer import EntryKind, Storage
+from core.storage.listing import Listing
 from worker.inspect.batches import TOGETHER, Batches, Line
 from worker.inspect.file import Loose, use_passwords
 from worker.inspect.pool import InspectPool
@@ -20,6 +22,7 @@ from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, special
 from worker.plugins import load_plugins
 from worker.processes import limit_slot
 
+_END: tuple[bytes, None] = (b"", None)
 _AHEAD = 4  # batches under way for each process, so that results come in order without holding all of them
 
 
@@ -42,23 +45,34 @@ def _loose(path: bytes, relative: bytes, mode: int) -> Loose:
 
 
 def _below(storage: Storage, root: bytes) -> Iterator[Loose]:
-    """Depth first, by name; without recursion, because a path may be two thousand directories deep."""
-    todo = [(b"", EntryKind.DIRECTORY)]
-    while todo:
-        relative, kind = todo.pop()
+    """Depth first, by name (of a directory that is listed in parts, by name in each); without recursion, because a path
+    may be two thousand directories deep."""
+    open_now: list[Iterator[tuple[bytes, EntryKind]]] = [
+        iter([(b"", EntryKind.DIRECTORY)])
+    ]  # one for each directory that is being gone through
+    while open_now:
+        relative, kind = next(open_now[-1], _END)
+        if kind is None:
+            open_now.pop()
+            continue
         path = os.path.join(root, relative) if relative else root
         if kind is EntryKind.FILE:
             yield Loose(path=path, relative=relative)
             continue
         try:
             if kind is EntryKind.DIRECTORY:
-                entries = sorted(storage.scan(path), key=lambda e: e.name, reverse=True)
-                todo.extend((os.path.join(relative, e.name), e.kind) for e in entries)
+                open_now.append(_inside(storage.listing(path), relative))
             else:
                 yield _loose(path, relative, storage.stat(path).st_mode)
         except SourceFileError as e:
             media_type = DIRECTORY_TYPE if kind is EntryKind.DIRECTORY else UNKNOWN_TYPE
             yield Loose(path=path, relative=relative, special=(media_type, e))
+
+
+def _inside(listing: Listing, relative: bytes) -> Iterator[tuple[bytes, EntryKind]]:
+    with listing:
+        for entry in chain.from_iterable(listing):
+            yield os.path.join(relative, entry.name), entry.kind
 
 
 def _initialise(memory_mb: int, plugins: tuple[str, ...], passwords: Mapping[str, int]) -> None:

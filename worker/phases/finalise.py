@@ -65,10 +65,11 @@ def _remove_items_without_row(work: TaskWork, digits: bytes) -> None:
     for folder in _folders(work, digits):
         path = os.path.join(work.root, folder)
         work.context.crumb.doing(Activity.LISTING, path)
-        names = [e.name for e in work.storage.scan(path)]
-        work.context.crumb.doing(Activity.REMOVING, path)
-        for start in range(0, len(names), _ROWS_AT_ONCE):
-            _sweep(work, folder, names[start : start + _ROWS_AT_ONCE])
+        with work.storage.listing(path, work.context.scratch, work.context.crumb.alive) as listing:
+            work.context.crumb.doing(Activity.REMOVING, path)
+            for entries in listing:
+                for start in range(0, len(entries), _ROWS_AT_ONCE):
+                    _sweep(work, folder, [e.name for e in entries[start : start + _ROWS_AT_ONCE]])
 
 
 def _sweep(work: TaskWork, folder: bytes, names: list[bytes]) -> None:

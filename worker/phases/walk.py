@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from core.errors import DocumentError, SourceFileError
 from core.records import NewTask, Phase, TaskResult
 from core.storage.layer import EntryKind
-from worker.items.findings import Findings
+from worker.items.findings import CHARACTERS_A_ROW, Findings
 from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, loose_row, special
 from worker.phases.task import TaskWork, path_bytes, path_text
 from worker.slots.activity import Activity
@@ -23,6 +23,7 @@ from worker.slots.activity import Activity
 _T = TypeVar("_T")
 DIRECTORIES_A_TASK = 64  # listed by one task; what lies deeper becomes follow-on tasks
 DIRECTORIES_A_FOLLOW_ON = 16
+_PATHS_AN_ITEM = 5  # what the row of a loose file takes, in lengths of its path: three times, of these twice in hex
 LOOK_EVERY = 500  # entries: whether there is enough for a portion, and a sign of life
 
 
@@ -40,7 +41,7 @@ class _Walk:
     todo: deque[bytes] = field(default_factory=deque)  # directories that this task will list …
     beyond: list[bytes] = field(default_factory=list)  # … and those that lie beyond its bounds
     listed: int = 0
-    noted: int = 0  # files and directories that follow-on tasks are for, since the last portion
+    noted: int = 0  # in rows of ordinary size: what follow-on tasks are for, since the last portion
     deeper: bool = True  # whether it lists what lies below its directories
 
     def run(self) -> TaskResult:
@@ -100,7 +101,7 @@ class _Walk:
             self.todo.append(directory)
         else:
             self.beyond.append(directory)
-            self.noted += 1
+            self.noted += _rows(directory)
 
     def _file(self, relative: bytes) -> None:
         try:
@@ -123,6 +124,7 @@ class _Walk:
     def _failed(self, relative: bytes, error: DocumentError, media_type: str) -> None:
         item = loose_row(self.work.job.id, self.custodian, relative, media_type=media_type)
         self.out.items.append(item)
+        self.out.characters += _PATHS_AN_ITEM * len(relative)
         self.out.item_failed(item.id, error)
 
     def _cut_batch(self) -> None:
@@ -131,7 +133,7 @@ class _Walk:
             # A constant for each file: opening many small ones costs more than their bytes say.
             weight = self.batch_bytes + 4_096 * len(self.files)
             self.out.follow_on.append(NewTask(phase=Phase.EXPAND, weight=weight, payload=payload))
-            self.noted += len(self.files)
+            self.noted += sum(_rows(path) for path, _, _ in self.files)
             self.files, self.batch_bytes = [], 0
 
     def _follow_on(self, directories: list[bytes]) -> None:
@@ -144,6 +146,11 @@ class _Walk:
         for group in _groups(self.out.items, self.work.job.options.batch_files):
             payload = {"items": [item.id.hex for item in group]}
             self.out.follow_on.append(NewTask(phase=Phase.INDEX, weight=len(group), payload=payload))
+
+
+def _rows(path: bytes | str) -> int:
+    """How many rows of ordinary size a file or directory of this path counts as."""
+    return 1 + len(path) // CHARACTERS_A_ROW
 
 
 def _groups(values: list[_T], size: int) -> Iterator[list[_T]]:

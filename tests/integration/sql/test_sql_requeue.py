@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from taskbench import TaskBench
 
+import sql.requeue
 from core.errors import UsageError
 from core.records import JobOptions, Phase
 from sql import jobs
 from sql.jobs import request_resume
-from sql.requeue import requeue, requeued_files
+from sql.requeue import ROOTS_AT_ONCE, requeue, requeued_files
 
 pytestmark = pytest.mark.services
 
@@ -58,9 +59,13 @@ def _make(bench: TaskBench) -> dict[str, bytes]:
     return good
 
 
-@pytest.mark.parametrize("single_pass", [False, True])
-def test_mended_files_leave_no_trace_of_their_failure(task_bench: TaskBench, single_pass: bool) -> None:
-    """Counts, bytes, files and index owners are those of a job that never failed; the good files are not read again."""
+@pytest.mark.parametrize(("single_pass", "at_once"), [(False, 1), (True, ROOTS_AT_ONCE)])
+def test_mended_files_leave_no_trace_of_their_failure(
+    task_bench: TaskBench, single_pass: bool, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts, bytes, files and index owners are those of a job that never failed; the good files are not read again. So
+    it is whether one transaction's statements take them all or one after the other."""
+    monkeypatch.setattr(sql.requeue, "ROOTS_AT_ONCE", at_once)
     bench = task_bench
     bench.options = JobOptions(single_pass=single_pass)
     good = _make(bench)

@@ -209,6 +209,28 @@ def test_long_metadata_counts_as_many_rows() -> None:
     assert out.rows == 0
 
 
+@pytest.mark.parametrize("link", [False, True])
+def test_long_paths_count_as_many_rows(task_bench: TaskBench, monkeypatch: pytest.MonkeyPatch, link: bool) -> None:
+    """Promise: a portion of a walk is bounded in bytes, not only in files or links: a path may have four thousand."""
+    monkeypatch.setattr(portions, "ROWS", 40)
+    monkeypatch.setattr(walk, "LOOK_EVERY", 1)
+    task_bench.options = JobOptions(batch_files=1)
+    written = {}
+    for depth in (1, 11):
+        folder = task_bench.source.joinpath(*["d" * 250] * depth)
+        folder.mkdir(parents=True)
+        for n in range(10 if link else 30):
+            (folder / f"f{n}").symlink_to("nowhere") if link else (folder / f"f{n}").touch()
+        task_bench.create()
+        task_bench.drain()
+        written[depth] = task_bench.value("SELECT sum(portions)::int FROM task WHERE phase = 'walk'")
+        _forget(task_bench)
+        shutil.rmtree(task_bench.source)
+        task_bench.source.mkdir()
+    assert written[1] == 0
+    assert written[11] > 0
+
+
 def _walk_peak(bench: TaskBench, monkeypatch: pytest.MonkeyPatch, files: int) -> int:
     """Bytes that one walk task takes at most, over so many empty files in one directory."""
     for n in range(len(list(bench.source.iterdir())), files):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.load.samples import Samples
+from benchmarks.load.samples import Samples, Size
 
 
 def test_processor_seconds_between_samples_are_shared_out() -> None:
@@ -16,12 +16,10 @@ def test_processor_seconds_between_samples_are_shared_out() -> None:
     assert samples.spent("box", 0.0, 20.0) == 0.0
 
 
-def test_private_memory_grows_by_itself() -> None:
+def test_each_size_grows_by_itself() -> None:
     """Mapped files make PSS grow and are nobody's own."""
     samples = Samples()
     for second in range(100):
-        samples.sizes["slot"].append((second, 100 + second))
-        samples.private["slot"].append((second, 50))
-    assert samples.growth()["slot"] == pytest.approx(194.5 / 114.5)
-    assert samples.growth(private=True) == {"slot": 1.0}
+        samples.sizes["slot"].append((second, Size(pss=100 + second, private=50, own=40)))
+    assert samples.growth()["slot"] == pytest.approx((194.5 / 114.5, 1.0, 1.0))
     assert samples.growth(0, 5) == {}

@@ -50,6 +50,22 @@ def test_a_listing_is_one_call_and_gives_every_entry_once(tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == ["source"]  # what was spilled has no name
 
 
+@pytest.mark.usefixtures("small")
+def test_of_other_kinds_entries_are_only_counted(tmp_path: Path) -> None:
+    """Who wants the directories of a wide directory gets them, and how many entries it has, of whatever kind."""
+    for n in range(11):
+        (tmp_path / f"f{n}").touch()
+    for n in range(7):
+        (tmp_path / f"d{n}").mkdir()
+    storage = Storage(MemoryRecorder())
+    for kind, number in ((EntryKind.DIRECTORY, 7), (EntryKind.FILE, 11), (EntryKind.LINK, 0)):
+        with storage.listing(os.fsencode(tmp_path), tmp_path, only=kind) as listing:
+            found = [entry for entries in listing for entry in entries]
+        assert len({e.name for e in found}) == len(found) == number
+        assert {e.kind for e in found} <= {kind}
+        assert listing.count == 18
+
+
 def _entries(number: int) -> Iterator[Entry]:
     return (Entry(b"%016d" % n, EntryKind.FILE) for n in range(number))
 

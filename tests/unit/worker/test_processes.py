@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+
+import pytest
 
 from worker.processes import (
     ProcessUse,
@@ -55,6 +58,33 @@ def test_processor_time_of_a_waited_child_goes_to_its_parent() -> None:
     assert after.cpu_s - before.cpu_s > 0.25
     assert after.rss_bytes > 1_000_000
     assert process_use(2**22 + 1) == ProcessUse(0.0, 0)
+
+
+_BLOCKS_AND_PINS = """
+import re
+from worker.processes import limit_slot
+
+def anonymous():
+    return int(re.search(r"^Anonymous: +([0-9]+) kB", open("/proc/self/smaps_rollup").read(), re.MULTILINE)[1])
+
+limit_slot(1024)
+first = b"x" * 16_000_000  # from here on glibc would keep blocks of up to this size
+del first
+before = anonymous()
+blocks, pins = [], []
+for number in range(6):
+    blocks.append(b"x" * 8_000_000)
+    pins += [bytearray(1_000) for _ in range(4)]  # what an item leaves behind until its portion is written
+del blocks
+print(anonymous() - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another libc has other ways")
+def test_the_memory_of_large_items_goes_back_when_they_are_freed() -> None:
+    """A slot or box does not stay as large as the large items that it has met: six of 8 MB leave less than one does."""
+    done = subprocess.run([sys.executable, "-c", _BLOCKS_AND_PINS], check=True, capture_output=True, text=True)
+    assert int(done.stdout) < 8_000
 
 
 def test_the_run_queue_meter_only_grows() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import controller.jobs.source
 from controller.jobs.source import custodians_of, first_tasks, prepare_source, refuse_own_output
 from core.errors import UsageError
 from core.operations import NullRecorder
@@ -76,6 +77,19 @@ def test_a_directory_called_root_shares_its_custodian(tmp_path: Path) -> None:
     source = prepare_source(FILER, tmp_path)
     assert [c.name for c in custodians_of(source)] == [b"_root"]
     assert [task.payload["custodian"] for task in first_tasks(source)] == [0, 0]
+
+
+def test_a_directory_of_very_many_directories_is_no_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would be a custodian, and every slot reads their names; files above them are as many as there are."""
+    monkeypatch.setattr(controller.jobs.source, "MOST_CUSTODIANS", 2)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    for n in range(9):
+        (tmp_path / f"{n}.txt").touch()
+    assert prepare_source(FILER, tmp_path).others == 9
+    (tmp_path / "c").mkdir()
+    with pytest.raises(UsageError, match=r"more than 2 directories.* give the directory above it"):
+        prepare_source(FILER, tmp_path)
 
 
 def test_an_empty_directory_has_no_tasks(tmp_path: Path) -> None:

@@ -116,10 +116,10 @@ def test_what_lies_in_a_tree(tmp_path: Path) -> None:
 class _Refusing(Storage):
     """A file system that lets nobody into `closed` and where links vanish."""
 
-    def scan(self, path: bytes) -> Any:
+    def listing(self, path: bytes, *about: Any, **how: Any) -> Any:
         if path.endswith(b"closed"):
             raise reading_error("list", path, OSError(errno.EACCES, "denied"))
-        return super().scan(path)
+        return super().listing(path, *about, **how)
 
     def stat(self, path: bytes) -> os.stat_result:
         if path.endswith(b"link"):
