@@ -19,7 +19,7 @@ from cli.show.study import show_study, show_warnings
 from cli.show.table import table
 from controller.jobs.progress import Snapshot
 from controller.jobs.rates import duration
-from controller.replay.order import ReplayOrder, parse_speed
+from controller.replay.order import SCHEDULE, ReplayOrder, parse_pace
 from controller.replay.run import Stage
 from core.errors import UsageError
 from core.filer.load import load_filer, profile_names
@@ -36,6 +36,7 @@ from experiments.result.steady import MIN_SECONDS
 from experiments.study import conduct
 from experiments.workloads.replay import ABOUT
 from experiments.workloads.replay.result import ReplayResult
+from experiments.workloads.replay.scaling import Scaling, parse_scaling, refuse_other_scaling
 from experiments.workloads.replay.workload import Replays
 from replay.plan import MAX_CLIENTS, plan_replay
 from replay.room import check_paths
@@ -54,7 +55,24 @@ Clients = Annotated[
         "--clients", metavar="N,N,…", help="client processes, one number after another  [default: as recorded]"
     ),
 ]
-Speed = Annotated[str, typer.Option(metavar="SPEED", help="recorded, max (no think time), or a factor such as x2")]
+PaceOption = Annotated[
+    str,
+    typer.Option(
+        "--pace",
+        metavar="PACE",
+        help="job (a closed loop with the recorded think times), schedule (the recorded start times), max (no think"
+        " time), or a schedule so many times as fast, such as x2",
+    ),
+]
+ScalingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--scaling",
+        metavar="SCALING",
+        help="refuse numbers of clients that are not so: strong deals one data set out to them, weak gives each"
+        " clone of the trace its own",
+    ),
+]
 Shared = Annotated[
     bool, typer.Option("--shared/--private", help="whether clones of the trace read the same files or each its own")
 ]
@@ -101,7 +119,8 @@ def replay(
     trace: Trace,
     path: Paths,
     clients: Clients = None,
-    speed: Speed = "recorded",
+    pace: PaceOption = SCHEDULE,
+    scaling: ScalingOption = None,
     shared_files: Shared = False,
     max_p99: Bounds = None,
     max_clients: MaxClients = 32,
@@ -122,7 +141,7 @@ def replay(
     """Make the storage calls of a trace again, from client processes, without the work between them.
 
     A tree of files of the same sizes and depths is prepared below each --path and removed afterwards. Intended start
-    times are kept, so that response time includes waiting. Several numbers of clients, and several filers, run one
+    times are kept, so that response time includes waiting; --pace job tells how long the job would take there. Several numbers of clients, and several filers, run one
     after another in random order into one report, whose path is the last line printed.
     """
     context = shared(ctx)
@@ -130,17 +149,19 @@ def replay(
     settings = dataclasses.replace(settings, filer_cache=declared_cache(filer_cache, settings))
     filers = _filers(filer, settings)
     writable_file(json_file, "--json")
+    asked = parse_pace(pace)
     order = ReplayOrder(
         trace=trace.absolute(),
         paths=tuple(one.absolute() for one in path),
-        speed=parse_speed(speed),
+        speed=asked.speed,
+        closed=asked.closed,
         shared=shared_files,
         seed=seed,
         force=force,
         keep=keep,
         name=name,
     )
-    wish = _wish(order, clients, max_p99, max_clients, filers, repeats)
+    wish = _wish(order, clients, max_p99, max_clients, filers, repeats, parse_scaling(scaling))
     wish = dataclasses.replace(with_levels(wish, levels, peak, order), min_seconds=min_seconds)
     check_paths(order.paths, force=force)
     result, directory = _replay(context, settings, order, wish, workers)
@@ -199,8 +220,9 @@ class Wish:
 
 
 def _wish(
-    order: ReplayOrder, clients: str | None, bounds: str | None, most: int, filers: tuple[str, ...], repeats: int
-) -> Wish:
+    order: ReplayOrder, clients: str | None, bounds: str | None, most: int, filers: tuple[str, ...], repeats: int,
+    scaling: Scaling | None,
+) -> Wish:  # fmt: skip
     """Raises UsageError for what cannot be, before anything is started."""
     with open_trace(order.trace) as opened:
         header = opened.header
@@ -210,10 +232,13 @@ def _wish(
             raise UsageError("--clients and --max-p99 exclude each other: the search finds the number of clients")
         if len(filers) > 1:
             raise UsageError("--max-p99 searches the largest load of one storage: give it one --filer")
+        if scaling is not None:
+            raise UsageError("--scaling and --max-p99 exclude each other: the search finds the number of clients")
         return Wish(filers, repeats, (most,), parse_bounds(bounds))
     many = tuple(numbers(clients, "--clients", digits=9)) if clients is not None else (max(1, streams),)
     for number in many:
         plan_replay(header, clients=number, paths=len(order.paths), speed=order.speed or None)
+        refuse_other_scaling(scaling, streams, number)
     return Wish(filers, repeats, many)
 
 
@@ -223,8 +248,8 @@ def with_levels(wish: Wish, levels: int | None, peak: int | None, order: ReplayO
         if peak is not None:
             raise UsageError("--peak is of --levels")
         return wish
-    if wish.bounds_us is not None or order.speed != 1.0:
-        raise UsageError("--levels decides how fast calls come: not with --max-p99 or --speed")
+    if wish.bounds_us is not None or order.speed != 1.0 or order.closed:
+        raise UsageError("--levels decides how fast calls come: not with --max-p99 or --pace")
     if len(wish.filers) > 1 or len(wish.clients) > 1:
         raise UsageError("--levels is of one storage and one number of clients")
     return dataclasses.replace(wish, levels=levels, peak=peak)

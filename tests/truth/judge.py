@@ -19,6 +19,7 @@ FIGURES: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
     "bytes/s": lambda run: run["bytes"] / run["elapsed_s"],
     "calls/s": lambda run: run["calls"] / run["elapsed_s"],
     "service p50 µs": lambda run: run["service"]["all"]["p50_us"],
+    "x the job's elapsed": lambda run: run["elapsed_s"] / run["job_s"],
 }
 
 
@@ -83,7 +84,7 @@ def _limit(document: Mapping[str, Any], labels: tuple[str, ...], share: float | 
         return named[1]
     if document["workload"] == "discovery":
         return "storage" if share is not None and share >= STORAGE_SHARE else None
-    return "storage" if document["conditions"]["configuration"]["speed"] == "max" else "pace"
+    return "storage" if document["conditions"]["configuration"]["pace"] == "max" else "pace"
 
 
 def judged(situation: Situation, heard: Heard) -> Verdict:
@@ -113,7 +114,7 @@ def row(verdict: Verdict) -> tuple[str, ...]:
     """Its cells: situation, known truth, what was said, ceiling known, measured, ratio, right?"""
     situation, ceiling, measured = verdict.situation, verdict.situation.ceiling, verdict.measured
     known = "" if ceiling is None else f"{ceiling.value:,.0f} {ceiling.figure}"
-    found = "" if ceiling is None or measured is None else f"{measured:,.0f}"
+    found = "" if ceiling is None or measured is None else f"{measured:,.0f}" if measured >= 10 else f"{measured:.3f}"
     ratio = "" if ceiling is None or measured is None else f"{measured / ceiling.value:.3f}"
     if verdict.skipped is not None:
         return situation.name, situation.truth, f"skipped: {verdict.skipped}", known, "", "", "–"
