@@ -162,6 +162,7 @@ class RecordedFigures:
     lost: int  # calls that could not be kept
     origin: dict[str, Any]
     emulated: str = ""  # label of the emulated filer of the recording
+    tasks_known: bool | None = None  # whether it says when its streams had no task; None in results of older versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 from controller.labels.rules import is_cached
 from controller.replay.found import dropped_by
 from controller.replay.order import JOB, MOST, SCHEDULE
-from controller.timeline.thresholds import MOST_OF_TIME
+from controller.timeline.thresholds import LIMITED, MOST_OF_TIME
 from core.records import FsyncPolicy
 from experiments.drops import NOT_DROPPED, Drop, cache_state
 from experiments.filer_limit import limit_told
@@ -108,7 +108,8 @@ class ReplayTelling(Telling):
 
     def warnings(self, points: Sequence[ReplayPoint]) -> Sequence[str]:
         """Of the trace, and of calls that ended otherwise."""
-        return warnings_of(self._recorded, points, adapted=self._adapted, opened=self._opened)
+        doubts = closed_doubts(self._recorded) if self._pace == JOB else []
+        return doubts + warnings_of(self._recorded, points, adapted=self._adapted, opened=self._opened)
 
     def conditions(self, points: Sequence[ReplayPoint]) -> dict[str, Any]:
         """What the result was found under; another storage is the point of it, another trace is not comparable."""
@@ -157,6 +158,22 @@ def _took(elapsed: Compared, storage: str) -> str:
     """Of a closed loop elsewhere: how long the job's calls and think times take there."""
     took, recorded = (words.seconds(us / 1e6) for us in (elapsed.replayed, elapsed.recorded))
     return f"{took} on {storage} against {recorded} recorded ({_signed(elapsed)} %)"
+
+
+def closed_doubts(trace: RecordedFigures) -> list[str]:
+    """What the think times of a trace cannot be taken for."""
+    out = []
+    labels = trace.origin.get("labels")
+    if isinstance(labels, list) and any(str(label).startswith(LIMITED) for label in labels):
+        out.append(
+            f"the trace is of a job that was {LIMITED}: its think times hold waiting for processors, of which there is"
+            " less where the storage is slower; the elapsed time is then too long"
+        )
+    if trace.tasks_known is False:
+        out.append(
+            "the trace does not say when its streams had no task: what they waited for each other is told by dependencies alone"
+        )
+    return out
 
 
 def pace_of(configuration: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from experiments.workloads.replay.backlog import backlogs, most_behind, told
 from experiments.workloads.replay.fidelity import closed_fidelity
 from experiments.workloads.replay.result import Backlog, ReplayResult
 from experiments.workloads.replay.scaling import Scaling, refuse_other_scaling, scaling_of
-from experiments.workloads.replay.telling import as_recorded, pace_of, warnings_of
+from experiments.workloads.replay.telling import as_recorded, closed_doubts, pace_of, warnings_of
 from replay.result import ClientResult
 from sql.replay import ReplayClient
 
@@ -120,6 +120,15 @@ def test_of_a_closed_loop_the_elapsed_time_is_judged() -> None:
     assert elsewhere.passed is None
     said = as_recorded(made.result(made.point(4, 990.0), fidelity=elsewhere))
     assert said == [f"18.0 s on {made.EMULATED} against 10.0 s recorded (+80.0 %)"]
+
+
+def test_what_think_times_cannot_be_taken_for_is_said() -> None:
+    """Of a job that was short of processors, and of a trace that knows no tasks."""
+    known = dataclasses.replace(made.recorded(), tasks_known=True)
+    assert closed_doubts(known) == []
+    short = dataclasses.replace(known, origin={"labels": ["CACHED", "GENERATOR-LIMITED at every point"]})
+    assert ["GENERATOR-LIMITED" in line for line in closed_doubts(short)] == [True]
+    assert ["had no task" in line for line in closed_doubts(dataclasses.replace(known, tasks_known=False))] == [True]
 
 
 def test_results_of_older_versions_called_it_a_speed() -> None:
