@@ -164,6 +164,7 @@ class ReplayChoice:
     clients: int = 0  # processes, all at the same time; 0: the job replays nothing
     paths: tuple[str, ...] = ()  # absolute; the files replayed lie below them
     speed: float = 1.0  # times the recorded one; 0: no think time
+    closed: bool = False  # a closed loop: calls come when the one before is over and its think time has passed
     shared: bool = False  # clones of the trace share the files that are only read
     seed: int = 0  # of the files' contents
 

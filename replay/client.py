@@ -95,6 +95,7 @@ class _Player:
         self.calls = Calls(content, table.content, slots, program.most_read, null=target.null)
         speed = program.plan.speed
         self._pace = None if speed is None else 1 / speed
+        self._closed = program.plan.closed
         self._shift = seat.clone.shift_ns
         self._pacer = Pacer()
         self._waited_ns = 0
@@ -140,16 +141,23 @@ class _Player:
         blob, offsets, places = table.blob, table.offsets, table.places
         done, position = self._progress.done, self._position
         steps_done = done[position]
-        pace, base, shift = self._pace, self._start, self._shift
+        pace, base, shift, closed = self._pace, self._start, self._shift, self._closed
         record, serve = self._record, self._serve
         waits = iter(block.waits)
         end = self._last_end
-        for code, expected, wait, slot, node, other, nbytes, argument, recorded in STEP.iter_unpack(block.steps):
+        for code, expected, first, wait, slot, node, other, nbytes, argument, time_ns in STEP.iter_unpack(block.steps):
             path = prefixes[places[node]] + blob[offsets[node] : offsets[node + 1]]
             aside = prefixes[places[other]] + blob[offsets[other] : offsets[other + 1]] if other else b""
             due = end
             if pace is not None:
-                due = base + int((recorded + shift) * pace)
+                due = base + int((time_ns + shift) * pace)
+                if due > now():
+                    self._wait_until(due)
+            elif closed:
+                if first and wait:
+                    due = self._wait_for(waits, wait) or end
+                    wait = 0
+                due += time_ns
                 if due > now():
                     self._wait_until(due)
             if wait:
@@ -205,15 +213,16 @@ class _Player:
             self._tick()
         self._pacer.wait_until(moment)
 
-    def _wait_for(self, waits: Iterator[tuple[int, int]], count: int) -> None:
-        """The next `count` entries: until those clients are so far."""
-        done = self._progress.done
+    def _wait_for(self, waits: Iterator[tuple[int, int]], count: int) -> int:
+        """The next `count` entries: until those clients are so far. When that was; 0: they were already."""
+        done, until = self._progress.done, 0
         for _ in range(count):
             other, steps = next(waits)
             if done[other] < steps:
-                self._poll(other, steps)
+                until = self._poll(other, steps)
+        return until
 
-    def _poll(self, other: int, steps: int) -> None:
+    def _poll(self, other: int, steps: int) -> int:
         done = self._progress.done
         began = time.monotonic_ns()
         look, nap = began + _LOOK_AGAIN_NS, _POLL_FIRST_S
@@ -225,7 +234,9 @@ class _Player:
                 look = now + _LOOK_AGAIN_NS
                 self._check_on(other, steps, now - began)
                 self._tick()
-        self._waited_ns += time.monotonic_ns() - began
+        over = time.monotonic_ns()
+        self._waited_ns += over - began
+        return over
 
     def _check_on(self, other: int, steps: int, waited_ns: int) -> None:
         late = self._progress.awaited(other) and waited_ns > _LATE_NS

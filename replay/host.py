@@ -75,6 +75,7 @@ def plan_of(header: TraceHeader, choice: ReplayChoice) -> ReplayPlan:
         clients=choice.clients,
         paths=len(choice.paths),
         speed=choice.speed or None,
+        closed=choice.closed,
         shared=choice.shared,
         seed=choice.seed,
     )

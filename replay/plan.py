@@ -48,7 +48,8 @@ class ReplayPlan:
 
     clones: tuple[Clone, ...]
     paths: int  # how many target directories
-    speed: float | None  # times recorded; None: as fast as it goes
+    speed: float | None  # times recorded; None: as fast as it goes, or in a closed loop
+    closed: bool  # a closed loop: a call comes when the one before it is over and its think time has passed
     shared: bool  # clones share the files that are there before and are only read
     seed: int  # of the files' content
 
@@ -84,15 +85,16 @@ class ReplayPlan:
 
 
 def plan_replay(
-    header: TraceHeader, *, clients: int, paths: int = 1, speed: float | None = 1.0, shared: bool = False, seed: int = 0
-) -> ReplayPlan:
+    header: TraceHeader, *, clients: int, paths: int = 1, speed: float | None = 1.0, closed: bool = False,
+    shared: bool = False, seed: int = 0,
+) -> ReplayPlan:  # fmt: skip
     """Deal the streams out to `clients` processes, for `paths` target directories.
 
     As many clients as streams: one each. Fewer: all streams are dealt out, one after another in turn, the busiest
     first; a client plays its streams merged, so the whole trace is played in any case. More: clones of the whole
     trace, each a client a stream; what is left over is one more clone of which only so many streams are played,
     spread over the trace's. Clone k of n begins k/n of CLONES_SPREAD of the trace's duration later than the first (as
-    fast as it goes: with it). Raises UsageError for a trace without calls and for numbers out of range.
+    fast as it goes, or in a closed loop: with it). Raises UsageError for a trace without calls and for numbers out of range.
     """
     played = [number for number, stream in enumerate(header.streams) if stream.calls]
     if not played:
@@ -104,9 +106,16 @@ def plan_replay(
     if speed is not None and not 1e-3 <= speed <= 1e6:
         raise UsageError(f"speed x{speed:g}; it can be from x0.001 to x1000000, or max")
     dealt = _dealt(header, played, clients)
+    if closed:
+        speed = None
     spread = 0 if speed is None else round(header.duration_ns * CLONES_SPREAD)
     clones = tuple(Clone(number=k, clients=d, shift_ns=spread * k // len(dealt)) for k, d in enumerate(dealt))
-    return ReplayPlan(clones=clones, paths=paths, speed=speed, shared=shared, seed=seed)
+    return ReplayPlan(clones=clones, paths=paths, speed=speed, closed=closed, shared=shared, seed=seed)
+
+
+def data_sets(streams: int, clients: int) -> int:
+    """How many clones of a trace with so many streams that many clients play; 1: they share one trace out."""
+    return max(1, -(-clients // streams))
 
 
 def recorded_rate(header: TraceHeader, plan: ReplayPlan) -> float:

@@ -24,11 +24,12 @@ from replay.script import ScriptWriter
 from replay.spread import Spread
 from replay.survey import READ_CREATED, WRITE_OPENED, WRITTEN, Survey
 from replay.table import CallTable, write_table
+from replay.thinking import Thinking
 from replay.volume import Growth, prepared_volume
 from replay.waits import Waits
 from replay.world import World
 from traces.layout import Layout
-from traces.model import Trace
+from traces.model import Trace, TraceHeader
 
 _PROGRAM = "program.json"
 _NUMBERS = ("duration_ns", "longest", "most_read", "most_written")  # of a program, beside its plan and its kinds
@@ -170,7 +171,7 @@ def _compile_kind(
     order = Order(trace, streams, world, survey.parents)
     growth = Growth(survey, spread, plan.paths)
     whole = not trace.header.lost and len(streams) == sum(1 for stream in trace.header.streams if stream.calls)
-    with _Scripts(directory, clone, survey, whole) as scripts:
+    with _Scripts(directory, clone, survey, whole, trace.header if plan.closed else None) as scripts:
         for play in order:
             growth.follow(play)
             scripts.add(play)
@@ -196,11 +197,13 @@ def _rooms(held: list[int], grown: list[int], files: list[int], made: list[int])
 class _Scripts:
     """The scripts of one clone's clients, written side by side."""
 
-    def __init__(self, directory: Path, clone: Clone, survey: Survey, whole: bool) -> None:
+    def __init__(self, directory: Path, clone: Clone, survey: Survey, whole: bool, closed: TraceHeader | None) -> None:
+        """`closed`: of a replay in a closed loop."""
         self._traits = survey.traits
         self._any = 0 if whole else WRITTEN  # where calls are missing, what opened a file says less about its use
         self._client = {stream: k for k, streams in enumerate(clone.clients) for stream in streams}
         self._waits = Waits(survey.parents, len(clone.clients))
+        self._thinking = None if closed is None else Thinking(closed, self._client)
         self._free: list[list[int]] = [[] for _ in clone.clients]
         self.slots = [0] * len(clone.clients)
         self.calls = self.unrecorded_opens = 0
@@ -220,18 +223,28 @@ class _Scripts:
         client, call = self._client[play.stream], play.call
         if play.adopts:
             self._waits.skip(client)
-        waits: Sequence[tuple[int, int]] = self._waits.next(client, play)
+        waits, first, time_ns = self._timed(client, play)
         slot = self._slot(client, play)
         write = self._writers[client].add
         if play.adopts:
             self.unrecorded_opens += 1
             code = script.ADOPT if play.opened and play.opened.directory else script.ADOPT_TO_WRITE
-            write((code, 0, len(waits), slot, call.node, 0, 0, 0, play.start_ns), waits)
-            waits = ()
+            write((code, 0, first, len(waits), slot, call.node, 0, 0, 0, time_ns), waits)
+            waits, first, time_ns = (), 0, time_ns if self._thinking is None else 0
         other = max(call.other, 0)
-        fields = (self._code(play), play.expected, len(waits), slot, call.node, other)
-        write((*fields, call.bytes, max(call.argument, 0), play.start_ns), waits)
+        fields = (self._code(play), play.expected, first, len(waits), slot, call.node, other)
+        write((*fields, call.bytes, max(call.argument, 0), time_ns), waits)
         self.calls += 1
+
+    def _timed(self, client: int, play: Play) -> tuple[Sequence[tuple[int, int]], int, int]:
+        """Its waits, whether they come before its think time, and its time, as a step has them."""
+        if self._thinking is None:
+            return self._waits.next(client, play), 0, play.start_ns
+        awaited = self._thinking.awaited(play)
+        waits = self._waits.next(client, play, awaited.steps)
+        think_ns, first = self._thinking.think_ns(play, awaited, waits)
+        self._thinking.made(play, self._waits.steps(client))
+        return waits, int(first), think_ns
 
     def _code(self, play: Play) -> int:
         traits = self._traits[play.call.node]

@@ -16,18 +16,19 @@ from core.operations import Op
 from core.zstandard import zstd
 
 BLOCK_STEPS: Final = 512  # unpacking a block takes some tens of microseconds, between two calls
-STEP: Final = struct.Struct("<BBHiIIIQQ")  # the fields of `Step`
+STEP: Final = struct.Struct("<BBBHiIIIQQ")  # the fields of `Step`
 STEP_TYPE: Final = np.dtype(
     [
         ("code", "u1"),
         ("expected", "u1"),
+        ("first", "u1"),
         ("waits", "<u2"),
         ("slot", "<i4"),
         ("node", "<u4"),
         ("other", "<u4"),
         ("bytes", "<u4"),
         ("argument", "<u8"),
-        ("start_ns", "<u8"),
+        ("time_ns", "<u8"),
     ]
 )
 _WAIT: Final = struct.Struct("<IQ")
@@ -66,13 +67,14 @@ class Step(NamedTuple):
 
     code: int
     expected: int  # errno, 0: success
+    first: int  # 1: the think time begins when the waits are over, 0: it runs beside them
     waits: int  # how many entries of the block's waits belong to it
     slot: int  # that it uses or fills; NO_SLOT: none
     node: int
     other: int  # rename: the old name's node
     bytes: int
     argument: int  # read, write: offset in the file
-    start_ns: int  # as recorded
+    time_ns: int  # the recorded start; in a closed loop the think time before it
 
 
 class Wait(NamedTuple):

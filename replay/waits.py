@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import errno
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 
 from core.operations import Op
@@ -29,6 +29,7 @@ from traces.model import NO_NODE
 _INDEX_BITS = 44
 _INDEX_MASK = (1 << _INDEX_BITS) - 1
 _NEVER = -1
+NOTHING_BESIDES: Mapping[int, int] = {}
 
 
 class _Latest:
@@ -98,9 +99,9 @@ class Waits:
         """A step that is no call and that nobody waits for."""
         self._done[client] += 1
 
-    def next(self, client: int, play: Play) -> list[tuple[int, int]]:
-        """What the client's next step waits for: (client, steps), of other clients only."""
-        wanted = dict(self._moved)
+    def next(self, client: int, play: Play, besides: Mapping[int, int] = NOTHING_BESIDES) -> list[tuple[int, int]]:
+        """What the client's next step waits for: (client, steps), of other clients only. `besides`: more of these."""
+        wanted = {**besides, **{other: max(steps, besides.get(other, 0)) for other, steps in self._moved.items()}}
         step = self._done[client]
         changes = play.call.op in CHANGES and not play.expected and play.code < script.LOOK
         for node in play.names:

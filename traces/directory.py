@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import Any
 
 from traces.blocks import Damaged
@@ -44,7 +46,7 @@ def directory_bytes(directory: Directory) -> bytes:
         "origin": dict(header.origin),
         "lost": header.lost,
         "streams": [
-            {"worker": s.worker, "slot": s.slot, "calls": s.calls, "blocks": _places(places)}
+            stream_data(s) | {"blocks": _places(places)}
             for s, places in zip(header.streams, directory.calls, strict=True)
         ],
         "nodes": _places(directory.nodes),
@@ -60,9 +62,7 @@ def directory_of(raw: bytes) -> Directory:
             created=_number(data["created"]),
             duration_ns=_count(data["duration_ns"]),
             phases=tuple(str(phase) for phase in data["phases"]),
-            streams=tuple(
-                Stream(worker=str(s["worker"]), slot=int(s["slot"]), calls=_count(s["calls"])) for s in data["streams"]
-            ),
+            streams=tuple(map(stream_of, data["streams"])),
             origin=dict(data["origin"]),
             lost=_count(data["lost"]),
         )
@@ -73,6 +73,21 @@ def directory_of(raw: bytes) -> Directory:
     if any(s.calls != sum(p.count for p in places) for s, places in zip(header.streams, calls, strict=True)):
         raise Damaged("its directory contradicts itself")
     return Directory(header=header, nodes=nodes, calls=calls)
+
+
+def stream_data(stream: Stream) -> dict[str, Any]:
+    """As JSON has it."""
+    known = {} if stream.idle is None else {"idle": [list(one) for one in stream.idle]}
+    return {"worker": stream.worker, "slot": stream.slot, "calls": stream.calls} | known
+
+
+def stream_of(data: Mapping[str, Any]) -> Stream:
+    """The inverse; raises ValueError, KeyError or TypeError. Traces of older versions have no `idle`."""
+    known = data.get("idle")
+    idle = None if known is None else tuple((_count(start), _count(end)) for start, end in known)
+    if idle and any(b < a for a, b in pairwise(chain.from_iterable(idle))):
+        raise ValueError("times without a task are not in order")
+    return Stream(worker=str(data["worker"]), slot=int(data["slot"]), calls=_count(data["calls"]), idle=idle)
 
 
 def _places(places: tuple[Place, ...]) -> list[list[int]]:

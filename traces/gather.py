@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from core.errors import SourceFileError, StorageFault, UsageError
 from core.storage.layer import Storage
@@ -17,6 +17,8 @@ from traces.model import NO_NODE, Call, Stream, TraceHeader
 from traces.nodes import NodeTree
 from traces.spool import SpoolHead, read_spool
 from traces.write import TraceWriter
+
+LEAST_IDLE_NS: Final = 50_000_000  # a commit, a message and a claim take less, if nobody waits for a processor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,8 @@ class Gathering:
     phases: Sequence[str]
     origin: Mapping[str, Any]
     counted: int  # calls that the job made, by its counters; 0 if they were not counted
+    # Of each worker's slot the tasks that it did: from, to, seconds since the epoch, in order. None: nobody knows.
+    tasks: Mapping[tuple[str, int], Sequence[tuple[float, float]]] | None = None
 
 
 @dataclass(slots=True)
@@ -81,8 +85,8 @@ def gather_trace(gathering: Gathering, storage: Storage, target: Path) -> Gather
             duration_ns=totals.end_ns,
             phases=tuple(phases),
             streams=tuple(
-                Stream(worker=worker, slot=slot, calls=count)
-                for (worker, slot), count in zip(streams, totals.calls, strict=True)
+                Stream(worker=key[0], slot=key[1], calls=count, idle=_idle(gathering, key, start))
+                for key, count in zip(streams, totals.calls, strict=True)
             ),
             origin=gathering.origin,
             lost=max(0, gathering.counted - sum(totals.calls)),
@@ -137,6 +141,20 @@ def _calls(parts: Sequence[_Part], trace_ns: int, tree: NodeTree, phases: list[s
                 last = max(last, start + by)
                 second = NO_NODE if other == NO_NODE else nodes[other]
                 yield Call(op, last, duration, nbytes, argument, nodes[node], second, error, phase)
+
+
+def _idle(gathering: Gathering, slot: tuple[str, int], start_ns: int) -> tuple[tuple[int, int], ...] | None:
+    """When it had no task, up to its last one; what is shorter than LEAST_IDLE_NS is the way from one task to the next."""
+    if gathering.tasks is None:
+        return None
+    out = []
+    free = 0
+    for claimed_s, finished_s in gathering.tasks.get(slot, ()):
+        claimed, finished = (round(moment * 1e9) - start_ns for moment in (claimed_s, finished_s))
+        if claimed - free >= LEAST_IDLE_NS:
+            out.append((free, claimed))
+        free = max(free, finished)
+    return tuple(out)
 
 
 def _position(phases: list[str], name: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import UsageError
-from traces.model import NO_NODE, Call, Node, Trace, TraceHeader
+from traces.model import NO_NODE, Call, Node, Stream, Trace, TraceHeader
 from traces.read import open_trace
 from traces.write import TraceWriter
 
@@ -55,7 +56,9 @@ def _header(traces: Sequence[Trace], align: Align) -> tuple[TraceHeader, tuple[i
         created=first,
         duration_ns=max(shift + header.duration_ns for shift, header in zip(shifts, headers, strict=True)),
         phases=tuple(dict.fromkeys(phase for header in headers for phase in header.phases)),
-        streams=tuple(stream for header in headers for stream in header.streams),
+        streams=tuple(
+            _later(stream, shift) for shift, header in zip(shifts, headers, strict=True) for stream in header.streams
+        ),
         origin={
             "merged": [
                 {"shift_ns": shift, "created": header.created, "origin": dict(header.origin)}
@@ -65,6 +68,11 @@ def _header(traces: Sequence[Trace], align: Align) -> tuple[TraceHeader, tuple[i
         lost=sum(header.lost for header in headers),
     )
     return merged, shifts
+
+
+def _later(stream: Stream, shift: int) -> Stream:
+    idle = None if stream.idle is None else tuple((start + shift, end + shift) for start, end in stream.idle)
+    return dataclasses.replace(stream, idle=idle)
 
 
 def _add_calls(traces: Sequence[Trace], merged: TraceHeader, shifts: Sequence[int], writer: TraceWriter) -> None:

@@ -58,6 +58,7 @@ class Stream:
     worker: str
     slot: int
     calls: int
+    idle: tuple[tuple[int, int], ...] | None = None  # from, to, ns: it had no task; in order. None: nobody knows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

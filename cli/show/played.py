@@ -8,13 +8,12 @@ from cli.output import bytes_text, micros_text
 from cli.show.table import table
 from controller.jobs.rates import duration
 from controller.replay.found import Played, PlayedTimes
-from controller.replay.order import speed_text
 
 
 def show_played(console: Console, played: Played) -> None:
     """One line for the whole, one for each op, one for each kind of call that ended otherwise than recorded."""
     console.print(
-        f"replayed at speed {speed_text(played.speed)} with {played.clients} client{'s' if played.clients > 1 else ''}:"
+        f"replayed at pace {played.pace} with {played.clients} client{'s' if played.clients > 1 else ''}:"
         f" {played.calls_per_second:,.0f} calls/s for {duration(played.elapsed_s)},"
         f" prepared in {duration(played.prepared_s)}",
         markup=False,

@@ -27,7 +27,24 @@ Clients = Annotated[
         "--clients", metavar="N,N,…", help="client processes, one number after another  [default: as recorded]"
     ),
 ]
-Speed = Annotated[str, typer.Option(metavar="SPEED", help="recorded, max (no think time), or a factor such as x2")]
+PaceOption = Annotated[
+    str,
+    typer.Option(
+        "--pace",
+        metavar="PACE",
+        help="job (a closed loop with the recorded think times), schedule (the recorded start times), max (no think"
+        " time), or a schedule so many times as fast, such as x2",
+    ),
+]
+ScalingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--scaling",
+        metavar="SCALING",
+        help="refuse numbers of clients that are not so: strong deals one data set out to them, weak gives each"
+        " clone of the trace its own",
+    ),
+]
 Shared = Annotated[
     bool, typer.Option("--shared/--private", help="whether clones of the trace read the same files or each its own")
 ]
@@ -74,7 +91,8 @@ def replay(
     trace: Trace,
     path: Paths,
     clients: Clients = None,
-    speed: Speed = "recorded",
+    pace: PaceOption = "schedule",
+    scaling: ScalingOption = None,
     shared_files: Shared = False,
     max_p99: Bounds = None,
     max_clients: MaxClients = 32,
@@ -95,7 +113,7 @@ def replay(
     """Make the storage calls of a trace again, from client processes, without the work between them.
 
     A tree of files of the same sizes and depths is prepared below each --path and removed afterwards. Intended start
-    times are kept, so that response time includes waiting. Several numbers of clients, and several filers, run one
+    times are kept, so that response time includes waiting; --pace job tells how long the job would take there. Several numbers of clients, and several filers, run one
     after another in random order into one report, whose path is the last line printed.
     """
     context = shared(ctx)
@@ -105,16 +123,26 @@ def replay(
 
     from cli.traces import replaying  # slow to come
 
+    asked = replaying.parse_pace(pace)
     order = replaying.ReplayOrder(
         trace=trace.absolute(),
         paths=tuple(one.absolute() for one in path),
-        speed=replaying.parse_speed(speed),
+        speed=asked.speed,
+        closed=asked.closed,
         shared=shared_files,
         seed=seed,
         force=force,
         keep=keep,
         name=name,
     )
-    wish = replaying.wish_of(order, clients, max_p99, max_clients, replaying.filers_of(filer, settings), repeats)
+    wish = replaying.wish_of(
+        order,
+        clients,
+        max_p99,
+        max_clients,
+        replaying.filers_of(filer, settings),
+        repeats,
+        replaying.parse_scaling(scaling),
+    )
     wish = dataclasses.replace(replaying.with_levels(wish, levels, peak, order), min_seconds=min_seconds)
     replaying.carry_out(context, settings, order, wish, workers, json_file)

@@ -17,7 +17,7 @@ from cli.show.study import show_study, show_warnings
 from cli.show.table import table
 from controller.jobs.progress import Snapshot
 from controller.jobs.rates import duration
-from controller.replay.order import ReplayOrder, parse_speed
+from controller.replay.order import ReplayOrder, parse_pace
 from controller.replay.run import Stage
 from core.errors import UsageError
 from core.filer.load import load_filer
@@ -34,6 +34,7 @@ from experiments.result.steady import MIN_SECONDS
 from experiments.study import conduct
 from experiments.workloads.replay import ABOUT
 from experiments.workloads.replay.result import ReplayResult
+from experiments.workloads.replay.scaling import Scaling, parse_scaling, refuse_other_scaling
 from experiments.workloads.replay.workload import Replays
 from replay.plan import plan_replay
 from replay.room import check_paths
@@ -42,7 +43,7 @@ from traces.read import open_trace
 _SHOWN_SECONDS = 5.0
 _LEAST_SECONDS = 1.0  # before this, another replay begins
 
-__all__ = ["ReplayOrder", "Wish", "carry_out", "filers_of", "parse_speed", "wish_of", "with_levels"]
+__all__ = ["ReplayOrder", "Wish", "carry_out", "filers_of", "parse_pace", "parse_scaling", "wish_of", "with_levels"]
 
 
 def carry_out(
@@ -106,8 +107,9 @@ class Wish:
 
 
 def wish_of(
-    order: ReplayOrder, clients: str | None, bounds: str | None, most: int, filers: tuple[str, ...], repeats: int
-) -> Wish:
+    order: ReplayOrder, clients: str | None, bounds: str | None, most: int, filers: tuple[str, ...], repeats: int,
+    scaling: Scaling | None,
+) -> Wish:  # fmt: skip
     """Raises UsageError for what cannot be, before anything is started."""
     with open_trace(order.trace) as opened:
         header = opened.header
@@ -117,10 +119,13 @@ def wish_of(
             raise UsageError("--clients and --max-p99 exclude each other: the search finds the number of clients")
         if len(filers) > 1:
             raise UsageError("--max-p99 searches the largest load of one storage: give it one --filer")
+        if scaling is not None:
+            raise UsageError("--scaling and --max-p99 exclude each other: the search finds the number of clients")
         return Wish(filers, repeats, (most,), parse_bounds(bounds))
     many = tuple(numbers(clients, "--clients", digits=9)) if clients is not None else (max(1, streams),)
     for number in many:
         plan_replay(header, clients=number, paths=len(order.paths), speed=order.speed or None)
+        refuse_other_scaling(scaling, streams, number)
     return Wish(filers, repeats, many)
 
 
@@ -130,8 +135,8 @@ def with_levels(wish: Wish, levels: int | None, peak: int | None, order: ReplayO
         if peak is not None:
             raise UsageError("--peak is of --levels")
         return wish
-    if wish.bounds_us is not None or order.speed != 1.0:
-        raise UsageError("--levels decides how fast calls come: not with --max-p99 or --speed")
+    if wish.bounds_us is not None or order.speed != 1.0 or order.closed:
+        raise UsageError("--levels decides how fast calls come: not with --max-p99 or --pace")
     if len(wish.filers) > 1 or len(wish.clients) > 1:
         raise UsageError("--levels is of one storage and one number of clients")
     return dataclasses.replace(wish, levels=levels, peak=peak)

@@ -15,6 +15,7 @@ from core.places import trace_location
 from core.settings import Settings
 from core.storage.layer import Storage
 from monitoring.aggregate import calls_by_op
+from sql.faces.runs import RUNS
 from sql.traces import recorders
 from traces.gather import Gathered, Gathering, gather_trace
 from traces.parts import deliver_left_behind, done_until, parts_directory
@@ -38,6 +39,9 @@ def collect_trace(
     _wait_for_parts(handle, settings.storage, clock, seconds)
     with handle.database.transaction() as conn:
         counted = sum(totals.calls for totals in calls_by_op(conn, handle.id).values())
+        tasks: dict[tuple[str, int], list[tuple[float, float]]] = {}
+        for span in RUNS.task_spans(conn, job=handle.id):
+            tasks.setdefault((span.worker, span.slot), []).append((span.claimed, span.finished))
     options = handle.job.options
     gathering = Gathering(
         parts=sorted(parts_directory(settings.storage, handle.id).glob(f"*{SUFFIX}")),
@@ -45,6 +49,7 @@ def collect_trace(
         phases=tuple(phase.value for phase in options.phases),
         origin=_origin(handle, labels),
         counted=counted,
+        tasks=tasks,
     )
     target = settings.storage / os.fsdecode(trace_location(handle.id))
     storage = Storage(NullRecorder())

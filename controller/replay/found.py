@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from controller.databases import JobHandle
+from controller.replay.order import pace_text
 from core.document import Document, Milli
 from core.errors import RunFailed
 from core.histogram import Histogram
@@ -94,7 +95,7 @@ class Played(Document):
     """A replay's figures."""
 
     clients: int
-    speed: float
+    pace: str
     prepared_s: Milli
     elapsed_s: Milli
     calls_per_second: Milli
@@ -113,7 +114,7 @@ def played(handle: JobHandle) -> Played | None:
     whole = found.result
     return Played(
         clients=found.clients,
-        speed=handle.job.options.replay.speed,
+        pace=pace_text(handle.job.options.replay.speed, handle.job.options.replay.closed),
         prepared_s=found.prepared_s,
         elapsed_s=whole.elapsed_s,
         calls_per_second=whole.calls / whole.elapsed_s if whole.elapsed_s else 0.0,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from core.errors import UsageError
 from core.records import ReplayChoice
 from traces.model import TraceHeader
 
-RECORDED, MOST = "recorded", "max"
+JOB, SCHEDULE, MOST = "job", "schedule", "max"
 _TIMES = re.compile(r"[x×]([0-9]+(?:\.[0-9]+)?)")
 
 
@@ -21,6 +22,7 @@ class ReplayOrder:
     trace: Path
     paths: tuple[Path, ...]  # absolute
     speed: float = 1.0  # times the recorded one; 0: no think time
+    closed: bool = False  # a closed loop with the recorded think times
     shared: bool = False
     seed: int = 0
     force: bool = False  # also where a path is not empty
@@ -33,6 +35,7 @@ class ReplayOrder:
             clients=clients,
             paths=tuple(_text(path) for path in self.paths),
             speed=self.speed,
+            closed=self.closed,
             shared=self.shared,
             seed=self.seed,
         )
@@ -44,21 +47,28 @@ def default_name(header: TraceHeader, path: Path) -> str:
     return f"replay of {job[:8] if isinstance(job, str) and job else path.stem}"
 
 
-def parse_speed(text: str) -> float:
-    """`recorded`, `max` (0.0) or a factor such as `x2`; raises UsageError."""
-    if text == RECORDED:
-        return 1.0
-    if text == MOST:
-        return 0.0
+class Pace(NamedTuple):
+    """When calls are made."""
+
+    speed: float  # times the recorded one; 0: no think time
+    closed: bool
+
+
+def parse_pace(text: str) -> Pace:
+    """`job` (a closed loop), `schedule` (as recorded), a schedule so many times as fast such as `x2`, or `max` (no think
+    time); raises UsageError."""
+    known = {JOB: Pace(1.0, True), SCHEDULE: Pace(1.0, False), MOST: Pace(0.0, False)}
+    if text in known:
+        return known[text]
     found = _TIMES.fullmatch(text)
     if found is None or not float(found[1]):
-        raise UsageError(f"--speed is {text!r}; it can be recorded, max, or a factor such as x2 or x0.5")
-    return float(found[1])
+        raise UsageError(f"--pace is {text!r}; it can be job, schedule, max, or a schedule such as x2 or x0.5")
+    return Pace(float(found[1]), False)
 
 
-def speed_text(speed: float) -> str:
-    """As `parse_speed` takes it."""
-    return {1.0: RECORDED, 0.0: MOST}.get(speed, f"x{speed:g}")
+def pace_text(speed: float, closed: bool) -> str:
+    """As `parse_pace` takes it."""
+    return JOB if closed else {1.0: SCHEDULE, 0.0: MOST}.get(speed, f"x{speed:g}")
 
 
 def _text(path: Path) -> str:

@@ -41,10 +41,16 @@ def cache_state(conditions: Mapping[str, Any], _other: Mapping[str, Any]) -> lis
     return [re.split(r"[,:(]", state, maxsplit=1)[0].strip()] if state else []
 
 
+def scaling(conditions: Mapping[str, Any], _other: Mapping[str, Any]) -> list[str]:
+    """Of replays: whether more clients share one data set or have more of them."""
+    return [str(conditions["scaling"])] if conditions.get("scaling") else []
+
+
 GROUNDS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], list[str]]] = {
     "database-placement": database_placement,
     "mount-options": mount_options,
     "cache-state": cache_state,
+    "scaling": scaling,
 }
 
 

@@ -65,7 +65,7 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
     trace = json.loads(recorded.read_text())["trace"]
     found, quick = bench.home / "replay.json", bench.home / "quick.toml"
     quick.write_text('name = "quick"\nmetadata.service_us.default = 1\n')
-    options = ("--clients", "1,2", "--filer", f"none,{quick}", "--speed", "max", "--repeats", "2", "--json", str(found))
+    options = ("--clients", "1,2", "--filer", f"none,{quick}", "--pace", "max", "--repeats", "2", "--json", str(found))
     done = bench.edbench("replay", trace["path"], "--path", str(target), *options)
     result = json.loads(found.read_text())
     points = [(point["at"]["storage"], point["at"]["clients"], point) for point in result["points"]]
@@ -95,7 +95,7 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
     compared = bench.edbench("compare", str(page.parent), str(page.parent / "result.json")).stdout
     assert "response p99" in compared
     assert "fewer" in compared  # than five repeats: no statement, folded in its cell
-    assert "replayed at speed max with" in bench.edbench("job", "last").stdout
+    assert "replayed at pace max with" in bench.edbench("job", "last").stdout
     _levels(bench, trace, target)
 
 

@@ -18,6 +18,7 @@ FIGURES: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
     "bytes/s": lambda run: run["bytes"] / run["elapsed_s"],
     "calls/s": lambda run: run["calls"] / run["elapsed_s"],
     "service p50 µs": lambda run: run["service"]["all"]["p50_us"],
+    "x the job's elapsed": lambda run: run["elapsed_s"] / run["job_s"],
 }
 
 
@@ -80,7 +81,7 @@ def _limit(document: Mapping[str, Any], labels: tuple[str, ...]) -> str | None:
         return "generator"
     if named := _LIMIT.search(document["verdict"]):
         return named[1]
-    paced = document["workload"] == "replay" and document["conditions"]["configuration"]["speed"] != "max"
+    paced = document["workload"] == "replay" and document["conditions"]["configuration"]["pace"] != "max"
     return "pace" if paced else None
 
 
@@ -111,7 +112,7 @@ def row(verdict: Verdict) -> tuple[str, ...]:
     """Its cells: situation, known truth, what was said, ceiling known, measured, ratio, right?"""
     situation, ceiling, measured = verdict.situation, verdict.situation.ceiling, verdict.measured
     known = "" if ceiling is None else f"{ceiling.value:,.0f} {ceiling.figure}"
-    found = "" if ceiling is None or measured is None else f"{measured:,.0f}"
+    found = "" if ceiling is None or measured is None else f"{measured:,.0f}" if measured >= 10 else f"{measured:.3f}"
     ratio = "" if ceiling is None or measured is None else f"{measured / ceiling.value:.3f}"
     if verdict.skipped is not None:
         return situation.name, situation.truth, f"skipped: {verdict.skipped}", known, "", "", "–"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -77,7 +78,7 @@ class Replay:
     """`edbench replay`, a client for each stream."""
 
     calls: Calls
-    speed: str = "max"
+    pace: str = "max"
     more: tuple[str, ...] = ()
     processors: int | None = None
 
@@ -87,7 +88,7 @@ class Replay:
         target = place.directory / "replay"
         target.mkdir()
         said = work / "result.json"
-        arguments = [str(trace), "--path", str(target), "--speed", self.speed, "--json", str(said)]
+        arguments = [str(trace), "--path", str(target), "--pace", self.pace, "--json", str(said)]
         return _hear(place, work, ["replay", *arguments, *place.arguments, *self.more], said, None, self.processors)
 
 
@@ -106,6 +107,57 @@ class ScaleUp:
         heard = _hear(place, work, [*command, *place.arguments, *self.more], None, place.directory, self.processors)
         found = sorted((place.directory / "results").glob("*/result.json"))
         return replace(heard, document=json.loads(found[-1].read_text()) if found else {})
+
+
+@dataclass(frozen=True, slots=True)
+class JobReplay:
+    """A real job is recorded, and its trace replayed in a closed loop: there, or (`slower`) where it is half as fast, and
+    the job itself after it. The run has the seconds of the job that the replay is held against (`job_s`)."""
+
+    slots: int
+    slower: bool = False
+    scale: float = 0.0003
+
+    def hear(self, place: Place, work: Path) -> Heard:
+        """Corpus, storage root and what is replayed lie on the storage."""
+        corpus = _corpus(place, self.scale, work, place.directory / "corpus")
+        recorded = self._job(place, work, corpus, work / "recorded.json")
+        if recorded.status:
+            return recorded
+        there = place.slow() if self.slower and place.slow is not None else place
+        target, said = place.directory / "replay", work / "result.json"
+        target.mkdir()
+        _drop_caches()
+        trace, clients = recorded.document["trace"]["path"], ("--clients", str(self.slots))
+        command = ["replay", str(trace), "--path", str(target), "--pace", "job", *clients, "--json", str(said)]
+        heard = _hear(there, work, [*command, *there.arguments], said)
+        real = self._job(there, work, corpus, work / "real.json") if self.slower and not heard.status else recorded
+        if heard.status or real.status:
+            return real if real.status else heard
+        heard.document["points"][-1]["repeats"][0]["job_s"] = real.document["elapsed_s"]
+        return heard
+
+    def _job(self, place: Place, work: Path, corpus: Path, said: Path) -> Heard:
+        _drop_caches()
+        command = [
+            "discover",
+            str(corpus),
+            "--workers",
+            "1",
+            "--slots",
+            str(self.slots),
+            "--trace",
+            "--json",
+            str(said),
+        ]
+        return _hear(place, work, [*command, *place.arguments], said, place.directory / "storage")
+
+
+def _drop_caches() -> None:
+    """All of this host's, where it may: a job on a corpus that was just written, and the replay's files, meet none."""
+    subprocess.run(["sync"], check=False)
+    with contextlib.suppress(PermissionError):
+        Path("/proc/sys/vm/drop_caches").write_text("3\n")
 
 
 @dataclass(frozen=True, slots=True)

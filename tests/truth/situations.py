@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loads import Calls, Discovery, Load, Replay, ScaleUp
+from loads import Calls, Discovery, JobReplay, Load, Replay, ScaleUp
 from testbeds import Emulated, Loop, Memory, Mounted, SmallMemory, Testbed
 
 GENERATOR, CACHED, UNDECLARED, UNPAIRED = "GENERATOR-LIMITED", "CACHED", "FILER CACHE UNDECLARED", "UNPAIRED"
@@ -59,6 +59,32 @@ DELAY = _station(64, 10)
 EMULATED = ("EMULATED FILER",)
 NAS = "25 MB/s link"
 
+
+def _queues(times: int) -> str:
+    """A filer at which eight slots wait for each other; so many times as slow."""
+    tables = {"link": _link(20 / times), "metadata": _station(2, 3 * times), "data": _station(2, 4 * times)}
+    return "".join(f"[{name}]\n{text}\n" for name, text in tables.items())
+
+
+def _jobs(name: str, truth: str, testbed: Testbed, says: tuple[str, ...]) -> tuple[Situation, ...]:
+    """With one slot and with eight: replayed where it was recorded, and where it is half as fast."""
+    return tuple(
+        Situation(
+            name=f"job-{name}-{slots}{'-slower' if slower else ''}",
+            truth=f"a job with {slots} slots, {truth}"
+            + (", half as fast for the replay and the job held against it" if slower else ""),
+            testbed=testbed,
+            load=JobReplay(slots, slower),
+            limit=None,
+            says=says,
+            never=(),
+            ceiling=Ceiling(figure="x the job's elapsed", value=1.0, within=0.10 if slower else 0.05),
+        )
+        for slower in (False, True)
+        for slots in (1, 8)
+    )
+
+
 SITUATIONS = (
     # Replays on an emulated filer: closed loops, whose throughput follows from its numbers.
     Situation(name="link-read", truth="a link of 8 MB/s", testbed=_emulated(link=_link(8)), load=Replay(READS),
@@ -89,10 +115,10 @@ SITUATIONS = (
               load=Replay(Calls("read", streams=1, each=500, size=4096)), limit="delays", says=EMULATED,
               ceiling=Ceiling(figure="calls/s", value=100)),
     Situation(name="under-the-limit", truth="2 MB/s asked of a link of 8 MB/s", testbed=_emulated(link=_link(8)),
-              load=Replay(Calls("read", each=120, size=KB64, every_ms=131.072), speed="recorded"), limit="pace",
+              load=Replay(Calls("read", each=120, size=KB64, every_ms=131.072), pace="schedule"), limit="pace",
               says=EMULATED, ceiling=Ceiling(figure="bytes/s", value=2 * MB)),
     Situation(name="over-the-limit", truth="32 MB/s asked of a link of 8 MB/s", testbed=_emulated(link=_link(8)),
-              load=Replay(Calls("read", each=160, size=KB64, every_ms=8.192), speed="recorded"), limit="link",
+              load=Replay(Calls("read", each=160, size=KB64, every_ms=8.192), pace="schedule"), limit="link",
               says=EMULATED, ceiling=Ceiling(figure="bytes/s", value=8 * MB)),
     Situation(name="no-filer-at-all", truth="an emulated filer without any limit, one processor for all",
               testbed=_emulated(metadata="servers = 64"), load=Replay(Calls("stat", each=30_000), processors=1),
@@ -137,6 +163,10 @@ SITUATIONS = (
     Situation(name="discovery-glusterfs", truth="GlusterFS, 2.5 MB/s link", testbed=Mounted("glusterfs", "20mbit"),
               load=ScaleUp(more=("--filer-cache", "0B")), limit="storage", says=(CACHED,), never=(GENERATOR, UNDECLARED),
               share=0.6),
+    # Jobs, and their traces replayed in a closed loop: how long a job takes is what the replay has to say.
+    *_jobs("queues", "two servers of 3 and 4 ms, a link of 20 MB/s", Emulated(_queues(1), slower=_queues(2)), EMULATED),
+    *_jobs("glusterfs", "GlusterFS, 2.5 MB/s link", Mounted("glusterfs", "20mbit", slower="10mbit"), (CACHED,)),
+    *_jobs("moosefs", "MooseFS, 2.5 MB/s link", Mounted("moosefs", "20mbit", slower="10mbit"), (CACHED,)),
     # Room.
     Situation(name="disk-fills", truth="a disk of 8 MB fills", testbed=Loop(8), load=Discovery(), limit="space",
               says=("SUSPENDED",), never=()),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -31,6 +32,7 @@ class Place:
     directory: Path
     arguments: tuple[str, ...] = ()
     prefix: tuple[str, ...] = ()
+    slow: Callable[[], Place] | None = None  # makes it half as fast; the place from then on
 
 
 class Testbed(Protocol):
@@ -42,17 +44,23 @@ class Testbed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Emulated:
-    """The emulated filer of these tables, over local storage."""
+    """The emulated filer of these tables, over local storage; `slower`: of one that is half as fast."""
 
     tables: str
+    slower: str | None = None
 
     @contextlib.contextmanager
     def up(self, work: Path) -> Iterator[Place]:
         """A profile and a directory."""
-        file = work / "filer.toml"
-        file.write_text(f'name = "known"\n{self.tables}')
         (work / "there").mkdir()
-        yield Place(work / "there", ("--filer", str(file)))
+
+        def place(name: str, tables: str) -> Place:
+            file = work / f"{name}.toml"
+            file.write_text(f'name = "{name}"\n{tables}')
+            return Place(work / "there", ("--filer", str(file)), slow=slow)
+
+        slow = None if self.slower is None else functools.partial(place, "slower", self.slower)
+        yield place("known", self.tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +129,7 @@ class Mounted:
 
     name: str
     rate: str  # as tc has it: 200mbit
+    slower: str | None = None  # half of it
 
     @contextlib.contextmanager
     def up(self, work: Path) -> Iterator[Place]:
@@ -135,10 +144,14 @@ class Mounted:
             mount = _run(str(FILERS), "up", self.name, environment=environment).splitlines()[-1]
             if self.name == "moosefs":  # else two copies of what is written cross the link: half its rate
                 _run("nsenter", f"--net=/run/netns/edb-{self.name}", "mfssetgoal", "-r", "1", mount)
-            _run(str(FILERS), "slow", self.name, self.rate, environment=environment)
-            yield Place(Path(mount))
+            yield self._at(self.rate, Path(mount), environment)
         finally:
             subprocess.run([str(FILERS), "down", self.name], env=environment, capture_output=True, check=False)
+
+    def _at(self, rate: str, mount: Path, environment: dict[str, str]) -> Place:
+        _run(str(FILERS), "slow", self.name, rate, environment=environment)
+        slow = None if self.slower is None else functools.partial(self._at, self.slower, mount, environment)
+        return Place(mount, slow=slow)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from typing import Any, TextIO
 
 from core.errors import UsageError
 from core.operations import Op
-from traces.model import NO_NODE, Call, Node, NodeKind, Stream, Trace, TraceHeader
+from traces.directory import stream_data, stream_of
+from traces.model import NO_NODE, Call, Node, NodeKind, Trace, TraceHeader
 from traces.write import TraceWriter
 
 FORMAT = "edbench-trace-jsonl/1"
@@ -47,7 +48,7 @@ def _header(header: TraceHeader) -> dict[str, Any]:
         "created": header.created,
         "duration_ns": header.duration_ns,
         "phases": list(header.phases),
-        "streams": [{"worker": s.worker, "slot": s.slot, "calls": s.calls} for s in header.streams],
+        "streams": [stream_data(stream) for stream in header.streams],
         "origin": dict(header.origin),
         "lost": header.lost,
     }
@@ -114,10 +115,7 @@ class _Reading:
             created=float(line["created"]),
             duration_ns=_natural(line["duration_ns"]),
             phases=tuple(str(phase) for phase in line["phases"]),
-            streams=tuple(
-                Stream(worker=str(s["worker"]), slot=int(s["slot"]), calls=_natural(s["calls"]))
-                for s in line["streams"]
-            ),
+            streams=tuple(map(stream_of, line["streams"])),
             origin=dict(line["origin"]),
             lost=_natural(line["lost"]),
         )

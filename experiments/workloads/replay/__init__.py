@@ -93,6 +93,22 @@ ABOUT = About(
         _time("service", lambda run: run.service, 50),
         _time("service", lambda run: run.service, 99),
         Figure(
+            name="backlog_s",
+            title="behind",
+            of=lambda run: run.backlog[0].seconds if run.backlog else None,
+            write=words.seconds,
+            unit="s",
+            aside=True,
+        ),
+        Figure(
+            name="backlog_calls",
+            title="behind",
+            of=lambda run: max(one.calls for one in run.backlog) if run.backlog else None,
+            write=words.count,
+            unit="calls",
+            aside=True,
+        ),
+        Figure(
             name="ceiling",
             title="ceiling",
             of=lambda run: run.ceiling,

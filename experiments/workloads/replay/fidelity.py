@@ -1,4 +1,4 @@
-"""Whether a replay gives what was recorded: calls a second, and the latency distribution at p50 and p99."""
+"""Whether a replay gives what was recorded: calls a second and the latency distribution at p50 and p99, or the elapsed time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from experiments.workloads.replay.result import ALL, RATE, Compared, Fidelity, R
 
 RATE_BOUND = 0.05  # calls a second
 LATENCY_BOUND = 0.10  # p50 and p99 of all calls
+ELAPSED = "elapsed"
+ELAPSED_BOUND = 0.05  # in a closed loop
 _LEAST_CALLS = 100  # of an op, before its p99 is shown: below, it is one call's latency
 
 
@@ -23,6 +25,15 @@ def fidelity(recorded: RecordedFigures, point: ReplayPoint, *, same_filer: bool 
             rows += _latencies(op, latency, point.run.service.get(op), None)
     passed = all(row.kept for row in rows if row.bound) if same_filer else None
     return Fidelity(storage=point.storage, rows=tuple(rows), passed=passed)
+
+
+def closed_fidelity(recorded: RecordedFigures, point: ReplayPoint, *, same_filer: bool) -> Fidelity:
+    """The same in a closed loop: judged is how long it took, on the filer of the recording."""
+    bound = ELAPSED_BOUND if same_filer else None
+    rows = [_compared(ELAPSED, recorded.elapsed_s * 1e6, point.figures["elapsed_s"].median * 1e6, bound, "us")]
+    for op, latency in recorded.latency.items():
+        rows += _latencies("all calls" if op == ALL else op, latency, point.run.service.get(op), None)
+    return Fidelity(storage=point.storage, rows=tuple(rows), passed=rows[0].kept)
 
 
 def _latencies(name: str, recorded: Latency | None, replayed: Latency | None, bound: float | None) -> list[Compared]:

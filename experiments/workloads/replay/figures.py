@@ -61,6 +61,7 @@ def recorded_figures(path: str, trace: Trace, recorded: Recorded) -> RecordedFig
         lost=recorded.lost,
         origin=dict(trace.header.origin),
         emulated=_emulated(trace.header.origin.get("filer")),
+        tasks_known=all(stream.idle is not None for stream in trace.header.streams if stream.calls),
     )
 
 

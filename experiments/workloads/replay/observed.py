@@ -10,6 +10,7 @@ from controller.replay.found import difference_text, found_of
 from experiments.result.latency import call_time_of, marked
 from experiments.result.schema import Steady
 from experiments.result.steady import judged
+from experiments.workloads.replay.backlog import backlogs
 from experiments.workloads.replay.figures import replayed_latencies
 from experiments.workloads.replay.result import ReplayRun
 from replay.result import ClientResult
@@ -30,6 +31,8 @@ class Observed:
     touched: int  # bytes of the files that were made
     adapted: int  # calls of the trace that ended otherwise than the rest of it explains
     opened: int  # files that no call of the trace opened
+    streams: tuple[tuple[str, ...], ...] = ()  # that each client played, as worker/slot
+    data_sets: int | None = None
     null_calls: int | None = None  # of the same clients on null storage
     null_elapsed_s: float | None = None
 
@@ -66,6 +69,8 @@ def run_of(seen: Observed) -> ReplayRun:
         response_mean_us=_mean_us(found, [one.response_total_ns for one in found.ops.values()]),
         service_mean_us=_mean_us(found, [one.service_total_ns for one in found.ops.values()]),
         late_s=found.lateness_max_ns / 1e9,
+        backlog=backlogs(seen.clients, seen.streams),
+        data_sets=seen.data_sets,
         waited_s=found.waited_s,
         null_calls=seen.null_calls,
         job=seen.job,

@@ -10,6 +10,7 @@ from typing import Any
 from experiments.report.views import middle
 from experiments.result import schema
 from experiments.result.schema import Latency
+from experiments.workloads.replay.scaling import Scaling
 
 NAME = "replay"
 ALL = "all"  # in place of an op's label: all calls together
@@ -42,6 +43,16 @@ class Load(schema.At):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """How far one client was behind its intended starts when it was most so: the streams that it plays, together."""
+
+    client: int
+    streams: tuple[str, ...]  # worker/slot
+    seconds: float  # the latest start of a call, behind its intended one
+    calls: int  # that were due and not over, at the end of a second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayRun(schema.Run):
     """One replay of the trace. `elapsed_s` is from the start of all clients to the end of the last, `latency` the
     response times: from the intended start to the end, by op label, and ALL. The pair on null storage has no think
@@ -58,6 +69,8 @@ class ReplayRun(schema.Run):
     service: dict[str, Latency]  # from the actual start to the end
     per_second: tuple[int, ...]  # calls that ended in each second since the start
     late_s: float  # the largest delay of a start behind its intended one
+    backlog: tuple[Backlog, ...] = ()  # of clients that were behind, the worst first; none where no call had a schedule
+    data_sets: int | None = None  # clones of the trace that were played; None in results of older versions
     waited_s: float  # for calls of other clients that had to come first, summed over clients
     null_calls: int | None  # of the pair
     due_per_second: tuple[int, ...] = ()  # calls that were to begin in each second; empty as fast as it goes
@@ -125,7 +138,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
-    """A replay at recorded speed with as many clients as there were streams, beside the trace."""
+    """A replay at recorded speed, or in a closed loop, with as many clients as there were streams, beside the trace."""
 
     storage: str  # of the point
     rows: tuple[Compared, ...]
@@ -149,6 +162,7 @@ class RecordedFigures:
     lost: int  # calls that could not be kept
     origin: dict[str, Any]
     emulated: str = ""  # label of the emulated filer of the recording
+    tasks_known: bool | None = None  # whether it says when its streams had no task; None in results of older versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +172,7 @@ class ReplayResult(schema.Result):
     recorded: RecordedFigures
     points: tuple[ReplayPoint, ...]  # by storage in the order asked for, then by clients
     fidelity: Fidelity | None = None  # None where no point is at recorded speed with the recorded clients
+    scaling: Scaling | None = None  # what more clients are; None in results of older versions
 
 
 def by_storage(points: Iterable[ReplayPoint]) -> dict[str, list[ReplayPoint]]:

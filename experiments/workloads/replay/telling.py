@@ -7,8 +7,8 @@ from typing import Any
 
 from controller.labels.rules import is_cached
 from controller.replay.found import dropped_by
-from controller.replay.order import parse_speed
-from controller.timeline.thresholds import MOST_OF_TIME
+from controller.replay.order import JOB, MOST, SCHEDULE
+from controller.timeline.thresholds import LIMITED, MOST_OF_TIME
 from core.records import FsyncPolicy
 from experiments.drops import NOT_DROPPED, Drop, cache_state
 from experiments.filer_limit import THE_STORAGE, limit_told
@@ -16,10 +16,12 @@ from experiments.report import words
 from experiments.result.codec import decode
 from experiments.result.durability import bounds_copies
 from experiments.telling import Telling
-from experiments.workloads.replay.fidelity import fidelity
+from experiments.workloads.replay.backlog import told as told_backlog
+from experiments.workloads.replay.fidelity import ELAPSED, closed_fidelity, fidelity
 from experiments.workloads.replay.observed import Observed
 from experiments.workloads.replay.result import (
     LEVELS,
+    Compared,
     Fidelity,
     RecordedFigures,
     ReplayPoint,
@@ -27,6 +29,8 @@ from experiments.workloads.replay.result import (
     by_storage,
     in_calls,
 )
+from experiments.workloads.replay.scaling import Scaling, scaling_of
+from experiments.workloads.replay.scaling import said as said_scaling
 
 _NOTHING_DROPPED = "nothing was dropped: the misses of an emulated filer are computed"
 
@@ -37,7 +41,7 @@ class ReplayTelling(Telling):
     def __init__(self, surroundings: dict[str, Any]) -> None:
         super().__init__(surroundings)
         self._recorded = decode(RecordedFigures, surroundings["recorded"], "recorded")
-        self._speed = surroundings["configuration"]["speed"]
+        self._pace = pace_of(surroundings["configuration"])
         self._drops: list[Drop] = []
         self._touched = self._adapted = self._opened = 0
 
@@ -50,9 +54,12 @@ class ReplayTelling(Telling):
 
     def pace(self) -> str:
         """How fast."""
-        return {"recorded": "at recorded speed", "max": "as fast as it goes"}.get(
-            self._speed, "at levels of load" if self._speed == LEVELS else f"at {self._speed} of recorded speed"
-        )
+        return {
+            JOB: "in a closed loop with recorded think times",
+            SCHEDULE: "at recorded speed",
+            MOST: "as fast as it goes",
+            LEVELS: "at levels of load",
+        }.get(self._pace, f"at {self._pace} of recorded speed")
 
     def emulated(self, point: ReplayPoint) -> str | None:
         """The name of its storage, where that is a filer's label."""
@@ -67,32 +74,42 @@ class ReplayTelling(Telling):
         return self.filer_cache.undeclared
 
     def beside(self, points: Sequence[ReplayPoint]) -> Mapping[str, Any]:
-        """The trace, and whether it came out as recorded."""
-        return {"recorded": self._recorded, "fidelity": self._judged(points)}
+        """The trace, whether it came out as recorded, and what more clients are."""
+        return {"recorded": self._recorded, "fidelity": self._judged(points), "scaling": self._scaling(points)}
+
+    def _scaling(self, points: Sequence[ReplayPoint]) -> Scaling | None:
+        known = all(run.data_sets is not None for point in points for run in point.repeats)
+        return scaling_of(self._recorded.streams, (point.clients for point in points)) if known else None
 
     def _judged(self, points: Sequence[ReplayPoint]) -> Fidelity | None:
         """Of the filer of the recording if it is among those replayed on, else of the first."""
         same = [point for point in points if point.clients == self._recorded.streams]
-        if not same or self._speed == LEVELS or parse_speed(self._speed) != 1.0:
+        if not same or self._pace not in (JOB, SCHEDULE):
             return None
+        closed = self._pace == JOB
         recorded_on = self._recorded.origin.get("filer")
         digest = recorded_on.get("digest", "") if isinstance(recorded_on, dict) else ""
         for point in same:
             if digest == self.surroundings["digests"][point.storage]:
+                if closed:  # whether two real storages are the same one, a trace does not say
+                    return closed_fidelity(self._recorded, point, same_filer=bool(digest))
                 return fidelity(self._recorded, point)
-        return fidelity(self._recorded, same[0], same_filer=False)
+        return (closed_fidelity if closed else fidelity)(self._recorded, same[0], same_filer=False)
 
     def remarks(self, result: ReplayResult) -> Sequence[str]:
         """Whether it came out as recorded, what of an emulated filer was the limit, what a bound on writes is worth."""
         options = self._recorded.origin.get("options")
         fsync = options.get("fsync") if isinstance(options, dict) else None
         said = bounds_copies(result.knee, str(fsync or FsyncPolicy.NONE.value))
-        told = [*as_recorded(result), *limits_told(result.points, waits=self._speed == "max")]
+        told = [*as_recorded(result), *limits_told(result.points, waits=self._pace == MOST)]
+        if result.scaling is not None and {point.clients for point in result.points} != {self._recorded.streams}:
+            told.append(said_scaling(result.scaling, self._recorded.streams))
         return told if said is None else [*told, said]
 
     def warnings(self, points: Sequence[ReplayPoint]) -> Sequence[str]:
         """Of the trace, and of calls that ended otherwise."""
-        return warnings_of(self._recorded, points, adapted=self._adapted, opened=self._opened)
+        doubts = closed_doubts(self._recorded) if self._pace == JOB else []
+        return doubts + warnings_of(self._recorded, points, adapted=self._adapted, opened=self._opened)
 
     def conditions(self, points: Sequence[ReplayPoint]) -> dict[str, Any]:
         """What the result was found under; another storage is the point of it, another trace is not comparable."""
@@ -102,6 +119,7 @@ class ReplayTelling(Telling):
         return {
             "configuration": edbench | beside["configuration"],
             **{key: beside[key] for key in kept},
+            **({} if (scaling := self._scaling(points)) is None else {"scaling": scaling.value}),
             "cache": {
                 "state": cache_state(self._drops, asked=True) if self._drops else _NOTHING_DROPPED,
                 **beside["cache"],
@@ -121,12 +139,47 @@ def drop_of(found: Mapping[str, Any]) -> Drop:
 def as_recorded(result: ReplayResult) -> list[str]:
     """Whether a replay gave what was recorded, for the first line; nothing where that is not judged."""
     found = result.fidelity
-    if found is None or found.passed is None:
+    if found is None:
         return []
+    if found.passed is None:
+        return [_took(found.rows[0], found.storage)] if found.rows[0].what == ELAPSED else []
     kept = "as recorded" if found.passed else "NOT as recorded"
     of = f" on {found.storage}" if len(by_storage(result.points)) > 1 else ""
-    judged = (f"{row.what} {row.difference * 100:+z.1f} %" for row in found.rows if row.bound is not None)
-    return [f"{kept}{of} ({', '.join(judged)})".replace("-", "\u2212")]
+    judged = (f"{row.what} {_signed(row)} %" for row in found.rows if row.bound is not None)
+    return [f"{kept}{of} ({', '.join(judged)})"]
+
+
+def _signed(row: Compared) -> str:
+    """In percent, with a true minus."""
+    return f"{row.difference * 100:+z.1f}".replace("-", "\u2212")
+
+
+def _took(elapsed: Compared, storage: str) -> str:
+    """Of a closed loop elsewhere: how long the job's calls and think times take there."""
+    took, recorded = (words.seconds(us / 1e6) for us in (elapsed.replayed, elapsed.recorded))
+    return f"{took} on {storage} against {recorded} recorded ({_signed(elapsed)} %)"
+
+
+def closed_doubts(trace: RecordedFigures) -> list[str]:
+    """What the think times of a trace cannot be taken for."""
+    out = []
+    labels = trace.origin.get("labels")
+    if isinstance(labels, list) and any(str(label).startswith(LIMITED) for label in labels):
+        out.append(
+            f"the trace is of a job that was {LIMITED}: its think times hold waiting for processors, of which there is"
+            " less where the storage is slower; the elapsed time is then too long"
+        )
+    if trace.tasks_known is False:
+        out.append(
+            "the trace does not say when its streams had no task: what they waited for each other is told by dependencies alone"
+        )
+    return out
+
+
+def pace_of(configuration: Mapping[str, Any]) -> str:
+    """As `controller.replay.order.pace_text` has it, or LEVELS; older versions called it a speed."""
+    old = configuration.get("speed")
+    return str(configuration.get("pace") or {"recorded": SCHEDULE}.get(str(old), old))
 
 
 def limits_told(points: Sequence[ReplayPoint], *, waits: bool) -> list[str]:
@@ -158,6 +211,10 @@ def warnings_of(trace: RecordedFigures, points: Sequence[ReplayPoint], *, adapte
         )
     for point in points:
         on = f"{point.storage}, " if len(by_storage(points)) > 1 else ""
+        late = [run.backlog[0] for run in point.repeats if run.backlog]
+        if late:
+            most = max(late, key=lambda one: one.seconds)
+            out.append(f"{on}{words.many(point.clients, 'client')}: {told_backlog(most)}")
         worst = max(point.repeats, key=lambda run: sum(run.differences.values())).differences
         if worst:
             told = "; ".join(f"{what} {calls:,} times" for what, calls in list(worst.items())[:5])

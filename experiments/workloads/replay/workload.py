@@ -14,7 +14,7 @@ from msgspec import to_builtins
 from controller.labels.rules import filer_cache
 from controller.observe.place_kind import read_mounts, storage_label
 from controller.replay.ceiling import PLACE, ceiling
-from controller.replay.order import ReplayOrder, speed_text
+from controller.replay.order import ReplayOrder, pace_text
 from controller.replay.recorded import recorded
 from controller.replay.run import Stage, replay_once
 from core.errors import UsageError
@@ -83,6 +83,7 @@ class Replays(Workload):
         settings = dataclasses.replace(self._stage.settings, filer=self._sources[at.storage])
         stage = dataclasses.replace(self._stage, settings=settings)
         done = replay_once(stage, self._trace, order, at.clients)
+        plan, streams = done.program.plan, self._trace.header.streams
         return Observed(
             repeat=turn.repeat,
             order=turn.order,
@@ -94,6 +95,12 @@ class Replays(Workload):
             touched=sum(room.bytes for room in done.program.rooms),
             adapted=done.program.adapted,
             opened=done.program.unrecorded_opens,
+            streams=tuple(
+                tuple(f"{streams[n].worker}/{streams[n].slot}" for n in its)
+                for clone in plan.clones
+                for its in clone.clients
+            ),
+            data_sets=len(plan.clones),
         )
 
     def _speed(self, at: Load) -> float:
@@ -132,7 +139,7 @@ class Replays(Workload):
         filers = [emulated(filer) for filer in self._filers.values()]
         return {
             "configuration": {
-                "speed": LEVELS if self._levels else speed_text(order.speed),
+                "pace": LEVELS if self._levels else pace_text(order.speed, order.closed),
                 "clones": "shared files" if order.shared else "private files",
             },
             "trace": {

@@ -11,6 +11,7 @@ import textwrap
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -75,8 +76,11 @@ def relay(streams: int = 3) -> MemoryTrace:
     return MemoryTrace(header=header, nodes=nodes, streams=[story.calls for story in stories])
 
 
-def compiled(tmp_path: Path, trace: MemoryTrace, clients: int, speed: float | None = None) -> tuple[Program, Target]:
-    program = compile_replay(trace, plan_replay(trace.header, clients=clients, speed=speed), tmp_path / "program")
+def compiled(
+    tmp_path: Path, trace: MemoryTrace, clients: int, speed: float | None = None, *, closed: bool = False
+) -> tuple[Program, Target]:
+    plan = plan_replay(trace.header, clients=clients, speed=speed, closed=closed)
+    program = compile_replay(trace, plan, tmp_path / "program")
     path = tmp_path / "path"
     path.mkdir(exist_ok=True)
     return program, Target(paths=(path,), replay_id="test")
@@ -132,6 +136,37 @@ def test_calls_are_made_at_their_time(tmp_path: Path) -> None:
     assert service == sum(record.duration_ns for record in recorder.records)
     assert sum(found.due_by_second) == found.calls
     assert found.last_due_s == max(2 * call.start_ns for call in trace.streams[0]) / 1e9
+
+
+def test_in_a_closed_loop_a_call_comes_when_the_one_before_it_is_over_and_thought_about(tmp_path: Path) -> None:
+    """Not at its recorded time; nothing has a schedule, so nothing is behind one."""
+    trace = relay(1)
+    program, target = compiled(tmp_path, trace, 1, closed=True)
+    recorder = MemoryRecorder()
+    prepare_tree(program, target, client=0)
+    found = run_client(
+        program, target, client=0, progress=tmp_path, start_ns=time.monotonic_ns(), recorder=recorder, station=Slow()
+    )
+    assert [r.op for r in recorder.records] == [call.op for call in trace.streams[0]]
+    for before, after in pairwise(recorder.records):
+        assert after.start_ns >= before.start_ns + before.duration_ns + MS  # the think time of all calls
+    assert found.elapsed_s >= (2 * found.calls - 1) * MS / 1e9
+    assert (found.due_by_second, found.last_due_s) == ((), 0.0)
+
+
+def test_a_slot_that_had_no_task_waits_for_who_brought_it(tmp_path: Path) -> None:
+    """However late that one is: the second client, idle until the first had done all, thinks behind it and not before."""
+    whole = relay(1)
+    ends = whole.streams[0][-1].start_ns + MS
+    late = Call(Op.STAT, ends + 5 * MS, MS, 0, 0, 1, NO_NODE, 0, 0)
+    streams = (whole.header.streams[0], Stream(worker="w", slot=1, calls=1, idle=((0, ends + MS),)))
+    header = replace(whole.header, streams=streams, duration_ns=ends + 6 * MS)
+    trace = MemoryTrace(header=header, nodes=whole.nodes, streams=[whole.streams[0], [late]])
+    program, target = compiled(tmp_path, trace, 2, closed=True)
+    found = run_local(program, target, station=Slow)
+    first, second = found.clients
+    assert second.elapsed_s >= first.calls * 2 * MS / 1e9 + 4 * MS / 1e9
+    assert second.elapsed_s >= second.waited_s > 0
 
 
 class Slow:

@@ -61,7 +61,10 @@ def memory_trace(nodes: Sequence[Node], streams: Sequence[Sequence[Call]], *, cr
         created=created,
         duration_ns=max(ends, default=0),
         phases=PHASES,
-        streams=tuple(Stream(worker="w", slot=n, calls=len(calls)) for n, calls in enumerate(streams)),
+        streams=tuple(
+            Stream(worker="w", slot=n, calls=len(calls), idle=((0, n), (n + 1, n + 5)) if n else None)
+            for n, calls in enumerate(streams)
+        ),
         origin={"job": "ü", "labels": []},
         lost=2,
     )

@@ -111,7 +111,7 @@ def result(*points: ReplayPoint, **changes: Any) -> ReplayResult:
         labels=labels,
         warnings=tuple(warnings_of(figures, points, adapted=0)),
         conditions={
-            "configuration": {"speed": "recorded"},
+            "configuration": {"pace": "schedule"},
             "trace": {"hash": "t"},
             "targets": [{"path": "/mnt/<a & b>"}],
         },

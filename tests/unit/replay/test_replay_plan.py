@@ -43,7 +43,7 @@ def test_a_plan_survives_json(found: TraceHeader, clients: int, speed: float | N
     plan = plan_replay(found, clients=clients, paths=2, speed=speed)
     plain = json.loads(json.dumps(plan.to_json()))
     assert ReplayPlan.from_json(plain) == plan
-    assert plain.keys() == {"clones", "paths", "speed", "shared", "seed"}
+    assert plain.keys() == {"clones", "paths", "speed", "closed", "shared", "seed"}
     assert all(clone.keys() == {"clients", "shift_ns"} for clone in plain["clones"])
 
 

@@ -27,13 +27,14 @@ Steps = st.builds(
     Step,
     code=st.integers(0, 42),
     expected=st.integers(0, 133),
+    first=st.integers(0, 1),
     waits=st.just(0),
     slot=st.integers(-1, 1 << 30),
     node=st.integers(0, (1 << 32) - 1),
     other=st.integers(0, (1 << 32) - 1),
     bytes=st.integers(0, (1 << 32) - 1),
     argument=st.integers(0, (1 << 64) - 1),
-    start_ns=st.integers(0, (1 << 64) - 1),
+    time_ns=st.integers(0, (1 << 64) - 1),
 )
 Waits = st.lists(st.builds(Wait, st.integers(0, (1 << 32) - 1), st.integers(0, (1 << 64) - 1)), max_size=3)
 
@@ -59,7 +60,7 @@ def test_a_script_that_is_cut_is_refused(tmp_path_factory: pytest.TempPathFactor
     path = tmp_path_factory.getbasetemp() / "cut"
     with ScriptWriter(path) as writer:
         for number in range(50):
-            writer.add((1, 0, 0, -1, number * 7919, 0, 0, 0, number * 104_729), ())
+            writer.add((1, 0, 0, 0, -1, number * 7919, 0, 0, 0, number * 104_729), ())
     os.truncate(path, max(1, path.stat().st_size - lost))
     with pytest.raises(UsageError, match="compile it again"):
         list(all_steps(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -41,16 +42,20 @@ def calls_of(trace: MemoryTrace) -> int:
     return trace.header.calls
 
 
-@given(traces(), st.integers(1, 4), Chooser)
+@given(traces(), st.integers(1, 4), Chooser, st.sampled_from((None, "", "expand")))
 def test_calls_end_as_recorded_in_every_order_that_the_waits_allow(
-    scratch: Path, trace: MemoryTrace, clients: int, chooser: Random | str
+    scratch: Path, trace: MemoryTrace, clients: int, chooser: Random | str, closed: str | None
 ) -> None:
-    """On the prepared tree, by as many clients as there were streams or fewer, whoever runs ahead."""
+    """On the prepared tree, by as many clients as there were streams or fewer, whoever runs ahead; also in a closed loop
+    (`closed`: the phase of all calls), whose clients wait for each other's tasks besides."""
+    if closed is not None:
+        trace = replace(trace, header=replace(trace.header, phases=(closed,)))
     streams = sum(1 for stream in trace.header.streams if stream.calls)
     if not streams:
         return
     with tempfile.TemporaryDirectory(prefix="replay-", dir=scratch) as home:
-        program = compiled(trace, plan_replay(trace.header, clients=min(clients, streams), speed=None), Path(home))
+        plan = plan_replay(trace.header, clients=min(clients, streams), speed=None, closed=closed is not None)
+        program = compiled(trace, plan, Path(home))
         target = prepared(program, Path(home))
         made = Stepper(program, target, program.plan.clones[0], lambda ready: choice(chooser, ready)).run()
         assert [one for one in made if one.error != one.step.expected] == []
@@ -169,7 +174,7 @@ def located(
                 s
                 for s in streams
                 if left[s] < len(trace.streams[s])
-                and (op_of(step), step.node, step.start_ns, step.bytes) == _signature(trace.streams[s][left[s]])
+                and (op_of(step), step.node, step.time_ns, step.bytes) == _signature(trace.streams[s][left[s]])
             )
             out[stream, left[stream]] = (client, at)
             left[stream] += 1

@@ -50,13 +50,16 @@ class Recordings:
         old = os.fsencode(self.source / other) if other else b""
         return (op, start, 5, nbytes, argument, os.fsencode(self.source / name), old, 0)
 
-    def gather(self, counted: int = 0) -> Gathered:
+    def gather(
+        self, counted: int = 0, tasks: dict[tuple[str, int], list[tuple[float, float]]] | None = None
+    ) -> Gathered:
         gathering = Gathering(
             parts=self.parts,
             roots=[os.fsencode(self.source)],
             phases=["expand", "walk"],
             origin={"kind": "job"},
             counted=counted,
+            tasks=tasks,
         )
         return gather_trace(gathering, Storage(NullRecorder()), self.home / "t")
 
@@ -144,3 +147,16 @@ def test_a_part_that_cannot_be_read_is_no_trace(recordings: Recordings) -> None:
     with pytest.raises(UsageError, match=r"cannot read .*none\.calls, a part of the trace: No such file"):
         recordings.gather()
     assert not (recordings.home / "t").exists()
+
+
+def test_a_stream_says_when_it_had_no_task(recordings: Recordings) -> None:
+    """From the trace's start on, up to its last task; the way from one task to the next is none. Nobody knows: none."""
+    row = recordings.row
+    for slot in range(3):
+        recordings.part("w1", slot, "a", 1000, (1, [row(Op.OPEN, 0, "a")]))
+    tasks = {("w1", 0): [(999.99, 1000.5), (1000.51, 1001.0), (1001.25, 1002.0)], ("w1", 1): [(1000.75, 1003.0)]}
+    with open_trace(recordings.gather(tasks=tasks).path) as trace:
+        found = [stream.idle for stream in trace.header.streams]
+    assert found == [((SECOND, 5 * SECOND // 4),), ((0, 3 * SECOND // 4),), ()]
+    with open_trace(recordings.gather().path) as trace:
+        assert [stream.idle for stream in trace.header.streams] == [None, None, None]

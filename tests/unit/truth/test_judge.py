@@ -23,10 +23,10 @@ FULL = Situation(
 
 
 def replayed(
-    *labels: str, verdict: str = "limit: the filer's link, 99 % busy", moved: float = 8e7, speed: str = "max"
+    *labels: str, verdict: str = "limit: the filer's link, 99 % busy", moved: float = 8e7, pace: str = "max"
 ) -> Heard:
     run = {"bytes": moved, "elapsed_s": 10.0, "calls": 100}
-    return heard("replay", labels, verdict, {"figures": {}, "repeats": [run]}, speed)
+    return heard("replay", labels, verdict, {"figures": {}, "repeats": [run]}, pace)
 
 
 def discovered(*labels: str, share: float, verdict: str = "") -> Heard:
@@ -34,8 +34,8 @@ def discovered(*labels: str, share: float, verdict: str = "") -> Heard:
     return heard("discovery", labels, verdict, point, "max")
 
 
-def heard(workload: str, labels: tuple[str, ...], verdict: str, point: dict[str, Any], speed: str) -> Heard:
-    conditions = {"configuration": {"speed": speed}}
+def heard(workload: str, labels: tuple[str, ...], verdict: str, point: dict[str, Any], pace: str) -> Heard:
+    conditions = {"configuration": {"pace": pace}}
     document = {
         "workload": workload,
         "labels": list(labels),
@@ -73,7 +73,7 @@ def suspended(reason: str) -> Heard:
         (LINK, replayed(EMULATED, verdict="limit: the filer's delays, no"), "the limit is link, not delays"),
         (LINK, replayed(EMULATED, verdict="limit: the storage"), "the limit is link, not storage"),
         (LINK, replayed(EMULATED, verdict=""), "the limit is link, not None"),
-        (LINK, replayed(EMULATED, verdict="", speed="recorded"), "the limit is link, not pace"),
+        (LINK, replayed(EMULATED, verdict="", pace="schedule"), "the limit is link, not pace"),
         (LINK, replayed(EMULATED, moved=8.5e7), "the ceiling is 8,000,000 bytes/s, not 8500000.0"),
         (LINK, replayed(EMULATED, moved=7.5e7), "the ceiling is 8,000,000 bytes/s, not 7500000.0"),
         (LINK, Heard(status=1, errors="broken", document={}), "exit status 1: broken"),

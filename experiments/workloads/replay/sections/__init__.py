@@ -8,6 +8,7 @@ from experiments.report.parts import Section
 from experiments.report.points import points
 from experiments.report.steadiness import steadiness
 from experiments.workloads.replay.result import ReplayResult
+from experiments.workloads.replay.sections.backlog import backlog
 from experiments.workloads.replay.sections.curves import curves
 from experiments.workloads.replay.sections.filer_side import filer_side
 from experiments.workloads.replay.sections.latencies import beside_the_trace, latencies
@@ -16,13 +17,15 @@ from experiments.workloads.replay.sections.timeline import timeline
 
 
 def sections(result: ReplayResult) -> list[Section]:
-    """In reading order; the knee's only where bounds were set, levels in place of curves, the filer's where it told something."""
+    """In reading order; the knee's only where bounds were set, levels in place of curves, backlog and filer where there is
+    something to tell."""
     found: list[Section | None] = [
         points(result),
         knee(result) if result.knee is not None else None,
         steadiness(result),
         curves(result) if result.levels is None else levels(result, result.levels),
         timeline(result),
+        backlog(result),
         beside_the_trace(result),
         latencies(result),
         filer_side(result),

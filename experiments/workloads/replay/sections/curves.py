@@ -12,6 +12,7 @@ from experiments.report.palette import FAINT, marker, series_colour
 from experiments.report.parts import Cell, Plot, Section, Series, note
 from experiments.report.plots import counts_on_x, drawing, from_zero, new_figure
 from experiments.workloads.replay.result import RATE, ReplayPoint, ReplayResult, by_storage
+from experiments.workloads.replay.scaling import said
 
 ANCHOR, TITLE = "curves", "Load and response time, by clients"
 LINES = ("response p50", "response p99", "service p50", "service p99")
@@ -25,6 +26,7 @@ def curves(result: ReplayResult) -> Section:
         "Medians of the repeats. Response time runs from the moment at which a call was to be made, so that waiting for a late call before it"
         " counts (no coordinated omission); service time runs from the moment at which it was made. Percentiles are at"
         " most 3.2 % off."
+        + ("" if result.scaling is None else f" More clients are {said(result.scaling, result.recorded.streams)}.")
     )
     return Section(anchor=ANCHOR, title=TITLE, parts=(_plot(result), remark))
 

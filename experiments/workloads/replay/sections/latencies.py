@@ -9,7 +9,7 @@ from experiments.report.markup import join, table
 from experiments.report.parts import Cell, Part, Section, Series, Tabled, note, paragraph
 from experiments.report.views import in_calls, named, percentiles
 from experiments.result.schema import Latency, SizedLatency
-from experiments.workloads.replay.fidelity import LATENCY_BOUND, RATE_BOUND
+from experiments.workloads.replay.fidelity import ELAPSED, ELAPSED_BOUND, LATENCY_BOUND, RATE_BOUND
 from experiments.workloads.replay.result import Compared, Fidelity, ReplayPoint, ReplayResult, by_storage
 
 _HEADER = ("op", "calls", "errors", "response p50", "p95", "p99", "max", "service p50", "p95", "p99", "max")
@@ -84,8 +84,8 @@ def beside_the_trace(result: ReplayResult) -> Section:
     if result.fidelity is None:
         parts = (
             paragraph(
-                "Not judged: no point was replayed at recorded speed with as many clients as the trace has streams"
-                f" (--speed recorded --clients {result.recorded.streams} does that)."
+                "Not judged: no point was replayed at recorded speed, or in a closed loop, with as many clients as the trace has"
+                f" streams (--pace schedule, or job, with --clients {result.recorded.streams} does that)."
             ),
         )
     else:
@@ -98,6 +98,11 @@ def beside_the_trace(result: ReplayResult) -> Section:
 
 
 def _verdict(fidelity: Fidelity, recorded_on: str) -> str:
+    if fidelity.passed is None and fidelity.rows[0].what == ELAPSED:
+        return (
+            f"{fidelity.storage}: not judged, for whether the trace was recorded on this storage is not known, or it was not. The"
+            " elapsed time is how long the recorded job's calls and think times take here."
+        )
     if fidelity.passed is None:
         there = f" ({recorded_on})" if recorded_on else ""
         return (
@@ -105,6 +110,8 @@ def _verdict(fidelity: Fidelity, recorded_on: str) -> str:
             " how the two differ."
         )
     said = "kept" if fidelity.passed else "NOT kept"
+    if fidelity.rows[0].what == ELAPSED:
+        return f"{fidelity.storage}: bound {said}: elapsed within {words.percent(ELAPSED_BOUND)} of the recorded."
     return (
         f"{fidelity.storage}: bounds {said}: calls a second within {words.percent(RATE_BOUND)} of the recorded, p50 and"
         f" p99 of all calls within {words.percent(LATENCY_BOUND)}."

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from replay_traces import FILE_BYTES, reading_trace
 
 from controller.replay.hosts import hosts_of
-from controller.replay.order import ReplayOrder, parse_speed, speed_text
+from controller.replay.order import ReplayOrder, pace_text, parse_pace
 from controller.replay.recorded import recorded
 from core.errors import UsageError
 from core.operations import Op
@@ -18,20 +18,30 @@ from core.records import JobOptions, Phase
 from sql.replay import Seats
 
 
-@pytest.mark.parametrize(("text", "speed"), [("recorded", 1.0), ("max", 0.0), ("x2", 2.0), ("x0.5", 0.5), ("×4", 4.0)])
-def test_speeds(text: str, speed: float) -> None:
-    assert parse_speed(text) == speed
-    assert parse_speed(speed_text(speed)) == speed
+@pytest.mark.parametrize(
+    ("text", "pace"),
+    [
+        ("job", (1.0, True)),
+        ("schedule", (1.0, False)),
+        ("max", (0.0, False)),
+        ("x2", (2.0, False)),
+        ("x0.5", (0.5, False)),
+        ("×4", (4.0, False)),
+    ],
+)
+def test_paces(text: str, pace: tuple[float, bool]) -> None:
+    assert parse_pace(text) == pace
+    assert parse_pace(pace_text(*pace)) == pace
 
 
-@pytest.mark.parametrize("text", ["", "2", "x", "x0", "x-1", "fast", "x1e3"])
-def test_what_is_no_speed(text: str) -> None:
-    with pytest.raises(UsageError, match="--speed is"):
-        parse_speed(text)
+@pytest.mark.parametrize("text", ["", "2", "x", "x0", "x-1", "fast", "x1e3", "recorded"])
+def test_what_is_no_pace(text: str) -> None:
+    with pytest.raises(UsageError, match="--pace is"):
+        parse_pace(text)
 
 
 def test_a_replay_has_phases_of_its_own_and_its_options_survive_storing() -> None:
-    order = ReplayOrder(trace=Path("/t"), paths=(Path("/a"), Path("/b")), speed=0.0, shared=True, seed=3)
+    order = ReplayOrder(trace=Path("/t"), paths=(Path("/a"), Path("/b")), speed=0.0, closed=True, shared=True, seed=3)
     options = JobOptions(replay=order.choice(4))
     assert options.phases == (Phase.REPLAY, Phase.FINALISE)
     assert JobOptions.from_json(options.to_json()) == options

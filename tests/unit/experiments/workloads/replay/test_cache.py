@@ -27,7 +27,7 @@ def telling(recorded: RecordedFigures | None = None, **cache: Any) -> ReplayTell
     known = {"client_memory_bytes": GB, "filer_cache_bytes": None, "filer_caches_itself": True}
     return ReplayTelling(
         beside
-        | {"recorded": to_builtins(recorded or made.recorded()), "configuration": {"speed": "recorded"}, "cache": known | cache}
+        | {"recorded": to_builtins(recorded or made.recorded()), "configuration": {"pace": "schedule"}, "cache": known | cache}
     )  # fmt: skip
 
 
