@@ -101,7 +101,7 @@ bench-formats: setup ## each format's speed and text beside Apache Tika's on the
 bench-charsets: setup ## texts in 45 languages and 68 charsets, which nothing declares: how many are read as they were written
 	@$(PYTHON) -m benchmarks.charsets $(BENCH_ARGS)
 
-bench-load: setup ## a million queued tasks, cancelled jobs, a job of a million items; hours (BENCH_ARGS="--only soak" for parts)
+bench-load: setup ## a million queued tasks, cancelled jobs, a directory of millions, a job of a million items; hours (BENCH_ARGS="--only soak" for parts)
 	@$(PYTHON) -m benchmarks.load $(BENCH_ARGS)
 
 bench-model: setup ## the capacity model against runs that it predicted beforehand; 11 minutes of a quiet machine
