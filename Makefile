@@ -104,7 +104,7 @@ bench-charsets: setup ## texts in 45 languages and 68 charsets, which nothing de
 bench-joins: setup ## words that the index joins at the ends of lines, in files of yours: BENCH_ARGS="DIR --words LIST"
 	@$(PYTHON) -m benchmarks.joins $(BENCH_ARGS)
 
-bench-load: setup ## a million queued tasks, cancelled jobs, a job of a million items; hours (BENCH_ARGS="--only soak" for parts)
+bench-load: setup ## a million queued tasks, cancelled jobs, a directory of millions, a job of a million items; hours (BENCH_ARGS="--only soak" for parts)
 	@$(PYTHON) -m benchmarks.load $(BENCH_ARGS)
 
 bench-model: setup ## the capacity model against runs that it predicted beforehand; 11 minutes of a quiet machine

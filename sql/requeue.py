@@ -37,7 +37,8 @@ def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | N
     gone: Counter[str] = Counter()
     first = Phase.EXPAND
     for roots in _roots(conn):
-        removed = QUERIES["requeue_remove"].run(conn, job=job, roots=[root.id for root in roots]).mappings().one()
+        found = QUERIES["requeue_remove"].run(conn, job=job, roots=[root.id for root in roots])
+        removed: Any = found.mappings().one()
         gone.update(removed, roots=len(roots))
         tasks = [_walk(root) for root in roots if root.media_type == _DIRECTORY]
         first = Phase.WALK if tasks else first
