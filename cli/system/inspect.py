@@ -18,7 +18,7 @@ from core.ocr import DEFAULT_LANGUAGES
 from core.passwords import read_bank
 from core.records import JobOptions
 from core.settings import read_settings
-from worker.inspect.summary import FormatCount, Summary
+from worker.inspect.summary import FormatCount, Summary, counted
 from worker.inspect.tree import inspect_paths
 from worker.plugins import load_plugins
 
@@ -64,11 +64,12 @@ def inspect(
     summary = Summary()
     shown: list[Any] = []
     for line in lines:
-        found = json.loads(line) if isinstance(line, bytes) else line
+        wanted = not jsonl and len(shown) < ROWS_SHOWN
+        found = line if not isinstance(line, bytes) else json.loads(line) if wanted else counted(line)
         summary.take(found)
         if jsonl:
             sys.stdout.buffer.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
-        elif len(shown) < ROWS_SHOWN:
+        elif wanted:
             shown.append(found)
     sys.stdout.buffer.flush()
     console = Console(stderr=jsonl, highlight=False, emoji=False)

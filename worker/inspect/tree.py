@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import os
 import signal
 import stat
@@ -15,6 +17,9 @@ from core.operations import NullRecorder
 from core.records import JobOptions
 from core.storage.layer import EntryKind, Storage
 from core.storage.listing import Listing
+from formats import charset_guess
+from formats.identification import libmagic
+from formats.registry import all_handlers
 from worker.inspect.batches import TOGETHER, Batches, Line
 from worker.inspect.file import Loose, use_passwords
 from worker.inspect.pool import InspectPool
@@ -23,6 +28,7 @@ from worker.plugins import load_plugins
 from worker.processes import limit_slot
 
 _END: tuple[bytes, None] = (b"", None)
+_MANY = 200  # loose files from which on every reader is loaded before processes are forked
 _AHEAD = 4  # batches under way for each process, so that results come in order without holding all of them
 
 
@@ -83,6 +89,17 @@ def _initialise(memory_mb: int, plugins: tuple[str, ...], passwords: Mapping[str
     limit_slot(memory_mb)
 
 
+def _load_readers(plugins: tuple[str, ...]) -> None:
+    """Once, for all processes that are forked afterwards, and for the summary, which has formats by their handlers. Of few
+    files each process loads what it meets."""
+    load_plugins(plugins)
+    all_handlers()
+    libmagic.preload()
+    charset_guess.preload()
+    gc.collect()
+    gc.freeze()
+
+
 def inspect_paths(
     arguments: Sequence[str],
     options: JobOptions,
@@ -99,9 +116,14 @@ def inspect_paths(
         storage_check = find_loose(storage, argument)
         next(storage_check, None)  # says at once that a PATH does not exist, before anything is printed
     files = (loose for argument in arguments for loose in find_loose(storage, argument))
+    first = list(itertools.islice(files, _MANY))
+    if len(first) == _MANY:
+        _load_readers(plugins)
     with (
         tempfile.TemporaryDirectory(prefix="edbench-inspect-") as scratch,
         InspectPool(processes, lambda: _initialise(memory_mb, plugins, passwords or {})) as pool,
     ):
         together = 1 if options.ocr.asked or passwords else TOGETHER
-        yield from Batches(pool, options, storage, Path(scratch), processes * _AHEAD, together).lines(files)
+        yield from Batches(pool, options, storage, Path(scratch), processes * _AHEAD, together).lines(
+            itertools.chain(first, files)
+        )

@@ -20,6 +20,7 @@ from core.operations import NullRecorder
 from core.records import JobOptions, Limits
 from core.storage.errors import reading_error
 from core.storage.layer import Storage
+from worker.inspect import tree
 from worker.inspect.file import Loose, inspect_file, json_line
 from worker.inspect.tree import find_loose, inspect_paths
 
@@ -220,3 +221,18 @@ def test_a_directory_swapped_for_a_link_is_not_entered(tmp_path: Path) -> None:
     inspect_file(loose, JobOptions(), tmp_path / "spool")
     (line,) = (tmp_path / "spool").read_text().splitlines()
     assert json.loads(line)["exceptions"] == ["unreadable"]
+
+
+@pytest.mark.parametrize(("files", "loaded"), [(2, []), (3, [()])])
+def test_readers_are_loaded_before_processes_are_forked_for_many_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int, loaded: list[tuple[str, ...]]
+) -> None:
+    """Once for all of them; of few files each process loads only what it meets. Nothing is lost of those looked at first."""
+    for number in range(files):
+        (tmp_path / f"{number}.txt").write_text(f"word{number}")
+    asked: list[tuple[str, ...]] = []
+    monkeypatch.setattr(tree, "_MANY", 3)
+    monkeypatch.setattr(tree, "_load_readers", asked.append)
+    found = inspect_paths([str(tmp_path)], JobOptions(), processes=1, memory_mb=1024)
+    assert [json.loads(line)["text"] for line in found if isinstance(line, bytes)] == [f"word{n}" for n in range(files)]
+    assert asked == loaded
