@@ -113,6 +113,7 @@ def test_a_job_is_traced_across_workers_that_come_and_go(traced: TaskBench) -> N
     existed = sorted((node.kind.name, node.size) for node in nodes if node.existed and node.kind is NodeKind.FILE)
     sizes = sorted(path.stat().st_size for path in traced.source.rglob("*") if path.is_file())
     assert existed == [("FILE", size) for size in sizes]
+    assert None not in {stream.idle for stream in header.streams}  # the ledger knows when each had a task
     assert header.origin["labels"] == ["local"]
     assert header.origin["options"]["trace"] is True
 

@@ -10,7 +10,7 @@ from replay_traces import reading_trace
 
 from core.errors import StorageFault, UsageError
 from core.records import ReplayChoice
-from replay.host import replay_host, target_of
+from replay.host import plan_of, replay_host, target_of
 from traces.write import write_trace
 
 
@@ -49,6 +49,16 @@ def test_one_process_of_a_host_makes_the_program(tmp_path: Path) -> None:
         trace.unlink()
         assert host.program(trace, choice, lambda: None) == made
     assert (made.calls, made.plan.clients, made.plan.speed) == (32, 2, None)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_every_host_plans_what_was_asked_for(closed: bool) -> None:
+    """In a closed loop no call has a moment to keep."""
+    plan = plan_of(
+        reading_trace().header, ReplayChoice(clients=3, paths=("/x", "/y"), shared=True, seed=7, closed=closed)
+    )
+    assert (plan.clients, plan.paths, plan.shared, plan.seed) == (3, 2, True, 7)
+    assert (plan.closed, plan.speed) == ((True, None) if closed else (False, 1.0))
 
 
 def test_a_damaged_trace_is_refused(tmp_path: Path) -> None:

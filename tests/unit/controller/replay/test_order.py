@@ -45,6 +45,7 @@ def test_a_replay_has_phases_of_its_own_and_its_options_survive_storing() -> Non
     options = JobOptions(replay=order.choice(4))
     assert options.phases == (Phase.REPLAY, Phase.FINALISE)
     assert JobOptions.from_json(options.to_json()) == options
+    assert (options.replay.speed, options.replay.closed) == (0.0, True)
     assert Phase.REPLAY not in JobOptions().phases
 
 
