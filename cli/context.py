@@ -19,6 +19,7 @@ from controller.jobs.groups.create import find
 from controller.jobs.orders import first_databases
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
+from core.filer.load import site_source
 from core.services import embedded_services
 from core.settings import INDEX_ENGINES, Settings, filer_source, read_settings
 from sql.session import Database
@@ -119,9 +120,15 @@ def installation(settings: Settings, *, slots: int = SLOTS_BESIDE, databases: in
 
 
 def with_options(
-    settings: Settings, *, storage: Path | None, slots: int | None, engine: str | None, filer: str | None = None
+    settings: Settings,
+    *,
+    storage: Path | None,
+    slots: int | None,
+    engine: str | None,
+    filer: str | None = None,
+    site: str | None = None,
 ) -> Settings:
-    """Settings with what the command line says instead; raises UsageError for an unknown engine or filer."""
+    """Settings with what the command line says instead; raises UsageError for an unknown engine, filer or site."""
     changes: dict[str, object] = {}
     if storage is not None:
         changes["storage"] = storage.absolute()
@@ -133,6 +140,10 @@ def with_options(
         changes["index_engine"] = engine
     if filer is not None:
         changes["filer"] = filer_source(filer)
+    if site is not None:
+        if filer is not None:
+            raise UsageError("--site and --filer exclude each other: a site names its filer itself")
+        changes["filer"] = site_source(site)
     return dataclasses.replace(settings, **changes)  # type: ignore[arg-type]
 
 

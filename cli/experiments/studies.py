@@ -32,6 +32,7 @@ from experiments.kinds.knee import KneeSearch, parse_bounds
 from experiments.kinds.scale_out import scale_out as scale_out_kind
 from experiments.kinds.scale_up import scale_up as scale_up_kind
 from experiments.package.finish import finish
+from experiments.result.schema import Result
 from experiments.result.steady import MIN_SECONDS
 from experiments.study import conduct
 from experiments.workloads.discovery import ABOUT
@@ -74,7 +75,7 @@ MaxWorkers = Annotated[int, typer.Option(min=1, max=512, help="the highest load 
 
 
 # Of what may be asked of a discovery, what a study may vary nothing of.
-ALIKE = ("single_pass", "fsync", "layout", "index_engine", "filer")
+ALIKE = ("single_pass", "index_streams", "fsync", "layout", "index_engine", "filer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,7 @@ class Study:
 
     slots: opt.Slots = None
     cluster: opt.Cluster = None
+    site: opt.SiteFile = None
     repeats: Repeats = DEFAULT_REPEATS
     min_seconds: MinSeconds = MIN_SECONDS
     filer_cache: FilerCache = None
@@ -111,8 +113,8 @@ def scale_up(
     """
     settings = _settings(ctx, study, order)
     base = PointSpec(1, 1, settings.slots)
-    plan = scale_up_kind(base, numbers(workers, "--workers"), repeats=study.repeats, seed=_seed(seed))
-    _carry_out(ctx, settings, corpus, plan, study, order)
+    plan = scale_up_kind(base, numbers(workers, "--workers"), repeats=study.repeats, seed=given_seed(seed))
+    print(carry_out(ctx, settings, corpus, plan, study, order)[1])
 
 
 @taking(order=(*ALIKE, "shard"))
@@ -136,8 +138,8 @@ def scale_out(
         raise UsageError("--shard and --source-copies exclude each other: no two jobs of a shard read the same file")
     settings = _settings(ctx, study, order)
     base = PointSpec(1, workers, settings.slots)
-    plan = scale_out_kind(base, numbers(databases, "--databases"), repeats=study.repeats, seed=_seed(seed))
-    _carry_out(ctx, settings, corpus, plan, study, order, copies=source_copies)
+    plan = scale_out_kind(base, numbers(databases, "--databases"), repeats=study.repeats, seed=given_seed(seed))
+    print(carry_out(ctx, settings, corpus, plan, study, order, copies=source_copies)[1])
 
 
 @taking(order=ALIKE)
@@ -158,16 +160,16 @@ def knee(
     settings = _settings(ctx, study, order)
     bounds, base = parse_bounds(max_p99), PointSpec(1, 1, settings.slots)
     plan = KneeSearch(base, "workers", bounds, most=max_workers, repeats=study.repeats, rate=ABOUT.rate)
-    _carry_out(ctx, settings, corpus, plan, study, order)
+    print(carry_out(ctx, settings, corpus, plan, study, order)[1])
 
 
 def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settings:
     found = shared(ctx).settings(study.cluster)
     engine, filer = order.index_engine, order.filer
-    return with_options(found, storage=study.storage, slots=study.slots, engine=engine, filer=filer)
+    return with_options(found, storage=study.storage, slots=study.slots, engine=engine, filer=filer, site=study.site)
 
 
-def _carry_out(
+def carry_out(
     ctx: typer.Context,
     settings: Settings,
     corpus: Path,
@@ -175,7 +177,10 @@ def _carry_out(
     study: Study,
     order: DiscoveryOrder,
     copies: bool = False,
-) -> None:
+    options: JobOptions | None = None,
+) -> tuple[Result, Path]:
+    """Run it and show what was found; the result, and the path of its report. `options`: those that no order has. Raises what
+    `conduct` does."""
     context = shared(ctx)
     bank = read_bank(study.passwords) if study.passwords else None
     cache = declared_cache(study.filer_cache, settings)
@@ -183,7 +188,13 @@ def _carry_out(
     source = prepare_source(Storage(NullRecorder()), corpus)
     with progress_display(context.err) as display:
         load = Load(
-            options=JobOptions(single_pass=order.single_pass, fsync=order.fsync, layout=order.layout),
+            options=dataclasses.replace(
+                options or JobOptions(),
+                single_pass=order.single_pass,
+                index_streams=order.index_streams,
+                fsync=order.fsync,
+                layout=order.layout,
+            ),
             passwords=bank,
             shard=order.shard,
             copies=copies,
@@ -199,7 +210,7 @@ def _carry_out(
             result, directory = conduct(discovery, plan, study.min_seconds)
     show_study(context.out, result)
     show_warnings(context.out, result)
-    print(finish(result, directory))
+    return result, finish(result, directory)
 
 
 def _site(
@@ -228,21 +239,6 @@ def declared_cache(text: str | None, settings: Settings) -> int | None:
     return settings.filer_cache if text is None else parse_bytes(text, "--filer-cache")
 
 
-def _seed(seed: int | None) -> int:
+def given_seed(seed: int | None) -> int:
+    """That of the command line, or a new one."""
     return secrets.randbelow(1_000_000) if seed is None else seed
-
-
-# Every experiment with an example of its use.
-EXPERIMENTS = (
-    ("scale-up", scale_up, "edbench experiment scale-up --corpus c --workers 1,2,4 --repeats 5"),
-    ("scale-out", scale_out, "edbench experiment scale-out --corpus c --databases 1,2 --workers 4"),
-    ("knee", knee, "edbench experiment knee --corpus c --max-p99 read=20ms,write=40ms --filer titan"),
-)
-
-
-def experiment_app() -> typer.Typer:
-    """The group of commands."""
-    app = typer.Typer(rich_markup_mode=None, help="Measure at several points, in random order, with a report.")
-    for name, function, example in EXPERIMENTS:
-        app.command(name, epilog=f"Example: {example}")(function)
-    return app

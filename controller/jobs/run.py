@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 
 from controller.cluster.base import Tended
-from controller.cluster.embedded import EmbeddedCluster
+from controller.cluster.embedded import TOGETHER_FROM, EmbeddedCluster
 from controller.databases import JobHandle
 from controller.jobs.groups.progress import combined
 from controller.jobs.jobs import settle_job
@@ -129,7 +129,8 @@ def _cluster(crew: Crew) -> Iterator[Callable[[], None]]:
 
 
 def _processes(crew: Crew) -> AbstractContextManager[Tended]:
-    return EmbeddedCluster(crew.settings, crew.workers, crew.slots, env=crew.env)
+    together = crew.workers >= TOGETHER_FROM
+    return EmbeddedCluster(crew.settings, crew.workers, crew.slots, env=crew.env, together=together)
 
 
 def _checks(

@@ -6,7 +6,8 @@ import shlex
 
 import pytest
 
-from cli.experiments.studies import EXPERIMENTS, numbers
+from cli.experiments.group import EXPERIMENTS
+from cli.experiments.studies import numbers
 from cli.main import OK, USAGE, main
 from core.errors import UsageError
 
