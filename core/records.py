@@ -195,7 +195,9 @@ class JobOptions:
     trace: bool = False  # every call is kept (traces)
     ocr: OcrChoice = field(default_factory=OcrChoice)
     replay: ReplayChoice = field(default_factory=ReplayChoice)
-    index_streams: int = 0  # so many tasks of phase index at a time at most, whatever slots there are; 0: no limit
+    index_streams: int | None = (
+        None  # so many tasks of phase index at a time at most, whatever slots there are; None: no limit
+    )
     null: bool = False  # on null storage: what is published and read by no task again is discarded (decision 0049)
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when whoever asked lets the job go
 

@@ -69,7 +69,7 @@ def r1(
             generate_corpus(corpus, "reference", 1 / times, _SEED, usable_processors(), report)
     points = [PointSpec(databases, workers, SLOTS) for databases, workers in POINTS]
     plan = Grid(KIND, "workers", points, repeats=repeats, seed=given_seed(seed))
-    order = DiscoveryOrder(index_streams=index_streams)
+    order = DiscoveryOrder(index_streams=index_streams or None)
     result, path = carry_out(
         ctx, settings, corpus, plan, Study(min_seconds=min_seconds), order, options=scaled_tasks(times)
     )

@@ -46,7 +46,7 @@ class EmbeddedCluster:
     Each runs in a session of its own with its output in scratch/logs/<name>.log. A tending thread starts all of
     them, because the kernel ends a child when the thread that started it ends, and starts again what dies.
     With `together` the workers are forked from one process, w1-w30 say: they share its memory and are up in seconds, however many
-    they are, and have one log. Their number stays then, and none answers Prometheus.
+    they are, and have one log. Their number stays then, and none answers Prometheus; the queue manager is started by `manage`.
     `env` is the environment to take a child's from; `commands` gives the command line for a name. Where it has
     EDBENCH_METRICS_PORT, the queue manager answers Prometheus one port further on, w1 at the one after that, …
     """
@@ -64,6 +64,7 @@ class EmbeddedCluster:
         self._settings = settings
         self._wanted = workers
         self._together = together
+        self._managed = not together
         self._slots = slots
         self._env = {key: value for key, value in env.items() if _KEPT.fullmatch(key)}
         self._endpoint = read_endpoint(env)
@@ -93,6 +94,12 @@ class EmbeddedCluster:
         self._wake.set()
         self._thread.join()
         self._thread = None
+
+    def manage(self) -> None:
+        """Have the queue manager from now on; returns at once."""
+        with self._lock:
+            self._managed = True
+        self._wake.set()
 
     def scale(self, workers: int) -> None:
         """Have so many workers from now on; returns at once."""
@@ -144,7 +151,7 @@ class EmbeddedCluster:
         """One look at everything: who is missing, who is too many, who has died."""
         now = time.monotonic()
         with self._lock:
-            names = [_QUEUE_MANAGER, *self._names()]
+            names = [*([_QUEUE_MANAGER] if self._managed else []), *self._names()]
             for name in names:
                 if name not in self._members:
                     self._members[name] = self._member(name)

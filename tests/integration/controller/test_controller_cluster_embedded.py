@@ -75,7 +75,9 @@ def test_many_workers_are_one_process_to_keep_up(tmp_path: Path) -> None:
     settings = Settings(scratch=tmp_path / "scratch of test", storage=tmp_path / "storage")
     env = {"PATH": os.environ["PATH"]}
     with EmbeddedCluster(settings, 30, 4, env=env, commands=program(STAYING), together=True) as cluster:
-        assert set(cluster.pids()) == {"queue-manager", "w1-w30"}
+        assert set(cluster.pids()) == {"w1-w30"}, "nothing is dispatched before all of them are there"
+        cluster.manage()
+        until(lambda: set(cluster.pids()) == {"queue-manager", "w1-w30"})
 
 
 def test_logs_do_not_grow_without_end(tmp_path: Path) -> None:
