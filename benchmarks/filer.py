@@ -45,7 +45,7 @@ class Load:
 def measure(home: BenchHome, corpus: Path, pairs: int = 3, seconds: float = 3.0) -> dict[str, dict[str, Any]]:
     """Figures by name: value, unit, target, at_most, note. Removes what it makes in shared memory."""
     model = _written(home.directory, "bench", _MODEL)
-    ceiling = model.ceiling_ops_per_s
+    ceiling = model.ceiling_calls_per_s
     few, many = _load(model, FEW, seconds), _load(model, MANY, seconds)
     double = _load(dataclasses.replace(model, scale=model.scale / 2), MANY, seconds)
     zero = _load(_written(home.directory, "zero", _ZERO), FEW, 1.0)

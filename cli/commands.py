@@ -165,7 +165,7 @@ COMMANDS: tuple[LazyCommand, ...] = (
     ),
     LazyCommand(
         "experiment",
-        "cli.experiments.studies:experiment_app",
+        "cli.experiments.group:experiment_app",
         "Measure at several points, in random order, with a report.",
         "edbench experiment scale-up --corpus c",
         group=True,

@@ -67,9 +67,15 @@ def shared(ctx: typer.Context) -> CommandContext:
 
 
 def with_options(
-    settings: Settings, *, storage: Path | None, slots: int | None, engine: str | None, filer: str | None = None
+    settings: Settings,
+    *,
+    storage: Path | None,
+    slots: int | None,
+    engine: str | None,
+    filer: str | None = None,
+    site: str | None = None,
 ) -> Settings:
-    """Settings with what the command line says instead; raises UsageError for an unknown engine or filer."""
+    """Settings with what the command line says instead; raises UsageError for an unknown engine, filer or site."""
     changes: dict[str, object] = {}
     if storage is not None:
         changes["storage"] = storage.absolute()
@@ -81,6 +87,13 @@ def with_options(
         changes["index_engine"] = engine
     if filer is not None:
         changes["filer"] = filer_source(filer)
+    if site is not None:
+        if filer is not None:
+            raise UsageError("--site and --filer exclude each other: a site names its filer itself")
+
+        from core.filer.load import site_source
+
+        changes["filer"] = site_source(site)
     return dataclasses.replace(settings, **changes)  # type: ignore[arg-type]
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from core.errors import UsageError
+from core.filer.load import site_names
 from core.passwords import MOST_PASSWORDS
 from core.settings import Settings, parse_bytes
 
@@ -31,6 +32,14 @@ Cluster = Annotated[
     typer.Option(
         "--cluster",
         help="embedded, or compose: the containers that `make up` started  [default: EDBENCH_CLUSTER or embedded]",
+    ),
+]
+SiteFile = Annotated[
+    str | None,
+    typer.Option(
+        "--site",
+        metavar="NAME",
+        help=f"emulated site, hosts and databases around an emulated filer: {', '.join(site_names())}, or a file in TOML",
     ),
 ]
 Slots = Annotated[int | None, typer.Option(min=1, max=64, help="slots of each worker  [default: EDBENCH_SLOTS or 4]")]

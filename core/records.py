@@ -120,10 +120,13 @@ class FilerChoice:
     name: str = "none"
     scale: float = 1.0
     digest: str = ""  # filers with different numbers differ in it
+    site: str = ""  # scales of the emulated site around it; empty: there is none
 
     @property
     def label(self) -> str:
         """The first words of a result; empty when nothing is emulated."""
+        if self.site:
+            return f"EMULATED SITE {self.name}, {self.site}"
         return f"EMULATED FILER {self.name}, scale 1/{self.scale:g}" if self.digest else ""
 
 
@@ -193,6 +196,9 @@ class JobOptions:
     trace: bool = False  # every call is kept (traces)
     ocr: OcrChoice = field(default_factory=OcrChoice)
     replay: ReplayChoice = field(default_factory=ReplayChoice)
+    index_streams: int | None = (
+        None  # so many tasks of phase index at a time at most, whatever slots there are; None: no limit
+    )
     null: bool = False  # on null storage: what is published and read by no task again is discarded (decision 0049)
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when whoever asked lets the job go
 

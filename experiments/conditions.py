@@ -82,16 +82,45 @@ def emulated(filer: FilerModel | None) -> dict[str, Any] | None:
     """The emulated filer's own numbers."""
     if filer is None:
         return None
-    ceiling = filer.ceiling_ops_per_s
+    ceiling = filer.ceiling_calls_per_s
+    none = ceiling == float("inf")
     return {
         "name": filer.name,
         "label": filer.choice.label,
         "description": filer.description,
         "scale": filer.scale,
-        "ceiling_calls_per_s": ceiling if ceiling != float("inf") else None,
+        "ceiling_calls_per_s": None if none else ceiling,
+        "ceiling_filer_ops_per_s": None if none or filer.protocol is None else filer.ceiling_filer_ops_per_s,
+        "assumptions": assumptions(filer),
         "digest": filer.digest,
         "numbers": numbers_of(filer),
     }
+
+
+def assumptions(filer: FilerModel) -> list[str]:
+    """What of an emulated filer nobody measured on the one that it stands for, in sentences."""
+    protocol, client = filer.protocol, filer.client
+    said = []
+    if protocol is None:
+        said.append("filer ops: every call is taken for one filer op; nothing lies between calls and the filer's units")
+    else:
+        said.append(
+            f"filer ops: by protocol {protocol.name}, {protocol.origin};"
+            f" {filer.filer_ops_per_call:.3g} for a call of the mix that the ceiling is stated for"
+        )
+    said.append(
+        f"client cache: {client.cache_bytes:,} bytes a client, a read that it answers takes {client.reread_us:g} us"
+        if client.cache_bytes
+        else "client cache: none, every read reaches the filer"
+    )
+    if filer.site is not None:
+        said += [
+            f"site: data 1/{filer.site.data_scale:g} and time x {filer.site.time_scale:g} of the site that is stood for",
+            f"processors: a processor second of this machine stands for {filer.site.processor_factor:g} of an emulated core",
+            "databases: transactions of slots are booked, those of queue manager and controller are not",
+        ]
+    said.append(f"round trip: {client.round_trip_us:g} us a metadata op, and for all data ops of a call together")
+    return said
 
 
 def _lines(file: Path) -> list[str]:

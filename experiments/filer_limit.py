@@ -33,7 +33,8 @@ def limit_told(series: Iterable[tuple[float, Stations]], *, waits: bool) -> list
         return []
     name, share = found
     if share >= BUSY:
-        return [f"limit: the filer's {name}, {words.percent(min(share, 1.0))} busy"]
+        what = name if " " in name else f"the filer's {name}"  # host 1, database 2: of the site around it
+        return [f"limit: {what}, {words.percent(min(share, 1.0))} busy"]
     if waits:
         return [f"limit: the filer's delays, no station over {words.percent(share)} busy"]
     return []

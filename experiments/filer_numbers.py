@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from core.errors import UsageError
 from core.filer import FilerModel
-from core.filer.model import Disk, Processor
+from core.filer.model import Client, Disk, Processor, Sizes
+from core.filer.protocol import Protocol, protocol_of
+from core.filer.site import SiteModel
 from core.operations import Op
 from experiments.result.codec import decode
 from experiments.workloads.discovery.result import Result
@@ -17,7 +19,7 @@ from experiments.workloads.discovery.result import Result
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Station:
     servers: int
-    service_us: dict[str, float]  # by op label
+    service_us: dict[str, float]  # by filer op, without a protocol by call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,13 +31,17 @@ class _Numbers:
     disk: dict[str, float]
     mix: dict[str, float]
     source: str
+    protocol: dict[str, Any] | None = None  # as `core.filer.protocol` writes it; results from before have none
+    client: dict[str, float] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)
+    site: SiteModel | None = None
 
 
 def numbers_of(filer: FilerModel) -> dict[str, Any]:
     """Plain data: what a profile says, unscaled."""
 
     def station(processor: Processor) -> _Station:
-        return _Station(servers=processor.servers, service_us=_labelled(processor.service_us))
+        return _Station(servers=processor.servers, service_us=dict(processor.service_us))
 
     return asdict(
         _Numbers(
@@ -46,6 +52,10 @@ def numbers_of(filer: FilerModel) -> dict[str, Any]:
             disk=asdict(filer.disk),
             mix=_labelled(filer.mix),
             source=filer.source,
+            protocol=None if filer.protocol is None else filer.protocol.to_plain(),
+            client=asdict(filer.client),
+            sizes=asdict(filer.sizes),
+            site=filer.site,
         )
     )
 
@@ -66,12 +76,16 @@ def filer_of(result: Result, name: str) -> FilerModel | None:
             name=str(said["name"]),
             description=found.description,
             scale=float(said["scale"]),
-            metadata=Processor(servers=found.metadata.servers, service_us=_by_op(found.metadata.service_us)),
-            data=Processor(servers=found.data.servers, service_us=_by_op(found.data.service_us)),
+            metadata=Processor(servers=found.metadata.servers, service_us=found.metadata.service_us),
+            data=Processor(servers=found.data.servers, service_us=found.data.service_us),
             link_bytes_per_s=found.link_bytes_per_s,
             disk=Disk(**found.disk),
             mix=_by_op(found.mix),
             source=found.source,
+            protocol=_protocol(found.protocol, name),
+            client=Client(**found.client),  # type: ignore[arg-type]
+            sizes=Sizes(**found.sizes),
+            site=found.site,
         )
         same = filer.digest == said["digest"]
     except (KeyError, TypeError, ValueError) as error:
@@ -79,6 +93,10 @@ def filer_of(result: Result, name: str) -> FilerModel | None:
     if not same:
         raise UsageError(f"{name}: the numbers of its emulated filer {filer.name!r} are not those it ran with")
     return filer
+
+
+def _protocol(plain: dict[str, Any] | None, name: str) -> Protocol | None:
+    return None if plain is None else protocol_of(plain, f"{name}: emulated_filer.numbers.protocol", "")
 
 
 def _labelled(numbers: Mapping[Op, float]) -> dict[str, float]:

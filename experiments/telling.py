@@ -27,6 +27,11 @@ class Telling:
         return found
 
     @property
+    def pairs(self) -> bool:
+        """Whether runs ought to have pairs on null storage."""
+        return True
+
+    @property
     def filer_cache(self) -> FilerCache:
         """What the filer itself can cache, of surroundings that have a "cache"."""
         cache = self.surroundings["cache"]
@@ -51,6 +56,10 @@ class Telling:
     def undeclared(self) -> bool:
         """Whether the storage may have a cache of a size that nobody told, so that `cached` does not know of it."""
         return False
+
+    def void(self, points: Sequence[Any]) -> str:
+        """The label of a study that comes to no verdict at all; empty where it does."""
+        return ""
 
     def pace(self) -> str:
         """What the first line says of how it was run; empty where there is nothing to say."""

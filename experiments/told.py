@@ -22,6 +22,8 @@ from experiments.telling import Telling
 from experiments.workload import About
 from experiments.workloads import about as about_of
 
+_NO_VERDICT = "no verdict: this machine did not keep up with the site that it emulated"
+
 
 def told(study: Study, records: Records) -> Result:
     """Goes through the plan again with what was observed in place of measuring: a run that is missing, surplus or at
@@ -59,10 +61,14 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
     points = points_of(about, findings.runs, least)
     emulated = [telling.emulated(point) for point in points]
     cached, undeclared = telling.cached(points), telling.undeclared()
-    labels = labels_of(points, emulated, cached=cached, undeclared=undeclared, least_s=least)
+    paired = telling.pairs
+    labels = labels_of(points, emulated, cached=cached, undeclared=undeclared, least_s=least, paired=paired)
     levels = _levels(about, study, findings, points)
     said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(), knee=findings.knee,
                     levels=levels)  # fmt: skip
+    void = telling.void(points)
+    if void:
+        labels, said = (*labels[:1], void, *labels[1:]), _NO_VERDICT
     fields: dict[str, Any] = {
         "workload": about.name,
         "kind": kind,
@@ -83,7 +89,8 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
         "levels": levels,
     }
     result = about.result(**fields, **telling.beside(points))
-    return dataclasses.replace(result, verdict="; ".join([*labels, said, *telling.remarks(result)]))
+    remarks = () if void else telling.remarks(result)
+    return dataclasses.replace(result, verdict="; ".join([*labels, said, *remarks]))
 
 
 def _levels(about: About, study: Study, findings: Findings, points: Sequence[Point]) -> Levels | None:

@@ -34,7 +34,7 @@ class EmulatedSampler:
             self._series.append((at, _between(before, after)))
 
     def to_json(self) -> dict[str, Any]:
-        """`stations` over the time in which there were calls, `misses`, and `series` by sample.
+        """`stations` over the time in which there were calls, `misses`, what clients' caches answered, `series` by sample.
 
         utilisation is 0…1 (more than 1 only while bookings reach beyond the sample), times are microseconds.
         """
@@ -48,6 +48,10 @@ class EmulatedSampler:
                 "seconds": round((end[0] - begin[0]) / 1e9, 3),
                 "stations": stations,
                 "misses": {"calls": misses, "mean_delay_us": round(missed_ns / misses / 1e3, 1) if misses else 0.0},
+                "cached": {
+                    "calls": end[1].cached_calls - begin[1].cached_calls,
+                    "bytes": end[1].cached_bytes - begin[1].cached_bytes,
+                },
                 "series": [[at, point] for at, point in self._series],
             }
 
@@ -68,4 +72,5 @@ def _figures(before: StationCounts, after: StationCounts, elapsed_ns: int) -> di
         "utilisation": round((after.busy_ns - before.busy_ns) / (elapsed_ns * after.servers), 4),
         "mean_wait_us": round(wait, 1),
         "calls": calls,
+        "filer_ops": round(after.filer_ops - before.filer_ops, 3),
     }

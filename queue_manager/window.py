@@ -41,10 +41,12 @@ class Window:
 def shares(window: int, demands: Sequence[Demand]) -> dict[uuid.UUID, int]:
     """How many more tasks each job may dispatch: one at a time to the job that has the fewest out.
 
-    Jobs that want nothing are absent; the sum with what is out stays within `window`.
+    Jobs that want nothing, or have out what they may have at most, are absent; the sum with what is out stays within
+    `window`.
     """
     free = window - sum(d.dispatched + d.running for d in demands)
-    queue = [(d.dispatched + d.running, n) for n, d in enumerate(demands) if d.pending > 0]
+    wanted = [_wanted(d) for d in demands]
+    queue = [(d.dispatched + d.running, n) for n, d in enumerate(demands) if wanted[n] > 0]
     heapq.heapify(queue)
     given: dict[uuid.UUID, int] = {}
     while free > 0 and queue:
@@ -52,6 +54,11 @@ def shares(window: int, demands: Sequence[Demand]) -> dict[uuid.UUID, int]:
         demand = demands[n]
         given[demand.job] = given.get(demand.job, 0) + 1
         free -= 1
-        if given[demand.job] < demand.pending:
+        if given[demand.job] < wanted[n]:
             heapq.heappush(queue, (out + 1, n))
     return given
+
+
+def _wanted(demand: Demand) -> int:
+    room = demand.most_out - demand.dispatched - demand.running if demand.most_out else demand.pending
+    return min(demand.pending, room)

@@ -176,7 +176,7 @@ class _Player:
             if called[code]:
                 op = ops[code]
                 if serve is not None:
-                    end = max(end, serve(op, size, begin))
+                    end = max(end, serve(op, size, begin, path, argument, aside))
                 if record is not None:
                     record(op, begin, end - begin, size, path, error, argument, aside)
                 if error or expected or size < nbytes:

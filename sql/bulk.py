@@ -24,6 +24,7 @@ from core.records import (
     TaskState,
 )
 from sql.queries import QUERIES
+from sql.session import ROWS
 
 ROWS_AT_ONCE = 5_000  # bounds the memory of one statement, on both sides
 
@@ -76,6 +77,7 @@ def _id(value: uuid.UUID | None) -> str | None:
 
 
 def _run(conn: Connection, query: str, rows: Sequence[dict[str, Any]], **parameters: Any) -> None:
+    conn.info[ROWS] = conn.info.get(ROWS, 0) + len(rows)
     for start in range(0, len(rows), ROWS_AT_ONCE):
         text = json.dumps(rows[start : start + ROWS_AT_ONCE], separators=(",", ":"), allow_nan=False)
         QUERIES[query].run(conn, rows=text, **parameters)

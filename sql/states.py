@@ -28,6 +28,7 @@ class Demand:
     dispatched: int
     running: int
     pending: int  # of its phase; counted only up to the limit asked for
+    most_out: int = 0  # so many may be out in this phase, whatever the window; 0: no limit of its own
 
 
 def demands(conn: Connection, limit: int) -> list[Demand]:
@@ -40,6 +41,7 @@ def demands(conn: Connection, limit: int) -> list[Demand]:
             dispatched=row.dispatched,
             running=row.running,
             pending=row.pending,
+            most_out=row.most_out,
         )
         for row in QUERIES["demand"].run(conn, limit=limit)
     ]

@@ -55,6 +55,7 @@ class WorkerPlan:
     grace_seconds: float = 10.0  # that a running task gets when the worker is asked to stop
     metrics: Endpoint = NOWHERE  # where it answers Prometheus
     preload: Callable[[Settings], None] = load_shared  # what slots share
+    nursery: NurseryAddress | None = None  # that several workers have in common (worker.crowd); None: one of its own
 
 
 class Supervisor:
@@ -281,7 +282,9 @@ class Supervisor:
     def _tend_nursery(self, now: float) -> None:
         """Start it, or another one when it died, and the boxes with it: their slots die of that, and are forked anew."""
         settings = self._plan.settings
-        if settings.box and self._nursery is None and now >= self._nursery_due and not self._stops:
+        if self._plan.nursery is not None:
+            self._nursery = self._plan.nursery
+        elif settings.box and self._nursery is None and now >= self._nursery_due and not self._stops:
             self._nursery_due = now + 1.0
             try:
                 self._nursery = start_nursery(settings.slot_memory_mb, settings.plugins, os.environ)
@@ -294,6 +297,8 @@ class Supervisor:
         if nursery is None:
             return
         nursery.close()
+        if self._plan.nursery is not None:  # others use it
+            return
         deadline = self._now() + FINISH_SECONDS
         while self._nursery is not None and self._now() < deadline:
             self._reap()

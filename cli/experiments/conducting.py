@@ -27,6 +27,7 @@ from experiments.kinds.knee import KneeSearch, parse_bounds
 from experiments.kinds.scale_out import scale_out
 from experiments.kinds.scale_up import scale_up
 from experiments.package.finish import finish
+from experiments.result.schema import Result
 from experiments.study import conduct
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.embedded_site import EmbeddedSite
@@ -63,8 +64,10 @@ def carry_out(
     study: Study,
     order: DiscoveryOrder,
     copies: bool = False,
-) -> None:
-    """Run it, with progress, and print the result; the report's path is the last line."""
+    options: JobOptions | None = None,
+) -> tuple[Result, Path]:
+    """Run it, with progress, and print the result; gives it, and the path of its report. `options`: those that no order
+    has. Raises what `conduct` does."""
     context = shared(ctx)
     bank = read_bank(study.passwords) if study.passwords else None
     cache = declared_cache(study.filer_cache, settings)
@@ -72,7 +75,13 @@ def carry_out(
     source = prepare_source(Storage(NullRecorder()), corpus)
     with progress_display(context.err) as display:
         load = Load(
-            options=JobOptions(single_pass=order.single_pass, fsync=order.fsync, layout=order.layout),
+            options=dataclasses.replace(
+                options or JobOptions(),
+                single_pass=order.single_pass,
+                index_streams=order.index_streams,
+                fsync=order.fsync,
+                layout=order.layout,
+            ),
             passwords=bank,
             shard=order.shard,
             copies=copies,
@@ -88,7 +97,7 @@ def carry_out(
             result, directory = conduct(discovery, plan, study.min_seconds)
     show_study(context.out, result)
     show_warnings(context.out, result)
-    print(finish(result, directory))
+    return result, finish(result, directory)
 
 
 def _site(

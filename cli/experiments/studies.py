@@ -52,7 +52,7 @@ MaxWorkers = Annotated[int, typer.Option(min=1, max=512, help="the highest load 
 
 
 # Of what may be asked of a discovery, what a study may vary nothing of.
-ALIKE = ("single_pass", "fsync", "layout", "index_engine", "filer")
+ALIKE = ("single_pass", "index_streams", "fsync", "layout", "index_engine", "filer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,7 @@ class Study:
 
     slots: opt.Slots = None
     cluster: opt.Cluster = None
+    site: opt.SiteFile = None
     repeats: Repeats = DEFAULT_REPEATS
     min_seconds: MinSeconds = MIN_SECONDS
     filer_cache: FilerCache = None
@@ -92,7 +93,7 @@ def scale_up(
 
     from cli.experiments.conducting import carry_out, more_workers  # slow to come
 
-    carry_out(ctx, settings, corpus, more_workers(settings, counts, study, _seed(seed)), study, order)
+    print(carry_out(ctx, settings, corpus, more_workers(settings, counts, study, given_seed(seed)), study, order)[1])
 
 
 @taking(order=(*ALIKE, "shard"))
@@ -119,8 +120,8 @@ def scale_out(
 
     from cli.experiments.conducting import carry_out, more_databases  # slow to come
 
-    plan = more_databases(settings, counts, workers, study, _seed(seed))
-    carry_out(ctx, settings, corpus, plan, study, order, copies=source_copies)
+    plan = more_databases(settings, counts, workers, study, given_seed(seed))
+    print(carry_out(ctx, settings, corpus, plan, study, order, copies=source_copies)[1])
 
 
 @taking(order=ALIKE)
@@ -142,30 +143,15 @@ def knee(
 
     from cli.experiments.conducting import carry_out, search  # slow to come
 
-    carry_out(ctx, settings, corpus, search(settings, max_p99, max_workers, study), study, order)
+    print(carry_out(ctx, settings, corpus, search(settings, max_p99, max_workers, study), study, order)[1])
 
 
 def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settings:
     found = shared(ctx).settings(study.cluster)
     engine, filer = order.index_engine, order.filer
-    return with_options(found, storage=study.storage, slots=study.slots, engine=engine, filer=filer)
+    return with_options(found, storage=study.storage, slots=study.slots, engine=engine, filer=filer, site=study.site)
 
 
-def _seed(seed: int | None) -> int:
+def given_seed(seed: int | None) -> int:
+    """That of the command line, or a new one."""
     return secrets.randbelow(1_000_000) if seed is None else seed
-
-
-# Every experiment with an example of its use.
-EXPERIMENTS = (
-    ("scale-up", scale_up, "edbench experiment scale-up --corpus c --workers 1,2,4 --repeats 5"),
-    ("scale-out", scale_out, "edbench experiment scale-out --corpus c --databases 1,2 --workers 4"),
-    ("knee", knee, "edbench experiment knee --corpus c --max-p99 read=20ms,write=40ms --filer titan"),
-)
-
-
-def experiment_app() -> typer.Typer:
-    """The group of commands."""
-    app = typer.Typer(rich_markup_mode=None, help="Measure at several points, in random order, with a report.")
-    for name, function, example in EXPERIMENTS:
-        app.command(name, epilog=f"Example: {example}")(function)
-    return app

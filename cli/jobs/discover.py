@@ -32,6 +32,7 @@ def discover(
     slots: opt.Slots = None,
     cluster: opt.Cluster = None,
     order: OperatorOrder,
+    site: opt.SiteFile = None,
     passwords: opt.Passwords = None,
     json_file: opt.JsonFile = None,
     storage: opt.StorageRoot = None,
@@ -47,7 +48,8 @@ def discover(
     """
     context = shared(ctx)
     engine, filer = order.index_engine, order.filer
-    settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=engine, filer=filer)
+    asked = context.settings(cluster)
+    settings = with_options(asked, storage=storage, slots=slots, engine=engine, filer=filer, site=site)
     writable_file(json_file, "--json")
     plan = order.plan(settings, read_bank(passwords) if passwords else None)
     if settings.embedded:

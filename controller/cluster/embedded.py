@@ -17,11 +17,13 @@ from core.errors import StorageFault, SystemFault
 from core.roles import QUEUE_MANAGER, WORKER
 from core.services.logs import rotate, trim
 from core.settings import Settings
-from monitoring.metrics.endpoint import read_endpoint
+from monitoring.metrics.endpoint import Endpoint, read_endpoint
 
 TEND_SECONDS = 0.1
 SCALE_GRACE_SECONDS = 60.0
+TOGETHER_FROM = 9  # workers: so many are forked from one process; fewer are processes of their own
 _QUEUE_MANAGER = "queue-manager"
+_TOGETHER = re.compile(r"w1-w([0-9]+)")  # the name of a process that all workers are forked from
 _MANAGER_GRACE_SECONDS = 5.0  # after the workers are gone it has nothing left to do
 # What a child needs of the environment beside EDBENCH_*: how to find programs and a place for temporary files.
 _KEPT = re.compile(r"PATH|HOME|USER|LANG|LC_.*|TZ|TMPDIR|PYTHON(?!HOME|STARTUP|INSPECT).*|LD_LIBRARY_PATH|COVERAGE_.*")
@@ -33,6 +35,8 @@ def module_commands(name: str, slots: int) -> Sequence[str]:
     """The command line of the process of that name."""
     if name == _QUEUE_MANAGER:
         return (sys.executable, "-m", "queue_manager")
+    if together := _TOGETHER.fullmatch(name):
+        return (sys.executable, "-m", "worker", "--name", "w", "--workers", together[1], "--slots", str(slots))
     return (sys.executable, "-m", "worker", "--name", name, "--slots", str(slots))
 
 
@@ -41,6 +45,8 @@ class EmbeddedCluster:
 
     Each runs in a session of its own with its output in scratch/logs/<name>.log. A tending thread starts all of
     them, because the kernel ends a child when the thread that started it ends, and starts again what dies.
+    With `together` the workers are forked from one process, w1-w30 say: they share its memory and are up in seconds, however many
+    they are, and have one log. Their number stays then, and none answers Prometheus; the queue manager is started by `manage`.
     `env` is the environment to take a child's from; `commands` gives the command line for a name. Where it has
     EDBENCH_METRICS_PORT, the queue manager answers Prometheus one port further on, w1 at the one after that, …
     """
@@ -53,9 +59,12 @@ class EmbeddedCluster:
         *,
         env: Mapping[str, str],
         commands: Commands = module_commands,
+        together: bool = False,
     ) -> None:
         self._settings = settings
         self._wanted = workers
+        self._together = together
+        self._managed = not together
         self._slots = slots
         self._env = {key: value for key, value in env.items() if _KEPT.fullmatch(key)}
         self._endpoint = read_endpoint(env)
@@ -85,6 +94,12 @@ class EmbeddedCluster:
         self._wake.set()
         self._thread.join()
         self._thread = None
+
+    def manage(self) -> None:
+        """Have the queue manager from now on; returns at once."""
+        with self._lock:
+            self._managed = True
+        self._wake.set()
 
     def scale(self, workers: int) -> None:
         """Have so many workers from now on; returns at once."""
@@ -136,7 +151,7 @@ class EmbeddedCluster:
         """One look at everything: who is missing, who is too many, who has died."""
         now = time.monotonic()
         with self._lock:
-            names = [_QUEUE_MANAGER, *(f"w{n}" for n in range(1, self._wanted + 1))]
+            names = [*([_QUEUE_MANAGER] if self._managed else []), *self._names()]
             for name in names:
                 if name not in self._members:
                     self._members[name] = self._member(name)
@@ -147,6 +162,12 @@ class EmbeddedCluster:
                     del self._members[name]
             if self._fault is None:
                 self._fault = self._tend_members(now)
+
+    def _names(self) -> list[str]:
+        """Of the processes that workers are, or are forked from."""
+        if self._together:
+            return [f"w1-w{self._wanted}"]
+        return [f"w{n}" for n in range(1, self._wanted + 1)]
 
     def _tend_members(self, now: float) -> SystemFault | None:
         for member in self._members.values():
@@ -170,7 +191,8 @@ class EmbeddedCluster:
         command = self._commands(name, self._slots)
         first = name == _QUEUE_MANAGER
         own = self._settings.for_role(QUEUE_MANAGER if first else WORKER).environment()
-        env = self._env | own | self._endpoint.environment(1 if first else 1 + int(name[1:]))
+        port = Endpoint() if self._together and not first else self._endpoint
+        env = self._env | own | port.environment(1 if first else 1 + int(name[1:].partition("-")[0]))
         return Member(name=name, command=command, env=env, log=log, cwd=self._root)
 
     def _end(self, names: Sequence[str], grace_seconds: float) -> None:

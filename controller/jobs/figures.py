@@ -58,6 +58,7 @@ class Station(Document):
     utilisation: float
     mean_wait_us: float
     calls: int
+    filer_ops: Annotated[float | None, NotNone] = None  # what the calls came to there; older ones have none
 
 
 class FilerFigures(Document):
@@ -68,6 +69,9 @@ class FilerFigures(Document):
     seconds: Annotated[float | None, NotNone] = None
     stations: Annotated[dict[str, Station] | None, NotNone] = None
     misses: Annotated[dict[str, int | float] | None, NotNone] = None
+    cached: Annotated[dict[str, int] | None, NotNone] = (
+        None  # reads that clients' caches answered whole, and bytes of all
+    )
     series: Annotated[list[tuple[float, dict[str, Station]]] | None, NotNone] = None
 
 

@@ -44,6 +44,10 @@ class DiscoveryOrder(Document):
     shard: Annotated[bool, Field(description="spread the custodians over the databases")] = False
     source_copies: Annotated[int, Field(ge=1, le=64, description="1, or a copy of the source for each database")] = 1
     single_pass: Annotated[bool, Field(description="take text while unpacking")] = False
+    index_streams: Annotated[
+        int | None,
+        Field(ge=1, le=10_000, description="tasks of phase index at a time, of each job  [default: no limit]"),
+    ] = None
     name: Annotated[
         str, Field(max_length=200, pattern=TEXT, description="name of the job  [default: the source's]")
     ] = ""

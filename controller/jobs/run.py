@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 
 from controller.cluster.base import Tended
-from controller.cluster.embedded import EmbeddedCluster
-from controller.databases import JobHandle
+from controller.cluster.embedded import TOGETHER_FROM, EmbeddedCluster
+from controller.databases import JobHandle, open_databases
 from controller.jobs.groups.progress import combined
 from controller.jobs.jobs import settle_job
 from controller.jobs.monitor import pause_all, wait_all
@@ -24,6 +25,7 @@ from sql import states, workers
 from sql.session import Database
 
 LONELY_SECONDS = 15.0
+_ALL_UP_SECONDS, _LOOK_SECONDS = 60.0, 0.1
 _LAST_SETTLE_SECONDS = 3.0  # the workers are gone by then and have given their tasks back
 
 
@@ -128,8 +130,35 @@ def _cluster(crew: Crew) -> Iterator[Callable[[], None]]:
         yield cluster.check
 
 
-def _processes(crew: Crew) -> AbstractContextManager[Tended]:
-    return EmbeddedCluster(crew.settings, crew.workers, crew.slots, env=crew.env)
+@contextmanager
+def _processes(crew: Crew) -> Iterator[Tended]:
+    """Of many workers nothing is dispatched before all are there: the first would have begun alone."""
+    together = crew.workers >= TOGETHER_FROM
+    with EmbeddedCluster(crew.settings, crew.workers, crew.slots, env=crew.env, together=together) as cluster:
+        if together:
+            _wait_for_all(crew, cluster)
+            cluster.manage()
+        yield cluster
+
+
+def _wait_for_all(crew: Crew, cluster: EmbeddedCluster) -> None:
+    """Until every slot's worker has registered with every database, or the time is over. Raises SystemFault."""
+    until = time.monotonic() + _ALL_UP_SECONDS
+    databases = open_databases(crew.settings)
+    try:
+        while time.monotonic() < until:
+            cluster.check()
+            if all(_slots_of(database) >= crew.workers * crew.slots for database in databases):
+                return
+            time.sleep(_LOOK_SECONDS)
+    finally:
+        for database in databases:
+            database.dispose()
+
+
+def _slots_of(database: Database) -> int:
+    with database.transaction() as conn:
+        return workers.live_slots(conn)
 
 
 def _checks(

@@ -1,51 +1,32 @@
-"""The arbiter of an emulated filer: queues in shared memory that every slot of the host books its calls in.
+"""The arbiter of an emulated filer: the queues in shared memory that every slot of the host books its calls in.
 
-Each station keeps, for every server, the time until which it is booked. A call takes the server that is free first,
-in the order in which calls come to the arbiter (FIFO by virtual finish time), and waits until its own finish. The
-link is booked from the call's arrival on, beside the processor, because a gap between the two bookings that nobody
-could use would take away from its ceiling; a call ends when both would have had it, one after the other.
-
-The lock is an fcntl(2) record lock: the kernel releases it when a slot is killed. Every number is an aligned 8-byte
-store, so what a killed slot leaves behind is whole: at worst one booking without its count.
+A call asks the filer's metadata unit, its data unit and the link for what its filer ops take, and ends when all of them would
+have had it, one after the other. Disk delays and the wire's round trips are added to it: they are no queues.
 """
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import mmap
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from core.errors import StorageFault
-from core.filer.model import DATA_OPS, MAX_SERVERS, STATIONS, FilerModel
+from core.filer.client_cache import ClientCache
+from core.filer.model import STATIONS, CallCost, FilerModel
+from core.filer.queues import OPS_UNIT, SharedQueues, StationCounts
+from core.filer.site import MOST_WORKERS
 from core.operations import Op
 
-_MAGIC = 0x45_44_46_49_4C_45_52_01  # "EDFILER", layout 1
-_LOCK_BYTE, _USE_BYTE = 0, 1  # byte ranges of the two record locks: of a booking, and of being in use
-_BUSY, _WAITED, _CALLS = 0, 1, 2
-_STATION_WORDS = 3
-_FIRST_COUNTS = 1  # word 0 is the magic number
-_MISS_DEBT = _FIRST_COUNTS + _STATION_WORDS * len(STATIONS)  # reads, then writes: misses due, in 10^-9
-_DISK = _MISS_DEBT + 2  # calls that missed, and nanoseconds added to them
-_FREE = _DISK + 2
-_WORDS = _FREE + 2 * MAX_SERVERS + 1
-_BYTES = -(-_WORDS * 8 // mmap.PAGESIZE) * mmap.PAGESIZE
+__all__ = ["Arbiter", "ArbiterCounts", "StationCounts"]
+
+_METADATA, _DATA, _LINK = range(len(STATIONS))
+_MISS_DEBT = 0  # reads, then writes: misses due, in 10^-9
+_DISK = 2  # calls that missed, and nanoseconds added to them
+_CACHE = 4
 _WHOLE = 1_000_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StationCounts:
-    """Of one station since the arbiter was made."""
-
-    servers: int
-    calls: int
-    busy_ns: int  # service booked, over all servers
-    waited_ns: int  # in its queue, over all calls
+_Asked = tuple[
+    int, float, float, float, float, float, float
+]  # station; ns a call, entry, transfer; the same in filer ops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,143 +36,155 @@ class ArbiterCounts:
     stations: dict[str, StationCounts]
     misses: int
     missed_ns: int  # added to calls by misses
-
-
-def _open(path: Path, flags: int) -> int:
-    try:
-        fd = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    except OSError as e:
-        raise StorageFault(
-            f"the emulated filer's arbiter {path} cannot be opened: {e.strerror}", errno=e.errno or 0
-        ) from e
-    info = os.fstat(fd)
-    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid():
-        os.close(fd)
-        raise StorageFault(f"the emulated filer's arbiter {path} is not ours; remove it, then try again")
-    return fd
+    cached_calls: int = 0  # reads that a client's cache answered whole
+    cached_bytes: int = 0
 
 
 class Arbiter:
     """One process's way to the arbiter, made when there is none. Not for several threads at once.
 
-    The process must open it after its fork, and only once: record locks belong to the process. Raises StorageFault.
+    `client`: whose cache reads go through, of several clients of one filer. The process must open it after its fork, and
+    only once: record locks belong to the process. Raises StorageFault.
     """
 
-    def __init__(self, path: Path, model: FilerModel) -> None:
+    def __init__(self, path: Path, model: FilerModel, client: int = 0) -> None:
         self.path = path
         self.digest = model.digest
-        self._servers = (model.metadata.servers, model.data.servers)
-        self._station = [1 if op in DATA_OPS else 0 for op in Op]
-        self._service = [model.service_ns(op) for op in Op]
+        words = _CACHE + ClientCache.words(model.client.cache_bytes)
+        self._stations = [name for name, _ in model.stations]
+        self._site = model.site
+        cores = [] if self._site is None else [self._site.worker_cores] * MOST_WORKERS
+        self._queues = SharedQueues(path, (*(servers for _, servers in model.stations), *cores), words)
+        self._data_op_ns = model.data_op_ns
+        self._words, more = self._queues.words, self._queues.more
+        self._more = more
+        self._costs = [_units(model.cost(op)) for op in Op]
+        self._transfer_bytes = model.protocol.transfer_bytes if model.protocol else 0
         self._link = model.link_ns_per_byte
+        self._round_trip = model.client.round_trip_us * 1000 / OPS_UNIT
+        self._reread_ns = round(model.client.reread_us * 1000)
+        cached = model.client.cache_bytes
+        self._cache = ClientCache(self._words, more + _CACHE, cached, client) if cached else None
         disk = model.disk
         self._disk = {
             Op.READ: (0, round(disk.read_miss * _WHOLE), round(disk.read_ms * 1e6)),
             Op.WRITE: (1, round(disk.write_miss * _WHOLE), round(disk.write_ms * 1e6)),
         }
         self._disk = {op: found for op, found in self._disk.items() if found[1] and found[2]}
-        self._fd = self._attach()
-        self._map = mmap.mmap(self._fd, _BYTES)
-        self._words = memoryview(self._map).cast("q")
-        self._words[0] = _MAGIC
         self.waited_ns = 0  # in queues, of the call that was booked last
 
-    def _attach(self) -> int:
-        """The file, marked as in use; another process may be removing it at this moment."""
-        while True:
-            fd = _open(self.path, os.O_RDWR | os.O_CREAT)
-            try:
-                fcntl.lockf(fd, fcntl.LOCK_SH, 1, _USE_BYTE)
-                if os.fstat(fd).st_nlink:
-                    os.posix_fallocate(fd, 0, _BYTES)  # full memory shows here, not as SIGBUS later
-                    return fd
-            except OSError as e:
-                os.close(fd)
-                raise StorageFault(f"the emulated filer's arbiter {self.path}: {e.strerror}", errno=e.errno or 0) from e
-            os.close(fd)
+    def book(
+        self, op: Op, nbytes: int, arrived_ns: int, path: bytes = b"", argument: int = 0, other: bytes = b""
+    ) -> int:
+        """Book a call that came at `arrived_ns` (monotonic); when it ends, in the same time.
 
-    def book(self, op: Op, nbytes: int, arrived_ns: int) -> int:
-        """Book a call that came at `arrived_ns` (monotonic); when it ends, in the same time."""
-        number = self._station[op]
-        service = self._service[op]
-        transfer = int(nbytes * self._link)
-        words = self._words
-        first = _FREE + number * MAX_SERVERS
-        fcntl.lockf(self._fd, fcntl.LOCK_EX, 1, _LOCK_BYTE)
+        `path`, `argument`, `other` are those of its record: an offset of reads and writes, entries found of a scan.
+        """
+        self._queues.lock()
         try:
-            begin = arrived_ns
-            if service:  # without one there is no queue, not even behind a call that came a moment later
-                free = words[first : first + self._servers[number]].tolist()
-                soonest = min(free)
-                begin = max(soonest, arrived_ns)
-                words[first + free.index(soonest)] = begin + service
-            end = begin + service
-            self._count(number, service, begin - arrived_ns)
+            wire = nbytes
+            if self._cache is not None:
+                wire = self._cache.wire_bytes(op, path, argument, nbytes, other)
+                if op is Op.READ and nbytes and not wire:
+                    self.waited_ns = 0
+                    return arrived_ns + self._reread_ns
+            end, worked, trips = self._book_units(op, wire, arrived_ns, argument if op is Op.SCAN else 0)
+            transfer = int(wire * self._link)
             if transfer:
-                end = self._book_link(transfer, arrived_ns, end)
-            self.waited_ns = end - arrived_ns - service - transfer
+                end = self._queues.book(_LINK, transfer, arrived_ns, end)
+            self.waited_ns = end - arrived_ns - worked - transfer
             disk = self._disk.get(op)
-            return end if disk is None else end + self._miss(*disk)
+            return end + int(trips * self._round_trip) + (self._miss(*disk) if disk else 0)
         finally:
-            fcntl.lockf(self._fd, fcntl.LOCK_UN, 1, _LOCK_BYTE)
+            self._queues.unlock()
 
-    def _book_link(self, transfer: int, arrived_ns: int, ready: int) -> int:
-        at = _FREE + 2 * MAX_SERVERS
-        booked = max(self._words[at], arrived_ns) + transfer
-        self._words[at] = booked
-        end = max(ready + transfer, booked)
-        self._count(2, transfer, end - transfer - ready)
-        return end
+    def _book_units(self, op: Op, wire: int, arrived: int, entries: int) -> tuple[int, int, int]:
+        """When both units have had it, nanoseconds of their servers, round trips in thousandths: one for each metadata op,
+        which the next one waits for, and one for all data ops, which go out together."""
+        begun = -(-wire // self._transfer_bytes) if self._transfer_bytes else 0
+        end, worked, trips = arrived, 0, 0
+        for station, each_ns, entry_ns, transfer_ns, each, entry, transfer in self._costs[op]:
+            ops = int(each + entry * entries + transfer * begun)
+            service = int(each_ns + entry_ns * entries + transfer_ns * begun)
+            if service:
+                end = self._queues.book(station, service, arrived, end, ops)
+                worked += service
+            elif ops:
+                self._queues.pass_by(station, ops)
+            trips += ops if station == _METADATA else min(ops, OPS_UNIT)
+        return end, worked, trips
 
-    def _count(self, station: int, service: int, waited: int) -> None:
-        words = self._words
-        at = _FIRST_COUNTS + station * _STATION_WORDS
-        words[at + _BUSY] += service
-        words[at + _WAITED] += waited
-        words[at + _CALLS] += 1
+    def compute(self, worker: int, spent_ns: int, now_ns: int) -> int:
+        """Book a worker's processor seconds of this machine, just spent, on its share of the emulated cores and on its
+        host's; when they would have been served. Only on a site."""
+        site = self._site
+        assert site is not None
+        host = site.host(worker)
+        asked = int(spent_ns * site.processor_factor * site.time_scale / site.hosts[host].speed)
+        arrived = now_ns - spent_ns
+        with self._queues.locked():
+            own = self._queues.book(len(self._stations) + worker, asked, arrived, arrived)
+            return max(own, self._queues.book(len(STATIONS) + host, asked, arrived, arrived))
+
+    def transact(self, database: int, rows: int, now_ns: int) -> int:
+        """Book a transaction that wrote so many rows on the emulated server of the run's n-th database, and on the filer
+        where its files lie there; when it would have been committed. Only on a site."""
+        site = self._site
+        assert site is not None
+        server = site.database(database)
+        service = int(server.service_us(rows) * 1000 * site.time_scale)
+        ops = server.filer_ops + server.filer_ops_a_row * rows
+        station = len(STATIONS) + len(site.hosts) + database % len(site.databases)
+        with self._queues.locked():
+            end = self._queues.book(station, service, now_ns, now_ns)
+            if ops:
+                asked = int(ops * self._data_op_ns)
+                end = self._queues.book(_DATA, asked, now_ns, end, int(ops * OPS_UNIT))
+            return end
 
     def _miss(self, kind: int, share: int, delay: int) -> int:
         """Every so many calls one misses: spread evenly, the same share in every run."""
-        words = self._words
-        due = words[_MISS_DEBT + kind] + share
+        words, debt, disk = self._words, self._more + _MISS_DEBT + kind, self._more + _DISK
+        due = words[debt] + share
         if due < _WHOLE:
-            words[_MISS_DEBT + kind] = due
+            words[debt] = due
             return 0
-        words[_MISS_DEBT + kind] = due - _WHOLE
-        words[_DISK] += 1
-        words[_DISK + 1] += delay
+        words[debt] = due - _WHOLE
+        words[disk] += 1
+        words[disk + 1] += delay
         return delay
 
     def snapshot(self) -> ArbiterCounts:
         """The counters now; without the lock, so a call under way may be half in them."""
-        stations = {}
-        for number, name in enumerate(STATIONS):
-            at = _FIRST_COUNTS + number * _STATION_WORDS
-            busy, waited, calls = self._words[at : at + _STATION_WORDS].tolist()
-            servers = (*self._servers, 1)[number]
-            stations[name] = StationCounts(servers=servers, calls=calls, busy_ns=busy, waited_ns=waited)
-        return ArbiterCounts(stations=stations, misses=self._words[_DISK], missed_ns=self._words[_DISK + 1])
+        answered = (0, 0) if self._cache is None else self._cache.answered()
+        return ArbiterCounts(
+            stations={name: self._queues.counts(number) for number, name in enumerate(self._stations)},
+            misses=self._words[self._more + _DISK],
+            missed_ns=self._words[self._more + _DISK + 1],
+            cached_calls=answered[0],
+            cached_bytes=answered[1],
+        )
 
     def close(self) -> None:
         """Let go of it; it stays while others use it."""
-        self._words.release()
-        self._map.close()
-        os.close(self._fd)
+        self._queues.close()
 
     def close_and_remove(self) -> None:
         """Let go of it, and remove it unless another process uses it still."""
-        try:
-            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _USE_BYTE)
-        except OSError as e:
-            if e.errno not in (errno.EACCES, errno.EAGAIN):
-                raise StorageFault(f"the emulated filer's arbiter {self.path}: {e.strerror}") from e
-        else:
-            if os.fstat(self._fd).st_nlink:
-                self.path.unlink(missing_ok=True)
-        self.close()
+        self._queues.close_and_remove()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
+
+
+def _units(cost: CallCost) -> tuple[_Asked, ...]:
+    """What a call asks of each unit that it needs."""
+    asked = ((_METADATA, cost.metadata_ns, cost.metadata_ops), (_DATA, cost.data_ns, cost.data_ops))
+    return tuple(
+        (station, ns.each, ns.entry, ns.transfer, ops.each * OPS_UNIT, ops.entry * OPS_UNIT, ops.transfer * OPS_UNIT)
+        for station, ns, ops in asked
+        if any((ops.each, ops.entry, ops.transfer))
+    )

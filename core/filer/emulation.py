@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from core.filer.arbiter import Arbiter
 from core.filer.load import load_filer
+from core.filer.model import FilerModel
 from core.filer.pacing import Pacer
 from core.filer.places import arbiter_path
+from core.filer.surroundings import Surroundings
 from core.histogram import FIRST_BITS
 from core.operations import Op
 from core.settings import Settings
@@ -25,20 +29,26 @@ def octave(duration_ns: int) -> int:
 class EmulatedFiler:
     """Makes every call last as long as the arbiter says. One a process, made after its fork.
 
+    `around`: the site that the slot works on beside, if any; a call begins when its processors have done what came before.
     `served`: `SERVED_WORDS` to which it adds the nanoseconds that calls waited in queues, and that they took longer than
     booked (their overshoot: until the process had a processor again, and until what lies beneath had done the call); then
     calls of which the overshoot is more than half, by op and `octave` of their duration.
     """
 
-    def __init__(self, arbiter: Arbiter, pacer: Pacer, served: memoryview | None = None) -> None:
+    def __init__(
+        self, arbiter: Arbiter, pacer: Pacer, served: memoryview | None = None, around: Surroundings | None = None
+    ) -> None:
+        self.around = around
         self.digest = arbiter.digest
         self._arbiter = arbiter
         self._book = arbiter.book
         self._wait_until = pacer.wait_until
         self.served = memoryview(bytearray(8 * SERVED_WORDS)).cast("q") if served is None else served
 
-    def serve(self, op: Op, nbytes: int, arrived_ns: int) -> int:
-        booked = self._book(op, nbytes, arrived_ns)
+    def serve(
+        self, op: Op, nbytes: int, arrived_ns: int, path: bytes = b"", argument: int = 0, other: bytes = b""
+    ) -> int:
+        booked = self._book(op, nbytes, arrived_ns, path, argument, other)
         ended = self._wait_until(booked)
         served = self.served
         served[0] += self._arbiter.waited_ns
@@ -49,16 +59,29 @@ class EmulatedFiler:
         return ended
 
 
-def emulated_filer(settings: Settings, served: memoryview | None = None) -> EmulatedFiler | None:
-    """The filer that these settings ask for, attached; raises UsageError, StorageFault."""
-    arbiter = open_arbiter(settings)
-    return None if arbiter is None else EmulatedFiler(arbiter, Pacer(), served)
+def emulated_filer(
+    settings: Settings,
+    served: memoryview | None = None,
+    worker: str = "",
+    used: Callable[[], float] = time.process_time,
+) -> EmulatedFiler | None:
+    """The filer that these settings ask for, attached, as a worker of that name meets it; `used`: processor seconds of the
+    slot's work so far. Raises UsageError, StorageFault."""
+    model = load_filer(settings.filer)
+    if model is None:
+        return None
+    number = 0 if model.site is None else model.site.worker(worker)
+    arbiter, pacer = _attached(settings, model, number), Pacer()
+    around = None if model.site is None else Surroundings(arbiter, pacer, number, used)
+    return EmulatedFiler(arbiter, pacer, served, around)
 
 
 def open_arbiter(settings: Settings) -> Arbiter | None:
     """The arbiter of the filer that these settings ask for, made when there is none; raises UsageError, StorageFault."""
     model = load_filer(settings.filer)
-    if model is None:
-        return None
+    return None if model is None else _attached(settings, model)
+
+
+def _attached(settings: Settings, model: FilerModel, client: int = 0) -> Arbiter:
     directory = Path(os.path.abspath(settings.filer_arbiter)) if settings.filer_arbiter else None
-    return Arbiter(arbiter_path(model, settings.scratch, directory), model)
+    return Arbiter(arbiter_path(model, settings.scratch, directory), model, client)

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import math
-import tomllib
+import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from core.errors import UsageError
-from core.filer.model import DATA_OPS, MAX_SERVERS, Disk, FilerModel, Processor
+from core.filer.model import DATA_OPS, MAX_SERVERS, Client, Disk, FilerModel, Processor, Sizes
+from core.filer.protocol import Protocol, load_protocol
+from core.filer.site import SITE_KEYS, read_site
+from core.filer.tables import Tables, read_table
 from core.operations import Op
 
 PROFILES = Path(__file__).parent / "profiles"
-MAX_FILE_BYTES = 65_536
+SITES = Path(__file__).parent / "sites"
+SITE = "site/"  # before the name of a site of ours, where a profile's name may stand too
 MAX_SERVICE_US = 60e6
 MAX_LINK_BYTES_PER_S = 1e12
 MAX_DISK_MS = 60_000.0
 MAX_SCALE = 1e6
 MAX_NAME = 40
+MAX_CACHE_BYTES = 1 << 50
+MAX_CALL_BYTES = 1e9
 _METADATA_OPS = frozenset(Op) - DATA_OPS
 _MIX_TOLERANCE = 0.001
+_DEFAULT = "default"  # in service times: of every op that is not named
+_OURS = re.compile(r"site/([a-z0-9-]+)(?:@([0-9]{1,6}))?")  # a site of ours, at a scale of its data perhaps
+_TABLES = ("metadata", "data", "link", "disk", "client", "mix", "sizes")
 
 
 def profile_names() -> list[str]:
@@ -28,114 +37,147 @@ def profile_names() -> list[str]:
     return [*sorted(path.stem for path in PROFILES.glob("*.toml")), "none"]
 
 
+def site_names() -> list[str]:
+    """Sites that come with the product."""
+    return sorted(path.stem for path in SITES.glob("*.toml"))
+
+
+def site_source(name_or_path: str) -> str:
+    """What `load_filer` takes for a site by name or file; raises UsageError in one line where there is none."""
+    source = f"{SITE}{name_or_path}" if name_or_path in site_names() else str(Path(name_or_path).absolute())
+    path = SITES / f"{name_or_path}.toml" if source.startswith(SITE) else Path(source)
+    what = f"site {name_or_path!r}"
+    if "filer" not in read_table(path, what, site_names()):
+        raise UsageError(f'{what}: a site names its filer, as in `filer = "titan"`; for a filer alone there is --filer')
+    load_filer(source)
+    return source
+
+
+def scaled_site(name_or_path: str, times: int) -> str:
+    """As `site_source`, for data of one in `times`; a file says its scale itself. Raises UsageError."""
+    source = site_source(name_or_path)
+    if source.startswith(SITE):
+        return f"{source}@{times}"
+    found = load_filer(source)
+    if found is None or found.site is None or found.site.data_scale != times:
+        raise UsageError(f"site {name_or_path!r}: its data_scale must be that of --scale, {times}")
+    return source
+
+
 def load_filer(name_or_path: str) -> FilerModel | None:
-    """The emulated filer of that name or file, None for `none`; raises UsageError in one line."""
+    """The emulated filer of that name or file, with the site around it where the file is a site's; None for `none`.
+    Raises UsageError in one line."""
     if name_or_path == "none":
         return None
-    if name_or_path in profile_names():
+    if ours := _OURS.fullmatch(name_or_path):
+        path, source = SITES / f"{ours[1]}.toml", name_or_path
+    elif name_or_path in profile_names():
         path, source = PROFILES / f"{name_or_path}.toml", name_or_path
     else:
         path = Path(name_or_path).absolute()
         source = str(path)
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE_BYTES + 1)
-        if len(raw) > MAX_FILE_BYTES:
-            raise UsageError(
-                f"filer {name_or_path}: a profile has at most {MAX_FILE_BYTES} bytes; is it the right file?"
-            )
-        table = tomllib.loads(raw.decode("utf-8"))
-    except OSError as e:
-        known = ", ".join(profile_names())
-        raise UsageError(f"filer {name_or_path!r}: {e.strerror}; take {known}, or a file in TOML") from e
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise UsageError(f"filer {name_or_path}: not TOML: {' '.join(str(e).split())}") from e
-    return _Reader(name_or_path).model(table, source)
+    table = read_table(path, f"filer {name_or_path!r}", profile_names())
+    if ours and ours[2]:
+        table["data_scale"] = float(ours[2])
+    own = path.parent in (PROFILES, SITES)
+    if "filer" in table:
+        return _Reader(f"site {name_or_path.removeprefix(SITE)}", ours=own).site(table, source, path.parent)
+    return _Reader(f"filer {name_or_path}", ours=own).model(table, source, path.parent)
 
 
-class _Reader:
-    """Takes numbers out of tables; what is wrong is told with the file and the key."""
+class _Reader(Tables):
+    def __init__(self, where: str, *, ours: bool) -> None:
+        super().__init__(where)
+        self._ours = ours
 
-    def __init__(self, where: str) -> None:
-        self._where = where
-
-    def wrong(self, what: str) -> UsageError:
-        return UsageError(f"filer {self._where}: {what}")
-
-    def model(self, table: Mapping[str, Any], source: str) -> FilerModel:
-        self._known(table, ("name", "description", "scale", "metadata", "data", "link", "disk", "mix"), "")
-        link, disk = self._table(table, "link"), self._table(table, "disk")
-        self._known(link, ("bytes_per_s",), "link.")
-        self._known(disk, ("read_ms", "read_miss", "write_ms", "write_miss"), "disk.")
+    def model(self, table: Mapping[str, Any], source: str, beside: Path) -> FilerModel:
+        self.known(table, ("name", "description", "scale", "protocol", *_TABLES), "")
+        link, disk, client, sizes = (self.table(table, key) for key in ("link", "disk", "client", "sizes"))
+        self.known(link, ("bytes_per_s",), "link.")
+        self.known(disk, ("read_ms", "read_miss", "write_ms", "write_miss"), "disk.")
         limit = {"ms": MAX_DISK_MS, "miss": 1.0}
+        said = self.text(table, "protocol")
+        protocol = load_protocol(said, beside) if said else None
         return FilerModel(
-            name=self._name(table),
-            description=self._text(table, "description"),
-            scale=self._number(table, "scale", "", 1.0, MAX_SCALE, low=1e-3),
-            metadata=self._processor(table, "metadata", _METADATA_OPS),
-            data=self._processor(table, "data", DATA_OPS),
-            link_bytes_per_s=self._number(link, "bytes_per_s", "link.", 0.0, MAX_LINK_BYTES_PER_S, low=1000.0)
+            name=self._filer_name(table),
+            description=self.text(table, "description"),
+            scale=self.number(table, "scale", "", 1.0, MAX_SCALE, low=1e-3),
+            metadata=self._processor(table, "metadata", self._served(protocol, _METADATA_OPS, data=False)),
+            data=self._processor(table, "data", self._served(protocol, DATA_OPS, data=True)),
+            link_bytes_per_s=self.number(link, "bytes_per_s", "link.", 0.0, MAX_LINK_BYTES_PER_S, low=1000.0)
             if "bytes_per_s" in link
             else 0.0,
-            disk=Disk(**{k: self._number(disk, k, "disk.", 0.0, limit[k.partition("_")[2]]) for k in disk}),
+            disk=Disk(**{k: self.number(disk, k, "disk.", 0.0, limit[k.partition("_")[2]]) for k in disk}),
             mix=self._mix(table),
             source=source,
+            protocol=protocol,
+            client=self._client(client),
+            sizes=self._sizes(sizes),
         )
 
-    def _name(self, table: Mapping[str, Any]) -> str:
-        name = self._text(table, "name")
-        if not name or len(name) > MAX_NAME or not name.isprintable() or name != name.strip():
-            raise self.wrong(f"name must be a printable text of at most {MAX_NAME} characters")
-        if name in profile_names() and Path(self._where).name != self._where:
+    def site(self, table: Mapping[str, Any], source: str, beside: Path) -> FilerModel:
+        """The filer that the site names, with the site around it. Its delays are stretched with everything else."""
+        self.known(table, ("name", "description", "client", *SITE_KEYS), "")
+        said = self.text(table, "filer")
+        named = said in profile_names() or not said
+        filer = load_filer((said or "none") if named else str(beside / said))
+        if filer is None or filer.site is not None:
+            raise self.wrong(f"filer is {said!r}; it must be a filer's profile or file, and no other site's")
+        site = read_site(self, table)
+        times = site.time_scale
+        client = self._client(self.table(table, "client")) if "client" in table else filer.client
+        return replace(
+            filer,
+            name=self._filer_name(table),
+            description=self.text(table, "description"),
+            scale=filer.scale * times,
+            disk=replace(filer.disk, read_ms=filer.disk.read_ms * times, write_ms=filer.disk.write_ms * times),
+            client=replace(client, reread_us=client.reread_us * times, round_trip_us=client.round_trip_us * times),
+            source=source,
+            site=site,
+        )
+
+    def _filer_name(self, table: Mapping[str, Any]) -> str:
+        name = self.name(table, MAX_NAME)
+        if name in (*profile_names(), *site_names()) and not self._ours:
             raise self.wrong(f"the name {name!r} is a profile's of ours; results must tell them apart, give another")
         return name
 
-    def _text(self, table: Mapping[str, Any], key: str) -> str:
-        value = table.get(key, "")
-        if not isinstance(value, str):
-            raise self.wrong(f"{key} must be a text")
-        return value
+    def _served(self, protocol: Protocol | None, calls: Collection[Op], *, data: bool) -> Collection[str]:
+        """What one unit serves, by name."""
+        if protocol is None:
+            return [op.label for op in calls]
+        return [name for name in protocol.ops if (name in protocol.data) == data]
 
-    def _processor(self, table: Mapping[str, Any], name: str, ops: Collection[Op]) -> Processor:
-        section = self._table(table, name)
-        self._known(section, ("servers", "service_us"), f"{name}.")
-        servers = section.get("servers", 1)
-        if isinstance(servers, bool) or not isinstance(servers, int) or not 1 <= servers <= MAX_SERVERS:
-            raise self.wrong(f"{name}.servers is {servers!r}; it must be a whole number from 1 to {MAX_SERVERS}")
-        times = self._table(section, "service_us", f"{name}.")
-        self._known(times, ("default", *(op.label for op in ops)), f"{name}.service_us.")
+    def _processor(self, table: Mapping[str, Any], name: str, served: Collection[str]) -> Processor:
+        section = self.table(table, name)
+        self.known(section, ("servers", "service_us"), f"{name}.")
+        servers = self.whole(section, "servers", f"{name}.", 1, MAX_SERVERS)
+        times = self.table(section, "service_us", f"{name}.")
         at = f"{name}.service_us."
-        usual = self._number(times, "default", at, 0.0, MAX_SERVICE_US)
-        service = {op: self._number(times, op.label, at, usual, MAX_SERVICE_US) for op in ops}
+        self.known(times, (_DEFAULT, *served), at)
+        usual = self.number(times, _DEFAULT, at, 0.0, MAX_SERVICE_US)
+        service = {op: self.number(times, op, at, usual, MAX_SERVICE_US) for op in sorted(served)}
         return Processor(servers=servers, service_us=service)
 
+    def _client(self, table: Mapping[str, Any]) -> Client:
+        self.known(table, ("cache_bytes", "reread_us", "round_trip_us"), "client.")
+        return Client(
+            cache_bytes=self.whole(table, "cache_bytes", "client.", 0, MAX_CACHE_BYTES, low=0),
+            reread_us=self.number(table, "reread_us", "client.", 0.0, MAX_SERVICE_US),
+            round_trip_us=self.number(table, "round_trip_us", "client.", 0.0, MAX_SERVICE_US),
+        )
+
+    def _sizes(self, table: Mapping[str, Any]) -> Sizes:
+        self.known(table, ("entries", "read_bytes", "write_bytes"), "sizes.")
+        return Sizes(**{key: self.number(table, key, "sizes.", 0.0, MAX_CALL_BYTES) for key in table})
+
     def _mix(self, table: Mapping[str, Any]) -> dict[Op, float]:
-        shares = self._table(table, "mix")
-        self._known(shares, [op.label for op in Op], "mix.")
-        mix = {op: self._number(shares, op.label, "mix.", 0.0, 1.0) for op in Op if op.label in shares}
+        shares = self.table(table, "mix")
+        self.known(shares, [op.label for op in Op], "mix.")
+        mix = {op: self.number(shares, op.label, "mix.", 0.0, 1.0) for op in Op if op.label in shares}
         if not mix:
             return {op: 1 / len(Op) for op in Op}
         if abs(sum(mix.values()) - 1) > _MIX_TOLERANCE:
             raise self.wrong(f"the shares in mix sum to {sum(mix.values()):g}; they must sum to 1")
         return mix
-
-    def _table(self, table: Mapping[str, Any], key: str, at: str = "") -> Mapping[str, Any]:
-        value = table.get(key, {})
-        if not isinstance(value, dict):
-            raise self.wrong(f"{at}{key} must be a table")
-        return value
-
-    def _known(self, table: Mapping[str, Any], keys: Collection[str], at: str) -> None:
-        for key in table:
-            if key not in keys:
-                raise self.wrong(f"there is no {at}{key}; there is {', '.join(sorted(keys))}")
-
-    def _number(
-        self, table: Mapping[str, Any], key: str, at: str, default: float, high: float, *, low: float = 0.0
-    ) -> float:
-        value = table.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise self.wrong(f"{at}{key} is {value!r}; it must be a number")
-        if not low <= value <= high:
-            raise self.wrong(f"{at}{key} is {value:g}; it must be from {low:g} to {high:g}")
-        return float(value)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from core.filer.protocol import Ops, Protocol
+from core.filer.site import SiteModel
 from core.operations import Op
 from core.records import FilerChoice
 
 STATIONS = ("metadata", "data", "link")
-DATA_OPS = frozenset({Op.READ, Op.WRITE, Op.FSYNC})  # every other op is the metadata processor's
+DATA_OPS = frozenset({Op.READ, Op.WRITE, Op.FSYNC})  # every other call is the metadata processor's, without a protocol
 MAX_SERVERS = 64
 
 
@@ -20,7 +22,7 @@ class Processor:
     """One station of `servers` equal servers with one queue."""
 
     servers: int
-    service_us: Mapping[Op, float]  # of a call, unscaled
+    service_us: Mapping[str, float]  # of a filer op by its name, without a protocol of a call by its op's; unscaled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,48 @@ class Disk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """What lies between a call and the wire. Neither is divided by the scale factor."""
+
+    cache_bytes: int = 0  # of what was read or written last, kept by each client; 0: every read reaches the filer
+    reread_us: float = 0.0  # what a read that the cache answers costs
+    round_trip_us: float = (
+        0.0  # that each metadata op adds to its call, and all its data ops together; a delay, not a queue
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """Of a call of the mix that a ceiling is stated for."""
+
+    entries: float = 10.0  # of a listing
+    read_bytes: float = 65_536.0
+    write_bytes: float = 65_536.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What a call asks of one unit: so much, and for each entry of a listing, and for each transfer begun."""
+
+    each: float = 0.0
+    entry: float = 0.0
+    transfer: float = 0.0
+
+    def of(self, entries: float, transfers: float) -> float:
+        return self.each + self.entry * entries + self.transfer * transfers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallCost:
+    """What a call costs at the filer's two units, in scaled nanoseconds of a server, and in filer ops."""
+
+    metadata_ns: Demand
+    data_ns: Demand
+    metadata_ops: Demand
+    data_ops: Demand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FilerModel:
     """One emulated filer. The scale factor k divides its ceilings: k times the service time, 1/k of the link."""
 
@@ -44,13 +88,65 @@ class FilerModel:
     data: Processor
     link_bytes_per_s: float  # unscaled; 0: no link is modelled
     disk: Disk
-    mix: Mapping[Op, float]  # share of each op in the calls that `ceiling_ops_per_s` is stated for; sums to 1
+    mix: Mapping[Op, float]  # share of each op in the calls that ceilings are stated for; sums to 1
     source: str  # what a user gives to get it again: a profile's name, or the path of a file
+    protocol: Protocol | None = None  # None: every call is one filer op
+    client: Client = field(default_factory=Client)
+    sizes: Sizes = field(default_factory=Sizes)
+    site: SiteModel | None = None  # what stands around it
 
-    def service_ns(self, op: Op) -> int:
-        """Scaled service time of a call at its processor."""
-        processor = self.data if op in DATA_OPS else self.metadata
-        return round(processor.service_us[op] * 1000 * self.scale)
+    @property
+    def stations(self) -> tuple[tuple[str, int], ...]:
+        """Every station that is told of, with its servers: the filer's, then those of the site."""
+        filer = zip(STATIONS, (self.metadata.servers, self.data.servers, 1), strict=True)
+        if self.site is None:
+            return tuple(filer)
+        hosts = ((f"host {n}", host.cores) for n, host in enumerate(self.site.hosts, 1))
+        databases = ((f"database {n}", one.servers) for n, one in enumerate(self.site.databases, 1))
+        return (*filer, *hosts, *databases)
+
+    def cost(self, op: Op) -> CallCost:
+        """Of a call of that op."""
+        if self.protocol is None:
+            data = op in DATA_OPS
+            one, none = Demand(each=1.0), Demand()
+            service = Demand(each=float(self._service_ns(self.data if data else self.metadata, op.label)))
+            if data:
+                return CallCost(metadata_ns=none, data_ns=service, metadata_ops=none, data_ops=one)
+            return CallCost(metadata_ns=service, data_ns=none, metadata_ops=one, data_ops=none)
+        found, of_data = self.protocol.calls[op], self.protocol.data
+        parts = (found.each, found.entry, found.transfer)
+        return CallCost(
+            metadata_ns=self._demand(parts, self.protocol.ops - of_data, self.metadata),
+            data_ns=self._demand(parts, of_data, self.data),
+            metadata_ops=self._demand(parts, self.protocol.ops - of_data, None),
+            data_ops=self._demand(parts, of_data, None),
+        )
+
+    def _demand(self, parts: tuple[Ops, Ops, Ops], names: set[str] | frozenset[str], at: Processor | None) -> Demand:
+        """Over the filer ops of these names: their nanoseconds `at` a unit, or their number."""
+        each, entry, transfer = (
+            sum(
+                number * (1.0 if at is None else self._service_ns(at, name))
+                for name, number in sorted(part.items())
+                if name in names
+            )
+            for part in parts
+        )
+        return Demand(each=each, entry=entry, transfer=transfer)
+
+    def _service_ns(self, processor: Processor, name: str) -> int:
+        return round(processor.service_us[name] * 1000 * self.scale)
+
+    def transfers(self, nbytes: int) -> int:
+        """How many transfers a call of so many bytes begins."""
+        return 0 if self.protocol is None else self.protocol.transfers(nbytes)
+
+    @property
+    def data_op_ns(self) -> float:
+        """What a database's write costs the data unit, scaled: the mean of its ops."""
+        times = self.data.service_us.values()
+        return sum(times) / len(times) * 1000 * self.scale if times else 0.0
 
     @property
     def link_ns_per_byte(self) -> float:
@@ -58,21 +154,39 @@ class FilerModel:
         return 1e9 * self.scale / self.link_bytes_per_s if self.link_bytes_per_s else 0.0
 
     @property
-    def ceiling_ops_per_s(self) -> float:
-        """Calls a second that the busier processor allows for calls of `mix`, scaled; infinite at no service time.
+    def filer_ops_per_call(self) -> float:
+        """Of the mix."""
+        return sum(
+            share * (self._mean(op, "metadata_ops") + self._mean(op, "data_ops")) for op, share in self.mix.items()
+        )
+
+    @property
+    def ceiling_calls_per_s(self) -> float:
+        """Calls a second that the busier unit allows for calls of `mix`, scaled; infinite at no service time.
 
         The link is left out: it bounds bytes.
         """
-        demand = {False: 0.0, True: 0.0}  # seconds of a server that a call of the mix asks for, on average
-        for op, share in self.mix.items():
-            demand[op in DATA_OPS] += share * self.service_ns(op) / 1e9
-        busiest = max(demand[False] / self.metadata.servers, demand[True] / self.data.servers)
+        demand = [sum(share * self._mean(op, unit) for op, share in self.mix.items()) / 1e9 for unit in _UNITS]
+        busiest = max(demand[0] / self.metadata.servers, demand[1] / self.data.servers)
         return 1 / busiest if busiest else float("inf")
+
+    @property
+    def ceiling_filer_ops_per_s(self) -> float:
+        """The same in filer ops."""
+        return self.ceiling_calls_per_s * self.filer_ops_per_call
+
+    def _mean(self, op: Op, what: str) -> float:
+        """Of a call of the mix's sizes: a call begins half a transfer more than its bytes fill, on average."""
+        demand: Demand = getattr(self.cost(op), what)
+        moved = {Op.READ: self.sizes.read_bytes, Op.WRITE: self.sizes.write_bytes}.get(op, 0.0)
+        begun = 0.0 if self.protocol is None or not moved else moved / self.protocol.transfer_bytes + 0.5
+        return demand.of(self.sizes.entries, begun)
 
     @property
     def choice(self) -> FilerChoice:
         """How a job says that it runs on this one."""
-        return FilerChoice(source=self.source, name=self.name, scale=self.scale, digest=self.digest)
+        site = "" if self.site is None else f"data 1/{self.site.data_scale:g}, time x {self.site.time_scale:g}"
+        return FilerChoice(source=self.source, name=self.name, scale=self.scale, digest=self.digest, site=site)
 
     @property
     def digest(self) -> str:
@@ -80,5 +194,15 @@ class FilerModel:
         return hashlib.sha256(repr(self._numbers()).encode()).hexdigest()[:16]
 
     def _numbers(self) -> list[Any]:
-        services = [self.service_ns(op) for op in Op]
-        return [self.metadata.servers, self.data.servers, services, self.link_ns_per_byte, self.disk]
+        services: list[Any] = [round(sum(self._each(op))) for op in Op]
+        found = [self.metadata.servers, self.data.servers, services, self.link_ns_per_byte, self.disk]
+        if self.protocol is not None:
+            found += [[asdict(self.cost(op)) for op in Op], self.protocol.transfer_bytes]
+        return [*found, *([] if self.client == Client() else [self.client]), *([self.site] if self.site else [])]
+
+    def _each(self, op: Op) -> tuple[float, float]:
+        cost = self.cost(op)
+        return cost.metadata_ns.each, cost.data_ns.each
+
+
+_UNITS = ("metadata_ns", "data_ns")

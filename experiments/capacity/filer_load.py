@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.filer import FilerModel
-from core.filer.model import DATA_OPS
 from core.operations import Op
 from experiments.capacity.network import Kind, Station
 
@@ -23,12 +22,24 @@ class Calls:
 
 
 def demands(filer: FilerModel, calls: Mapping[Op, Calls]) -> dict[str, float]:
-    """Server seconds by station, without any waiting; stations that are asked for nothing are left out."""
-    disk = filer.disk
+    """Server seconds by station, without any waiting; stations that are asked for nothing are left out.
+
+    Every byte is taken to go over the wire: what a client's cache answers depends on who reads what again. A call begins
+    half a transfer more than its bytes fill, on average, and a listing has the entries that the filer states.
+    """
+    disk, protocol = filer.disk, filer.protocol
     out = {METADATA: 0.0, DATA: 0.0, LINK: 0.0, DISK: 0.0}
     for op, each in calls.items():
-        out[DATA if op in DATA_OPS else METADATA] += each.calls * filer.service_ns(op) / 1e9
+        cost, entries = filer.cost(op), each.calls * filer.sizes.entries
+        begun = each.bytes / protocol.transfer_bytes + each.calls / 2 if protocol else 0.0
+        metadata, data, metadata_ops, data_ops = (
+            asked.each * each.calls + asked.entry * entries + asked.transfer * begun
+            for asked in (cost.metadata_ns, cost.data_ns, cost.metadata_ops, cost.data_ops)
+        )
+        out[METADATA] += metadata / 1e9
+        out[DATA] += data / 1e9
         out[LINK] += each.bytes * filer.link_ns_per_byte / 1e9
+        out[DISK] += (metadata_ops + min(data_ops, each.calls)) * filer.client.round_trip_us / 1e6
     for op, share, delay_ms in (
         (Op.READ, disk.read_miss, disk.read_ms),
         (Op.WRITE, disk.write_miss, disk.write_ms),

@@ -74,14 +74,15 @@ def labels_of(
     cached: bool,
     undeclared: bool = False,
     least_s: float = MIN_SECONDS,
+    paired: bool = True,
 ) -> tuple[str, ...]:
     """Labels that must stand before any figure. `emulated`: of each point the emulated filer's own label; `least_s`: how
-    long its runs had to be."""
+    long its runs had to be; `paired`: whether they ought to have pairs on null storage."""
     return study_labels(
         emulated,
         cached=cached,
         undeclared=undeclared,
-        unpaired=sum(all(run.null_elapsed_s is None for run in point.repeats) for point in points),
+        unpaired=sum(all(run.null_elapsed_s is None for run in point.repeats) for point in points) if paired else 0,
         limited=sum(point.limited for point in points),
         short=sum(point.short for point in points),
         unsteady=sum(bool(point.unsteady) for point in points),

@@ -31,6 +31,7 @@ class StationSampler:
             name: {
                 "servers": counts.servers,
                 "calls": counts.calls,
+                "filer_ops": round(counts.filer_ops, 3),
                 "busy_s": round(counts.busy_ns / 1e9, 6),
                 "waited_s": round(counts.waited_ns / 1e9, 6),
             }

@@ -130,10 +130,11 @@ SELECT EXISTS (SELECT 1 FROM task WHERE job = %(job)s AND phase = %(phase)s AND 
     OR EXISTS (SELECT 1 FROM task WHERE job = %(job)s AND phase = %(phase)s AND state IN ('dispatched', 'running'));
 
 -- name: demand
--- What the dispatcher needs to know of every job that is not at rest, in one look: its tasks out, and its pending
--- tasks up to a limit.
+-- What the dispatcher needs to know of every job that is not at rest, in one look: its tasks out, its pending
+-- tasks up to a limit, and how many it may have out in this phase (0: no limit of its own).
 SELECT j.id AS job, j.state, j.phase,
-    coalesce(o.dispatched, 0) AS dispatched, coalesce(o.running, 0) AS running, p.pending
+    coalesce(o.dispatched, 0) AS dispatched, coalesce(o.running, 0) AS running, p.pending,
+    CASE j.phase WHEN 'index' THEN coalesce((j.options ->> 'index_streams')::int, 0) ELSE 0 END AS most_out
 FROM job j
 LEFT JOIN (
     SELECT job, count(*) FILTER (WHERE state = 'dispatched') AS dispatched,

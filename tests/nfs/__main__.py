@@ -29,6 +29,7 @@ MOUNTS = {
     "v4.2": ("--nfs", "4.2"),
     "v4.2-nconnect4": ("--nfs", "4.2", "--nconnect", "4"),
 }
+EXPANSIONS = {"calls-v3": ("--nfs", "3"), "calls-v4.2": ("--nfs", "4.2")}  # each call by itself, not a job
 SECONDS = 2_400  # for one of them
 SCALE = "0.0001"
 
@@ -59,6 +60,25 @@ def run_one(name: str, work: Path) -> list[str]:
         failed += wire_problems(name, result, seen.wire_read)
         print(tail(out / "verify.txt", 200), flush=True)
     return failed
+
+
+def run_calls(name: str, work: Path) -> list[str]:
+    """Each call by itself on one way to mount: the wire ops and the server's of each, a call; what went wrong."""
+    out = work / name
+    out.mkdir()
+    guest = [sys.executable, str(Path(__file__).parent / "expansion_in_guest.py"), str(work), name]
+    ended = guest_run([str(LAB), *EXPANSIONS[name], "--rw", str(work), "--", *guest], out / "lab.txt")
+    if ended or not (out / "steps.json").is_file():
+        return [f"{name}: the guest ended with {ended}: {tail(out / 'lab.txt')}"]
+    print(f"\n{name}\n\n| step | calls | wire ops a call | server's operations a call |\n|---|---:|---|---|")
+    for step in json.loads((out / "steps.json").read_text()):
+        each = (
+            ", ".join(f"{op} {count / step['calls']:.3g}" for op, count in sorted(step[where].items()))
+            for where in ("wire", "server")
+        )
+        print(f"| {step['step']} | {step['calls']} | {' | '.join(each)} |")
+    print(flush=True)
+    return []
 
 
 def guest_run(command: Sequence[str], said: Path) -> int:
@@ -116,17 +136,28 @@ def main(names: Sequence[str]) -> int:
         return skip(f"skipped: there is no {LAB.relative_to(REPOSITORY.parent)} beside the repository")
     if os.geteuid() != 0:
         return skip("skipped: the guest needs root")
-    unknown = [name for name in names if name not in MOUNTS]
+    unknown = [name for name in names if name not in MOUNTS and name not in EXPANSIONS]
     if unknown:
-        print(f"make test-nfs: no {unknown[0]}; there are {', '.join(MOUNTS)}", file=sys.stderr)
+        print(f"make test-nfs: no {unknown[0]}; there are {', '.join([*MOUNTS, *EXPANSIONS])}", file=sys.stderr)
         return 2
     failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="edbench-nfs-") as place:
         work = Path(place)
-        corpus = [sys.executable, "-m", "cli.main", "generate", str(work / "corpus"), "--scale", SCALE, "--seed", "7"]
-        subprocess.run(corpus, cwd=REPOSITORY, check=True, stdout=subprocess.DEVNULL)
-        for name in names or MOUNTS:
-            failed += run_one(name, work)
+        if set(names or MOUNTS) & set(MOUNTS):
+            corpus = [
+                sys.executable,
+                "-m",
+                "cli.main",
+                "generate",
+                str(work / "corpus"),
+                "--scale",
+                SCALE,
+                "--seed",
+                "7",
+            ]
+            subprocess.run(corpus, cwd=REPOSITORY, check=True, stdout=subprocess.DEVNULL)
+        for name in names or (*MOUNTS, *EXPANSIONS):
+            failed += run_calls(name, work) if name in EXPANSIONS else run_one(name, work)
     print("\n".join(failed) or "calls, wire ops and the server's counts agree")
     return 1 if failed else 0
 

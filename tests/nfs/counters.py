@@ -20,15 +20,19 @@ _V4 = {
     4: "CLOSE",
     5: "COMMIT",
     6: "CREATE",
+    8: "DELEGRETURN",
     9: "GETATTR",
+    10: "GETFH",
     15: "LOOKUP",
     18: "OPEN",
+    22: "PUTFH",
     25: "READ",
     26: "READDIR",
     28: "REMOVE",
     29: "RENAME",
     34: "SETATTR",
     38: "WRITE",
+    53: "SEQUENCE",
 }
 
 

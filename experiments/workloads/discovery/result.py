@@ -22,8 +22,8 @@ CallSecond = tuple[float, dict[str, int]]
 DatabaseSecond = tuple[float, dict[str, dict[str, int]]]
 # Seconds since the first claim, then tasks pending, dispatched, running at that moment.
 QueueSecond = tuple[float, int, int, int]
-# Emulated filer, by station: {"utilisation": of all its servers, "wait_us": mean wait in its queue} since the sample
-# before; booked service counts when it is booked, so a utilisation may pass 1 for a moment.
+# Emulated filer, by station: {"utilisation": of all its servers, "wait_us": mean wait in its queue,
+# "filer_ops": that calls came to there} since the sample before; booked service counts when it is booked, so a utilisation may pass 1 for a moment.
 FilerSecond = tuple[float, dict[str, dict[str, float]]]
 # Worker, slot, phase, start and end in seconds since the first claim.
 TaskSpan = tuple[str, int, str, float, float]

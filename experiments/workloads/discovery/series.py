@@ -150,7 +150,11 @@ def filer_use(
     return tuple(
         (
             times.since(at + offset),
-            {name: {"utilisation": f["utilisation"], "wait_us": f["mean_wait_us"]} for name, f in stations.items()},
+            {
+                name: {"utilisation": f["utilisation"], "wait_us": f["mean_wait_us"]}
+                | ({"filer_ops": f["filer_ops"]} if "filer_ops" in f else {})
+                for name, f in stations.items()
+            },
         )
         for at, stations in readings
         if times.start <= at + offset <= times.end

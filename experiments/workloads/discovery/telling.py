@@ -10,6 +10,7 @@ from controller.timeline.thresholds import MOST_OF_TIME
 from experiments.conditions import configuration_hash
 from experiments.drops import NOT_DROPPED, Drop, cache_state
 from experiments.filer_limit import THE_STORAGE, limit_told
+from experiments.overrun import told_overrun
 from experiments.report import words
 from experiments.report.views import middle
 from experiments.result.durability import bounds_copies
@@ -53,6 +54,16 @@ class DiscoveryTelling(Telling):
     def undeclared(self) -> bool:
         """Whether there may be a filer whose cache nobody told of."""
         return self.filer_cache.undeclared
+
+    def void(self, points: Sequence[Point]) -> str:
+        """Of an emulated site that this machine was too slow for."""
+        return "" if self.pairs else told_overrun([point.repeats for point in points])
+
+    @property
+    def pairs(self) -> bool:
+        """Not on an emulated site."""
+        filer = self.surroundings["emulated_filer"]
+        return not (filer and filer.get("numbers", {}).get("site"))
 
     def remarks(self, result: Result) -> Sequence[str]:
         """What of its time the storage took, what of an emulated filer was the limit, what a bound on writes is worth."""

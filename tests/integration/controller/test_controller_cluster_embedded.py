@@ -66,6 +66,18 @@ def test_command_lines() -> None:
     """The real command lines: our interpreter, the modules, name and slots of a worker."""
     assert module_commands("queue-manager", 4) == (sys.executable, "-m", "queue_manager")
     assert module_commands("w2", 3) == (sys.executable, "-m", "worker", "--name", "w2", "--slots", "3")
+    many = ("--name", "w", "--workers", "30", "--slots", "4")
+    assert module_commands("w1-w30", 4) == (sys.executable, "-m", "worker", *many)
+
+
+def test_many_workers_are_one_process_to_keep_up(tmp_path: Path) -> None:
+    """Thirty interpreters would take two processors a minute to start: there is one, and the queue manager."""
+    settings = Settings(scratch=tmp_path / "scratch of test", storage=tmp_path / "storage")
+    env = {"PATH": os.environ["PATH"]}
+    with EmbeddedCluster(settings, 30, 4, env=env, commands=program(STAYING), together=True) as cluster:
+        assert set(cluster.pids()) == {"w1-w30"}, "nothing is dispatched before all of them are there"
+        cluster.manage()
+        until(lambda: set(cluster.pids()) == {"queue-manager", "w1-w30"})
 
 
 def test_logs_do_not_grow_without_end(tmp_path: Path) -> None:

@@ -96,6 +96,27 @@ def test_jobs_share_the_window_in_turns(
     assert {job for job, _ in mailbox.take()[:2]} == {big, small}
 
 
+def test_index_streams_bind_the_phase_index_of_one_job(
+    rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any, states_of: Any
+) -> None:
+    """Promise: of a job with two streams two index tasks are out, however many slots stand idle, and one more for each that
+    is done; its other phases, and other jobs, have the whole window."""
+    job = create_job(20, JobOptions(index_streams=2))
+    add_slots(4)
+    assert rig.look().sent == 8, "phase walk is not bound"
+    rig.run("UPDATE task SET state = 'pending', phase = 'index'")
+    rig.run("UPDATE job SET phase = 'index'")
+    mailbox.take()
+    assert rig.look().sent == 2
+    assert rig.look().sent == 0
+    assert rig.work(mailbox.take()[0])
+    assert rig.look().sent == 1
+    other = create_job(20)
+    assert rig.look().sent == 6
+    assert states_of(other)["dispatched"] == 6
+    assert states_of(job) == {"dispatched": 2, "pending": 17, "done": 1}
+
+
 def test_a_job_is_brought_to_its_end(
     rig: _Rig, mailbox: Any, create_job: Callable[..., uuid.UUID], add_slots: Any
 ) -> None:

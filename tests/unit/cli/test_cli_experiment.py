@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from cli.experiments.studies import EXPERIMENTS
+from cli.experiments.group import EXPERIMENTS
 from cli.main import OK, USAGE, main
 from cli.options import numbers
 from core.errors import UsageError

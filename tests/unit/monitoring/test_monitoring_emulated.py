@@ -15,7 +15,9 @@ class _Filer:
         self.now, self.calls, self.busy, self.waited, self.misses = 0, 0, 0, 0, 0
 
     def snapshot(self) -> ArbiterCounts:
-        station = StationCounts(servers=2, calls=self.calls, busy_ns=self.busy, waited_ns=self.waited)
+        station = StationCounts(
+            servers=2, calls=self.calls, busy_ns=self.busy, waited_ns=self.waited, filer_ops=2.5 * self.calls
+        )
         return ArbiterCounts(stations={"metadata": station}, misses=self.misses, missed_ns=self.misses * 5_000_000)
 
     def work(self, calls: int, busy: int, waited: int) -> None:
@@ -35,7 +37,9 @@ def test_utilisation_is_over_the_time_with_calls_only() -> None:
     filer.now += 10 * S
     found = sampler.to_json()
     assert found["seconds"] == 2.0
-    assert found["stations"]["metadata"] == {"utilisation": 0.75, "mean_wait_us": 1000.0, "calls": 200}
+    assert found["stations"]["metadata"] == {
+        "utilisation": 0.75, "mean_wait_us": 1000.0, "calls": 200, "filer_ops": 500.0,
+    }  # fmt: skip
     assert [point["metadata"]["utilisation"] for _, point in found["series"]] == [0.0, 1.0, 0.5, 0.0, 0.0]
 
 

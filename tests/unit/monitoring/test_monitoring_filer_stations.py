@@ -26,6 +26,6 @@ def test_stations_that_served_are_told_of(tmp_path: Path) -> None:
         other.book(Op.READ, 10, 0)
     (seen,) = sampler.sample()
     assert (seen.kind, seen.source) == ("emulated", "one")
-    data = {"servers": 3, "calls": 6, "busy_s": 0.006, "waited_s": 0.003}
+    data = {"servers": 3, "calls": 6, "filer_ops": 6.0, "busy_s": 0.006, "waited_s": 0.003}
     assert seen.values == {"station": {"data": data}}
     assert StationSampler(dataclasses.replace(settings, filer="none")).sample() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import uuid
 
 from hypothesis import given, settings
@@ -43,6 +44,21 @@ def test_shares_are_max_min_fair(window: int, demands: list[Demand]) -> None:
             for other in demands:
                 if given_out.get(other.job, 0):
                     assert after[other.job] <= after[d.job] + 1
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 60), st.integers(0, 9), st.builds(_demand, _COUNT, _COUNT, _COUNT), _COUNT)
+def test_a_job_has_no_more_out_than_it_may(window: int, most: int, demand: Demand, others: int) -> None:
+    """Promise of --index-streams: one job's limit binds that job alone, and what it leaves of the window is the others'."""
+    limited = dataclasses.replace(demand, most_out=most)
+    other = _demand(0, 0, others)
+    given_out = shares(window, [limited, other])
+    out = limited.dispatched + limited.running
+    if most:
+        assert given_out.get(limited.job, 0) <= max(0, most - out)
+    free = max(0, window - out)
+    want = min(limited.pending, max(0, most - out)) if most else limited.pending
+    assert sum(given_out.values()) == min(free, want + others)
 
 
 def test_the_window_is_at_least_twice_the_slots_and_grows_with_short_tasks() -> None:

@@ -9,6 +9,7 @@ from experiments.report.knee import knee
 from experiments.report.parts import Section
 from experiments.report.points import points
 from experiments.report.steadiness import steadiness
+from experiments.workloads.discovery.r1.parameters import KIND
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.sections.beside_r1 import beside_r1
 from experiments.workloads.discovery.sections.calls_an_item import calls_an_item
@@ -24,6 +25,7 @@ from experiments.workloads.discovery.sections.occupancy import occupancy
 from experiments.workloads.discovery.sections.one_or_two import one_or_two
 from experiments.workloads.discovery.sections.phases import phases
 from experiments.workloads.discovery.sections.queue_depth import queue_depth
+from experiments.workloads.discovery.sections.r1_site import r1_site
 from experiments.workloads.discovery.sections.scaling import scaling
 from experiments.workloads.discovery.sections.sizes import sizes
 from experiments.workloads.discovery.sections.stages import stages
@@ -40,6 +42,8 @@ def sections(result: Result) -> list[Section]:
     order = list(ALWAYS)
     if ran_in_containers(result):
         order.insert(order.index(generator) + 1, containers)
+    if result.kind == KIND:
+        order.insert(1, r1_site)
     if result.kind == "knee":
         order.insert(1, knee)
     return [section(result) for section in order]

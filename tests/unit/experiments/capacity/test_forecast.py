@@ -42,7 +42,7 @@ def test_every_point_has_what_was_promised(found: Forecast) -> None:
             assert low < point[name] < high
         assert point["coverage"] == 0.9
         assert point["limit"] in {SLOTS, TASKS, *point["utilisation"]}
-    assert plain["filer"] == {"name": "titan", "scale": 40.0}
+    assert plain["filer"] == {"name": "titan", "scale": 1.0}
     refuse_unlike_schema("prediction", plain)
 
 
@@ -57,7 +57,7 @@ def test_gb_per_hour_is_of_all_jobs(found: Forecast) -> None:
 
 def test_the_answer_names_filer_workers_and_the_best_addition(found: Forecast) -> None:
     said = " ".join(found.answer)
-    assert "With 1 database the filer titan (scale 1/40) is the limit from " in said
+    assert "With 1 database the filer titan is the limit from " in said
     assert "At 20 workers and 1 database " in said
     assert "helps most" in said
 

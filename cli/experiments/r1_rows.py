@@ -1,0 +1,94 @@
+"""What `edbench experiment r1` does: the corpus, the rows on the site, R1's figures beside ours."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from cli.context import shared, with_options
+from cli.corpus.generate import reporter, usable_processors
+from cli.experiments.conducting import carry_out
+from cli.experiments.studies import Study
+from cli.show.table import table
+from controller.jobs.orders import DiscoveryOrder
+from core.errors import UsageError
+from core.filer.load import scaled_site
+from dataset_gen.corpus import generate_corpus
+from experiments.kinds.grid import Grid
+from experiments.workloads.discovery.r1.checks import checks, verdict
+from experiments.workloads.discovery.r1.parameters import (
+    ASSUMED,
+    FITTED,
+    FROM_REPORT,
+    INDEX_STREAMS,
+    KIND,
+    POINTS,
+    SITE,
+    SLOTS,
+    scaled_tasks,
+)
+from experiments.workloads.discovery.r1.tables import TABLE, r1_tables
+from experiments.workloads.discovery.result import PointSpec, Result, of_discovery
+
+_SEED = 7
+_MOST_SCALE = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class R1Order:
+    """What the command line asked for."""
+
+    scale: str
+    site: str | None
+    index_streams: int | None  # None: as fitted
+    repeats: int
+    min_seconds: float
+    storage: Path | None
+    seed: int
+
+
+def run_rows(ctx: typer.Context, asked: R1Order) -> None:
+    """Generate what is not there, run the rows, show. Raises UsageError for a scale that is none, and what `conduct` does."""
+    context = shared(ctx)
+    times = _times(asked.scale)
+    settings = with_options(context.settings(None), storage=asked.storage, slots=SLOTS, engine=None)
+    source = scaled_site(asked.site or SITE, times)
+    settings = with_options(settings, storage=None, slots=None, engine=None, filer=source)
+    corpus = settings.storage / "corpora" / f"r1-{times}"
+    if not (corpus / "dataset.json").exists():
+        with reporter(context.err, context.clock, "generating") as report:
+            generate_corpus(corpus, "reference", 1 / times, _SEED, usable_processors(), report)
+    points = [PointSpec(databases, workers, SLOTS) for databases, workers in POINTS]
+    plan = Grid(KIND, "workers", points, repeats=asked.repeats, seed=asked.seed)
+    streams = INDEX_STREAMS if asked.index_streams is None else asked.index_streams
+    order = DiscoveryOrder(index_streams=streams or None)
+    result, path = carry_out(
+        ctx, settings, corpus, plan, Study(min_seconds=asked.min_seconds), order, options=scaled_tasks(times)
+    )
+    _show(context.out, of_discovery(result))
+    print(path)
+
+
+def _times(scale: str) -> int:
+    found = re.fullmatch(r"1/([0-9]{1,6})", scale.strip())
+    if found is None or not 1 <= int(found[1]) <= _MOST_SCALE:
+        raise UsageError(f"--scale is {scale!r}; it must be 1/K, such as 1/500, K from 1 to {_MOST_SCALE:,}")
+    return int(found[1])
+
+
+def _show(console: Console, result: Result) -> None:
+    """Both tables with R1's rows beside, the checks, the three lists."""
+    for title, rows in r1_tables(result):
+        console.print(f"\n{title}")
+        console.print(table(TABLE, rows, right=range(1, len(TABLE))))
+    console.print()
+    header = ("what", "R1", "ours", "tolerance", "held")
+    console.print(table(header, [(c.what, c.r1, c.ours, c.tolerance, verdict(c)) for c in checks(result)]))
+    for title, lines in (("from the report", FROM_REPORT), ("assumed", ASSUMED), ("fitted", FITTED)):
+        console.print(f"\n{title}:")
+        for line in lines:
+            console.print(f"  {line}", markup=False)

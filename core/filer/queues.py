@@ -1,0 +1,163 @@
+"""Queues in shared memory that processes of one host book work in: stations of equal servers, first come first served.
+
+Each station keeps, for every server, the time until which it is booked. Work takes the server that is free first, in
+the order in which it comes (FIFO by virtual finish time), and whoever brought it waits until its finish.
+
+The lock is an fcntl(2) record lock: the kernel releases it when a process is killed. Every number is an aligned 8-byte
+store, so what a killed process leaves behind is whole: at worst one booking without its count.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import mmap
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import StorageFault
+
+_MAGIC = 0x45_44_46_49_4C_45_52_02  # "EDFILER", layout 2
+_LOCK_BYTE, _USE_BYTE = 0, 1  # byte ranges of the two record locks: of a booking, and of being in use
+_BUSY, _WAITED, _CALLS, _OPS = range(4)
+_COUNTS = 4
+_FIRST = 1  # word 0 is the magic number
+OPS_UNIT = 1000  # filer ops are counted in thousandths: their numbers are means
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StationCounts:
+    """Of one station since it was made."""
+
+    servers: int
+    calls: int
+    busy_ns: int  # service booked, over all servers
+    waited_ns: int  # in its queue, over all calls
+    filer_ops: float = 0.0
+
+
+class SharedQueues:
+    """One process's way to the stations, made when there are none. Not for several threads at once.
+
+    The process must open it after its fork, and only once: record locks belong to the process. Raises StorageFault.
+    """
+
+    def __init__(self, path: Path, servers: Sequence[int], more_words: int = 0) -> None:
+        """`servers`: of each station; `more_words`: to be had from `more` on, all nought at first."""
+        self.path = path
+        self.servers = tuple(servers)
+        places = [_FIRST + _COUNTS * len(self.servers)]
+        for number in self.servers:
+            places.append(places[-1] + number)
+        self._free = places[:-1]
+        self.more = places[-1]
+        self._bytes = -(-(self.more + more_words) * 8 // mmap.PAGESIZE) * mmap.PAGESIZE
+        self._fd = self._attach()
+        self._map = mmap.mmap(self._fd, self._bytes)
+        self.words = memoryview(self._map).cast("q")
+        self.words[0] = _MAGIC
+
+    def _attach(self) -> int:
+        """The file, marked as in use; another process may be removing it at this moment."""
+        while True:
+            fd = _open(self.path, os.O_RDWR | os.O_CREAT)
+            try:
+                fcntl.lockf(fd, fcntl.LOCK_SH, 1, _USE_BYTE)
+                if os.fstat(fd).st_nlink:
+                    os.posix_fallocate(fd, 0, self._bytes)  # full memory shows here, not as SIGBUS later
+                    return fd
+            except OSError as e:
+                os.close(fd)
+                raise StorageFault(f"the emulated filer's arbiter {self.path}: {e.strerror}", errno=e.errno or 0) from e
+            os.close(fd)
+
+    def lock(self) -> None:
+        """Before any booking; `unlock` after it, whatever happens."""
+        fcntl.lockf(self._fd, fcntl.LOCK_EX, 1, _LOCK_BYTE)
+
+    def unlock(self) -> None:
+        fcntl.lockf(self._fd, fcntl.LOCK_UN, 1, _LOCK_BYTE)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """For whoever books seldom."""
+        self.lock()
+        try:
+            yield
+        finally:
+            self.unlock()
+
+    def book(self, station: int, service: int, arrived: int, ready: int, ops: int = 0) -> int:
+        """Book `service` at a station from `arrived` on, for work that cannot end before `ready` + service; when it ends.
+
+        It is booked from the arrival, whatever else the work has to wait for: a gap before it that nobody could use would
+        take away from the station's ceiling. Times are monotonic nanoseconds, `ops` in thousandths. Only under the lock.
+        """
+        words, first = self.words, self._free[station]
+        number = self.servers[station]
+        if number == 1:
+            begin = max(words[first], arrived)
+            words[first] = begin + service
+        else:
+            free = words[first : first + number].tolist()
+            soonest = min(free)
+            begin = max(soonest, arrived)
+            words[first + free.index(soonest)] = begin + service
+        end = max(begin, ready) + service
+        at = _FIRST + station * _COUNTS
+        words[at + _BUSY] += service
+        words[at + _WAITED] += end - service - ready
+        words[at + _CALLS] += 1
+        words[at + _OPS] += ops
+        return end
+
+    def pass_by(self, station: int, ops: int) -> None:
+        """Count a call that takes no time there: without service there is no queue, not even behind a call that came a
+        moment later. Only under the lock."""
+        at = _FIRST + station * _COUNTS
+        self.words[at + _CALLS] += 1
+        self.words[at + _OPS] += ops
+
+    def counts(self, station: int) -> StationCounts:
+        """Now; without the lock, so work under way may be half in them."""
+        at = _FIRST + station * _COUNTS
+        busy, waited, calls, ops = self.words[at : at + _COUNTS].tolist()
+        return StationCounts(
+            servers=self.servers[station], calls=calls, busy_ns=busy, waited_ns=waited, filer_ops=ops / OPS_UNIT
+        )
+
+    def close(self) -> None:
+        """Let go of it; it stays while others use it."""
+        self.words.release()
+        self._map.close()
+        os.close(self._fd)
+
+    def close_and_remove(self) -> None:
+        """Let go of it, and remove it unless another process uses it still."""
+        try:
+            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _USE_BYTE)
+        except OSError as e:
+            if e.errno not in (errno.EACCES, errno.EAGAIN):
+                raise StorageFault(f"the emulated filer's arbiter {self.path}: {e.strerror}") from e
+        else:
+            if os.fstat(self._fd).st_nlink:
+                self.path.unlink(missing_ok=True)
+        self.close()
+
+
+def _open(path: Path, flags: int) -> int:
+    try:
+        fd = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as e:
+        raise StorageFault(
+            f"the emulated filer's arbiter {path} cannot be opened: {e.strerror}", errno=e.errno or 0
+        ) from e
+    info = os.fstat(fd)
+    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid():
+        os.close(fd)
+        raise StorageFault(f"the emulated filer's arbiter {path} is not ours; remove it, then try again")
+    return fd

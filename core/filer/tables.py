@@ -1,0 +1,78 @@
+"""Reading what people write in TOML: numbers and texts out of tables, and what is wrong told in one line with the key."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from core.errors import UsageError
+
+MAX_FILE_BYTES = 65_536
+
+
+def read_table(path: Path, what: str, known: Collection[str]) -> dict[str, Any]:
+    """The whole file; `what` names it in errors, `known` what else there is. Raises UsageError."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_FILE_BYTES + 1)
+        if len(raw) > MAX_FILE_BYTES:
+            raise UsageError(f"{what}: a profile has at most {MAX_FILE_BYTES} bytes; is it the right file?")
+        return tomllib.loads(raw.decode("utf-8"))
+    except OSError as e:
+        raise UsageError(f"{what}: {e.strerror}; take {', '.join(known)}, or a file in TOML") from e
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+        raise UsageError(f"{what}: not TOML: {' '.join(str(e).split())}") from e
+
+
+class Tables:
+    """Takes values out of tables; every method raises UsageError that begins with `where`."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def wrong(self, what: str) -> UsageError:
+        return UsageError(f"{self._where}: {what}")
+
+    def text(self, table: Mapping[str, Any], key: str) -> str:
+        value = table.get(key, "")
+        if not isinstance(value, str):
+            raise self.wrong(f"{key} must be a text")
+        return value
+
+    def name(self, table: Mapping[str, Any], longest: int) -> str:
+        """A printable text for labels, under `name`."""
+        name = self.text(table, "name")
+        if not name or len(name) > longest or not name.isprintable() or name != name.strip():
+            raise self.wrong(f"name must be a printable text of at most {longest} characters")
+        return name
+
+    def table(self, table: Mapping[str, Any], key: str, at: str = "") -> Mapping[str, Any]:
+        value = table.get(key, {})
+        if not isinstance(value, dict):
+            raise self.wrong(f"{at}{key} must be a table")
+        return value
+
+    def known(self, table: Mapping[str, Any], keys: Collection[str], at: str) -> None:
+        """No key beside these."""
+        for key in table:
+            if key not in keys:
+                raise self.wrong(f"there is no {at}{key}; there is {', '.join(sorted(keys))}")
+
+    def number(
+        self, table: Mapping[str, Any], key: str, at: str, default: float, high: float, *, low: float = 0.0
+    ) -> float:
+        value = table.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise self.wrong(f"{at}{key} is {value!r}; it must be a number")
+        if not low <= value <= high:
+            raise self.wrong(f"{at}{key} is {value:g}; it must be from {low:g} to {high:g}")
+        return float(value)
+
+    def whole(self, table: Mapping[str, Any], key: str, at: str, default: int, high: int, *, low: int = 1) -> int:
+        value = table.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise self.wrong(f"{at}{key} is {value!r}; it must be a whole number from {low} to {high:,}")
+        return value

@@ -1,0 +1,45 @@
+"""Whether this machine kept up with the site that it emulated: if not, its own speed is in the figures, and they say nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from experiments.result.schema import CallTime
+
+MOST_BUSY = 0.70  # of this host's processors: beyond it slots wait for them
+MOST_OVER = 0.05  # of the time that calls were booked for: what they ended later than booked
+LABEL = "EMULATION OVERRUN"
+
+
+class Emulated(Protocol):
+    """What is asked of a run."""
+
+    @property
+    def host_cpu(self) -> float | None: ...
+
+    @property
+    def call_time(self) -> CallTime | None: ...
+
+
+def overshoot(run: Emulated) -> float | None:
+    """What calls took beyond their booked end, of what they were booked for; None where nobody measured it."""
+    time = run.call_time
+    if time is None or not time.exact:
+        return None
+    booked = time.call_s - time.processor_s
+    return time.processor_s / booked if booked > 0 else None
+
+
+def overran(run: Emulated) -> bool:
+    """Whether the machine was too slow for this run."""
+    over = overshoot(run)
+    return (run.host_cpu is not None and run.host_cpu > MOST_BUSY) or (over is not None and over > MOST_OVER)
+
+
+def told_overrun(runs_by_point: Sequence[Sequence[Emulated]]) -> str:
+    """The label of a study; empty where every run kept up."""
+    over = sum(any(map(overran, runs)) for runs in runs_by_point)
+    if not over:
+        return ""
+    return LABEL if over == len(runs_by_point) else f"{LABEL} at {over} of {len(runs_by_point)} points"

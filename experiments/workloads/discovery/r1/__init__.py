@@ -1,0 +1,1 @@
+"""Report R1 on an emulated site: what its figures ask for, what ours say, and by which parameters."""

@@ -1,0 +1,64 @@
+"""Report R1's figures held against its three rows on an emulated site, and by which parameters: of `experiment r1` only."""
+
+from __future__ import annotations
+
+from experiments.report import words
+from experiments.report.markup import table
+from experiments.report.parts import Cell, Part, Plot, Section, Series, Tabled, note, paragraph
+from experiments.report.plots import draw_line, drawing, legend_beside, new_figure, over_time, time_unit
+from experiments.workloads.discovery.r1.checks import Check, checks, filer_ops, verdict
+from experiments.workloads.discovery.r1.parameters import ASSUMED, FITTED, FROM_REPORT, STRUCTURE
+from experiments.workloads.discovery.result import Result
+from experiments.workloads.discovery.views import middle_run, point_name
+
+ANCHOR, TITLE = "r1-site", "Report R1 on an emulated site"
+
+
+def r1_site(result: Result) -> Section:
+    """Checks, filer ops over time, and the three lists."""
+    parts: list[Part] = [paragraph(STRUCTURE), _checks(checks(result))]
+    if any(filer_ops(middle_run(point)) for point in result.points):
+        parts.append(_plot(result))
+    for title, lines in (("From the report", FROM_REPORT), ("Assumed", ASSUMED), ("Fitted", FITTED)):
+        rows = [(line,) for line in lines]
+        series = Series(name=f"r1-{title.split()[0].lower()}", header=("parameter",), rows=tuple(rows))
+        parts.append(Tabled(table=table((title,), rows, text_columns=frozenset({0})), series=series))
+    streams = result.conditions.get("configuration", {}).get("index_streams", "not known")
+    parts.append(
+        note(
+            f"Index streams of each job: {streams}. What the same site does without that limit tells"
+            " edbench experiment r1 --index-streams 0. It is an explanation that reproduces R1, and nothing says that it is the only one."
+        )
+    )
+    return Section(anchor=ANCHOR, title=TITLE, parts=tuple(parts))
+
+
+def _checks(found: list[Check]) -> Tabled:
+    rows = [(one.what, one.r1, one.ours, one.tolerance, verdict(one)) for one in found]
+    header = ("what", "R1", "ours", "tolerance", "held")
+    series = Series(name="r1-checks", header=header, rows=tuple(rows))
+    return Tabled(table=table(header, rows, text_columns=frozenset(range(5)), caption="Checks"), series=series)
+
+
+def _plot(result: Result) -> Plot:
+    length, unit = time_unit(max(middle_run(point).elapsed_s for point in result.points))
+    rows: list[tuple[Cell, ...]] = []
+    said = []
+    with drawing():
+        figure, (axes,) = new_figure()
+        for number, point in enumerate(result.points):
+            line = filer_ops(middle_run(point))
+            draw_line(axes, line, number, point_name(point, result.points), length)
+            rows += [(point.databases, point.workers, at, rate) for at, rate in line]
+            peak = max((rate for _, rate in line), default=0.0)
+            said.append(f"{point_name(point, result.points)}: {words.count(peak)} filer ops a second at the peak")
+        over_time(axes, unit, "filer ops a second")
+        legend_beside(axes)
+    sentence = f"{'; '.join(said)}. R1: about 27,000 with 10 workers, 39,000 with 30, then 20,000, 10,000 and none."
+    header = ("databases", "workers", "time_s", "filer_ops_per_s")
+    return Plot(
+        name="filer-ops",
+        figure=figure,
+        sentence=sentence,
+        series=Series(name="filer-ops", header=header, rows=tuple(rows)),
+    )

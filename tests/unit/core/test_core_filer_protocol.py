@@ -1,0 +1,171 @@
+"""From calls to filer ops: data that is checked, booked at both units, counted, and printed with where it comes from."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.errors import UsageError
+from core.filer import FilerModel, load_filer
+from core.filer.arbiter import Arbiter
+from core.filer.places import SHARED_MEMORY
+from core.filer.protocol import load_protocol, protocol_names, protocol_of
+from core.operations import MemoryRecorder, Op
+from experiments.conditions import emulated
+
+MS = 1_000_000
+_PROTOCOL = """
+name = "small"
+origin = "assumed: for this test"
+transfer_bytes = 1000
+data = ["READ", "COMMIT"]
+[call]
+scan = { READDIR = 2.0, entry = { GETATTR = 0.5 } }
+open = { LOOKUP = 3.0 }
+read = { GETATTR = 1.0, transfer = { READ = 2.0 } }
+close = { COMMIT = 0.5, GETATTR = 1.0 }
+"""
+_FILER = """
+name = "mine"
+protocol = "small.toml"
+{more}
+[metadata]
+servers = 1
+service_us.default = 1000.0
+service_us.GETATTR = 100.0
+[data]
+servers = 1
+service_us.default = 500.0
+"""
+
+
+@pytest.fixture
+def path() -> Iterator[Path]:
+    """A place for an arbiter in shared memory."""
+    place = SHARED_MEMORY / f"edbench-filer-test-{os.getpid()}-{time.monotonic_ns()}"
+    yield place
+    place.unlink(missing_ok=True)
+
+
+def _model(tmp_path: Path, more: str = "") -> FilerModel:
+    (tmp_path / "small.toml").write_text(_PROTOCOL)
+    (tmp_path / "filer.toml").write_text(_FILER.format(more=more))
+    model = load_filer(str(tmp_path / "filer.toml"))
+    assert model is not None
+    return model
+
+
+def test_a_call_is_as_many_filer_ops_as_the_protocol_says(tmp_path: Path, path: Path) -> None:
+    """By op, by entry of a listing, by transfer begun; each with its own service time, at the unit that serves it."""
+    with Arbiter(path, _model(tmp_path)) as arbiter:
+        assert arbiter.book(Op.OPEN, 0, 0) == 3 * MS
+        assert arbiter.book(Op.SCAN, 0, 10 * MS, argument=40) == 10 * MS + 2 * MS + 20 * MS // 10
+        assert arbiter.book(Op.READ, 1001, 100 * MS) == 100 * MS + MS // 10 + 2 * 2 * MS // 2
+        assert arbiter.book(Op.STAT, 0, 200 * MS) == 200 * MS, "what the protocol does not name costs nothing"
+        stations = arbiter.snapshot().stations
+    assert stations["metadata"].filer_ops == pytest.approx(3 + 2 + 20 + 1)
+    assert stations["data"].filer_ops == pytest.approx(4)
+    assert (stations["metadata"].calls, stations["data"].calls) == (3, 1)
+
+
+def test_both_units_are_asked_and_neither_loses_its_ceiling(tmp_path: Path, path: Path) -> None:
+    """Closes take 0.1 ms of metadata and 0.25 ms of data each: of a hundred that come at once the data unit is never idle."""
+    with Arbiter(path, _model(tmp_path)) as arbiter:
+        ends = [arbiter.book(Op.CLOSE, 0, 0) for _ in range(100)]
+        assert ends[0] == 100_000 + 250_000
+        assert ends[-1] == 100 * 250_000
+        assert arbiter.snapshot().stations["data"].busy_ns == 100 * 250_000
+
+
+def test_each_filer_op_waits_for_its_round_trip(tmp_path: Path, path: Path) -> None:
+    """A delay and no queue: two calls at once wait for it side by side."""
+    model = _model(tmp_path, "[client]\nround_trip_us = 1000.0")
+    with Arbiter(path, model) as arbiter:
+        assert arbiter.book(Op.OPEN, 0, 0) == 3 * MS + 3 * MS
+        assert arbiter.book(Op.OPEN, 0, 0) == 6 * MS + 3 * MS
+        assert arbiter.waited_ns == 3 * MS
+
+
+def test_filers_that_expand_otherwise_are_not_the_same(tmp_path: Path) -> None:
+    """The digest stands for behaviour: another expansion, transfer, cache or round trip is another filer."""
+    changes = ("LOOKUP = 3.0", "LOOKUP = 4.0"), ("transfer_bytes = 1000", "transfer_bytes = 1001")
+    digests = {_model(tmp_path).digest, _model(tmp_path, "[client]\nround_trip_us = 1.0").digest,
+               _model(tmp_path, "[client]\ncache_bytes = 4096").digest}  # fmt: skip
+    for old, new in changes:
+        (tmp_path / "small.toml").write_text(_PROTOCOL.replace(old, new))
+        model = load_filer(str(tmp_path / "filer.toml"))
+        assert model is not None
+        digests.add(model.digest)
+    assert len(digests) == 5
+
+
+def test_ours_say_how_they_are_known() -> None:
+    """NFS was measured; nobody knows R1's protocol, and that is said in the disclosure with what is assumed instead."""
+    origins = {name: load_protocol(name).origin.split()[0].rstrip(":") for name in protocol_names()}
+    assert origins["r1"] == "assumed"
+    titan = load_filer("titan")
+    told = " ".join((emulated(titan) or {})["assumptions"])
+    assert "assumed: R1 names no protocol" in told
+    assert "client cache: none" in told
+    assert "every call is taken for one filer op" in " ".join((emulated(load_filer("nas-1g")) or {})["assumptions"])
+
+
+def test_plain_data_and_back(tmp_path: Path) -> None:
+    """A result holds the protocol whole, so that a prediction needs no file."""
+    protocol = _model(tmp_path).protocol
+    assert protocol is not None
+    assert protocol_of(protocol.to_plain(), "result", protocol.source) == protocol
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("3.0", "-3.0", "call.open.LOOKUP is -3"),
+        ("3.0", "inf", "must be a number"),
+        ("3.0", "1e9", "call.open.LOOKUP"),
+        ("LOOKUP = 3.0", '"a b" = 3.0', "a filer op has a name"),
+        ("open =", "opens =", "there is no call.opens"),
+        ("assumed:", "surely:", "origin must say"),
+        ("transfer_bytes = 1000", "transfer_bytes = 0", "transfer_bytes"),
+        ('"COMMIT"]', '"COMMITS"]', "data names COMMITS"),
+        ('data = ["READ", "COMMIT"]', "data = 4", "list of names"),
+        ("entry = { GETATTR = 0.5 }", "entry = 4", "must be a table"),
+        ('name = "small"', "", "name"),
+    ],
+)
+def test_impossible_expansions_are_refused_in_one_line(tmp_path: Path, old: str, new: str, says: str) -> None:
+    """Before anything starts, with the key."""
+    file = tmp_path / "small.toml"
+    file.write_text(_PROTOCOL.replace(old, new))
+    with pytest.raises(UsageError) as caught:
+        load_protocol("small.toml", tmp_path)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_protocol_that_is_not_there_is_told_with_those_that_are() -> None:
+    with pytest.raises(UsageError, match="r1"):
+        load_protocol("smb9")
+
+
+def test_storage_tells_the_filer_what_a_call_found(tmp_path: Path, path: Path) -> None:
+    """Entries of a listing reach the expansion through the real layer: 20 of them are 10 ops more."""
+    from core.filer.emulation import EmulatedFiler
+    from core.storage.layer import Storage
+
+    class Now:
+        def wait_until(self, end_ns: int) -> int:
+            return end_ns
+
+    directory = tmp_path / "d"
+    directory.mkdir()
+    for n in range(20):
+        (directory / f"{n}").touch()
+    with Arbiter(path, _model(tmp_path)) as arbiter:
+        storage = Storage(MemoryRecorder(), filer=EmulatedFiler(arbiter, Now()))  # type: ignore[arg-type]
+        storage.scan(bytes(directory))
+        assert arbiter.snapshot().stations["metadata"].filer_ops == pytest.approx(2 + 10)

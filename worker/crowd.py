@@ -1,0 +1,131 @@
+"""Several workers of one host, forked from one process that has loaded everything: they share its memory and are up at once.
+
+Each is a whole worker: a supervisor with slots, a reporter and leases of its own, which may die without the others. They order
+their boxes from one nursery. It has no thread and no connection to anything, so that it can fork at any time; its workers
+die with it. When the nursery ends, it ends too, and whoever keeps it running starts it again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Sequence
+from types import FrameType
+
+from worker.box.start import NurseryAddress, start_nursery
+from worker.processes import die_with_parent
+from worker.slots.deaths import describe
+from worker.slots.slot import fork_into
+from worker.supervisor import Supervisor, WorkerPlan
+
+AGAIN_SECONDS = 1.0  # after a worker has died
+_TICK_SECONDS = 0.25
+_ENDED_EARLY = 1
+
+log = logging.getLogger(__name__)
+
+
+class Crowd:
+    """From `run` to its end."""
+
+    def __init__(
+        self,
+        plans: Sequence[WorkerPlan],
+        become: Callable[[WorkerPlan], int] = lambda plan: Supervisor(plan).run(),
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`plans` differ in their names; `become` is what a forked process does with its own. Raises OSError."""
+        self._plans, self._become, self._now = plans, become, monotonic
+        self._alive: dict[int, WorkerPlan] = {}
+        self._due: list[tuple[float, WorkerPlan]] = [(0.0, plan) for plan in plans]
+        self._nursery: NurseryAddress | None = None
+        self._stops = 0
+        self._failed = False
+        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def run(self) -> int:
+        """Keep them running until asked to stop; the exit status. In a process's main thread, once."""
+        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._on_stop)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        settings = self._plans[0].settings
+        if settings.box:
+            self._nursery = start_nursery(settings.slot_memory_mb, settings.plugins, os.environ)
+        self._plans[0].preload(settings)
+        told = 0
+        while self._alive or not self._stops:
+            if self._stops > told:
+                told = self._stops
+                self._tell(signal.SIGTERM)
+            if not self._stops:
+                self._fork_due()
+            self._wait()
+            self._reap()
+        if self._nursery is not None:
+            self._nursery.close()  # nobody is left who might order: it ends, or with us
+        return _ENDED_EARLY if self._failed else 0
+
+    def _on_stop(self, _signum: int, _frame: FrameType | None) -> None:
+        self._stops += 1
+
+    def _tell(self, number: int) -> None:
+        for pid in self._alive:
+            os.kill(pid, number)
+
+    def _wait(self) -> None:
+        ready, _, _ = select.select([self._wake_read], [], [], _TICK_SECONDS)
+        if ready:
+            os.read(self._wake_read, 4096)
+
+    def _fork_due(self) -> None:
+        now, waiting = self._now(), []
+        for at, plan in self._due:
+            if at > now:
+                waiting.append((at, plan))
+                continue
+            try:
+                pid = fork_into(lambda parent, plan=plan: self._be(plan, parent), self._let_go)  # type: ignore[misc]
+            except OSError as error:  # the process table may not be full in a while
+                log.error("worker %s cannot be started: %s; trying again", plan.name, error)
+                waiting.append((now + AGAIN_SECONDS, plan))
+            else:
+                self._alive[pid] = plan
+        self._due = waiting
+
+    def _be(self, plan: WorkerPlan, parent: int) -> int:
+        """In the forked child."""
+        die_with_parent(parent)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(logging.Formatter(f"%(asctime)s {plan.name} %(levelname)s %(message)s"))
+        return self._become(dataclasses.replace(plan, nursery=self._nursery))
+
+    def _let_go(self) -> None:
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            if self._nursery is not None and pid == self._nursery.pid:
+                if not self._stops:
+                    log.error("the nursery of the boxes ended with %s; ending with it", describe(status))
+                    self._failed = True
+                    self._stops += 1
+                continue
+            plan = self._alive.pop(pid)
+            if not self._stops:
+                log.error("worker %s ended with %s; starting another", plan.name, describe(status))
+                self._due.append((self._now() + AGAIN_SECONDS, plan))
