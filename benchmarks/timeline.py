@@ -116,7 +116,12 @@ def _second(n: int) -> Iterator[tuple[str, str, bool, dict[str, Any]]]:
     done = {"items": 250 * n, "items_indexed": 125 * n, "raw_bytes": 12_000_000 * n, "discovered_bytes": 20_000_000 * n}
     clocks = {"elapsed_s": float(n), "phase_s": float(max(1, n - 1800)), "phase": "index", "containers": n}
     work = {"open": 4_000 - n, "done": n, "weight_open": 10**9, "weight_done": 10**6 * n, "indexed_bytes": 10**6 * n}
-    yield "progress", "db1", True, done | clocks | work | {"index_bytes": 10**6 * n, "index_written_bytes": 10**6 * n, "exceptions": n // 9}
+    yield (
+        "progress",
+        "db1",
+        True,
+        done | clocks | work | {"index_bytes": 10**6 * n, "index_written_bytes": 10**6 * n, "exceptions": n // 9},
+    )
 
 
 def worker_values(n: int) -> dict[str, Any]:
