@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -12,10 +13,11 @@ from pathlib import Path
 
 import pytest
 import redis
-from finished_job import finished
+from finished_job import finished, finished_corpus
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from hypothesis.internal.conjecture import providers
+from once import once, pytest_configure, pytest_configure_node
 from servers import OWNER, as_superuser
 from taskbench import TaskBench
 
@@ -26,7 +28,7 @@ from sql.migrate import migrate
 from sql.session import Database
 from worker.plugins import load_plugins
 
-__all__ = ["finished"]  # a fixture of tests/support
+__all__ = ["finished", "finished_corpus", "once", "pytest_configure", "pytest_configure_node"]  # of tests/support
 
 # The same tree gives the same answer everywhere; `make test-search` looks for examples that nobody has seen yet.
 _UNHURRIED = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # whatever else runs here
@@ -44,6 +46,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell that starts the
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the commands under test would be compiled at every start
 
 load_plugins(PLUGINS)  # as every process that reads files does
+
+
+def pytest_collection_finish() -> None:
+    """Half a million objects that stay to the end are not looked through again at each collection, nor copied by what is
+    forked."""
+    gc.collect()
+    gc.freeze()
+
 
 REPOSITORY = Path(__file__).parents[1]
 _TEMPLATE = "edbench_template"

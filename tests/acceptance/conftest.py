@@ -12,33 +12,51 @@ from pathlib import Path
 import psutil
 import pytest
 from installation import COMMAND_SECONDS, EDBENCH, Bench, until
+from once import MakeOnce
+
+from controller.databases import open_databases
+from core.services import embedded_services
+from core.settings import Settings
 
 
-def _generated(tmp_path_factory: pytest.TempPathFactory, scale: str) -> Path:
-    directory = tmp_path_factory.mktemp("corpus") / "c"
-    line = [str(EDBENCH), "generate", str(directory), "--profile", "reference", "--scale", scale, "--seed", "7"]
-    subprocess.run(line, check=True, capture_output=True, timeout=COMMAND_SECONDS)
-    return directory
+def _generated(once: MakeOnce, name: str, scale: str) -> Path:
+    def make(directory: Path) -> None:
+        line = [str(EDBENCH), "generate", str(directory), "--profile", "reference", "--scale", scale, "--seed", "7"]
+        subprocess.run(line, check=True, capture_output=True, timeout=COMMAND_SECONDS)
+
+    return once(name, make)
 
 
 @pytest.fixture(scope="session")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A reference corpus with every kind of fault in it, large enough to do something in the middle of a job."""
-    return _generated(tmp_path_factory, "0.001")
+def corpus(once: MakeOnce) -> Path:
+    """A reference corpus with every kind of fault in it, large enough to fill a disk and to be at it for seconds."""
+    return _generated(once, "corpus", "0.001")
 
 
 @pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with an eighth of the bytes, for jobs that nobody disturbs."""
-    return _generated(tmp_path_factory, "0.0001")
+def small(once: MakeOnce) -> Path:
+    """The same with few bytes: a dozen tasks in each phase, in the middle of which a job can be held."""
+    return _generated(once, "small corpus", "0.0001")
+
+
+@pytest.fixture(scope="session")
+def empty_scratch(once: MakeOnce) -> Path:
+    """Of an installation whose database is made and holds no job: to make it takes longer than most jobs of tests."""
+
+    def make(scratch: Path) -> None:
+        with embedded_services(Settings(scratch=scratch), slots=1) as running:
+            for database in open_databases(running):
+                database.dispose()
+
+    return once("empty scratch", make)
 
 
 @pytest.fixture
-def bench(corpus: Path) -> Iterator[Bench]:
+def bench(small: Path, empty_scratch: Path) -> Iterator[Bench]:
     """An installation of this test's own, from a path with spaces; nothing may be left running afterwards."""
     home = Path(tempfile.mkdtemp(prefix="edbench acceptance "))
     home.chmod(0o711)
-    made = Bench(home=home, corpus=corpus)
+    made = Bench(home=home, corpus=small, furniture=empty_scratch)
     try:
         yield made
         until(lambda: not made.leftovers(), f"nothing left running: {made.leftovers()}")

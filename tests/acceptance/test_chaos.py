@@ -42,14 +42,19 @@ def test_a_killed_worker(bench: Bench) -> None:
     assert bench.verify()["differences"] == 0
 
 
-def test_a_killed_broker_comes_back_empty(bench: Bench) -> None:
-    """The broker only carries messages: losing all of them loses nothing."""
-    hold = bench.hold("expand")
+def test_a_killed_broker_comes_back_empty_and_a_killed_queue_manager_is_replaced(bench: Bench) -> None:
+    """The broker only carries messages: losing all of them loses nothing. Another queue manager takes the lock and goes on.
+    One in expand, the other in index."""
+    hold, later = bench.hold("expand"), bench.hold("index")
     process = bench.discover("--workers", "2", "--slots", "2", "--dispatch-seconds", "3")
     hold.until_reached(process)
     victim = bench.addresses().broker.pid
     hold.let_go()
     os.kill(victim, signal.SIGKILL)
+    later.until_reached(process)
+    (manager,) = bench.processes(process, "queue_manager")
+    later.let_go()
+    manager.kill()
     bench.end(process)
     assert bench.verify()["differences"] == 0
 
@@ -64,20 +69,9 @@ def test_a_killed_keeper_ends_the_command_and_its_job_goes_on(bench: Bench) -> N
     os.kill(victim, signal.SIGKILL)
     assert "their keeper was killed" in bench.end(process, 1)
     until(lambda: not bench.leftovers(), "nothing left running")
-    bench.edbench("resume", "last", "--workers", "2")
-    assert bench.verify()["differences"] == 0
-
-
-def test_a_killed_queue_manager(bench: Bench) -> None:
-    """Another queue manager takes the lock and goes on."""
-    hold = bench.hold("expand")
-    process = bench.discover("--workers", "2", "--slots", "2")
-    hold.until_reached(process)
-    (victim,) = bench.processes(process, "queue_manager")
-    hold.let_go()
-    victim.kill()
-    bench.end(process)
-    assert bench.verify()["differences"] == 0
+    with bench.attached():
+        bench.edbench("resume", "last", "--workers", "2")
+        assert bench.verify()["differences"] == 0
 
 
 def test_postgresql_killed(bench: Bench) -> None:
@@ -116,11 +110,12 @@ def test_pause_and_resume_give_the_same_result(bench: Bench) -> None:
     pause = bench.start("pause", "last")
     bench.until_pausing()
     hold.let_go()
-    bench.end(pause)
-    bench.end(process)
-    assert "paused" in bench.edbench("jobs").stdout
-    bench.edbench("resume", "last")
-    assert bench.verify()["differences"] == 0
+    assert bench.end(pause).splitlines()[-1].endswith(" paused")
+    assert "was paused by another command" in bench.end(process)
+    with bench.attached():
+        assert "paused" in bench.ask("jobs").stdout
+        bench.edbench("resume", "last")
+        assert bench.verify()["differences"] == 0
 
 
 def test_interrupted_job_is_paused_and_goes_on(bench: Bench) -> None:
@@ -131,12 +126,16 @@ def test_interrupted_job_is_paused_and_goes_on(bench: Bench) -> None:
     process.send_signal(signal.SIGINT)
     bench.until_pausing()
     hold.let_go()
-    assert "resume" in bench.end(process, 130)
+    out = bench.end(process, 130)
+    assert f"edbench resume {out.splitlines()[-1]}" in out
+    assert "Traceback" not in out
     until(lambda: not bench.leftovers(), "nothing left running")
-    bench.edbench("resume", "last", "--workers", "2", "--json", str(bench.home / "r.json"))
-    # Its trace went on with it. A slot that does not end in time is killed.
-    assert check_trace(bench.result(), whole=False) == {"walk", "expand", "index", "finalise"}
-    assert bench.verify()["differences"] == 0
+    with bench.attached():
+        bench.ask("verify", "last", check=2)
+        bench.edbench("resume", "last", "--workers", "2", "--json", str(bench.home / "r.json"))
+        # Its trace went on with it. A slot that does not end in time is killed.
+        assert check_trace(bench.result(), whole=False) == {"walk", "expand", "index", "finalise"}
+        assert bench.verify()["differences"] == 0
 
 
 def test_a_killed_command_leaves_nothing_running_and_its_job_goes_on(bench: Bench) -> None:
@@ -148,5 +147,6 @@ def test_a_killed_command_leaves_nothing_running_and_its_job_goes_on(bench: Benc
     process.communicate()
     hold.let_go()
     until(lambda: not bench.leftovers(), "nothing left running")
-    bench.edbench("resume", "last", "--workers", "2")
-    assert bench.verify()["differences"] == 0
+    with bench.attached():
+        bench.edbench("resume", "last", "--workers", "2")
+        assert bench.verify()["differences"] == 0

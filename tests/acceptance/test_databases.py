@@ -7,6 +7,7 @@ import os
 import signal
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -38,25 +39,32 @@ def test_simultaneous_jobs_are_reported_as_one(bench: Bench, small: Path) -> Non
         assert job["state"] == "completed_with_exceptions"
         assert "".join(job["trace"]["path"].split()) in "".join(out.split())  # however it was broken into lines
         check_trace(job)
-    again = json.loads(bench.edbench("trace", "collect", group, "--json").stdout)
+    with bench.attached():
+        _look_at(bench, found, _a_term(small))
+        bench.edbench("delete", group)
+        assert "no job yet" in bench.ask("jobs").stderr
+    assert not list((bench.storage / "jobs").iterdir())
+
+
+def _look_at(bench: Bench, found: dict[str, Any], term: str) -> None:
+    """Every command tells of the group as of one, and each job stands in it."""
+    group, (first, second) = found["job_id"], found["jobs"]
+    again = json.loads(bench.ask("trace", "collect", group, "--json").stdout)
     assert again == [job["trace"] | {"job": job["job_id"]} for job in found["jobs"]]
     checked = bench.verify()
     assert checked["differences"] == 0
     assert [part["manifest_items"] for part in checked["jobs"]] == [first["items"]] * 2
-    shown = bench.edbench("jobs").stdout
+    shown = bench.ask("jobs").stdout
     assert all(text in shown for text in (group, first["job_id"], second["job_id"], "group of 2"))
-    items = [json.loads(line) for line in bench.edbench("items", group, "--jsonl").stdout.splitlines()]
+    items = [json.loads(line) for line in bench.ask("items", group, "--jsonl").stdout.splitlines()]
     assert Counter((item["database"], item["job"]) for item in items) == {
         (job["database"], job["job_id"]): job["items"] for job in found["jobs"]
     }
-    hits = json.loads(bench.edbench("search", group, _a_term(small), "--json").stdout)
+    hits = json.loads(bench.ask("search", group, term, "--json").stdout)
     assert {(hit["database"], hit["job"]) for hit in hits} == {(j["database"], j["job_id"]) for j in found["jobs"]}
-    assert len(json.loads(bench.edbench("job", group, "--json").stdout)["jobs"]) == 2
-    refused = bench.edbench("delete", first["job_id"], check=2)
+    assert len(json.loads(bench.ask("job", group, "--json").stdout)["jobs"]) == 2
+    refused = bench.ask("delete", first["job_id"], check=2)
     assert f"edbench delete {group}" in refused.stderr
-    bench.edbench("delete", group)
-    assert not list((bench.storage / "jobs").iterdir())
-    assert "no job yet" in bench.edbench("jobs").stderr
 
 
 def test_a_sharded_corpus_survives_the_death_of_one_server(bench: Bench) -> None:
@@ -75,11 +83,11 @@ def test_a_sharded_corpus_survives_the_death_of_one_server(bench: Bench) -> None
     found = bench.result()
     assert found["kind"] == "sharded"
     assert all(job["items"] > 0 for job in found["jobs"])
-    checked = bench.verify()
+    with bench.attached():
+        checked = bench.verify()
+        assert json.loads(bench.ask("search", "last", _a_term(bench.corpus), "--json").stdout)
     assert (checked["differences"], checked["doubled"], checked["missing"]) == (0, 0, 0)
     assert checked["items"] == checked["manifest_items"] == found["items"]
-    term = _a_term(bench.corpus)
-    assert json.loads(bench.edbench("search", "last", term, "--json").stdout)
 
 
 def test_a_group_with_copies_is_paused_and_resumed_as_one(bench: Bench) -> None:
@@ -97,13 +105,14 @@ def test_a_group_with_copies_is_paused_and_resumed_as_one(bench: Bench) -> None:
     hold.let_go()
     bench.end(pause)
     bench.end(process)
-    states = [row["state"] for row in json.loads(bench.edbench("jobs", "--json").stdout)]
-    assert states == ["paused", "paused"]
-    assert copies.is_dir()
-    bench.edbench("resume", "last", "--json", str(bench.home / "r.json"))
-    assert not copies.exists()
-    assert bench.result()["source_copies"] == 2
-    assert bench.verify()["differences"] == 0
+    with bench.attached():
+        states = [row["state"] for row in json.loads(bench.ask("jobs", "--json").stdout)]
+        assert states == ["paused", "paused"]
+        assert copies.is_dir()
+        bench.edbench("resume", "last", "--json", str(bench.home / "r.json"))
+        assert not copies.exists()
+        assert bench.result()["source_copies"] == 2
+        assert bench.verify()["differences"] == 0
 
 
 def _a_term(corpus: Path) -> str:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
 
 import pytest
-from installation import Bench
+from installation import COMMAND_SECONDS, EDBENCH, Bench
 
 KEYS = {
     "job_id", "state", "workers", "slots", "index_engine", "passes", "elapsed_s", "raw_bytes", "discovered_bytes",
@@ -14,13 +20,8 @@ KEYS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "options",
-    [("--workers", "2"), ("--workers", "1"), ("--workers", "2", "--single-pass"), ("--workers", "2", "--layout", "per-worker", "--fsync", "task")],
-    ids=["two-pass", "one-worker", "single-pass", "per-worker-fsync"],
-)  # fmt: skip
-def test_a_job_finds_exactly_what_the_manifest_says(bench: Bench, options: tuple[str, ...]) -> None:
-    """Every mode gives zero differences, the numbers of --json, and the job id as the last line."""
+def _discovered(bench: Bench, *options: str) -> str:
+    """A job that finds exactly what the manifest says; its id, which is the last line that is printed."""
     out = bench.end(bench.discover(*options))
     found = bench.result()
     assert found.keys() >= KEYS
@@ -31,22 +32,54 @@ def test_a_job_finds_exactly_what_the_manifest_says(bench: Bench, options: tuple
     assert {"scan", "open", "read", "write", "rename", "close"} <= found["calls"].keys()
     assert found["calls"]["write"]["bytes"] >= found["discovered_bytes"] - found["raw_bytes"]
     assert bench.verify()["differences"] == 0
+    assert not bench.leftovers()
+    return str(found["job_id"])
 
 
-def test_later_commands_see_the_job(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [("--workers", "2", "--single-pass"), ("--workers", "1", "--layout", "per-worker", "--fsync", "task")],
+    ids=["single-pass", "one-worker-per-worker-fsync"],
+)
+def test_a_job_finds_exactly_what_the_manifest_says(bench: Bench, options: tuple[str, ...]) -> None:
+    """Every mode gives zero differences, the numbers of --json, and the job id as the last line; two passes with two
+    workers below."""
+    _discovered(bench, *options)
+
+
+def test_later_commands_see_the_job(bench: Bench, corpus: Path) -> None:
     """The embedded services keep their data, so search, items, job and delete work in commands of their own."""
-    bench.end(bench.discover("--workers", "2"))
-    job = bench.result()["job_id"]
-    assert job in bench.edbench("jobs").stdout.replace("\n", "")
-    assert "expected" in bench.edbench("job", job).stdout
-    lines = [json.loads(line) for line in bench.edbench("items", job, "--jsonl").stdout.splitlines()]
-    assert len(lines) == bench.result()["items"]
+    bench.corpus = corpus
+    bench.furniture = None  # the very first job
+    job = _discovered(bench, "--workers", "2")
+    with bench.attached():
+        assert job in bench.edbench("jobs").stdout.replace("\n", "")
+        assert "expected" in bench.edbench("job", job).stdout
+        _look_at(bench, job)
+        bench.edbench("delete", job)
+        assert json.loads(bench.ask("jobs", "--json").stdout) == []
+    assert not list((bench.storage / "jobs").iterdir())
+    assert not bench.leftovers()
+    bench.edbench("job", job, check=2)
+
+
+def _look_at(bench: Bench, job: str) -> None:
+    """Every command that shows something of a finished job."""
+    truth: dict[str, Any] = json.loads((bench.corpus / "dataset.json").read_text())
+    assert "0 missing, 0 extra, 0 wrong" in bench.edbench("verify", job[:8]).stdout
+    lines = bench.edbench("items", job, "--jsonl").stdout.splitlines()
+    items = [json.loads(line) for line in lines]
+    assert len(items) == bench.result()["items"] == truth["items"]
+    assert len(list(csv.reader(io.StringIO(bench.ask("items", "last", "--csv").stdout)))) == truth["items"] + 1
+    wanted = ("--jsonl", "--where", "date>1970", "--type", "message/rfc822")
+    mail = bench.ask("items", "last", *wanted).stdout.splitlines()
+    assert 0 < len(mail) <= sum(item["media_type"] == "message/rfc822" for item in items)
+    assert set(mail) <= set(lines)
     term = next(t for t in _terms(bench) if t)
-    hits = json.loads(bench.edbench("search", job, term, "--json").stdout)
-    assert hits
-    bench.edbench("delete", job)
-    assert not list(bench.storage.rglob(f"jobs/{job.replace('-', '')}"))
-    assert bench.edbench("job", job, check=None).returncode == 2
+    assert json.loads(bench.edbench("search", job, term, "--json").stdout)
+    name = items[0]["custodian"].split("_")[0]
+    assert json.loads(bench.ask("search", "last", f"custodian:{name}", "--json").stdout)
+    assert json.loads(bench.ask("job", "last", "--json").stdout)["kinds"] == truth["kinds"]
 
 
 def _terms(bench: Bench) -> list[str]:
@@ -56,12 +89,24 @@ def _terms(bench: Bench) -> list[str]:
 
 
 def test_an_empty_directory_is_a_completed_job(bench: Bench) -> None:
-    """Nothing to do is no failure."""
+    """Nothing to do is no failure; without a manifest `verify` asks for --internal. Everything lies where it does where
+    nobody says a word: in the directory that the command is given in."""
     empty = bench.home / "empty"
     empty.mkdir()
-    bench.end(bench.discover("--workers", "1", corpus=empty))
-    assert bench.result()["state"] == "completed"
-    assert bench.result()["items"] == 0
+    env = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_")}
+
+    def edbench(*arguments: str, status: int = 0) -> str:
+        done = subprocess.run(
+            [EDBENCH, *arguments], env=env, cwd=bench.home, capture_output=True, text=True, timeout=COMMAND_SECONDS
+        )
+        assert done.returncode == status, (done.stdout, done.stderr)
+        return done.stdout
+
+    edbench("discover", "empty", "--workers", "1", "--slots", "1", "--json", "r.json")
+    assert (bench.result()["state"], bench.result()["items"], bench.result()["exceptions"]) == ("completed", 0, {})
+    edbench("verify", "last", status=2)
+    assert "there was no manifest" in edbench("verify", "last", "--internal")
+    assert sorted(p.name for p in bench.home.iterdir()) == [".edbench", "edbench-storage", "empty", "r.json"]
 
 
 def test_a_source_that_does_not_exist_is_refused_before_anything_starts(bench: Bench) -> None:

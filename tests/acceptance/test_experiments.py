@@ -136,10 +136,10 @@ def test_a_scale_out_counts_every_database(bench: Bench, small: Path) -> None:
     bench.edbench("result", "check", str(at))
 
 
-def test_an_interrupted_experiment_leaves_nothing(bench: Bench) -> None:
+def test_an_interrupted_experiment_leaves_nothing(bench: Bench, corpus: Path) -> None:
     """Ctrl-C in the middle of a run: exit status 130, no result, no files on the storage, none in memory."""
     runs = bench.storage / "experiments"
-    process = bench.start("experiment", "scale-up", "--corpus", str(bench.corpus), "--workers", "1", "--repeats", "1")
+    process = bench.start("experiment", "scale-up", "--corpus", str(corpus), "--workers", "1", "--repeats", "1")
     until(lambda: list(runs.glob("*/000/jobs/*/items")), "the first run writes")
     assert list(Path("/dev/shm").glob(f"edbench-null-{process.pid}-*"))
     process.send_signal(signal.SIGINT)

@@ -39,14 +39,15 @@ def test_a_file_that_kills_its_parser(bench: Bench) -> None:
     """Two deaths at an item convict it; every other item has its row, its text and no exception."""
     bench.env |= {"PYTHONPATH": str(PLUGINS), "EDBENCH_PLUGINS": "killer_plugin"}
     bench.end(bench.discover("--workers", "1", "--slots", "2", "--item-seconds", "5", corpus=_source(bench.home)))
-    items = [json.loads(line) for line in bench.edbench("items", "last", "--jsonl").stdout.splitlines()]
+    with bench.attached():
+        items = [json.loads(line) for line in bench.ask("items", "last", "--jsonl").stdout.splitlines()]
+        assert len(json.loads(bench.ask("search", "last", "innocent", "--json").stdout)) >= 10
+        bench.ask("verify", "last", "--internal")
     assert len(items) == 30 + 3 + 4
     for item in items:
         expected = EXPECTED.get(tuple(item["container_path"]), [])
         assert item["exceptions"] == expected, item["container_path"]
         assert expected or item["text_state"] in ("ok", "empty"), item["container_path"]
-    assert len(json.loads(bench.edbench("search", "last", "innocent", "--json").stdout)) >= 10
-    bench.edbench("verify", "last", "--internal")
 
 
 def test_a_parser_that_kills_at_every_item(bench: Bench) -> None:
@@ -65,7 +66,9 @@ def test_a_parser_that_kills_at_every_item(bench: Bench) -> None:
     bench.end(bench.discover("--workers", "1", "--slots", "2", corpus=bench.home / "source"))
     logs = "".join(log.read_text(errors="replace") for log in (bench.scratch / "logs").glob("*.log"))
     assert 8 <= logs.count("ended with SIGABRT") <= 2 * (6 + 4)
-    items = [json.loads(line) for line in bench.edbench("items", "last", "--jsonl").stdout.splitlines()]
+    with bench.attached():
+        items = [json.loads(line) for line in bench.ask("items", "last", "--jsonl").stdout.splitlines()]
+        bench.ask("verify", "last", "--internal")
     found = {tuple(item["container_path"]): item for item in items}
     whole = ("ok", [])
     for path, allowed in (
@@ -76,7 +79,6 @@ def test_a_parser_that_kills_at_every_item(bench: Bench) -> None:
         assert (found[path]["text_state"], found[path]["exceptions"]) in allowed, path
     assert found[("ann/children.zip",)]["exceptions"] == ["deaths_limit"]
     assert found[("ann/text.zip", "299.bin")]["exceptions"] == ["deaths_limit"]
-    bench.edbench("verify", "last", "--internal")
 
 
 def test_inspect_survives_it_too(bench: Bench) -> None:

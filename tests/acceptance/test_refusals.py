@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import signal
 from pathlib import Path
 
 import pytest
-from installation import Bench, until
+from installation import Bench
 
 Refused = tuple[int, str]
 
 
 def _refused(bench: Bench, *arguments: str) -> Refused:
     """Exit status and the one line."""
-    done = bench.edbench(*arguments, check=None)
+    done = bench.ask(*arguments, check=None)
     assert len(done.stderr.splitlines()) == 1, done.stderr
     return done.returncode, done.stderr
 
@@ -69,20 +67,4 @@ def test_two_jobs_at_once_in_one_installation(bench: Bench) -> None:
         job = bench.end(process).splitlines()[-1].strip()
         result = json.loads((bench.home / f"{number}.json").read_text())
         assert (result["job_id"], result["state"], result["items"]) == (job, "completed", 1)
-        bench.edbench("verify", job, "--internal")
-
-
-def test_interrupted_generate_goes_on(bench: Bench) -> None:
-    """Ctrl-C: status 130, one line that says how to go on, no process left; the same command ends it."""
-    corpus = bench.home / "c"
-    command = ("generate", str(corpus), "--profile", "reference", "--scale", "0.0015", "--seed", "5")
-    process = bench.start(*command)
-    parts = corpus / ".edbench-generate" / "parts"
-    until(lambda: process.poll() is not None or (parts.is_dir() and any(parts.iterdir())), "something is written")
-    process.send_signal(signal.SIGINT)
-    out = bench.end(process, 130)
-    assert re.search(r"^edbench: interrupted: .*the same command goes on", out, re.MULTILINE), out
-    assert not (corpus / "dataset.json").exists()
-    until(lambda: not [line for line in bench.leftovers() if "edbench" in line], "nothing left running")
-    bench.edbench(*command)
-    assert (corpus / "dataset.json").exists()
+        bench.ask("verify", job, "--internal")

@@ -122,10 +122,10 @@ def test_storage_root_unmounted_while_a_task_writes(bench: Bench) -> None:
     assert bench.edbench("verify", "last", "--internal").returncode == 0
 
 
-def test_storage_full(bench: Bench) -> None:
+def test_storage_full(bench: Bench, corpus: Path) -> None:
     """ENOSPC suspends the job; with more room it goes on where it was."""
     with _small_tmpfs(bench.storage, 12) as enlarge:
-        process = bench.discover("--workers", "1", "--slots", "2")
+        process = bench.discover("--workers", "1", "--slots", "2", corpus=corpus)
         _suspended(bench, bench.end(process, 1), str(bench.storage), "No space left on device", "free space")
         enlarge(1000)
         bench.edbench("resume", "last")

@@ -80,6 +80,8 @@ def _measured(shape: Shape, n: int) -> Growth:
 def growth(shape: Shape) -> Growth:
     """At a size that takes long enough to tell. What seems to grow too fast is looked at again at larger sizes: caches and
     allocators have steps, a square has none."""
+    gc.collect()
+    gc.freeze()  # all that is loaded: to look through it before each run took longer than to read the shape
     n, first = shape.n, _once(shape, shape.make(shape.n))
     while first < _TELLING and n < _LARGEST * shape.n:
         n, first = 2 * n, 2 * first

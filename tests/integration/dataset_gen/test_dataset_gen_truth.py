@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +21,6 @@ from agreement import EXPECTED
 from item_readers import OOXML, children_of, text_of
 from PIL import Image
 
-from dataset_gen.corpus import generate_corpus
 from dataset_gen.faults import FILES, HOSTILE_NAMES
 from dataset_gen.profile import load_profile
 from dataset_gen.truth import manifest as m
@@ -43,11 +43,10 @@ class Corpus:
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+def corpus(finished_corpus: Path) -> Corpus:
     """A small corpus with a fault of every kind."""
-    directory = tmp_path_factory.mktemp("truth") / "c"
-    description = generate_corpus(directory, "reference", 0.0005, 11, 2, lambda done, total: None)
-    return Corpus(directory / "data", m.read_manifest(directory).to_pylist(), description)
+    rows = m.read_manifest(finished_corpus).to_pylist()
+    return Corpus(finished_corpus / "data", rows, json.loads((finished_corpus / "dataset.json").read_text()))
 
 
 def _check(corpus: Corpus, below: dict[int, list[int]], at: int, data: bytes | None, seen: list[int]) -> None:

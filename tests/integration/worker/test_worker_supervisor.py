@@ -10,7 +10,6 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-import pytest
 from installation import PATIENCE
 
 from core.errors import ExceptionCode
@@ -65,48 +64,35 @@ def test_tasks_run_and_the_worker_leaves_in_good_order(bench: Any) -> None:
     assert not list((bench.scratch / "workers").iterdir())
 
 
-@pytest.mark.parametrize(
-    ("do", "cause", "detail"),
-    [
-        ("abort", ExceptionCode.KILLED_PARSER, "SIGABRT"),
-        ("exit", ExceptionCode.KILLED_PARSER, "exit status 0"),
-        ("raise", ExceptionCode.KILLED_PARSER, "exit status 70"),
-        ("memory", ExceptionCode.MEMORY, "memory"),
-        ("hoard", ExceptionCode.MEMORY, "memory"),
-    ],
-)
-def test_a_death_is_attributed_to_the_item_that_was_read(
-    bench: Any, do: str, cause: ExceptionCode, detail: str
-) -> None:
-    """A slot that dies while it reads an item is replaced, the item is named, and the task runs again at no charge."""
-    bench.tasks({"do": do}, {"do": "nothing"})
+_DEATHS = {
+    "abort": (ExceptionCode.KILLED_PARSER, "SIGABRT"),
+    "exit": (ExceptionCode.KILLED_PARSER, "exit status 0"),
+    "raise": (ExceptionCode.KILLED_PARSER, "exit status 70"),
+    "memory": (ExceptionCode.MEMORY, "memory"),
+    "hoard": (ExceptionCode.MEMORY, "memory"),
+    "wait": (ExceptionCode.TIMEOUT, ""),  # past its deadline
+}
+
+
+def test_deaths_are_attributed_to_the_items_that_were_read(bench: Any) -> None:
+    """A slot that dies or hangs while it reads an item is replaced, the item is named, and the task runs again at no
+    charge. A crash outside any item names none; it counts against the task, so that it cannot recur for ever."""
+    deadly = [{"do": do, "until": "/nonexistent", "seconds": 0.5 if do == "wait" else 600} for do in _DEATHS]
+    bench.tasks(*deadly, {"do": "abort", "where": "between"}, {"do": "nothing"})
     worker = bench.start(memory_mb=600)
     bench.until(bench.done)
-    death = bench.one("SELECT * FROM death")
-    assert (death.item.int, death.cause, death.worker) == (1, cause.value, "w1")
-    assert detail in death.detail
-    assert {row.failures for row in bench.rows("SELECT failures FROM task")} == {0}
-    assert bench.one("SELECT max(attempt) AS most FROM task").most == 2
+    deaths = {death.item.int: death for death in bench.rows("SELECT * FROM death")}
+    tasks = {row.item.int: row for row in bench.rows("SELECT *, (payload->>'item')::uuid AS item FROM task")}
+    for item, (do, (cause, detail)) in enumerate(_DEATHS.items(), 1):
+        assert (deaths[item].cause, deaths[item].worker) == (cause.value, "w1"), do
+        assert detail in deaths[item].detail, do
+        assert (tasks[item].failures, tasks[item].attempt) == (0, 2), do
+    assert len(deaths) == len(_DEATHS) == bench.one("SELECT count(*) AS rows FROM death").rows
+    between, sound = tasks[len(_DEATHS) + 1], tasks[len(_DEATHS) + 2]
+    assert (between.failures, between.attempt, sound.failures) == (1, 2, 0)
     (slot,) = (bench.scratch / "workers").glob("*/slot-*")
     assert _stop(worker) == 0
     assert not slot.exists()
-
-
-def test_an_item_past_its_deadline_is_killed(bench: Any) -> None:
-    """A handler that hangs is ended at its item's deadline, and the item gets the cause timeout."""
-    bench.tasks({"do": "wait", "until": "/nonexistent", "seconds": 0.5, "again": 600})
-    bench.start()
-    bench.until(bench.done)
-    assert bench.one("SELECT cause FROM death").cause == "timeout"
-
-
-def test_a_crash_between_items_convicts_nobody_but_counts(bench: Any) -> None:
-    """A crash outside any item names no item; it counts against the task, so that it cannot recur for ever."""
-    bench.tasks({"do": "abort", "where": "between"})
-    bench.start()
-    bench.until(bench.done)
-    assert bench.rows("SELECT * FROM death") == []
-    assert bench.one("SELECT failures FROM task").failures == 1
 
 
 def test_a_lease_lives_as_long_as_its_slot_works(bench: Any) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from once import MakeOnce
 from servers import OWNER, as_superuser
 
 from controller.databases import JobHandle, find_job, open_databases
@@ -40,10 +41,17 @@ class Finished:
 
 
 @pytest.fixture(scope="session")
-def finished(open_dir: Path) -> Iterator[Finished]:
-    """Two megabytes of reference corpus, discovered by real workers."""
-    corpus = open_dir / "verified corpus"
-    generate_corpus(corpus, "reference", 0.0005, 11, 1, lambda done, total: None)
+def finished_corpus(once: MakeOnce) -> Path:
+    """Of the reference profile, with a fault of every kind."""
+    return once(
+        "finished corpus", lambda place: generate_corpus(place, "reference", 0.0005, 11, 1, lambda done, total: None)
+    )
+
+
+@pytest.fixture(scope="session")
+def finished(open_dir: Path, finished_corpus: Path) -> Iterator[Finished]:
+    """It, discovered by real workers."""
+    corpus = finished_corpus
     settings = Settings(storage=open_dir / "verified-storage", scratch=open_dir / "verified-scratch", slots=2)
     filer = Storage(NullRecorder())
     with embedded_services(settings, slots=8) as attached:

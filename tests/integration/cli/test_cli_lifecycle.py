@@ -1,0 +1,45 @@
+"""`pause`, `cancel` and `resume` as a person types them, of a job that nothing works on."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cli.main import OK, USAGE, main
+from controller.jobs.jobs import create_discovery_job, prepare_source
+from controller.jobs.plan import DiscoveryPlan
+from core.operations import NullRecorder
+from core.records import JobOptions
+from core.storage.layer import Storage
+from sql.session import Database
+
+pytestmark = pytest.mark.services
+
+
+def test_a_job_is_paused_resumed_and_cancelled_for_good(
+    database: Database, broker_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each prints the job and its state; what makes no sense is one line and exit status 2. Where the workers are others',
+    `resume` only sets the job running."""
+    filer = Storage(NullRecorder())
+    (tmp_path / "source" / "ann").mkdir(parents=True)
+    source = prepare_source(filer, tmp_path / "source")
+    job = create_discovery_job(database, filer, tmp_path / "store", source, DiscoveryPlan(options=JobOptions()))
+    env = {
+        "EDBENCH_DATABASES": f"db1={database.url}",
+        "EDBENCH_BROKER": broker_url,
+        "EDBENCH_STORAGE": str(tmp_path / "store"),
+        "EDBENCH_SCRATCH": str(tmp_path / "scratch"),
+    }
+    for command, status, said in (
+        ("pause", OK, f"{job} paused"),
+        ("pause", USAGE, "only a running job"),
+        ("resume", OK, f"{job} running"),
+        ("pause", OK, f"{job} paused"),
+        ("cancel", OK, f"{job} cancelled"),
+        ("resume", USAGE, "cancelled"),
+    ):
+        assert main([command, str(job)], env) == status, (command, capsys.readouterr())
+        assert re.search(said, "".join(capsys.readouterr())), command
