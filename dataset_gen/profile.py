@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 
 from core.errors import UsageError
+from core.toml_table import TomlTable
 from dataset_gen import faults
 from dataset_gen.material.series import KINDS
 from dataset_gen.material.text import LANGUAGES
@@ -23,7 +24,6 @@ from dataset_gen.mix import (
     Targets,
     Tree,
 )
-from dataset_gen.profile_reader import TomlTable
 from dataset_gen.workshop import BUILDERS, CONTAINERS
 
 

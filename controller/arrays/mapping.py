@@ -9,13 +9,12 @@ from datetime import timedelta, timezone, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from controller.arrays.table import TomlTable
 from core.errors import UsageError
+from core.toml_table import TomlTable
 
 SEPARATOR = " · "  # between the parts of a stored source's name
 COLUMNS = 40
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
-_KINDS = ("gauge", "counter")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +66,9 @@ def read_map(path: Path, name: str | None = None) -> ArrayMap:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"the map {path} cannot be read: {error}") from error
-    form = TomlTable(table, str(path))
+    form = TomlTable(str(path), "", table)
     columns = form.tables("column")
-    csv, prometheus = form.table("csv"), form.table("prometheus")
+    csv, prometheus = (form.table(kind) if kind in form else None for kind in ("csv", "prometheus"))
     if (csv is None) is (prometheus is None):
         raise UsageError(f"{path}: needs either [csv] or [prometheus]")
     out = ArrayMap(
@@ -78,7 +77,7 @@ def read_map(path: Path, name: str | None = None) -> ArrayMap:
         prometheus=None if prometheus is None else _prometheus(prometheus),
         columns=tuple(_column(column, "column" if csv is not None else "query") for column in columns),
     )
-    form.end()
+    form.done()
     names = [column.name for column in out.columns]
     if not names or len(names) > COLUMNS or len(set(names)) < len(names):
         raise UsageError(f"{path}: needs 1 to {COLUMNS} [[column]], each with a name of its own")
@@ -92,20 +91,17 @@ def _name(name: str) -> str:
 
 
 def _column(table: TomlTable, origin: str) -> Column:
-    kind = table.text("kind", "gauge")
-    if kind not in _KINDS:
-        raise UsageError(f"{table.where}: kind is {' or '.join(_KINDS)}, not {kind}")
     where = table.text(origin)
     out = Column(
         origin=where,
         name=_name(table.text("name", where)),
         unit=table.text("unit", "").strip(),
-        counter=kind == "counter",
-        scale=table.number("scale", 1.0),
+        counter=table.text("kind", "gauge", among=("gauge", "counter")) == "counter",
+        scale=table.number("scale", 1.0, low=-1e18),
     )
     if SEPARATOR.strip() in out.unit or len(out.unit) > 40:
-        raise UsageError(f"{table.where}: unit has at most 40 characters and no {SEPARATOR.strip()}")
-    table.end()
+        raise table.refuse("unit", f"has at most 40 characters and no {SEPARATOR.strip()}")
+    table.done()
     return out
 
 
@@ -114,19 +110,19 @@ def _csv(table: TomlTable) -> CsvForm:
     out = CsvForm(
         time_column=table.text("time"),
         format=table.text("format", "iso"),
-        zone=_zone(zone, table.where) if zone else None,
+        zone=_zone(zone, table) if zone else None,
         delimiter=table.text("delimiter", ","),
         decimal=table.text("decimal", "."),
         encoding=table.text("encoding", "utf-8-sig"),
-        skip_lines=int(table.number("skip_lines", 0)),
+        skip_lines=table.whole("skip_lines", 0),
     )
     if len(out.delimiter) != 1 or len(out.decimal) != 1 or out.delimiter == out.decimal:
-        raise UsageError(f"{table.where}: delimiter and decimal are one character each, and not the same")
-    table.end()
+        raise table.refuse("delimiter", "and decimal are one character each, and not the same")
+    table.done()
     return out
 
 
-def _zone(text: str, where: str) -> tzinfo:
+def _zone(text: str, table: TomlTable) -> tzinfo:
     found = _OFFSET.fullmatch(text)
     if found:
         distance = timedelta(hours=int(found[2]), minutes=int(found[3]))
@@ -134,14 +130,14 @@ def _zone(text: str, where: str) -> tzinfo:
     try:
         return ZoneInfo(text)
     except (KeyError, ValueError, OSError) as error:
-        raise UsageError(f"{where}: zone is like Europe/Berlin, UTC or +02:00, not {text}") from error
+        raise table.refuse("zone", f"is like Europe/Berlin, UTC or +02:00, not {text}") from error
 
 
 def _prometheus(table: TomlTable) -> PrometheusForm:
     out = PrometheusForm(
-        url=table.text("url").rstrip("/"), step_s=table.number("step_s", 1.0), token_env=table.text("token_env", "")
+        url=table.text("url").rstrip("/"), step_s=table.number("step_s", 1.0, low=1.0), token_env=table.text("token_env", "")
     )
-    if not out.url.startswith(("http://", "https://")) or out.step_s < 1:
-        raise UsageError(f"{table.where}: url is http:// or https://, step_s is 1 or more")
-    table.end()
+    if not out.url.startswith(("http://", "https://")):
+        raise table.refuse("url", "is http:// or https://")
+    table.done()
     return out

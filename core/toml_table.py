@@ -1,4 +1,4 @@
-"""Reads a profile's TOML table by table: every value is checked, every unknown key refused, by its full name."""
+"""TOML that people write, read table by table: every value is checked, every unknown key refused, by its full name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.errors import UsageError
 
 
 class TomlTable:
-    """One table of a profile; `done` says what was in it that nobody asked for."""
+    """One table of a file; `done` says what was in it that nobody asked for."""
 
     def __init__(self, source: str, name: str, data: dict[str, Any]) -> None:
         self._source = source
