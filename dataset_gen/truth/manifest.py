@@ -154,13 +154,6 @@ def batch_of(rows: list[Row]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
 
 
-def write_manifest(table: pa.Table, path: Path) -> None:
-    """Write a manifest that is there as a whole; `path` is complete or not there."""
-    partial = path.with_name(path.name + ".partial")
-    pq.write_table(table, partial, compression="zstd", compression_level=3, row_group_size=100_000)
-    partial.rename(path)
-
-
 def write_joined(parts: Sequence[Path], path: Path, system: frozenset[bytes]) -> Iterator[pa.Table]:
     """Write the manifest from parts whose row numbers start at 0 each, and yield each part as it was written.
 

@@ -1,4 +1,4 @@
-"""Mean values of a closed network, exactly: what the simulation is checked against, and where it is quick enough alone.
+"""Throughput of a closed network, exactly: what the simulation is checked against, and where it is quick enough alone.
 
 Buzen's convolution (Communications of the ACM 16:9, 1973) in logarithms. It gives the same values as the recursion of
 mean-value analysis (Reiser and Lavenberg, 1980), and unlike that one stays exact for several servers at a station near
@@ -8,7 +8,7 @@ saturation, because it adds positive terms only.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,33 +26,6 @@ class Centre:
     name: str
     demand_s: float
     servers: int | None = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeanValues:
-    """Of a closed network in its steady state."""
-
-    throughput: float  # units a second
-    utilisation: Mapping[str, float]  # of queue stations, 0 to 1
-    units_at: Mapping[str, float]  # mean number at each station, waiting or served
-
-
-def mean_values(centres: Sequence[Centre], customers: int) -> MeanValues:
-    """With so many units going round for ever. At least one demand must be over zero."""
-    used = [centre for centre in centres if centre.demand_s > 0]
-    factors = [_factors(centre, customers) for centre in used]
-    total = _product(factors, customers)
-    throughput = math.exp(total[customers - 1] - total[customers])
-    at = {}
-    for n, centre in enumerate(used):
-        others = _product(factors[:n] + factors[n + 1 :], customers)
-        shares = np.exp(factors[n] + others[::-1] - total[customers])
-        at[centre.name] = float(shares @ np.arange(customers + 1))
-    return MeanValues(
-        throughput=throughput,
-        utilisation={c.name: throughput * c.demand_s / c.servers for c in used if c.servers is not None},
-        units_at=at,
-    )
 
 
 def throughputs(centres: Sequence[Centre], customers: int) -> npt.NDArray[np.float64]:

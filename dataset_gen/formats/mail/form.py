@@ -50,11 +50,6 @@ class Formed:
         )
 
 
-def form_of(letter: Letter) -> MailForm:
-    """The fields of a letter; `formed` gives the truth beside."""
-    return formed(letter).form
-
-
 def formed(letter: Letter) -> Formed:
     """A letter's fields and children."""
     attachments: list[MailAttachment] = []

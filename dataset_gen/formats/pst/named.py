@@ -21,7 +21,6 @@ PS_MAPI = _set(0x00020328)
 PS_PUBLIC_STRINGS = _set(0x00020329)
 PSETID_COMMON = _set(0x00062008)
 PSETID_APPOINTMENT = _set(0x00062002)
-PSETID_ADDRESS = _set(0x00062004)
 PS_INTERNET_HEADERS = _set(0x00020386)
 _ALWAYS = ((PSETID_COMMON, 0x8506), (PS_PUBLIC_STRINGS, "Keywords"))  # there are readers that refuse an empty map
 _KNOWN = (b"", PS_MAPI, PS_PUBLIC_STRINGS)  # sets that have a number of their own: 0 for none, 1, 2

@@ -10,7 +10,6 @@ from dataset_gen.formats.pst.blocks import BLOCK_DATA, Blocks
 from dataset_gen.formats.pst.heap import MOST_ITEM, TABLE, Heap
 from dataset_gen.formats.pst.properties import BOOLEAN, INT64, TIME, Larges, Properties, Stored, pointer
 
-ROW_ID, ROW_VERSION = 0x67F20003, 0x67F30003
 _IDS_THERE = 0xC0 << 56  # in a row's bitmap, as 64 bits
 _EIGHT = frozenset((INT64, TIME))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -130,7 +131,7 @@ def test_a_term_that_is_found_elsewhere_is_wrong(copy: Any, tmp_path: Path) -> N
     planted[other] = [everywhere]
     at = m.SCHEMA.get_field_index(m.TERMS)
     spoiled = table.set_column(at, m.SCHEMA.field(at), pa.array(planted, pa.list_(pa.string())))
-    m.write_manifest(spoiled, tmp_path / "manifest.parquet")
+    pq.write_table(spoiled, tmp_path / "manifest.parquet")
     found = verified(copy, tmp_path / "manifest.parquet")
     assert found.of("term found elsewhere") >= 1
     assert found.of("term not found") == 1
@@ -147,7 +148,7 @@ def test_a_text_may_be_wrong_only_where_it_says_so(copy: Any, tmp_path: Path) ->
     for name, values in ((m.TERMS, planted), (m.TEXT_STATES, states)):
         at = m.SCHEMA.get_field_index(name)
         table = table.set_column(at, m.SCHEMA.field(at), pa.array(values, pa.list_(pa.string())))
-    m.write_manifest(table, tmp_path / "manifest.parquet")
+    pq.write_table(table, tmp_path / "manifest.parquet")
     told = []
     for state in ("ok", "guessed", "partial"):
         copy.run(

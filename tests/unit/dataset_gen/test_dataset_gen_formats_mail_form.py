@@ -9,7 +9,7 @@ from email.message import EmailMessage
 
 from core.mail_form import write_message
 from dataset_gen.formats.mail.eml import Letter
-from dataset_gen.formats.mail.form import form_of, formed
+from dataset_gen.formats.mail.form import formed
 from dataset_gen.made import Placed, leaf
 from dataset_gen.material.people import Someone
 
@@ -66,7 +66,7 @@ def test_children_are_stated_as_they_are_found() -> None:
 
 def _check_inner(data: bytes, child: Placed) -> None:
     """The forwarded message lies in the outer one as it is."""
-    inner = write_message(form_of(_INNER))
+    inner = write_message(formed(_INNER).form)
     assert child.name == b"R_B_ the inner one.eml" or child.name == b"R_B: the inner one.eml"
     assert child.truth.sha256 == hashlib.sha256(inner).digest()
     assert child.truth.terms == ("inner term",)
@@ -74,7 +74,7 @@ def _check_inner(data: bytes, child: Placed) -> None:
 
 
 def test_fields_are_those_of_the_letter() -> None:
-    form = form_of(_LETTER)
+    form = formed(_LETTER).form
     message = email.message_from_bytes(write_message(form), policy=email.policy.default)
     assert isinstance(message, EmailMessage)
     assert message["Subject"] == "Fwd: Größe"
