@@ -55,8 +55,8 @@ def main() -> None:
     _record_cost(figures)
     for name, figure in wait_cost.measure().items():
         figures.add(name, figure)
-    for name, found in {**simulation_speed.measure(), **replay_speed.measure()}.items():
-        figures.add(name, Figure(**found))
+    for name, measured in {**simulation_speed.measure(), **replay_speed.measure()}.items():
+        figures.add(name, Figure(**measured))
     with bench_home() as home:
         _index_engines(figures, home)
         _filer(figures, home)
@@ -87,12 +87,16 @@ def main() -> None:
 
 
 def _record_cost(figures: Figures) -> None:
-    for name, found in record_cost.measure().items():
-        at_most = found["target"] is not None
+    for name, measured in record_cost.measure().items():
+        at_most = measured["target"] is not None
         figures.add(
             name,
             Figure(
-                value=found["value"], unit=found["unit"], target=found["target"], at_most=at_most, note=found["note"]
+                value=measured["value"],
+                unit=measured["unit"],
+                target=measured["target"],
+                at_most=at_most,
+                note=measured["note"],
             ),
         )
 
@@ -100,52 +104,52 @@ def _record_cost(figures: Figures) -> None:
 def _filer(figures: Figures, home: BenchHome) -> None:
     corpus = home.directory / "small"
     home.run("generate", str(corpus), "--profile", "reference", "--scale", "0.001", "--seed", "1")
-    for name, found in {**filer.measure(home, corpus), **replay_fidelity.measure(home)}.items():
-        figures.add(name, Figure(**found))
+    for name, measured in {**filer.measure(home, corpus), **replay_fidelity.measure(home)}.items():
+        figures.add(name, Figure(**measured))
 
 
 def _live_cost(figures: Figures, home: BenchHome, corpus: Path, repeats: int) -> None:
-    found = live_cost.measure(home, corpus, repeats)
-    pairs = ", ".join(f"{on:.1f} : {off:.1f}" for on, off in found.pairs)
+    cost = live_cost.measure(home, corpus, repeats)
+    pairs = ", ".join(f"{on:.1f} : {off:.1f}" for on, off in cost.pairs)
     note = f"processor seconds of a run on : off {pairs}; on: recording, observing, and a page looking each second"
-    figures.add("live_cost", Figure(value=found.percent, unit="% of CPU seconds", target=3, at_most=True, note=note))
+    figures.add("live_cost", Figure(value=cost.percent, unit="% of CPU seconds", target=3, at_most=True, note=note))
 
 
 def _trace_cost(figures: Figures, home: BenchHome, corpus: Path, repeats: int) -> None:
-    found = trace_cost.measure(home, corpus, repeats)
-    pairs = ", ".join(f"{on:.1f} : {off:.1f}" for on, off in found.pairs)
-    note = f"processor seconds of a run with --trace : without {pairs}; {found.calls:,} calls, {found.lost} lost"
-    figures.add("trace_cost", Figure(value=found.percent, unit="% of CPU seconds", target=2, at_most=True, note=note))
-    size = found.bytes_per_million / 1e6
+    cost = trace_cost.measure(home, corpus, repeats)
+    pairs = ", ".join(f"{on:.1f} : {off:.1f}" for on, off in cost.pairs)
+    note = f"processor seconds of a run with --trace : without {pairs}; {cost.calls:,} calls, {cost.lost} lost"
+    figures.add("trace_cost", Figure(value=cost.percent, unit="% of CPU seconds", target=2, at_most=True, note=note))
+    size = cost.bytes_per_million / 1e6
     figures.add("trace_size", Figure(value=size, unit="MB per million calls", note="of that job's trace file"))
 
 
 def _box_cost(figures: Figures, home: BenchHome, corpus: Path, repeats: int) -> None:
-    found = box_cost.measure(home, corpus, repeats)
-    pairs = ", ".join(f"{on:.1f} : {off:.1f}" for on, off in found.pairs)
-    note = f"processor seconds of a run in boxes : in the slots {pairs}; of them {found.start_s:.1f} s once, to load"
-    figures.add("box_cost", Figure(value=found.percent, unit="% of items/s", target=10, at_most=True, note=note))
+    cost = box_cost.measure(home, corpus, repeats)
+    pairs = ", ".join(f"{on:.1f} : {off:.1f}" for on, off in cost.pairs)
+    note = f"processor seconds of a run in boxes : in the slots {pairs}; of them {cost.start_s:.1f} s once, to load"
+    figures.add("box_cost", Figure(value=cost.percent, unit="% of items/s", target=10, at_most=True, note=note))
 
 
 def _timeline(figures: Figures, home: BenchHome) -> None:
-    found = timeline.measure(home.directory)
-    what = f"an hour, {timeline.WORKERS} workers, {timeline.OPS} ops, {found.bytes / 1000:.0f} kB of JSON"
-    figures.add("timeline_hour", Figure(value=found.whole_ms, unit="ms", target=200, at_most=True, note=what))
-    figures.add("timeline_increment", Figure(value=found.increment_ms, unit="ms", note="once a second after that"))
+    measured = timeline.measure(home.directory)
+    what = f"an hour, {timeline.WORKERS} workers, {timeline.OPS} ops, {measured.bytes / 1000:.0f} kB of JSON"
+    figures.add("timeline_hour", Figure(value=measured.whole_ms, unit="ms", target=200, at_most=True, note=what))
+    figures.add("timeline_increment", Figure(value=measured.increment_ms, unit="ms", note="once a second after that"))
 
 
 def _reporting(figures: Figures, home: BenchHome) -> None:
-    found = reporting.measure(home.directory)
-    shares = f"broker {found.broker:.1%}, queue manager {found.collector:.1%}, PostgreSQL beside {found.databases:.1%}"
-    note = f"{reporting.WORKERS} workers reporting once a second: {shares}; {found.waiting} frames waited at the end"
-    value = (found.broker + found.collector) * 100
+    measured = reporting.measure(home.directory)
+    shares = f"broker {measured.broker:.1%}, queue manager {measured.collector:.1%}, PostgreSQL beside {measured.databases:.1%}"
+    note = f"{reporting.WORKERS} workers reporting once a second: {shares}; {measured.waiting} frames waited at the end"
+    value = (measured.broker + measured.collector) * 100
     figures.add("reporting", Figure(value=value, unit="% of one core", target=10, at_most=True, note=note))
 
 
 def _index_engines(figures: Figures, home: BenchHome) -> None:
-    for engine, found in index_engines.measure(home.directory).items():
-        note = f"of text, one process; index is {found['expansion']:.2f} of the text's bytes"
-        figures.add(f"index_{engine}", Figure(value=found["mb_per_s"], unit="MB/s", note=note))
+    for engine, measured in index_engines.measure(home.directory).items():
+        note = f"of text, one process; index is {measured['expansion']:.2f} of the text's bytes"
+        figures.add(f"index_{engine}", Figure(value=measured["mb_per_s"], unit="MB/s", note=note))
 
 
 def _generator(figures: Figures, home: BenchHome, scale: str) -> Path:
@@ -177,11 +181,11 @@ def _pipeline(figures: Figures, home: BenchHome, corpus: Path, repeats: int) -> 
             floors[workers].append(plain.discovered_bytes / _GB / plain.seconds * _HOUR)
             for passes in (2, 1):
                 options = ["--workers", str(workers), *(["--single-pass"] if passes == 1 else [])]
-                found = home.discover(corpus, *options)
-                results.setdefault((workers, passes), []).append(found)
-                home.run("delete", str(found["job_id"]))
+                result = home.discover(corpus, *options)
+                results.setdefault((workers, passes), []).append(result)
+                home.run("delete", str(result["job_id"]))
                 if passes == 2:
-                    ratios[workers].append(plain.seconds / float(found["elapsed_s"]))
+                    ratios[workers].append(plain.seconds / float(result["elapsed_s"]))
     for (workers, passes), runs in sorted(results.items()):
         _job_figures(figures, f"pipeline_{workers}w_{passes}pass", runs, two_pass_of_two=(workers, passes) == (2, 2))
     for workers in (1, 2):
@@ -211,9 +215,9 @@ def _second_worker(figures: Figures, home: BenchHome, corpus: Path, pairs: int) 
     for _ in range(pairs):
         seconds = {}
         for workers in (1, 2):
-            found = home.discover(corpus, "--workers", str(workers), "--slots", "1")
-            home.run("delete", str(found["job_id"]))
-            seconds[workers] = float(found["elapsed_s"])
+            result = home.discover(corpus, "--workers", str(workers), "--slots", "1")
+            home.run("delete", str(result["job_id"]))
+            seconds[workers] = float(result["elapsed_s"])
         ratios.append(seconds[1] / seconds[2])
         elapsed.append(f"{seconds[1]:.1f} s : {seconds[2]:.1f} s")
     note = f"one slot a worker, no emulated filer, median of {pairs} pairs; {', '.join(elapsed)}; {LABEL}"
@@ -222,9 +226,9 @@ def _second_worker(figures: Figures, home: BenchHome, corpus: Path, pairs: int) 
 
 
 def _ledger(figures: Figures, home: BenchHome, corpus: Path) -> None:
-    found = ledger_share.measure(home, corpus)
-    note = f"{found.tasks} tasks x {found.task_cpu_ms:.2f} ms of a no-op task, over {found.job_cpu_s:.1f} CPU seconds"
-    figure = Figure(value=found.share * 100, unit="% of CPU seconds", target=3, at_most=True, note=note)
+    measured = ledger_share.measure(home, corpus)
+    note = f"{measured.tasks} tasks x {measured.task_cpu_ms:.2f} ms of a no-op task, over {measured.job_cpu_s:.1f} CPU seconds"
+    figure = Figure(value=measured.share * 100, unit="% of CPU seconds", target=3, at_most=True, note=note)
     figures.add("ledger_share", figure)
 
 
@@ -239,19 +243,19 @@ def _stragglers(figures: Figures, home: BenchHome) -> None:
 
 
 def _dispatcher(figures: Figures, home: BenchHome) -> None:
-    found = dispatcher.measure(home.directory)
+    measured = dispatcher.measure(home.directory)
     note = f"marked and sent by the queue manager alone, {dispatcher.SLOTS} slots that take no time"
     few, many = f"{dispatcher.FEW:,} tasks pending", f"{dispatcher.MANY:,} tasks pending"
-    figures.add("dispatcher", Figure(value=found.few_rate, unit="tasks/s", target=1_500, note=f"{note}, {few}"))
+    figures.add("dispatcher", Figure(value=measured.few_rate, unit="tasks/s", target=1_500, note=f"{note}, {few}"))
     figures.add(
-        "dispatcher_million", Figure(value=found.many_rate, unit="tasks/s", target=1_500, note=f"{note}, {many}")
+        "dispatcher_million", Figure(value=measured.many_rate, unit="tasks/s", target=1_500, note=f"{note}, {many}")
     )
-    value = found.many_rate / found.few_rate
+    value = measured.many_rate / measured.few_rate
     figures.add(
         "dispatcher_slowdown", Figure(value=value, unit="", target=0.9, note=f"rate with {many} over with {few}")
     )
     memory = Figure(
-        value=found.memory_bytes / 1e6, unit="MB", target=300, at_most=True, note=f"resident, queue manager, {many}"
+        value=measured.memory_bytes / 1e6, unit="MB", target=300, at_most=True, note=f"resident, queue manager, {many}"
     )
     figures.add("dispatcher_memory", memory)
 
@@ -260,8 +264,8 @@ def _slot_memory(figures: Figures, home: BenchHome, gigabytes: float) -> None:
     source = home.directory / "source" / "custodian"
     source.mkdir(parents=True)
     messages = mbox.write_mbox(source / "big.mbox", int(gigabytes * _GB))
-    found, peak = home.peak_slot(source.parent, "--workers", "1")
-    note = f"PSS of the largest of 4 slots, one mbox of {gigabytes:g} GB, {messages} messages, {found['items']} items"
+    result, peak = home.peak_slot(source.parent, "--workers", "1")
+    note = f"PSS of the largest of 4 slots, one mbox of {gigabytes:g} GB, {messages} messages, {result['items']} items"
     figures.add("slot_memory", Figure(value=peak / 1e6, unit="MB", target=512, at_most=True, note=note))
 
 

@@ -35,21 +35,21 @@ class Figures:
 
     file: Path
     console: Console = field(default_factory=lambda: Console(highlight=False))
-    found: dict[str, Figure] = field(default_factory=dict)
+    by_name: dict[str, Figure] = field(default_factory=dict)
 
     def add(self, name: str, figure: Figure) -> None:
         """Keep one, print its line, and write the file again: an interrupted run leaves what it has."""
-        self.found[name] = figure
+        self.by_name[name] = figure
         bound = (
             "" if figure.target is None else f"  ({'≤' if figure.at_most else '≥'} {figure.target:g}: {_word(figure)})"
         )
         self.console.print(f"{name}: {figure.value:,.4g} {figure.unit}{bound}")
-        self.file.write_text(json.dumps({n: _plain(f) for n, f in self.found.items()}, indent=1) + "\n")
+        self.file.write_text(json.dumps({n: _plain(f) for n, f in self.by_name.items()}, indent=1) + "\n")
 
     def show(self) -> None:
         """The whole table."""
         table = Table("figure", "value", "unit", "target", "met", "note", box=None, header_style="bold", pad_edge=False)
-        for name, f in self.found.items():
+        for name, f in self.by_name.items():
             target = "" if f.target is None else f"{'≤' if f.at_most else '≥'} {f.target:g}"
             table.add_row(name, f"{f.value:,.4g}", f.unit, target, _word(f), f.note)
         self.console.print(table)

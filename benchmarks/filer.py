@@ -146,9 +146,9 @@ def _overlap(home: BenchHome, corpus: Path, pairs: int) -> dict[str, Any]:
     for _ in range(pairs):
         seconds = {}
         for workers in (1, 8):
-            found = home.discover(corpus, "--workers", str(workers), "--slots", "1", "--filer", str(file))
-            home.run("delete", str(found["job_id"]))
-            seconds[workers] = float(found["elapsed_s"])
+            result = home.discover(corpus, "--workers", str(workers), "--slots", "1", "--filer", str(file))
+            home.run("delete", str(result["job_id"]))
+            seconds[workers] = float(result["elapsed_s"])
         ratios.append(seconds[1] / seconds[8])
         elapsed.append(seconds)
     note = "2 ms a call, one slot a worker; " + ", ".join(f"{e[1]:.1f} s : {e[8]:.1f} s" for e in elapsed)

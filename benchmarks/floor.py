@@ -54,15 +54,15 @@ def _source(path: str, size: int) -> FilerSource:
 def _expand(job: tuple[str, str]) -> tuple[int, list[Written]]:
     path, out = job
     size = os.path.getsize(path)
-    found: list[Written] = []
+    written: list[Written] = []
     data = Path(path).read_bytes() if size <= 16_000_000 else None
     source: Source = MemorySource(os.fsencode(path), data) if data is not None else _source(path, size)
     hashlib.sha256(data).digest() if data is not None else _source(path, size).digest()
     media_type = identify(source, None)
-    found.append((path, media_type, size))
+    written.append((path, media_type, size))
     budget = [max(_LIMITS.expansion_floor, int(_LIMITS.expansion_ratio * size))]
-    _children(source, media_type, out, found, 0, budget)
-    return size, found
+    _children(source, media_type, out, written, 0, budget)
+    return size, written
 
 
 def _children(
@@ -145,9 +145,9 @@ def measure(corpus: Path, workspace: Path, processes: int) -> Floor:
     written: list[Written] = []
     raw = 0
     with context.Pool(processes) as pool:
-        for size, found in pool.imap_unordered(_expand, [(str(p), str(workspace / "items")) for p in paths], 4):
+        for size, children in pool.imap_unordered(_expand, [(str(p), str(workspace / "items")) for p in paths], 4):
             raw += size
-            written += found
+            written += children
         batches = [written[i : i + _ITEMS_A_BATCH] for i in range(0, len(written), _ITEMS_A_BATCH)]
         for _ in pool.imap_unordered(_index, [(b, str(workspace / "index")) for b in batches]):
             pass

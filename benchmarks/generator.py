@@ -70,10 +70,10 @@ def _measure_mail(shop: Workshop, write: Any, seconds: float) -> float:
     started, size, number = time.monotonic(), 0, 0
     while time.monotonic() - started < seconds:
         talks = [thread(shop, 0, number + n, 3_000_000) for n in range(20)]
-        found = [letter for talk in talks for _, letter in letters(shop, talk, frozenset(range(len(talk.sketches))))]
+        made = [letter for talk in talks for _, letter in letters(shop, talk, frozenset(range(len(talk.sketches))))]
         number += 20
         if write in STORES.values():
-            size += write(iter(found), io.BytesIO()).size
+            size += write(iter(made), io.BytesIO()).size
         else:
-            size += sum(len(write(letter).data) for letter in found)
+            size += sum(len(write(letter).data) for letter in made)
     return size / 1e6 / (time.monotonic() - started)

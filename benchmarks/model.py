@@ -165,9 +165,9 @@ def predictions(bench: Bench, result: Result, targets: Sequence[Target]) -> dict
     }
 
 
-def write_down(file: Path, found: dict[Target, Prediction]) -> str:
+def write_down(file: Path, predicted: dict[Target, Prediction]) -> str:
     """The predictions as JSON; the hash of the file."""
-    plain = [{"filer": target.filer, **point_document(one).to_json()} for target, one in found.items()]
+    plain = [{"filer": target.filer, **point_document(one).to_json()} for target, one in predicted.items()]
     file.write_text(json.dumps(plain, indent=1) + "\n")
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
@@ -190,7 +190,7 @@ class Row:
         return self.predicted.elapsed_s.low <= self.measured_s <= self.predicted.elapsed_s.high
 
 
-def rows(result: Result, found: dict[Target, Prediction], measured: dict[Target, list[float]]) -> list[Row]:
+def rows(result: Result, predicted: dict[Target, Prediction], measured: dict[Target, list[float]]) -> list[Row]:
     """With the simpler laws through the same two points, which know nothing of another filer."""
     one, two = ((point.workers, point.elapsed_s.median) for point in result.points[:2])
     laws = amdahl(one, two), straight_line(one, two)
@@ -202,7 +202,7 @@ def rows(result: Result, found: dict[Target, Prediction], measured: dict[Target,
             amdahl_s=laws[0].elapsed_s(target.workers, target.databases),
             line_s=laws[1].elapsed_s(target.workers, target.databases),
         )
-        for target, prediction in found.items()
+        for target, prediction in predicted.items()
     ]
 
 
@@ -292,11 +292,11 @@ def main() -> None:
         result = bench.run(calibration, BASE)
         if arguments.reference is not None:
             write_reference(result, arguments.reference)
-        found = predictions(bench, result, targets)
+        predicted = predictions(bench, result, targets)
         file = arguments.output.with_suffix(".predictions.json")
-        console.print(f"predictions: {file}, sha256 {write_down(file, found)}")
+        console.print(f"predictions: {file}, sha256 {write_down(file, predicted)}")
         measured = bench.measure(targets, arguments.target_repeats, arguments.seed)
-        compared = rows(result, found, measured)
+        compared = rows(result, predicted, measured)
         show(console, compared, measured)
         if arguments.markdown:
             print("\n".join(markdown(compared)))

@@ -43,16 +43,16 @@ class Samples:
     """(time since the epoch, processor seconds) in the order of time."""
 
     def __init__(self) -> None:
-        self.found: list[tuple[float, float]] = []
+        self.readings: list[tuple[float, float]] = []
 
     def between(self, start: float, end: float) -> float:
         """Processor seconds between two moments, as near as the samples are to them."""
-        if not self.found:
+        if not self.readings:
             return 0.0
         return self._at(end) - self._at(start)
 
     def _at(self, moment: float) -> float:
-        return max((seconds for when, seconds in self.found if when <= moment), default=self.found[0][1])
+        return max((seconds for when, seconds in self.readings if when <= moment), default=self.readings[0][1])
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def sampled(pid: int) -> Iterator[Samples]:
 
     def sample() -> None:
         while not ended.wait(_EVERY_S):
-            samples.found.append((time.time(), used(process)))
+            samples.readings.append((time.time(), used(process)))
 
     thread = threading.Thread(target=sample, daemon=True)
     thread.start()

@@ -84,12 +84,12 @@ def first_databases(databases: Sequence[Database], number: int) -> list[Database
 
 def newest_jobs(databases: Sequence[Database], limit: int = 1_000) -> list[tuple[Database, JobSummary]]:
     """Jobs of all databases, newest first."""
-    found: list[tuple[Database, JobSummary]] = []
+    jobs: list[tuple[Database, JobSummary]] = []
     for database in databases:
         with database.transaction() as conn:
-            found += [(database, summary) for summary in ledger_jobs.list_jobs(conn, limit)]
-    found.sort(key=lambda pair: pair[1].created_at, reverse=True)
-    return found[:limit]
+            jobs += [(database, summary) for summary in ledger_jobs.list_jobs(conn, limit)]
+    jobs.sort(key=lambda pair: pair[1].created_at, reverse=True)
+    return jobs[:limit]
 
 
 def find_job(databases: Sequence[Database], reference: str) -> JobHandle:
@@ -99,18 +99,18 @@ def find_job(databases: Sequence[Database], reference: str) -> JobHandle:
         if not newest:
             raise UsageError("there is no job yet; `edbench discover DIR` makes one")
         return JobHandle(newest[0][0], newest[0][1].job)
-    found: list[JobHandle] = []
+    handles: list[JobHandle] = []
     reason = UsageError(f"there is no job {reference}; see `edbench jobs`")
     for database in databases:
         with database.transaction() as conn:
             try:
-                found.append(JobHandle(database, ledger_jobs.find_job(conn, reference)))
+                handles.append(JobHandle(database, ledger_jobs.find_job(conn, reference)))
             except UsageError as error:
                 if "several" in str(error):
                     raise
                 reason = error
-    if not found:
+    if not handles:
         raise reason
-    if len(found) > 1:
+    if len(handles) > 1:
         raise UsageError(f"several jobs begin with {reference}; give more digits of the id")
-    return found[0]
+    return handles[0]

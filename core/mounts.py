@@ -84,7 +84,7 @@ def unescaped(text: str) -> str:
     r"""A field of the kernel's tables with its \040 and the like turned back."""
     if "\\" not in text:
         return text
-    return os.fsdecode(_OCTAL.sub(lambda found: bytes([int(found[1], 8)]), os.fsencode(text)))
+    return os.fsdecode(_OCTAL.sub(lambda match: bytes([int(match[1], 8)]), os.fsencode(text)))
 
 
 def parse_mountinfo(text: str) -> list[MountEntry]:

@@ -48,9 +48,9 @@ class Siblings:
         self._count += 1
         if self._count > _MOST_NAMES:
             return 1
-        found = self._seen.get(name, 0) + 1
-        self._seen[name] = found
-        return found
+        occurrence = self._seen.get(name, 0) + 1
+        self._seen[name] = occurrence
+        return occurrence
 
 
 def sibling_name(shown: str, occurrence: int) -> str:

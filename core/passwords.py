@@ -36,11 +36,11 @@ class PasswordBank:
     @property
     def passwords(self) -> dict[str, int]:
         """Each password once, with the number of the line where it stands first."""
-        found: dict[str, int] = {}
+        passwords: dict[str, int] = {}
         for number, line in enumerate(self.lines, start=1):
             if line:
-                found.setdefault(line, number)
-        return found
+                passwords.setdefault(line, number)
+        return passwords
 
     def to_bytes(self) -> bytes:
         """The file's bytes."""

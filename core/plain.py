@@ -16,4 +16,4 @@ def surplus(given: Any, kept: Any, at: str) -> str | None:
         pairs = [(f"{at}[{n}]", *pair) for n, pair in enumerate(zip(given, kept, strict=True))]
     else:
         return None
-    return next((found for where, one, other in pairs if (found := surplus(one, other, where))), None)
+    return next((field for where, one, other in pairs if (field := surplus(one, other, where))), None)

@@ -218,10 +218,10 @@ class JobOptions:
     def from_json(cls, data: dict[str, Any]) -> JobOptions:
         """The inverse of `to_json`. Raises TypeError for unknown keys (a newer version wrote them), ValueError for values
         of another type."""
-        found = msgspec.convert(data, cls)
-        if unknown := surplus(data, found.to_json(), "options"):
+        options = msgspec.convert(data, cls)
+        if unknown := surplus(data, options.to_json(), "options"):
             raise TypeError(f"unknown field {unknown}")
-        return found
+        return options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,19 +39,19 @@ class Login:
 
 def has_login(url: str) -> bool:
     """Whether the URL says as whom to come."""
-    found = _URL.fullmatch(url)
-    return bool(found and found["login"])
+    match = _URL.fullmatch(url)
+    return bool(match and match["login"])
 
 
 def has_password(url: str) -> bool:
     """Whether the URL has a password that is not empty."""
-    found = _URL.fullmatch(url)
-    return bool(found and found["login"] and found["login"].partition(":")[2])
+    match = _URL.fullmatch(url)
+    return bool(match and match["login"] and match["login"].partition(":")[2])
 
 
 def with_login(url: str, login: str) -> str:
     """The same address, with this login (`user:password`, letters and digits) in place of the one that it has."""
-    found = _URL.fullmatch(url)
-    if found is None:
+    match = _URL.fullmatch(url)
+    if match is None:
         raise ValueError("not the URL of a database or broker")
-    return f"{found['scheme']}{login}@{found['rest']}"
+    return f"{match['scheme']}{login}@{match['rest']}"

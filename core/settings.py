@@ -199,10 +199,10 @@ def filer_source(text: str) -> str:
 
 def parse_bytes(text: str, what: str) -> int:
     """`16GB` as bytes, 1 GB being 10⁹ of them; raises UsageError, with what it was for."""
-    found = _BYTES.fullmatch(text.strip())
-    if found is None:
+    match = _BYTES.fullmatch(text.strip())
+    if match is None:
         raise UsageError(f"{what} is {text!r}; write a number with B, kB, MB, GB or TB, such as 16GB")
-    return int(float(found[1]) * _UNITS[found[2]])
+    return int(float(match[1]) * _UNITS[match[2]])
 
 
 def read_settings(env: Mapping[str, str]) -> Settings:

@@ -87,12 +87,12 @@ def _make(
     return description
 
 
-def _join(manifest: tuple[Any, ...], told: tuple[Any, ...]) -> dict[str, Any]:
+def _join(manifest: tuple[Any, ...], details: tuple[Any, ...]) -> dict[str, Any]:
     """Write the manifest of the whole, and say what the corpus came to: see `write_joined` and `Facts.description`."""
     facts = Facts()
     for table in m.write_joined(*manifest):
         facts.add(table)
-    return facts.description(*told)
+    return facts.description(*details)
 
 
 def _write_rounds(planner: Planner, work: Path, processes: int, progress: Progress) -> tuple[list[Path], Blocks]:
@@ -139,13 +139,13 @@ def _check_directory(directory: Path, wanted: dict[str, Any]) -> dict[str, Any] 
         raise UsageError(f"{directory} is not a directory; name a new or an empty one")
     for file in (directory / DESCRIPTION, directory / _WORK / "request.json"):
         if file.is_file():
-            found = read_json(file)
-            if any(found.get(key) != value for key, value in wanted.items()):
+            description = read_json(file)
+            if any(description.get(key) != value for key, value in wanted.items()):
                 raise UsageError(
-                    f"{directory} holds another corpus (profile {found.get('profile')}, scale {found.get('scale')}, "
-                    f"seed {found.get('seed')}); name another directory or remove it"
+                    f"{directory} holds another corpus (profile {description.get('profile')}, scale {description.get('scale')}, "
+                    f"seed {description.get('seed')}); name another directory or remove it"
                 )
-            return found if file.name == DESCRIPTION else None
+            return description if file.name == DESCRIPTION else None
     if any(entry.name != _WORK for entry in directory.iterdir()):
         raise UsageError(f"{directory} is not empty and holds no corpus; name a new or an empty directory")
     return None

@@ -101,7 +101,7 @@ def tally_of_part(part: Path) -> CorpusTotals:
 Store = Callable[[Iterator[Letter], IO[bytes]], Truth]
 Single = Callable[[Letter], Made]
 # How a file is made of the letters in it: a store of many, or one of its own.
-STORES: dict[str, Store] = {STORE: lambda found, out: write_store(found, out.write), PST: pst_store.write_store}
+STORES: dict[str, Store] = {STORE: lambda mails, out: write_store(mails, out.write), PST: pst_store.write_store}
 SINGLES: dict[str, Single] = {
     LETTER: lambda letter: write(letter, crlf=True),
     MAILDIR: write,

@@ -66,15 +66,15 @@ def database_places(directories: Mapping[str, Path], storage: Path, *, emulated:
     out: list[dict[str, Any]] = []
     for name, directory in directories.items():
         try:
-            found = place(directory)
+            there = place(directory)
         except OSError as error:
-            found = {
+            there = {
                 "path": str(directory),
                 "label": f"not to be looked at from here: {error.strerror}",
                 "device": None,
             }
-        on_it = None if found["device"] is None else found["device"] == under_test and not emulated
-        out.append({"name": name, "on_storage_under_test": on_it, **found})
+        on_it = None if there["device"] is None else there["device"] == under_test and not emulated
+        out.append({"name": name, "on_storage_under_test": on_it, **there})
     return out
 
 

@@ -17,10 +17,10 @@ def busiest(series: Iterable[tuple[float, Stations]]) -> tuple[str, float] | Non
 
     The first and the last second of work are cut: calls began or ended within them.
     """
-    worked = [stations for _, stations in series if any(found["utilisation"] > 0 for found in stations.values())][1:-1]
+    worked = [stations for _, stations in series if any(use["utilisation"] > 0 for use in stations.values())][1:-1]
     if not worked:
         return None
-    medians = {name: statistics.median(found[name]["utilisation"] for found in worked) for name in worked[0]}
+    medians = {name: statistics.median(use[name]["utilisation"] for use in worked) for name in worked[0]}
     name = max(medians, key=lambda station: medians[station])
     return name, medians[name]
 
@@ -28,10 +28,10 @@ def busiest(series: Iterable[tuple[float, Stations]]) -> tuple[str, float] | Non
 def limit_told(series: Iterable[tuple[float, Stations]], *, waits: bool) -> list[str]:
     """The station that is the limit, from where the capacity model calls one so (`BUSY`); else, where it is known that
     most of the time was spent waiting for the filer (`waits`), that its delays are. Nothing where neither is known."""
-    found = busiest(series)
-    if found is None:
+    limit = busiest(series)
+    if limit is None:
         return []
-    name, share = found
+    name, share = limit
     if share >= BUSY:
         what = name if " " in name else f"the filer's {name}"  # host 1, database 2: of the site around it
         return [f"limit: {what}, {words.percent(min(share, 1.0))} busy"]

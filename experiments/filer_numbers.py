@@ -70,22 +70,22 @@ def filer_of(result: Result, name: str) -> FilerModel | None:
         return None
     if "numbers" not in said:
         raise UsageError(f"{name} does not say what numbers its emulated filer had; run the experiment again")
-    found = decode(_Numbers, said["numbers"], f"{name}: emulated_filer.numbers")
+    numbers = decode(_Numbers, said["numbers"], f"{name}: emulated_filer.numbers")
     try:
         filer = FilerModel(
             name=str(said["name"]),
-            description=found.description,
+            description=numbers.description,
             scale=float(said["scale"]),
-            metadata=Processor(servers=found.metadata.servers, service_us=found.metadata.service_us),
-            data=Processor(servers=found.data.servers, service_us=found.data.service_us),
-            link_bytes_per_s=found.link_bytes_per_s,
-            disk=Disk(**found.disk),
-            mix=_by_op(found.mix),
-            source=found.source,
-            protocol=_protocol(found.protocol, name),
-            client=Client(**found.client),  # type: ignore[arg-type]
-            sizes=Sizes(**found.sizes),
-            site=found.site,
+            metadata=Processor(servers=numbers.metadata.servers, service_us=numbers.metadata.service_us),
+            data=Processor(servers=numbers.data.servers, service_us=numbers.data.service_us),
+            link_bytes_per_s=numbers.link_bytes_per_s,
+            disk=Disk(**numbers.disk),
+            mix=_by_op(numbers.mix),
+            source=numbers.source,
+            protocol=_protocol(numbers.protocol, name),
+            client=Client(**numbers.client),  # type: ignore[arg-type]
+            sizes=Sizes(**numbers.sizes),
+            site=numbers.site,
         )
         same = filer.digest == said["digest"]
     except (KeyError, TypeError, ValueError) as error:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import RunFailed
+from experiments.evaluation import evaluated
 from experiments.kinds.kind import Kind
 from experiments.package.records import RAW, Records, Study, read_study, write_study
 from experiments.result.codec import write_result
 from experiments.result.schema import At, Result, Run
 from experiments.result.steady import MIN_SECONDS
-from experiments.told import told
 from experiments.workload import Disturbed, Turn, Workload
 
 RESULTS = "results"
@@ -52,7 +52,7 @@ def conduct(workload: Workload, kind: Kind, min_seconds: float = MIN_SECONDS) ->
                 min_seconds=min_seconds,
             )
         write_study(study, Path(kept))
-        result = told(read_study(Path(kept)), records)
+        result = evaluated(read_study(Path(kept)), records)
         _deliver(Path(kept), directory)
     write_result(result, directory)
     return result, directory
@@ -80,8 +80,8 @@ class _Measured:
         run: Run = self._workload.about.run_of(observed)
         self._done += 1
         beside = "" if run.null_elapsed_s is None else f"; on null storage {run.null_elapsed_s:.1f} s"
-        told = ((figure, figure.of(run)) for figure in self._workload.about.told)
-        said = [f"{figure.write(value)} {figure.title}" for figure, value in told if value is not None]
+        values = ((figure, figure.of(run)) for figure in self._workload.about.headlines)
+        said = [f"{figure.write(value)} {figure.title}" for figure, value in values if value is not None]
         self._workload.say(f"{turn}: {', '.join([f'{run.elapsed_s:.1f} s', *said])}{beside}")
         return run
 
@@ -91,9 +91,9 @@ class _Measured:
         for attempt in range(ATTEMPTS):
             again = dataclasses.replace(turn, name=f"{turn.name}-{attempt}") if attempt else turn
             with self._workload.started(again) as observe:
-                found = observe()
-            if not isinstance(found, Disturbed):
-                return found
-            why = "; ".join(found.why)
+                observed = observe()
+            if not isinstance(observed, Disturbed):
+                return observed
+            why = "; ".join(observed.why)
             self._workload.say(f"{turn}: not counted and run again: {why}")
         raise RunFailed(f"{turn.at} was disturbed {ATTEMPTS} times in a row, last: {why}")

@@ -23,8 +23,8 @@ class Telling:
     @property
     def no_pair(self) -> str | None:
         """Why no run has a pair on null storage."""
-        found: str | None = self.surroundings.get("null_storage", {}).get("why_not")
-        return found
+        reason: str | None = self.surroundings.get("null_storage", {}).get("why_not")
+        return reason
 
     @property
     def pairs(self) -> bool:

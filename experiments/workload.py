@@ -35,7 +35,7 @@ class Figure:
     name: str  # in `Point.figures`, with its unit
     title: str  # for people, after the number or over a column
     of: Callable[[Any], float | None]  # of one run; None: it has none
-    told: bool = False  # in the first line and by `compare`; the first that is told is the rate that a knee looks for
+    headline: bool = False  # in the first line and by `compare`; the first of them is the rate that a knee looks for
     write: Callable[[float], str] = one_decimal
     unit: str = ""  # of the bare number, where the title does not tell it
     once: bool = False  # measured once for all repeats: they have the same, and no interval
@@ -97,16 +97,16 @@ class About:
     @property
     def load_type(self) -> type[At]:
         """What its points are put under."""
-        found: type[At] = get_type_hints(self.point)["at"]
-        return found
+        kind: type[At] = get_type_hints(self.point)["at"]
+        return kind
 
     @property
     def raw_type(self) -> type[Any]:
         """What is observed of a run."""
         if self.raw is not None:
             return self.raw()
-        found: type[Any] = get_args(get_type_hints(self.point)["repeats"])[0]
-        return found
+        kind: type[Any] = get_args(get_type_hints(self.point)["repeats"])[0]
+        return kind
 
     @property
     def columns(self) -> tuple[Figure, ...]:
@@ -114,13 +114,13 @@ class About:
         return tuple(figure for figure in self.figures if not figure.aside)
 
     @property
-    def told(self) -> tuple[Figure, ...]:
+    def headlines(self) -> tuple[Figure, ...]:
         """The figures of the first line."""
-        return tuple(figure for figure in self.figures if figure.told)
+        return tuple(figure for figure in self.figures if figure.headline)
 
     def rate(self, run: Run) -> float:
         """What a knee looks for the highest of."""
-        return self.told[0].of(run) or 0.0
+        return self.headlines[0].of(run) or 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

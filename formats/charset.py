@@ -62,7 +62,7 @@ CHUNK = 1 << 18
 _CHECKS = 200  # strings of a document that are looked at: each may take the detector
 
 
-class Told(enum.StrEnum):
+class CharsetSource(enum.StrEnum):
     """Where a charset is known from."""
 
     MARK = "bom"
@@ -81,19 +81,19 @@ class Detected(NamedTuple):
     """The charset that a text was read in, where it is known from, and of 100 such findings how many are right."""
 
     charset: str
-    source: Told
+    source: CharsetSource
     confidence: int = 100
     guessed: bool = False  # it may well be another one
 
     @property
     def detected(self) -> bool:
         """Whether the bytes alone had to tell it, by what they look like."""
-        return self.source in (Told.DETECTED, Told.DEFAULT)
+        return self.source in (CharsetSource.DETECTED, CharsetSource.DEFAULT)
 
     def metadata(self) -> dict[str, Any]:
         """The keys that a handler gives with it."""
-        told: dict[str, Any] = {"charset": self.charset, "charset_source": self.source.value}
-        return told | {"charset_confidence": self.confidence} if self.detected else told
+        keys: dict[str, Any] = {"charset": self.charset, "charset_source": self.source.value}
+        return keys | {"charset_confidence": self.confidence} if self.detected else keys
 
 
 def by_mark(head: bytes) -> tuple[str, int]:
@@ -184,7 +184,7 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detect
     around them, or that their code page or language lets expect) counts where the bytes leave room for it."""
     codec, skip = by_mark(data)
     if codec:
-        return data[skip:].decode(codec, "replace"), Detected(codec, Told.MARK)
+        return data[skip:].decode(codec, "replace"), Detected(codec, CharsetSource.MARK)
     codec = by_label(declared) if declared else ""
     if codec.startswith(("utf-16", "utf-32")) and not (by_zeros(data[:4096]) or wide(data[:4096])):
         codec = ""  # the declaration was readable as ASCII, so it is wrong
@@ -192,12 +192,12 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detect
         return known
     codec = by_structure(data[:4096])
     if codec:
-        return data.decode(codec, "replace"), Detected(codec, Told.STRUCTURE)
+        return data.decode(codec, "replace"), Detected(codec, CharsetSource.STRUCTURE)
     try:
-        return data.decode("utf-8"), Detected("utf-8", Told.UTF8)
+        return data.decode("utf-8"), Detected("utf-8", CharsetSource.UTF8)
     except UnicodeDecodeError:
-        found = _told(data, "" if not hint or _says_nothing(hint) else by_label(hint))
-        return read_in(data, found.charset), found
+        detected = _told(data, "" if not hint or _says_nothing(hint) else by_label(hint))
+        return read_in(data, detected.charset), detected
 
 
 def code_page(data: bytes, codec: str) -> str:
@@ -237,40 +237,44 @@ class CodePage:
 def _declared(data: bytes, codec: str, label: str) -> tuple[str, Detected] | None:
     """Text and charset as declared; None where that is not what the bytes are in."""
     if data.isascii() and codec in _ASCII_IN:
-        return data.decode("ascii"), Detected(codec, Told.DECLARED)
+        return data.decode("ascii"), Detected(codec, CharsetSource.DECLARED)
     if codec == "utf-8" or _says_nothing(label):
         return None
     text = read_in(data, codec)
     if "\ufffd" not in text and codec in DOUBLE:
-        return text, Detected(codec, Told.DECLARED)
+        return text, Detected(codec, CharsetSource.DECLARED)
     if _is_utf8(data):
         return None
     other = _instead(data) if doubtful(text) else None
-    return (read_in(data, other.charset), other) if other else (text, Detected(codec, Told.DECLARED))
+    return (read_in(data, other.charset), other) if other else (text, Detected(codec, CharsetSource.DECLARED))
 
 
 def _instead(data: bytes) -> Detected | None:
     """Another charset than the declared one, where it is sure, takes the bytes, and makes a better text of them."""
-    found = guess(data)
-    if not found.sure or not reads(data, found.codec):
+    guessed = guess(data)
+    if not guessed.sure or not reads(data, guessed.codec):
         return None
     return (
         None
-        if doubtful(data.decode(found.codec, "replace"))
-        else Detected(found.codec, Told.DETECTED, found.confidence)
+        if doubtful(data.decode(guessed.codec, "replace"))
+        else Detected(guessed.codec, CharsetSource.DETECTED, guessed.confidence)
     )
 
 
 def _told(data: bytes, hint: str) -> Detected:
     """The charset of bytes that are no UTF-8, and of which nothing but a hint is known."""
     if codec := wide(data):
-        return Detected(codec, Told.STRUCTURE)
+        return Detected(codec, CharsetSource.STRUCTURE)
     if _is_damaged_utf8(data):
-        return Detected("utf-8", Told.UTF8)
+        return Detected("utf-8", CharsetSource.UTF8)
     if hint and hint != "utf-8" and reads(data, hint) and not doubtful(data[:SAMPLE].decode(hint, "replace")):
-        return Detected(hint, Told.HINT)
+        return Detected(hint, CharsetSource.HINT)
     codec, confidence, sure = guess(data)
-    return Detected(codec, Told.DETECTED, confidence, not sure) if codec else Detected("cp1252", Told.DEFAULT, 0, True)
+    return (
+        Detected(codec, CharsetSource.DETECTED, confidence, not sure)
+        if codec
+        else Detected("cp1252", CharsetSource.DEFAULT, 0, True)
+    )
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -281,13 +285,13 @@ def _is_utf8(data: bytes) -> bool:
 
 
 class Decoder:
-    """Streams a file of unknown charset as text; `found` is right once the stream has been read."""
+    """Streams a file of unknown charset as text; `detected` is right once the stream has been read."""
 
     def __init__(self, head: bytes) -> None:
         codec, self._skip = by_mark(head)
         self._codec = codec or by_structure(head)
-        told = Told.MARK if codec else Told.STRUCTURE if self._codec else Told.UTF8
-        self.found = Detected(self._codec or "utf-8", told)
+        source = CharsetSource.MARK if codec else CharsetSource.STRUCTURE if self._codec else CharsetSource.UTF8
+        self.detected = Detected(self._codec or "utf-8", source)
 
     def chunks(self, stream: BinaryIO) -> Iterator[str]:
         """The text in pieces. Bytes that fit no charset become U+FFFD."""
@@ -298,11 +302,11 @@ class Decoder:
             yield from self._guess(stream)
 
     def _plain(self, stream: BinaryIO, first: bytes) -> Iterator[str]:
-        decoder = codecs.getincrementaldecoder(self.found.charset)("replace")
-        yield _whole(decoder.decode(first), self.found.charset)
+        decoder = codecs.getincrementaldecoder(self.detected.charset)("replace")
+        yield _whole(decoder.decode(first), self.detected.charset)
         while data := stream.read(CHUNK):
-            yield _whole(decoder.decode(data), self.found.charset)
-        yield _whole(decoder.decode(b"", True), self.found.charset)
+            yield _whole(decoder.decode(data), self.detected.charset)
+        yield _whole(decoder.decode(b"", True), self.detected.charset)
 
     def _guess(self, stream: BinaryIO) -> Iterator[str]:
         """UTF-8 for as long as it is; from the first byte that is not, whatever the text before it speaks for."""
@@ -312,7 +316,7 @@ class Decoder:
             try:
                 text, used = codecs.utf_8_decode(data, "strict", final)
             except UnicodeDecodeError:
-                self.found = Detected("utf-8", Told.UTF8) if many else _told(data, "")
+                self.detected = Detected("utf-8", CharsetSource.UTF8) if many else _told(data, "")
                 yield from self._plain(stream, data)
                 return
             many = many or used != len(text)

@@ -63,7 +63,7 @@ def guess(data: bytes) -> Guess:
     import chardet  # two megabytes and a tenth of a second, of which most processes have no need
 
     sample = sample_of(data)
-    found = chardet.detect_all(
+    candidates = chardet.detect_all(
         sample,
         ignore_threshold=True,
         max_bytes=SAMPLE,
@@ -72,7 +72,7 @@ def guess(data: bytes) -> Guess:
         no_match_encoding="cp1252",
         empty_input_encoding="cp1252",
     )
-    ranked = [(str(one["encoding"]), float(one["confidence"] or 0)) for one in found if one["encoding"]]
+    ranked = [(str(one["encoding"]), float(one["confidence"] or 0)) for one in candidates if one["encoding"]]
     if not ranked:
         return Guess("", 0, False)
     codec, score = _chosen(ranked, sample)

@@ -33,24 +33,24 @@ def declared_types(media_types: tuple[str, ...], one: Declared) -> tuple[str, ..
 
 def flaws(media_types: tuple[str, ...], declared: tuple[Declared, ...]) -> list[str]:
     """What is wrong with a handler's declarations, in words; [] when nothing is."""
-    found = [] if declared else ["declares no format"]
-    told = [media_type for one in declared for media_type in declared_types(media_types, one)]
-    if declared and sorted(told) != sorted(media_types):
-        found.append(f"declares {sorted(told)}, has {sorted(media_types)}")
+    wrong = [] if declared else ["declares no format"]
+    listed = [media_type for one in declared for media_type in declared_types(media_types, one)]
+    if declared and sorted(listed) != sorted(media_types):
+        wrong.append(f"declares {sorted(listed)}, has {sorted(media_types)}")
     for one in declared:
-        found += [f"{one.title}: {flaw}" for flaw in _flaws(one)]
-    return found
+        wrong += [f"{one.title}: {flaw}" for flaw in _flaws(one)]
+    return wrong
 
 
 def _flaws(one: Declared) -> list[str]:
-    found = [f"no key {key}: it is not in formats.keys" for key in one.metadata if key not in KEYS]
+    wrong = [f"no key {key}: it is not in formats.keys" for key in one.metadata if key not in KEYS]
     if not one.title:
-        found.append("no title")
+        wrong.append("no title")
     if not one.leaves_out:
-        found.append("does not say what is left out")
+        wrong.append("does not say what is left out")
     if one.announces and not one.children:
-        found.append("announces children and has none")
-    found += [f"{e!r} is no extension" for e in one.extensions if e != e.lower() or e.startswith(".") or not e]
+        wrong.append("announces children and has none")
+    wrong += [f"{e!r} is no extension" for e in one.extensions if e != e.lower() or e.startswith(".") or not e]
     sentences = (one.text, one.children, one.announces, *one.leaves_out)
-    found += [f"{s!r} ends with a full stop or is empty" for s in sentences if s.endswith(".") or s != s.strip()]
-    return found
+    wrong += [f"{s!r} ends with a full stop or is empty" for s in sentences if s.endswith(".") or s != s.strip()]
+    return wrong

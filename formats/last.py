@@ -25,9 +25,14 @@ class Last(Generic[P, T]):
 
     def __call__(self, data: bytes, *args: P.args, **kwargs: P.kwargs) -> T:
         """By identity, not by value: what is held cannot become something else."""
-        last = self._last
-        if last is not None and last[0] is data and len(last[1]) == len(args) and all(map(is_, last[1], args)):
-            return last[2]
+        previous = self._last
+        if (
+            previous is not None
+            and previous[0] is data
+            and len(previous[1]) == len(args)
+            and all(map(is_, previous[1], args))
+        ):
+            return previous[2]
         self._last = None  # its memory is free before more is taken
         made = self._make(data, *args, **kwargs)
         if len(data) <= LARGEST and not kwargs:

@@ -97,10 +97,10 @@ def _page(formats: list[Listed]) -> Iterator[str]:
 
 
 def _summary(one: Listed) -> tuple[str, ...]:
-    told = one.declared
-    ticked = " ".join(f"`.{extension}`" for extension in told.extensions)
-    marks = ("yes" if said else "" for said in (told.text, told.children))
-    return (f"[{told.title}](#{_anchor(told.title)})", ticked, *marks, told.announces)
+    declared = one.declared
+    ticked = " ".join(f"`.{extension}`" for extension in declared.extensions)
+    marks = ("yes" if said else "" for said in (declared.text, declared.children))
+    return (f"[{declared.title}](#{_anchor(declared.title)})", ticked, *marks, declared.announces)
 
 
 def _anchor(title: str) -> str:
@@ -116,7 +116,7 @@ def _section(one: Listed) -> Iterator[str]:
 
 def details(one: Listed) -> Iterator[tuple[str, str]]:
     """What is known of a format, as names and sentences."""
-    told = one.declared
+    declared = one.declared
     package = type(one.handler).__module__.partition(".")[0]
     if package != __package__:
         yield (
@@ -124,12 +124,12 @@ def details(one: Listed) -> Iterator[tuple[str, str]]:
             f"the plugin `{package}`; without it, an item with this type and the text state `unsupported`",
         )
     yield "Media types", ", ".join(f"`{media_type}`" for media_type in one.media_types)
-    yield "Text", told.text or "none"
-    yield "Metadata", ", ".join(f"`{key}`" for key in told.metadata) or "none"
-    yield "Children", told.children or "none"
-    if one.handler.container and told.children:
-        yield "Announced by", told.announces or "nothing: expected is what was found"
-    yield "Left out", "; ".join(told.leaves_out)
+    yield "Text", declared.text or "none"
+    yield "Metadata", ", ".join(f"`{key}`" for key in declared.metadata) or "none"
+    yield "Children", declared.children or "none"
+    if one.handler.container and declared.children:
+        yield "Announced by", declared.announces or "nothing: expected is what was found"
+    yield "Left out", "; ".join(declared.leaves_out)
     if one.handler.splits:
         yield "Big ones", "cut into ranges that several workers read at once"
     if one.handler.whole:

@@ -29,7 +29,7 @@ _UNKNOWN = _UnknownHandler()
 
 def check_handlers(handlers: Iterable[Handler]) -> dict[str, Handler]:
     """The handlers by media type; ValueError when a declaration is incomplete, malformed or made twice."""
-    found: dict[str, Handler] = {}
+    by_type: dict[str, Handler] = {}
     names: set[str] = set()
     for handler in handlers:
         label = f"{type(handler).__module__}.{type(handler).__name__}"
@@ -47,10 +47,10 @@ def check_handlers(handlers: Iterable[Handler]) -> dict[str, Handler]:
         for media_type in handler.media_types:
             if not _MEDIA_TYPE.fullmatch(media_type):
                 raise ValueError(f"{label}: {media_type!r} is not a media type in lower case")
-            if media_type in found:
-                raise ValueError(f"{label}: {media_type} is already declared by {found[media_type].name}")
-            found[media_type] = handler
-    return found
+            if media_type in by_type:
+                raise ValueError(f"{label}: {media_type} is already declared by {by_type[media_type].name}")
+            by_type[media_type] = handler
+    return by_type
 
 
 _TABLE: dict[str, tuple[str, ...]] = {}  # what each module's HANDLERS declare
@@ -75,10 +75,10 @@ register_modules({f"{__package__}.{module}": media_types for module, media_types
 
 def _loaded(media_type: str) -> Handler | None:
     """The handler that declares it, its module imported; ValueError when that declares what the table does not have."""
-    found = _HANDLERS.get(media_type)
+    handler = _HANDLERS.get(media_type)
     module = _MODULES.get(media_type)
-    if found is not None or module is None:
-        return found
+    if handler is not None or module is None:
+        return handler
     declared = check_handlers(importlib.import_module(module).HANDLERS)
     if set(declared) != set(_TABLE[module]):
         raise ValueError(f"{module}: declares {sorted(declared)}, and its table (formats.modules) says something else")
@@ -90,12 +90,12 @@ def _loaded(media_type: str) -> Handler | None:
 def handler_for(media_type: str) -> Handler:
     """The handler that declares this media type; the plain-text handler for unknown subtypes of text, that of zip
     archives for what ends with "+zip"; else one that gives neither children nor text."""
-    found = _loaded(media_type)
-    if found is None and media_type.startswith("text/"):  # read as text/plain (RFC 2046, 4.1.4)
-        found = _loaded("text/plain")
-    if found is None and media_type.endswith("+zip"):  # a zip archive whatever else it is (RFC 6839, 3.6)
-        found = _loaded("application/zip")
-    return _UNKNOWN if found is None else found
+    handler = _loaded(media_type)
+    if handler is None and media_type.startswith("text/"):  # read as text/plain (RFC 2046, 4.1.4)
+        handler = _loaded("text/plain")
+    if handler is None and media_type.endswith("+zip"):  # a zip archive whatever else it is (RFC 6839, 3.6)
+        handler = _loaded("application/zip")
+    return _UNKNOWN if handler is None else handler
 
 
 def register(handlers: Iterable[Handler]) -> None:

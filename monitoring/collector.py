@@ -101,16 +101,16 @@ class Collector:
 
     def _store(self, received: list[Frame]) -> None:
         frames = list({(f.incarnation, f.second): f for f in received}.values())  # one may have been sent twice
-        found = job_seconds(frames)
-        unknown = self._find_homes({part.job for part in found})
+        parts = job_seconds(frames)
+        unknown = self._find_homes({part.job for part in parts})
         for name, database in self._databases.items():
-            here = [part for part in found if self._home.get(part.job) == name]
+            here = [part for part in parts if self._home.get(part.job) == name]
             with database.transaction(durable=True) as conn:
                 CALLS.lock_collecting(conn, key=_LOCK)
                 add_calls(conn, here)
                 add_observations(conn, frames)
                 note_workers(conn, frames)
-        self.unknown += sum(len(part.deltas) for part in found if part.job in unknown)
+        self.unknown += sum(len(part.deltas) for part in parts if part.job in unknown)
 
     def _find_homes(self, jobs: set[uuid.UUID]) -> set[uuid.UUID]:
         """Learn where jobs live; returns those that live nowhere (not remembered: they are rare)."""
@@ -127,9 +127,9 @@ class Collector:
 
 def _entries(reply: Any) -> list[tuple[bytes, bytes]]:
     """(id, data) of an XREAD reply, whichever of the protocol's two versions it came in."""
-    streams = reply.values() if isinstance(reply, dict) else [found for _, found in reply or ()]
+    streams = reply.values() if isinstance(reply, dict) else [stream for _, stream in reply or ()]
     out: list[tuple[bytes, bytes]] = []
-    for found in streams:
-        batches = found if isinstance(reply, dict) else [found]
+    for stream in streams:
+        batches = stream if isinstance(reply, dict) else [stream]
         out += [(entry, fields.get(FIELD, b"")) for batch in batches for entry, fields in batch if fields is not None]
     return out

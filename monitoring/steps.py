@@ -49,13 +49,13 @@ def _by_step(calls: Iterable[tuple[str, int, Iterable[CounterDelta]]]) -> dict[K
     for job, second, deltas in calls:
         for delta in deltas:
             key = (job, second, int(delta.op))
-            if (found := seconds.get(key)) is None:
-                found = seconds[key] = CallSum()
-            found.merge(delta, delta.histogram)
+            if (total := seconds.get(key)) is None:
+                total = seconds[key] = CallSum()
+            total.merge(delta, delta.histogram)
     sums: dict[Key, CallSum] = {}
-    for (job, second, op), found in seconds.items():
+    for (job, second, op), total in seconds.items():
         for step in STEPS:
-            sums.setdefault((job, step, second - second % step, op), CallSum()).merge(found, found.histogram)
+            sums.setdefault((job, step, second - second % step, op), CallSum()).merge(total, total.histogram)
     return sums
 
 

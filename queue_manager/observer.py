@@ -87,16 +87,16 @@ class Observer:
             self._fault = ""
 
     def _observe(self, conn: Connection) -> None:
-        found = OBSERVING.jobs_to_observe(conn, open=list(self._open))
-        if not found:
+        rows = OBSERVING.jobs_to_observe(conn, open=list(self._open))
+        if not rows:
             self._numbers.queue = ()
             return
-        jobs = sorted(row.id for row in found)
-        ending = any(row.at_rest for row in found)
+        jobs = sorted(row.id for row in rows)
+        ending = any(row.at_rest for row in rows)
         self._observe_database(conn)
         self._queue.look(conn, jobs, anyway=ending)
         self._progress.look(conn, jobs, anyway=ending)
-        self._open = {row.id for row in found if not row.at_rest}
+        self._open = {row.id for row in rows if not row.at_rest}
 
     def _observe_database(self, conn: Connection) -> None:
         now = time.monotonic()

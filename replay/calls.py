@@ -126,8 +126,8 @@ class Calls:
         raise ValueError("a step of no known code")
 
     def _scan(self, path: bytes, other: bytes, slot: int, nbytes: int, argument: int, node: int) -> int:
-        with os.scandir(path) as found:
-            for entry in found:
+        with os.scandir(path) as entries:
+            for entry in entries:
                 entry_kind(entry)
         return 0
 

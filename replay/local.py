@@ -65,7 +65,7 @@ def run_local(
         start = time.monotonic_ns() + _START_AFTER_NS
         for client in clients:
             client.connection.send(start)
-        results = tuple(ClientResult.from_json(found) for found in _hear(clients, between))
+        results = tuple(ClientResult.from_json(message) for message in _hear(clients, between))
         return LocalResult(merged=merge_results(results), clients=results)
     finally:
         _end(clients)
@@ -98,15 +98,15 @@ def _hear(clients: list[_Client], between: Callable[[], None] | None) -> list[An
         for ready in wait(list(silent), _LOOK_S):
             client = silent[ready]  # type: ignore[index]
             try:
-                found = client.connection.recv()
+                message = client.connection.recv()
             except (EOFError, ConnectionError) as e:
                 client.process.join(_END_S)
                 raise RunFailed(
                     f"client {client.number} of the replay died ({_how(client.process.exitcode)}); the replay is over"
                 ) from e
-            if isinstance(found, BaseException):
-                raise found
-            heard[client.number] = found
+            if isinstance(message, BaseException):
+                raise message
+            heard[client.number] = message
         if between is not None:
             between()
     return [heard[client.number] for client in clients]

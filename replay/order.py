@@ -174,15 +174,15 @@ class Order:
         """Held calls whose effect may matter to this one's outcome, or the other way round."""
         if not self._held:
             return []
-        found: dict[int, Play] = {}
+        related: dict[int, Play] = {}
         looked_up = [(self._named, above) for above in self._above(play)]
         for node in play.names:
             looked_up.append((self._named, node))
             if play.call.op in CHANGES:  # no other call changes the outcome of one below it
                 looked_up.append((self._within, node))
         for table, node in looked_up:
-            found.update((id(other), other) for other in table.get(node, ()) if other is not play)
-        return list(found.values())
+            related.update((id(other), other) for other in table.get(node, ()) if other is not play)
+        return list(related.values())
 
     def _take_effect(self, play: Play, now: int | None = None) -> None:
         if self._held.get(play.stream) is play:

@@ -56,35 +56,35 @@ class ClientResult:
 
     @property
     def calls(self) -> int:
-        return sum(found.calls for found in self.ops.values())
+        return sum(result.calls for result in self.ops.values())
 
     @property
     def errors(self) -> int:
-        return sum(found.errors for found in self.ops.values())
+        return sum(result.errors for result in self.ops.values())
 
     @property
     def bytes(self) -> int:
-        return sum(found.bytes for found in self.ops.values())
+        return sum(result.bytes for result in self.ops.values())
 
     def response(self) -> Histogram:
         """Of all ops together."""
-        return _merged(found.response for found in self.ops.values())
+        return _merged(result.response for result in self.ops.values())
 
     def service(self) -> Histogram:
         """Of all ops together."""
-        return _merged(found.service for found in self.ops.values())
+        return _merged(result.service for result in self.ops.values())
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON, ops by their labels and histograms as pairs; `from_json` makes it again."""
         plain: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_pairs)
-        plain["ops"] = {Op(op).label: found for op, found in plain["ops"].items()}
+        plain["ops"] = {Op(op).label: result for op, result in plain["ops"].items()}
         plain["differences"] = [{**d, "op": Op(d["op"]).label} for d in plain["differences"]]
         return plain
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> ClientResult:
         """Raises KeyError or ValueError for what `to_json` never gave."""
-        ops = {Op[label.upper()]: found for label, found in data["ops"].items()}
+        ops = {Op[label.upper()]: result for label, result in data["ops"].items()}
         differences = [{**d, "op": Op[d["op"].upper()]} for d in data["differences"]]
         plain = {**data, "ops": ops, "differences": differences}
         return msgspec.convert(plain, ClientResult, dec_hook=_histogram)
@@ -92,29 +92,29 @@ class ClientResult:
 
 def merge_results(results: Iterable[ClientResult]) -> ClientResult:
     """Several clients that started together: sums, merged histograms, the largest of what is a maximum."""
-    found = list(results)
+    clients = list(results)
     ops: dict[Op, list[OpResult]] = {}
     differences: dict[tuple[Op, int, int], int] = {}
-    for one in found:
+    for one in clients:
         for op, of_op in one.ops.items():
             ops.setdefault(op, []).append(of_op)
         for d in one.differences:
             key = (d.op, d.expected, d.found)
             differences[key] = differences.get(key, 0) + d.calls
     return ClientResult(
-        clients=sum(one.clients for one in found),
+        clients=sum(one.clients for one in clients),
         ops={op: _merged_op(ops[op]) for op in sorted(ops)},
         differences=tuple(
             Difference(op=o, expected=e, found=f, calls=n) for (o, e, f), n in sorted(differences.items())
         ),
-        by_second=_summed(one.by_second for one in found),
-        due_by_second=_summed(one.due_by_second for one in found),
-        last_due_s=max((one.last_due_s for one in found), default=0.0),
-        lateness_max_ns=max((one.lateness_max_ns for one in found), default=0),
-        waited_s=sum(one.waited_s for one in found),
-        cpu_s=sum(one.cpu_s for one in found),
-        elapsed_s=max((one.elapsed_s for one in found), default=0.0),
-        unrecorded_opens=sum(one.unrecorded_opens for one in found),
+        by_second=_summed(one.by_second for one in clients),
+        due_by_second=_summed(one.due_by_second for one in clients),
+        last_due_s=max((one.last_due_s for one in clients), default=0.0),
+        lateness_max_ns=max((one.lateness_max_ns for one in clients), default=0),
+        waited_s=sum(one.waited_s for one in clients),
+        cpu_s=sum(one.cpu_s for one in clients),
+        elapsed_s=max((one.elapsed_s for one in clients), default=0.0),
+        unrecorded_opens=sum(one.unrecorded_opens for one in clients),
     )
 
 

@@ -24,10 +24,10 @@ def buckets_of(ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     clipped = np.clip(ns, 1, 1 << LAST_BITS)
     octave = np.frexp(clipped.astype(np.float64))[1].astype(np.int64) - (FIRST_BITS + 1)
     part = (clipped >> np.maximum(octave + FIRST_BITS - SUB_BITS, 0)) & ((1 << SUB_BITS) - 1)
-    found = 1 + (octave << SUB_BITS) + part
-    found[ns < 1 << FIRST_BITS] = 0
-    found[ns >= 1 << LAST_BITS] = OVERFLOW
-    return found
+    buckets = 1 + (octave << SUB_BITS) + part
+    buckets[ns < 1 << FIRST_BITS] = 0
+    buckets[ns >= 1 << LAST_BITS] = OVERFLOW
+    return buckets
 
 
 @dataclass(slots=True)
@@ -44,8 +44,8 @@ class _Latencies:
         self.totals += np.bincount(ops, ns, _OPS + 1).astype(np.int64)
 
     def histogram(self, op: Op) -> Histogram:
-        found = self.counts[op * CELLS : (op + 1) * CELLS]
-        return Histogram({int(cell): int(found[cell]) for cell in np.flatnonzero(found)})
+        cells = self.counts[op * CELLS : (op + 1) * CELLS]
+        return Histogram({int(cell): int(cells[cell]) for cell in np.flatnonzero(cells)})
 
 
 @dataclass(slots=True)
@@ -53,17 +53,17 @@ class _Seconds:
     """How many moments fell into each second since the start."""
 
     counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(64, np.int64))
-    last: int = 0
+    latest: int = 0
 
     def add(self, since_ns: npt.NDArray[np.int64]) -> None:
         seconds = np.maximum(since_ns, 0) // _SECOND
-        self.last = max(self.last, int(seconds.max()))
-        while self.last >= len(self.counts):
+        self.latest = max(self.latest, int(seconds.max()))
+        while self.latest >= len(self.counts):
             self.counts = np.concatenate((self.counts, np.zeros_like(self.counts)))
         self.counts += np.bincount(seconds, minlength=len(self.counts))
 
-    def found(self) -> tuple[int, ...]:
-        return tuple(int(n) for n in self.counts[: self.last + 1])
+    def counted(self) -> tuple[int, ...]:
+        return tuple(int(n) for n in self.counts[: self.latest + 1])
 
 
 class ReplayCounters:
@@ -140,8 +140,8 @@ class ReplayCounters:
 
     def by_second(self) -> tuple[int, ...]:
         """Calls that ended in each second."""
-        return self._ended.found()
+        return self._ended.counted()
 
     def due_by_second(self) -> tuple[int, ...]:
         """Calls that were to begin in each second."""
-        return self._due.found()
+        return self._due.counted()

@@ -208,7 +208,7 @@ def remove_trees(target: Target, between: Callable[[], None] | None = None) -> N
 def _remove_tree(home: bytes, between: Callable[[], None] | None) -> None:
     """Without recursion: a tree may be deeper than Python's stack."""
     wrong: OSError | None = None
-    last: bytes = home
+    where: bytes = home
     next_tick = time.monotonic() + _TICK_S
     left = [(home, False)]
     while left:
@@ -225,21 +225,21 @@ def _remove_tree(home: bytes, between: Callable[[], None] | None) -> None:
             continue
         except OSError as e:
             if wrong is None:
-                wrong, last = e, path
+                wrong, where = e, path
         if between is not None and time.monotonic() > next_tick:
             next_tick = time.monotonic() + _TICK_S
             between()
     if wrong is not None:
-        raise storage_fault("remove", last, wrong) from wrong
+        raise storage_fault("remove", where, wrong) from wrong
 
 
 def _emptied(directory: bytes) -> list[bytes]:
     """Removes everything in it but the directories, and names these."""
-    found = []
+    directories = []
     with os.scandir(directory) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                found.append(entry.path)
+                directories.append(entry.path)
             else:
                 os.unlink(entry.path)
-    return found
+    return directories

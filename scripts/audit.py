@@ -32,7 +32,7 @@ def ask(packages: list[tuple[str, str]]) -> list[list[str]]:
         results: list[dict[str, Any]] = json.load(answer)["results"]
     if len(results) != len(packages):
         raise ValueError(f"{len(results)} answers to {len(packages)} questions")
-    return [[str(found["id"]) for found in result.get("vulns") or ()] for result in results]
+    return [[str(vulnerability["id"]) for vulnerability in result.get("vulns") or ()] for result in results]
 
 
 def main() -> int:
@@ -40,7 +40,7 @@ def main() -> int:
     packages = sorted({(p.name, p.version) for p in read_lock()})
     accepted: dict[str, str] = tomllib.loads(ACCEPTED.read_text(encoding="utf-8"))
     try:
-        canary, *found = ask([CANARY, *packages])
+        canary, *answers = ask([CANARY, *packages])
         if not canary:
             raise ValueError(f"it knows no vulnerability of {CANARY[0]} {CANARY[1]}")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -48,7 +48,7 @@ def main() -> int:
         sys.stdout.write(f"audit skipped: no vulnerability database at {URL} ({reason})\n")
         return 0
     bad = 0
-    for (name, version), ids in zip(packages, found, strict=True):
+    for (name, version), ids in zip(packages, answers, strict=True):
         for each in ids:
             why = accepted.get(each)
             bad += why is None

@@ -26,15 +26,15 @@ class Locked:
 
 def read_lock(path: Path = LOCK) -> list[Locked]:
     """All packages, in the order of the file."""
-    found: list[Locked] = []
+    packages: list[Locked] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if package := _PACKAGE.match(line):
-            found.append(Locked(name=package[1].lower(), version=package[2]))
-        elif found:
-            found[-1].hashes += _HASH.findall(line)
+            packages.append(Locked(name=package[1].lower(), version=package[2]))
+        elif packages:
+            packages[-1].hashes += _HASH.findall(line)
             if via := _VIA.match(line):
-                found[-1].via.add(via[1].lower())
-    return found
+                packages[-1].via.add(via[1].lower())
+    return packages
 
 
 def shipped(packages: list[Locked], direct: set[str]) -> set[str]:

@@ -52,8 +52,8 @@ def _option(name: str, info: FieldInfo) -> tuple[str, ...]:
     plain = "no" if info.default is False else "" if info.default is None else str(info.default)
     default = variable.default or default.removesuffix("]") or plain
     api = f"`{name}`" if name in DiscoveryOrder.model_fields else ""
-    found = f"`{variable.name}`" if variable.name else ""
-    return f"`--{name.replace('_', '-')}`", api, _value(info), default, found, said
+    environment = f"`{variable.name}`" if variable.name else ""
+    return f"`--{name.replace('_', '-')}`", api, _value(info), default, environment, said
 
 
 def _value(info: FieldInfo) -> str:

@@ -59,7 +59,7 @@ def add_spent(conn: Connection, job: uuid.UUID, phase: Phase, seconds: Mapping[u
 
 def ancestors(conn: Connection, items: Iterable[uuid.UUID]) -> dict[uuid.UUID, list[Around]]:
     """Each of these items with all around it, from itself to its loose file."""
-    found: dict[uuid.UUID, list[Around]] = {}
+    chains: dict[uuid.UUID, list[Around]] = {}
     for row in QUERIES["ancestors"].run(conn, items=list(items)):
-        found.setdefault(row.item, []).append(Around(row.id, row.bytes))
-    return found
+        chains.setdefault(row.item, []).append(Around(row.id, row.bytes))
+    return chains

@@ -45,12 +45,12 @@ def _runner(query: Query, returned: Any) -> Callable[..., Any]:
     fields = getattr(kind, "__match_args__", ())
 
     def run(conn: Connection, **given: Any) -> Any:
-        found = query.run(conn, **given)
+        result = query.run(conn, **given)
         if kind is NoneType:
             return None
-        if not found.returns_rows:
-            return found.rowcount
-        rows: Any = found.columns(*fields) if fields else found.scalars()
+        if not result.returns_rows:
+            return result.rowcount
+        rows: Any = result.columns(*fields) if fields else result.scalars()
         if origin in (list, Iterator):
             rows = (kind(*row) for row in rows) if fields else rows
             return list(rows) if origin is list else rows

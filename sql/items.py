@@ -16,8 +16,8 @@ from sql import models
 def load_items(conn: Connection, ids: Sequence[uuid.UUID]) -> list[Item]:
     """The rows of these items, in the order of `ids`; ids without a row are left out."""
     rows = conn.execute(select(models.item).where(models.item.c.id.in_(list(ids))))
-    found = {row.id: _item(row) for row in rows}
-    return [found[i] for i in ids if i in found]
+    items = {row.id: _item(row) for row in rows}
+    return [items[i] for i in ids if i in items]
 
 
 def item_codes(conn: Connection, ids: Sequence[uuid.UUID]) -> set[tuple[uuid.UUID, ExceptionCode]]:

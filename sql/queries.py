@@ -38,10 +38,10 @@ def parse_queries(text: str, origin: str, parts: Mapping[str, str] = NO_PARTS) -
     """The queries of one file; raises ValueError when a block has no description or no statement, or takes in a part
     that there is not."""
 
-    def part(found: re.Match[str]) -> str:
-        if found[1] not in parts:
-            raise ValueError(f"{origin}: there is no part {found[1]}")
-        return parts[found[1]]
+    def part(match: re.Match[str]) -> str:
+        if match[1] not in parts:
+            raise ValueError(f"{origin}: there is no part {match[1]}")
+        return parts[match[1]]
 
     pieces = _NAME.split(text)
     for name, body in zip(pieces[1::2], pieces[2::2], strict=True):

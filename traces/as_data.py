@@ -134,7 +134,7 @@ class TraceInfo(TypedDict):
     tree: TreeInfo
 
 
-def told(summary: TraceSummary, size: int) -> TraceInfo:
+def trace_info(summary: TraceSummary, size: int) -> TraceInfo:
     """Everything; `size` is the file's."""
     header = summary.header
     return {

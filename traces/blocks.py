@@ -53,9 +53,9 @@ def unpacked(block: bytes, tag: bytes) -> bytes:
     """What `packed` was given; raises Damaged."""
     if len(block) < BLOCK_HEAD.size:
         raise Damaged("a block is cut short")
-    found, length, raw_length, check = BLOCK_HEAD.unpack_from(block)
+    stored_tag, length, raw_length, check = BLOCK_HEAD.unpack_from(block)
     body = memoryview(block)[BLOCK_HEAD.size :]
-    if found != tag or length != len(body) or raw_length > MOST_RAW_BYTES or zlib.crc32(body) != check:
+    if stored_tag != tag or length != len(body) or raw_length > MOST_RAW_BYTES or zlib.crc32(body) != check:
         raise Damaged("a block is damaged")
     try:
         raw = zstd.ZstdDecompressor().decompress(body, raw_length + 1)
@@ -177,10 +177,10 @@ def unpack_columns(raw: bytes, count: int) -> tuple[list[array[int]], int]:
 
 
 def _whole(raw: bytes, count: int) -> list[array[int]]:
-    found, end = unpack_columns(raw, count)
+    columns, end = unpack_columns(raw, count)
     if end != len(raw):
         raise Damaged("a block has more than its columns")
-    return found
+    return columns
 
 
 def _little(numbers: array[int]) -> array[int]:

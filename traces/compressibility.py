@@ -32,17 +32,17 @@ class Ratios:
         self._of_file: dict[int, int] = {}
         self._of_class: list[int] = []
         for sample in self._samples(tree):
-            found = [(n, sizes) for path, n in sample if (sizes := _sizes(storage, path)) is not None]
-            self._of_file |= {n: _thousandths(*sizes) for n, sizes in found}
-            raw, small = (sum(sizes[k] for _, sizes in found) for k in (0, 1))
+            measured = [(n, sizes) for path, n in sample if (sizes := _sizes(storage, path)) is not None]
+            self._of_file |= {n: _thousandths(*sizes) for n, sizes in measured}
+            raw, small = (sum(sizes[k] for _, sizes in measured) for k in (0, 1))
             self._of_class.append(_thousandths(raw, small) if raw else UNKNOWN_RATIO)
 
     def of(self, n: int) -> int:
         """Of a file of the tree; one that was renamed is as the new name's."""
         n = self._renamed.get(n, n)
-        found = self._of_file.get(n)
-        if found is not None:
-            return found
+        ratio = self._of_file.get(n)
+        if ratio is not None:
+            return ratio
         kind = self._class_of[n]
         return UNKNOWN_RATIO if kind == _NONE else self._of_class[kind]
 

@@ -122,15 +122,15 @@ def _set_clocks(parts: Iterable[_Part]) -> None:
 
 
 def _streams(parts: Sequence[_Part]) -> dict[tuple[str, int], list[_Part]]:
-    found: defaultdict[tuple[str, int], list[_Part]] = defaultdict(list)
+    streams: defaultdict[tuple[str, int], list[_Part]] = defaultdict(list)
     for part in parts:
-        found[part.head.worker, part.head.slot].append(part)
-    return {key: found[key] for key in sorted(found, key=lambda key: (len(key[0]), key))}
+        streams[part.head.worker, part.head.slot].append(part)
+    return {key: streams[key] for key in sorted(streams, key=lambda key: (len(key[0]), key))}
 
 
 def _calls(parts: Sequence[_Part], trace_ns: int, tree: NodeTree, phases: list[str]) -> Iterator[Call]:
     """The calls of one stream, with the numbers and times of the trace."""
-    last = 0
+    start_ns = 0
     for part in parts:
         head, blocks = read_spool(part.path)
         by = part.wall_ns - trace_ns
@@ -138,9 +138,9 @@ def _calls(parts: Sequence[_Part], trace_ns: int, tree: NodeTree, phases: list[s
             nodes = [tree.number(path) for path in block.paths]
             phase = _position(phases, head.phases[block.phase])
             for op, start, duration, nbytes, argument, node, other, error, _ in block.calls:
-                last = max(last, start + by)
+                start_ns = max(start_ns, start + by)
                 second = NO_NODE if other == NO_NODE else nodes[other]
-                yield Call(op, last, duration, nbytes, argument, nodes[node], second, error, phase)
+                yield Call(op, start_ns, duration, nbytes, argument, nodes[node], second, error, phase)
 
 
 def _idle(gathering: Gathering, slot: tuple[str, int], start_ns: int) -> tuple[tuple[int, int], ...] | None:

@@ -49,9 +49,9 @@ class NodeTree:
 
     def number(self, path: bytes) -> int:
         """The node of a path, made if there is none."""
-        found = self.numbers.get(path)
-        if found is not None:
-            return found
+        number = self.numbers.get(path)
+        if number is not None:
+            return number
         missing = [path]
         while (above := os.path.dirname(missing[-1])) not in self.numbers:
             if above == missing[-1]:

@@ -87,11 +87,11 @@ class FileTrace:
         if begin != blocks.MAGIC:
             version = begin[len(blocks.MAGIC_ANY) :].split(b"\n")[0].decode("ascii", "replace")
             raise UsageError(f"{self.path} is a trace of format {version!r}, which a newer edbench wrote: use that one")
-        last = os.pread(self._fd, blocks.TRAILER.size, max(0, self.size - blocks.TRAILER.size))
-        if len(last) < blocks.TRAILER.size or not last.endswith(blocks.END_MARK):
+        trailer = os.pread(self._fd, blocks.TRAILER.size, max(0, self.size - blocks.TRAILER.size))
+        if len(trailer) < blocks.TRAILER.size or not trailer.endswith(blocks.END_MARK):
             raise UsageError(f"the trace {self.path} is cut short: its end is missing; copy it again")
-        offset, calls, nodes, check, _ = blocks.TRAILER.unpack(last)
-        if check != zlib.crc32(last[: blocks.TRAILER_COUNTS.size]):
+        offset, calls, nodes, check, _ = blocks.TRAILER.unpack(trailer)
+        if check != zlib.crc32(trailer[: blocks.TRAILER_COUNTS.size]):
             raise Damaged("its last bytes are damaged")
         place = Place(offset=offset, length=self.size - blocks.TRAILER.size - offset, count=1)
         directory = directory_of(blocks.unpacked(self._block(place), blocks.DIRECTORY))

@@ -170,12 +170,12 @@ class _Reader:
 
     def _place(self, call: Call) -> None:
         timeline = self.timeline
-        width, last = timeline.bin_ns, len(timeline.busy_ns) - 1
-        first = min(call.start_ns // width, last)
+        width, last_bin = timeline.bin_ns, len(timeline.busy_ns) - 1
+        first = min(call.start_ns // width, last_bin)
         timeline.calls[first][call.op] += 1
         left = call.duration_ns
         room = (first + 1) * width - call.start_ns
-        while left > room and first < last:
+        while left > room and first < last_bin:
             timeline.busy_ns[first] += room
             left -= room
             first += 1

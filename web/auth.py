@@ -87,11 +87,11 @@ def _well_addressed(request: Request) -> bool:
 def _netloc(url: str) -> str | None:
     """Host and port of a URL; None when it is none."""
     try:
-        found = urlsplit(url)
-        found.port  # noqa: B018 (raises for what is no number)
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 (raises for what is no number)
     except ValueError:
         return None
-    return found.netloc
+    return parts.netloc
 
 
 def _foreign(request: Request) -> Response | None:

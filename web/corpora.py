@@ -53,8 +53,8 @@ def list_corpora(context: WebContext) -> list[Choice]:
     """Corpora below the storage root, and the directories of EDBENCH_CORPORA with those directly in them."""
     out: dict[Path, Choice] = {}
     for number, root in enumerate(roots(context)):
-        found = _manifests(root, _DEEPEST, _OURS) if number == 0 else _directories(root)
-        for path in found:
+        directories = _manifests(root, _DEEPEST, _OURS) if number == 0 else _directories(root)
+        for path in directories:
             relative = display_name(os.fsencode(path.relative_to(root)))
             real = Path(os.path.realpath(path))
             if _inside(real, root) and real not in out and len(out) < _MOST:
@@ -84,10 +84,10 @@ def _directories(root: Path) -> Iterator[Path]:
 def _below(directory: Path) -> list[Path]:
     try:
         with os.scandir(directory) as entries:
-            found = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     except OSError:  # not there yet, or closed to this user
         return []
-    return [directory / name for name in sorted(found) if not name.startswith(".")]
+    return [directory / name for name in sorted(names) if not name.startswith(".")]
 
 
 def _inside(real: Path, root: Path) -> bool:

@@ -79,7 +79,7 @@ def _digest(text: str) -> bytes:
 def _who(address: str) -> str:
     """What counts as one address: of IPv6 the network, for a host has all of its addresses."""
     try:
-        found = ipaddress.ip_address(address)
+        ip = ipaddress.ip_address(address)
     except ValueError:
         return address
-    return str(found) if found.version == 4 else str(ipaddress.ip_network((int(found), 64), strict=False))
+    return str(ip) if ip.version == 4 else str(ipaddress.ip_network((int(ip), 64), strict=False))

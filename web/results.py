@@ -39,10 +39,10 @@ def runs(storage: Path) -> dict[str, Path]:
     out: dict[str, Path] = {}
     try:
         with os.scandir(storage / RESULTS) as entries:
-            found = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     except OSError:  # no experiment yet
         return out
-    for name in found:
+    for name in names:
         directory = storage / RESULTS / name
         if (directory / FILE).is_file():
             out[name] = directory
@@ -60,10 +60,10 @@ def run_directory(storage: Path, run: str) -> Path:
 def result_in(directory: Path) -> Result:
     """The result of a run, read again only when its file has changed. Raises UsageError when it cannot be read."""
     try:
-        found = os.stat(directory / FILE)
+        status = os.stat(directory / FILE)
     except OSError as error:
         raise UsageError(f"{directory / FILE}: {error.strerror}") from error
-    return _read(directory, found.st_mtime_ns, found.st_size)
+    return _read(directory, status.st_mtime_ns, status.st_size)
 
 
 @functools.lru_cache(maxsize=_READ_BEFORE)
@@ -87,10 +87,10 @@ def files_in(directory: Path) -> dict[str, ResultFile]:
 
 def file_in(directory: Path, name: str) -> ResultFile:
     """The file of exactly this name; raises NotFound."""
-    found = files_in(directory).get(name)
-    if found is None:
+    file = files_in(directory).get(name)
+    if file is None:
         raise NotFound("there is no such file in this result")
-    return found
+    return file
 
 
 class _Sink:

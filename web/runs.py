@@ -30,7 +30,7 @@ log = logging.getLogger("web.runs")
 class _Run:
     """A job or group that is being worked on."""
 
-    found: Jobs
+    jobs: Jobs
     workers: int
     again: bool = False  # it was resumed while it was coming to rest
     stop: threading.Event = field(default_factory=threading.Event)
@@ -112,16 +112,16 @@ class EmbeddedRunner:
                 run.thread.join()
 
     def _follow(self, run: _Run) -> None:
-        found = run.found
+        jobs = run.jobs
         try:
             self._work(run)
             while self._goes_on(run):
                 self._work(run)
         except EdbenchError as error:
-            self._problems[found.id] = one_line(error)
+            self._problems[jobs.id] = one_line(error)
         except Exception as error:
-            log.exception("job %s", found.id)
-            self._problems[found.id] = f"a bug: {type(error).__name__}; the server's log says where"
+            log.exception("job %s", jobs.id)
+            self._problems[jobs.id] = f"a bug: {type(error).__name__}; the server's log says where"
         finally:
             self._leave(run)
 
@@ -130,7 +130,7 @@ class EmbeddedRunner:
         with self._lock:
             goes_on, run.again = run.again and not run.stop.is_set(), False
             if not goes_on:
-                self._problems.pop(run.found.id, None)  # while nobody can start it anew: those would be its own
+                self._problems.pop(run.jobs.id, None)  # while nobody can start it anew: those would be its own
                 self._leave(run)
             return goes_on
 
@@ -145,11 +145,11 @@ class EmbeddedRunner:
             cluster=SharedWorkers(lambda: self._brought(settings), run.stop),
         )
         with watched_filer(settings):
-            run_all_to_rest(run.found.each, crew, self._clock, _unseen, self._noted(run))
-        clean_copies(run.found, Storage(NullRecorder()), settings.storage)
+            run_all_to_rest(run.jobs.each, crew, self._clock, _unseen, self._noted(run))
+        clean_copies(run.jobs, Storage(NullRecorder()), settings.storage)
 
     def _noted(self, run: _Run) -> _Note:
-        return _Note(self._problems, run.found.id)
+        return _Note(self._problems, run.jobs.id)
 
     def _brought(self, settings: Settings) -> EmbeddedCluster:
         """The workers, as many as all runs want. Raises SystemFault when they cannot be started."""
@@ -169,16 +169,16 @@ class EmbeddedRunner:
     def _leave(self, run: _Run) -> None:
         """See its workers off; a second time changes nothing."""
         with self._lock:
-            if self._runs.get(run.found.id) is not run:
+            if self._runs.get(run.jobs.id) is not run:
                 return
-            last = len(self._runs) == 1
+            only = len(self._runs) == 1
             if self._cluster is not None:
-                if last:
+                if only:
                     self._cluster.stop()
                     self._cluster = None
                 else:
                     self._cluster.scale(self._workers() - run.workers)
-            del self._runs[run.found.id]
+            del self._runs[run.jobs.id]
 
 
 def _unseen(snapshot: Snapshot, at: float) -> None:

@@ -48,16 +48,16 @@ class SlotConsumer(Consumer):  # type: ignore[misc]
 
     def ensure_connected(self, conn: Any) -> Any:
         """Try for as long as it takes; the broker's return is noticed within about a second."""
-        told = False
+        warned = False
 
         def failed(error: Exception, _interval: float) -> None:
-            nonlocal told
-            if not told:
-                told = True
+            nonlocal warned
+            if not warned:
+                warned = True
                 log.warning("the broker at %s does not answer (%s); trying on", conn.as_uri(), error)
 
         conn = conn.ensure_connection(failed, None, callback=state.maybe_shutdown, **_RETRY)
-        if told:
+        if warned:
             log.warning("the broker at %s answers again", conn.as_uri())
         return conn
 

@@ -79,13 +79,13 @@ def _claim(context: SlotContext, db: Database, job: uuid.UUID, task: uuid.UUID) 
     """Claim it. Connections that a restarted server left dead fail once, so a passing fault is tried once more, with
     the same token: had the first claim been committed, the second finds it."""
     token = uuid.uuid4()
-    for last in (False, True):
+    for again in (False, True):
         reached("claim")
         try:
             with db.transaction() as conn:
                 return ledger.claim(conn, job, task, token, context.worker, context.slot)
         except DatabaseFault as e:
-            if last or not e.transient:
+            if again or not e.transient:
                 log.warning("task %s of %s was not claimed: %s", task, db.name, e)
                 return None  # the dispatch deadline brings it back
     return None

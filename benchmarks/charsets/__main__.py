@@ -26,8 +26,8 @@ def main() -> None:
     read = []
     begin = time.process_time()
     for sample in samples(texts(arguments.texts), each=arguments.each):
-        text, found = decode(sample.data)
-        read.append((sample, found, text == sample.text))
+        text, detected = decode(sample.data)
+        read.append((sample, detected, text == sample.text))
     seconds = time.process_time() - begin
     for line in report(read):
         print(line)
@@ -51,11 +51,11 @@ def report(read: list[Read]) -> Iterator[str]:
     for one in read:
         if one[0].length >= ENOUGH:
             by_charset[one[0].charset].append(one)
-    for charset, found in sorted(by_charset.items()):
-        taken = Counter(f"{told.charset} ({sample.language})" for sample, told, right in found if not right)
-        spoken = " ".join(sorted({sample.language for sample, _, _ in found}))
+    for charset, reads in sorted(by_charset.items()):
+        taken = Counter(f"{detected.charset} ({sample.language})" for sample, detected, right in reads if not right)
+        spoken = " ".join(sorted({sample.language for sample, _, _ in reads}))
         shown = ", ".join(f"{name} ×{count}" for name, count in taken.most_common(4))
-        yield f"| {charset} | {spoken} | {_share(sum(right for *_, right in found), len(found))} | {shown} |"
+        yield f"| {charset} | {spoken} | {_share(sum(right for *_, right in reads), len(reads))} | {shown} |"
 
 
 def _row(name: str, read: list[Read]) -> str:

@@ -23,10 +23,10 @@ class Sample:
 
 
 def samples(
-    found: dict[str, str], lengths: tuple[int, ...] = LENGTHS, each: int = 1, seed: int = 1
+    by_language: dict[str, str], lengths: tuple[int, ...] = LENGTHS, each: int = 1, seed: int = 1
 ) -> Iterator[Sample]:
     """Pieces of each length from places drawn by the seed; those that are ASCII in their charset are left out."""
-    for language, text in found.items():
+    for language, text in by_language.items():
         for charset in (*CHARSETS.get(language, ()), *UNICODE):
             fit = fitting(text, charset)
             if not fit:

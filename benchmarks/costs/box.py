@@ -34,14 +34,14 @@ class BoxCost:
 def measure(home: BenchHome, corpus: Path, pairs: int = 3, workers: int = 2) -> BoxCost:
     """Pairs of runs over `corpus`, each with the other order, so that a machine that slows down slows both."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    found: list[tuple[float, float]] = []
+    runs: list[tuple[float, float]] = []
     start = _start_s(home, workers)
     for number in range(pairs):
         seconds = {}
         for on in (True, False) if number % 2 == 0 else (False, True):
             seconds[on] = _run(home, corpus, workers, on=on)
-        found.append((seconds[True], seconds[False]))
-    return BoxCost(pairs=tuple(found), start_s=start)
+        runs.append((seconds[True], seconds[False]))
+    return BoxCost(pairs=tuple(runs), start_s=start)
 
 
 def _start_s(home: BenchHome, workers: int) -> float:

@@ -50,12 +50,12 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> LedgerShare:
             noop.run(database, settings, home.directory, NO_OPS)
             each = (_cpu(settings.scratch) - before) / NO_OPS
         before = _cpu(settings.scratch)
-        found = home.discover(corpus, "--workers", str(workers))
+        result = home.discover(corpus, "--workers", str(workers))
         used = _cpu(settings.scratch) - before
         with database.transaction() as conn:
             count = "SELECT count(*) FROM task WHERE job = %(job)s"
-            tasks = int(conn.exec_driver_sql(count, {"job": found["job_id"]}).scalar_one())
-        home.run("delete", str(found["job_id"]))
+            tasks = int(conn.exec_driver_sql(count, {"job": result["job_id"]}).scalar_one())
+        home.run("delete", str(result["job_id"]))
         database.dispose()
     return LedgerShare(task_cpu_ms=each * 1000, tasks=tasks, job_cpu_s=used)
 

@@ -43,19 +43,19 @@ class LiveCost:
 
 def measure(home: BenchHome, corpus: Path, pairs: int = 3, workers: int = 2) -> LiveCost:
     """Pairs of runs over `corpus`, each with the other order, so that a machine that slows down slows both."""
-    found: list[tuple[float, float]] = []
+    runs: list[tuple[float, float]] = []
     looks = 0
     for number in range(pairs):
         seconds = {}
         for on in (True, False) if number % 2 == 0 else (False, True):
             seconds[on], seen = _run(home, corpus, workers, on=on)
             looks = seen if on else looks
-        found.append((seconds[True], seconds[False]))
+        runs.append((seconds[True], seconds[False]))
     return LiveCost(
-        on_s=statistics.median(on for on, _ in found),
-        off_s=statistics.median(off for _, off in found),
+        on_s=statistics.median(on for on, _ in runs),
+        off_s=statistics.median(off for _, off in runs),
         looks=looks,
-        pairs=tuple(found),
+        pairs=tuple(runs),
     )
 
 
@@ -98,6 +98,6 @@ def _look_on(scratch: Path, stop: Event, looks: multiprocessing.sharedctypes.Syn
         database = database or Database("db1", services.server_of("db1").url("db1"))
         # Before the schema and the job are there, and once the services stop, there is nothing to see.
         with contextlib.suppress(EdbenchError, SQLAlchemyError):
-            found = read_timeline([find_job([database], "last")], since=since).to_json()
-            since = max(0.0, float(found["now_s"]) - _OVERLAP_SECONDS) or None
+            timeline = read_timeline([find_job([database], "last")], since=since).to_json()
+            since = max(0.0, float(timeline["now_s"]) - _OVERLAP_SECONDS) or None
             looks.value += 1

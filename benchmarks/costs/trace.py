@@ -32,7 +32,7 @@ class TraceCost:
 
 def measure(home: BenchHome, corpus: Path, pairs: int = 3, workers: int = 2) -> TraceCost:
     """Pairs of runs over `corpus`, each with the other order, so that a machine that slows down slows both."""
-    found: list[tuple[float, float]] = []
+    runs: list[tuple[float, float]] = []
     trace: dict[str, int] = {}
     for number in range(pairs):
         seconds = {}
@@ -42,8 +42,8 @@ def measure(home: BenchHome, corpus: Path, pairs: int = 3, workers: int = 2) -> 
             seconds[on] = _children_s() - before
             trace = result["trace"] if on else trace
             home.run("delete", str(result["job_id"]))
-        found.append((seconds[True], seconds[False]))
-    return TraceCost(pairs=tuple(found), calls=trace["calls"], bytes=trace["bytes"], lost=trace["lost"])
+        runs.append((seconds[True], seconds[False]))
+    return TraceCost(pairs=tuple(runs), calls=trace["calls"], bytes=trace["bytes"], lost=trace["lost"])
 
 
 def _children_s() -> float:

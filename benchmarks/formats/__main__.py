@@ -46,10 +46,10 @@ def main() -> None:
     parser.add_argument("--real-files", type=Path, default=REAL_FILES, help="a directory of files of any kind")
     parser.add_argument("--cache", type=Path, default=Path(".bench-cache"), help="where Tika's jar is kept")
     parser.add_argument("--output", type=Path, default=Path("bench-formats.json"))
-    told = "instead of Tika: the terms that this program finds in the real files, no times; may be given several times"
-    parser.add_argument("--reader", action="append", choices=sorted(PROGRAMS), help=told)
-    told = "by format, how much of what Tika finds below this directory we find; no times; may be given several times"
-    parser.add_argument("--table", action="append", type=Path, metavar="DIR", help=told)
+    hint = "instead of Tika: the terms that this program finds in the real files, no times; may be given several times"
+    parser.add_argument("--reader", action="append", choices=sorted(PROGRAMS), help=hint)
+    hint = "by format, how much of what Tika finds below this directory we find; no times; may be given several times"
+    parser.add_argument("--table", action="append", type=Path, metavar="DIR", help=hint)
     arguments = parser.parse_args()
     if arguments.reader:
         _beside(arguments.real_files, arguments.reader)
@@ -79,11 +79,11 @@ def _beside(source: Path, programs: list[str]) -> None:
         program = PROGRAMS[name]
         files = [file for file in names if file in mine and mine[file].media_type in program.media_types]
         try:
-            found, failed = read_by(program, source, [names[file] for file in files])
+            extracts, failed = read_by(program, source, [names[file] for file in files])
         except ReaderAbsent as absent:
             print(f"{name}: {absent}")
             continue
-        total = scores(mine, {shown(file): extract for file, extract in found.items()})[""]
+        total = scores(mine, {shown(file): extract for file, extract in extracts.items()})[""]
         print(
             f"{name}: {len(files)} files, it gives nothing for {len(failed)}; {total.recall:.2%} of its {total.terms:,} terms"
         )

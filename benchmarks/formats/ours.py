@@ -52,8 +52,8 @@ class OurRun:
 
 def loose_files(source: Path) -> list[str]:
     """Regular files below a directory in the order in which `inspect` takes them."""
-    found = find_loose(Storage(NullRecorder()), str(source))
-    return [os.fsdecode(loose.relative) for loose in found if loose.special is None]
+    files = find_loose(Storage(NullRecorder()), str(source))
+    return [os.fsdecode(loose.relative) for loose in files if loose.special is None]
 
 
 def shown(name: str) -> str:
@@ -73,8 +73,8 @@ def run_ours(source: Path, files: Sequence[str], rounds: int) -> OurRun:
 
 def lines_of(source: Path) -> list[dict[str, Any]]:
     """What `edbench inspect --jsonl` prints."""
-    found = inspect_paths([str(source)], JobOptions(), processes=PROCESSES, memory_mb=_MEMORY_MB, plugins=PLUGINS)
-    return [json.loads(line) if isinstance(line, bytes) else line for line in found]
+    lines = inspect_paths([str(source)], JobOptions(), processes=PROCESSES, memory_mb=_MEMORY_MB, plugins=PLUGINS)
+    return [json.loads(line) if isinstance(line, bytes) else line for line in lines]
 
 
 def _rate(source: Path, files: Sequence[str], rounds: int, scratch: str) -> tuple[float, float]:
@@ -166,7 +166,7 @@ def _messages() -> list[MemorySource]:
         talk = thread(shop, 0, number, 4_000_000)
         number += 1
         plain = frozenset(n for n, sketch in enumerate(talk.sketches) if not sketch.attachments)
-        found = [letter for _, letter in letters(shop, talk, plain)]
-        bare = (x for x in found if not (x.attachments or x.picture or x.forwarded or x.receipt))
+        made = [letter for _, letter in letters(shop, talk, plain)]
+        bare = (x for x in made if not (x.attachments or x.picture or x.forwarded or x.receipt))
         out.extend(MemorySource(b"message.eml", write(letter).data) for letter in bare)
     return out

@@ -45,15 +45,15 @@ def read_by(program: Program, source: Path, names: Iterable[str]) -> tuple[dict[
     """What the program finds in these files, and those that it gives nothing for and fails; raises ReaderAbsent."""
     if shutil.which(program.command[0]) is None:
         raise ReaderAbsent(f"{program.command[0]} is not on the path")
-    found: dict[str, Extract] = {}
+    extracts: dict[str, Extract] = {}
     failed: list[str] = []
     for name in names:
         text = _text(program, source / name)
         if text is None:
             failed.append(name)
         else:
-            found[name] = Extract(terms=terms_of(text), characters=len(text))
-    return found, failed
+            extracts[name] = Extract(terms=terms_of(text), characters=len(text))
+    return extracts, failed
 
 
 def _text(program: Program, path: Path) -> str | None:

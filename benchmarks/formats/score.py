@@ -105,7 +105,7 @@ def words_in(value: Any) -> Iterator[str]:
 
 def peer_extract(documents: Iterable[dict[str, Any]]) -> Extract:
     """Of Tika's recursive JSON: the file itself first, then everything embedded in it."""
-    found = Extract()
+    extract = Extract()
     known = list(documents)
     bodies = {
         f"{document.get('X-TIKA:embedded_resource_path') or ''}/{_MADE_UP}"
@@ -114,10 +114,10 @@ def peer_extract(documents: Iterable[dict[str, Any]]) -> Extract:
     }
     for number, document in enumerate(known):
         text = document.get("X-TIKA:content") or ""
-        found.terms |= terms_of(text)
-        found.characters += len(text)
-        found.children += number > 0 and document.get("X-TIKA:embedded_resource_path") not in bodies
-    return found
+        extract.terms |= terms_of(text)
+        extract.characters += len(text)
+        extract.children += number > 0 and document.get("X-TIKA:embedded_resource_path") not in bodies
+    return extract
 
 
 def our_extracts(lines: Iterable[dict[str, Any]]) -> dict[str, Extract]:
@@ -125,16 +125,16 @@ def our_extracts(lines: Iterable[dict[str, Any]]) -> dict[str, Extract]:
     out: dict[str, Extract] = {}
     for line in lines:
         path = line["container_path"]
-        found = out.setdefault(path[0], Extract())
+        extract = out.setdefault(path[0], Extract())
         for words in words_in([line["text"], line["metadata"], path]):
             for reading in readings(words):  # as a search finds them: across hyphens, in any form of a letter
-                found.terms |= terms_of(reading)
-        found.characters += len(line["text"])
-        found.codes.update(line.get("exceptions", ()))
+                extract.terms |= terms_of(reading)
+        extract.characters += len(line["text"])
+        extract.codes.update(line.get("exceptions", ()))
         if len(path) == 1:
-            found.media_type = line["media_type"]
+            extract.media_type = line["media_type"]
         else:
-            found.children += 1
+            extract.children += 1
     return out
 
 

@@ -45,11 +45,11 @@ class Side:
 
 
 def by_format(
-    sizes: Mapping[str, int], types: Mapping[str, str], found: Mapping[str, Extract], seconds: Mapping[str, float]
+    sizes: Mapping[str, int], types: Mapping[str, str], extracts: Mapping[str, Extract], seconds: Mapping[str, float]
 ) -> dict[str, Side]:
     """Sums by media type; `types` says the type of every file, `sizes` its bytes."""
     out: dict[str, Side] = defaultdict(Side)
-    for name, extract in found.items():
+    for name, extract in extracts.items():
         if name in types:
             out[types[name]].add(extract, sizes.get(name, 0), seconds.get(name))
     return out
@@ -67,7 +67,7 @@ def show_formats(
     types = {name: extract.media_type for name, extract in ours.items()}
     mine = by_format(sizes, types, ours, our_seconds)
     theirs = by_format(sizes, types, peers, peer_seconds)
-    found = scores(dict(ours), dict(peers))
+    by_type = scores(dict(ours), dict(peers))
     columns = ["format", "files", "µs/item", "MB/s", "characters", "children"]
     table = Table(*columns, title=title, box=None, header_style="bold", pad_edge=False, title_justify="left")
     if peers:
@@ -78,7 +78,7 @@ def show_formats(
     for media_type in sorted(mine):
         row = [media_type, f"{mine[media_type].files:,}", *_columns(mine[media_type])]
         if peers:
-            row += _beside(mine[media_type], theirs.get(media_type, Side()), found.get(media_type, Score()))
+            row += _beside(mine[media_type], theirs.get(media_type, Side()), by_type.get(media_type, Score()))
         table.add_row(*row)
     console = Console(highlight=False, width=None if Console().is_terminal else 220)
     console.print(table)

@@ -148,15 +148,15 @@ def _answers(out: Path, name: str, rounds: int) -> Iterator[Path]:
 def _documents(path: Path) -> list[dict[str, Any]]:
     """What Tika wrote; [] where it broke off before it wrote JSON."""
     try:
-        found = json.loads(path.read_bytes() or b"[]")
+        documents = json.loads(path.read_bytes() or b"[]")
     except ValueError:
         return []
-    return [d for d in found if isinstance(d, dict)]
+    return [d for d in documents if isinstance(d, dict)]
 
 
 def _mean_ms(paths: Sequence[Path]) -> float:
-    told = [float(d[0].get("X-TIKA:parse_time_millis", 0)) for d in map(_documents, paths) if d]
-    return sum(told) / len(told) if told else 0.0
+    times = [float(d[0].get("X-TIKA:parse_time_millis", 0)) for d in map(_documents, paths) if d]
+    return sum(times) / len(times) if times else 0.0
 
 
 def _tail(log: Path) -> str:

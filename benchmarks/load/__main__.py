@@ -50,14 +50,16 @@ def main() -> None:
     figures.show()
 
 
-def _soak(figures: Figures, found: soak.Soak, hands: int) -> None:
-    note = f"{found.tasks:,} no-op tasks of four jobs on two databases, {hands} no-op workers, {found.seconds:.0f} s"
-    figures.add("soak_rate", Figure(value=found.tasks / found.seconds, unit="tasks/s", note=note))
+def _soak(figures: Figures, measured: soak.Soak, hands: int) -> None:
+    note = (
+        f"{measured.tasks:,} no-op tasks of four jobs on two databases, {hands} no-op workers, {measured.seconds:.0f} s"
+    )
+    figures.add("soak_rate", Figure(value=measured.tasks / measured.seconds, unit="tasks/s", note=note))
     note = "tasks done by one of two equal jobs over the other, at half time"
-    figures.add("soak_fairness", Figure(value=found.unfair, unit="", target=1.1, at_most=True, note=note))
+    figures.add("soak_fairness", Figure(value=measured.unfair, unit="", target=1.1, at_most=True, note=note))
     note = "tasks claimed more than once, and finishes that were dropped"
-    figures.add("soak_lost_leases", Figure(value=found.again, unit="tasks", target=0, at_most=True, note=note))
-    _memory(figures, "soak", found.growth, found.peaks)
+    figures.add("soak_lost_leases", Figure(value=measured.again, unit="tasks", target=0, at_most=True, note=note))
+    _memory(figures, "soak", measured.growth, measured.peaks)
 
 
 def _cancels(figures: Figures, left: cancels.Left) -> None:

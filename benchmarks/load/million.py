@@ -81,12 +81,12 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
             status = process.wait()
         if status:
             raise RuntimeError(f"{' '.join(line)} gave {status}")
-        found = json.loads(target.read_text())
+        result = json.loads(target.read_text())
         database = Database("db1", running.databases[0].url)
-        ends = {phase: _ends(database, found["job_id"], phase) for phase in PHASES}
+        ends = {phase: _ends(database, result["job_id"], phase) for phase in PHASES}
         database.dispose()
         verified = subprocess.run(
-            [str(EDBENCH), "verify", str(found["job_id"])],
+            [str(EDBENCH), "verify", str(result["job_id"])],
             env=home.environment(),
             cwd=home.directory,
             capture_output=True,
@@ -94,13 +94,13 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
             check=True,
         )
         start = time.monotonic()
-        home.run("delete", str(found["job_id"]))
+        home.run("delete", str(result["job_id"]))
         print(f"deleting it took {time.monotonic() - start:.1f} s", flush=True)
     tenths = {phase: _tenths(of, samples) for phase, of in ends.items()}
     return Large(
-        items=int(found["items"]),
-        elapsed_s=float(found["elapsed_s"]),
-        items_per_second=float(found["items_per_second"]),
+        items=int(result["items"]),
+        elapsed_s=float(result["elapsed_s"]),
+        items_per_second=float(result["items_per_second"]),
         steady={
             f"{phase}_{unit}": getattr(of[9], unit) / max(1, getattr(of[1], unit))
             for phase, of in tenths.items()

@@ -54,9 +54,11 @@ def measure(directory: Path, many: int = MANY) -> Dispatching:
         migrate(database)
         broker = redis.Redis.from_url(broker_keeper_url(running.scratch))
         worker = _register(database)
-        found = [_measure(running, database, broker, worker, pending) for pending in (FEW, many)]
+        measured = [_measure(running, database, broker, worker, pending) for pending in (FEW, many)]
         database.dispose()
-    return Dispatching(few_rate=found[0][0], many_rate=found[1][0], memory_bytes=max(memory for _, memory in found))
+    return Dispatching(
+        few_rate=measured[0][0], many_rate=measured[1][0], memory_bytes=max(memory for _, memory in measured)
+    )
 
 
 def _register(database: Database) -> uuid.UUID:

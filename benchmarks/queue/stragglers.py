@@ -43,11 +43,11 @@ def measure(home: BenchHome, workers: int = 2) -> Tail:
     write_mbox(store / "everything.mbox", MBOX_BYTES)
     settings = Settings(storage=home.directory / "storage", scratch=home.directory / "scratch")
     with embedded_services(settings, slots=workers * 4) as running:
-        found = home.discover(source, "--workers", str(workers))
+        result = home.discover(source, "--workers", str(workers))
         database = Database("db1", running.databases[0].url)
         with database.transaction() as conn:
-            ends = [float(row.at) for row in conn.exec_driver_sql(_LAST_TASKS, {"job": found["job_id"]})]
+            ends = [float(row.at) for row in conn.exec_driver_sql(_LAST_TASKS, {"job": result["job_id"]})]
         database.dispose()
-        home.run("delete", str(found["job_id"]))
+        home.run("delete", str(result["job_id"]))
     shutil.rmtree(corpus)
-    return Tail(elapsed_s=float(found["elapsed_s"]), between_s=ends[-1] - ends[0], slots=len(ends))
+    return Tail(elapsed_s=float(result["elapsed_s"]), between_s=ends[-1] - ends[0], slots=len(ends))

@@ -21,9 +21,9 @@ def measure(home: BenchHome) -> dict[str, dict[str, Any]]:
     target.mkdir()
     file = home.directory / "replay.json"
     home.run("replay", str(job["trace"]["path"]), "--path", str(target), "--filer", FILER, "--json", str(file))
-    found = json.loads(file.read_text())
-    rows = {row["what"]: row for row in found["fidelity"]["rows"]}
-    point = found["points"][0]
+    result = json.loads(file.read_text())
+    rows = {row["what"]: row for row in result["fidelity"]["rows"]}
+    point = result["points"][0]
     run = point["repeats"][0]
     note = (
         f"{run['calls']:,} calls of {point['at']['clients']} clients on {FILER}; not as recorded: "

@@ -74,10 +74,10 @@ def _calls_per_s(program: Program, home: Path) -> float:
     """Of all clients together, between the common start and the end of the last."""
     path = home / "path"
     path.mkdir(exist_ok=True)
-    found = run_local(program, Target(paths=(path,), replay_id="bench")).merged
-    if found.differences:
-        raise RuntimeError(f"calls ended otherwise than recorded: {found.differences}")
-    return found.calls / found.elapsed_s
+    merged = run_local(program, Target(paths=(path,), replay_id="bench")).merged
+    if merged.differences:
+        raise RuntimeError(f"calls ended otherwise than recorded: {merged.differences}")
+    return merged.calls / merged.elapsed_s
 
 
 def _figure(value: float, unit: str, target: float, note: str) -> dict[str, Any]:
@@ -85,5 +85,7 @@ def _figure(value: float, unit: str, target: float, note: str) -> dict[str, Any]
 
 
 if __name__ == "__main__":
-    for name, found in measure().items():
-        print(f"{name}: {found['value']:,.4g} {found['unit']} (at least {found['target']:g}); {found['note']}")
+    for name, measured in measure().items():
+        print(
+            f"{name}: {measured['value']:,.4g} {measured['unit']} (at least {measured['target']:g}); {measured['note']}"
+        )

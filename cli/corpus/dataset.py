@@ -38,11 +38,11 @@ def check(
 
     context = shared(ctx)
     with reporter(context.err, context.clock, "checking") as report:
-        found = check_corpus(directory, processes or usable_processors(), report)
-    _show(context.out, directory, found)
+        outcome = check_corpus(directory, processes or usable_processors(), report)
+    _show(context.out, directory, outcome)
     flush()
-    if found.differences:
-        raise RunFailed(f"{directory} differs from what it should be in {len(found.differences):,} places")
+    if outcome.differences:
+        raise RunFailed(f"{directory} differs from what it should be in {len(outcome.differences):,} places")
 
 
 def _show(console: Console, directory: Path, checked: Checked) -> None:

@@ -33,11 +33,11 @@ def check(
     from experiments.package.check import check as check_package  # slow to come
 
     console = shared(ctx).out
-    found = check_package(package, signers)
-    _show(console, found)
+    outcome = check_package(package, signers)
+    _show(console, outcome)
     flush()
-    if found.differences:
-        raise RunFailed(f"{package} differs from what was observed in {len(found.differences):,} places")
+    if outcome.differences:
+        raise RunFailed(f"{package} differs from what was observed in {len(outcome.differences):,} places")
 
 
 def _show(console: Console, checked: Checked) -> None:
@@ -63,9 +63,9 @@ def sign(
     from experiments.package.check import check as check_package  # slow to come
     from experiments.package.signature import sign as sign_package
 
-    found = check_package(package)
-    if found.differences:
-        raise UsageError(f"{package} does not check, so it is not signed: {found.differences[0]}")
+    outcome = check_package(package)
+    if outcome.differences:
+        raise UsageError(f"{package} does not check, so it is not signed: {outcome.differences[0]}")
     shared(ctx).out.print(str(sign_package(package, key)), markup=False, soft_wrap=True)
 
 

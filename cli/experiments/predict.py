@@ -69,7 +69,7 @@ def predict(
     from experiments.capacity.forecast import Wish, forecast
     from experiments.kinds.grid import checked
 
-    found = forecast(
+    prediction = forecast(
         Wish(
             workers=checked(numbers(workers, "--workers"), "--workers"),
             databases=checked(numbers(databases, "--databases"), "--databases"),
@@ -82,5 +82,5 @@ def predict(
         )
     )
     if json_file is not None:
-        write_json(json_file, found.document().to_json())
-    show_prediction(context.out, found)
+        write_json(json_file, prediction.document().to_json())
+    show_prediction(context.out, prediction)

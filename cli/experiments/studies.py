@@ -147,9 +147,9 @@ def knee(
 
 
 def _settings(ctx: typer.Context, study: Study, order: DiscoveryOrder) -> Settings:
-    found = shared(ctx).settings(study.cluster)
+    settings = shared(ctx).settings(study.cluster)
     engine, filer = order.index_engine, order.filer
-    return with_options(found, storage=study.storage, slots=study.slots, engine=engine, filer=filer, site=study.site)
+    return with_options(settings, storage=study.storage, slots=study.slots, engine=engine, filer=filer, site=study.site)
 
 
 def given_seed(seed: int | None) -> int:

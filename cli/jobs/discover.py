@@ -104,5 +104,5 @@ def _discover(
         if cluster is not None:
             refuse_out_of_sight(path, installed)
             workers, slots = cluster.workers, cluster.slots
-        found = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
-        follow(context, installed, found, workers=workers, slots=slots, json_file=json_file, cluster=cluster)
+        jobs = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
+        follow(context, installed, jobs, workers=workers, slots=slots, json_file=json_file, cluster=cluster)

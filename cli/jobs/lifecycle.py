@@ -44,9 +44,9 @@ def cancel(ctx: typer.Context, job: JobArgument, storage: StorageRoot = None) ->
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     with installation(settings) as installed:
-        found = installed.find(job)
-        _end(context, found, cancel_job, JobState.CANCELLED)
-        clean_copies(found, Storage(NullRecorder()), settings.storage)
+        jobs = installed.find(job)
+        _end(context, jobs, cancel_job, JobState.CANCELLED)
+        clean_copies(jobs, Storage(NullRecorder()), settings.storage)
 
 
 def _end(context: CommandContext, jobs: Jobs, ask: Callable[[JobHandle], JobState], wanted: JobState) -> None:
@@ -80,15 +80,15 @@ def resume(
     writable_file(json_file, "--json")
     settings = with_options(context.settings(cluster), storage=storage, slots=slots, engine=None)
     with installation(settings) as installed:
-        found = installed.find(job)
+        jobs = installed.find(job)
         if not installed.embedded:
-            with _containers(context, installed, found, cluster, workers, slots) as containers:
+            with _containers(context, installed, jobs, cluster, workers, slots) as containers:
                 if containers is None:
-                    print(f"{found.id} {resume_all(found, attach=False)}")
+                    print(f"{jobs.id} {resume_all(jobs, attach=False)}")
                 else:
-                    _resume_in(containers, context, installed, found, json_file)
+                    _resume_in(containers, context, installed, jobs, json_file)
             return
-        first = found.each[0]
+        first = jobs.each[0]
         with first.database.transaction() as conn:
             planned = summary(conn, first.id)
     settings = dataclasses.replace(settings, filer=filer_source(first.job.options.filer.source))
@@ -96,14 +96,14 @@ def resume(
     slots = slots or planned.slots_planned or settings.slots
     # Attached anew, because how many connections the database takes follows from the slots.
     with installation(settings, slots=workers * slots) as installed:
-        found = installed.find(str(found.id))
-        for handle in found.each:
+        jobs = installed.find(str(jobs.id))
+        for handle in jobs.each:
             wait_for_orphan(handle, context.clock)
-        resume_all(found, attach=True)
+        resume_all(jobs, attach=True)
 
         from cli.jobs.running import follow  # what runs a job is slow to come
 
-        follow(context, installed, found, workers=workers, slots=slots, json_file=json_file)
+        follow(context, installed, jobs, workers=workers, slots=slots, json_file=json_file)
 
 
 def _containers(
@@ -161,7 +161,7 @@ def delete(
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     with installation(settings) as installed:
-        found = installed.find(job)
-        refuse_member(installed.databases, found)
-        delete_all(found, Storage(NullRecorder()), settings.storage)
-        print(f"{found.id} deleted")
+        jobs = installed.find(job)
+        refuse_member(installed.databases, jobs)
+        delete_all(jobs, Storage(NullRecorder()), settings.storage)
+        print(f"{jobs.id} deleted")

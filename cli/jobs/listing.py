@@ -18,7 +18,7 @@ from controller.databases import newest_jobs
 from controller.jobs.documents import document_of, group_document, holds_of, line_of
 from controller.jobs.groups.find import list_groups
 from controller.observe.wire import WireShares, wire_shares
-from controller.replay.found import played
+from controller.replay.outcome import played
 from sql.groups import GroupRow
 
 
@@ -30,12 +30,12 @@ def jobs(
     """List the jobs, newest first."""
     context = shared(ctx)
     with installation(context.settings()) as installed:
-        found = newest_jobs(installed.databases, limit)
+        pairs = newest_jobs(installed.databases, limit)
         groups = {row.id: row for row in list_groups(installed.databases)}
     if as_json:
-        print_json([line_of(summary, database.name).to_json() for database, summary in found])
-    elif found:
-        context.out.print(jobs_table(found, groups))
+        print_json([line_of(summary, database.name).to_json() for database, summary in pairs])
+    elif pairs:
+        context.out.print(jobs_table(pairs, groups))
     else:
         context.say("no job yet; `edbench discover DIR` makes one")
 
@@ -51,12 +51,12 @@ def job(
     """
     context = shared(ctx)
     with installation(context.settings()) as installed:
-        found = installed.find(job)
-        counts = [(handle.database.name, count_job(handle)) for handle in found.each]
-        wire = wire_shares(found.each)
-        replayed = None if found.group else played(found.each[0])
-    if found.group is not None:
-        _show_group(context, found.group, counts, wire, as_json)
+        selected = installed.find(job)
+        counts = [(handle.database.name, count_job(handle)) for handle in selected.each]
+        wire = wire_shares(selected.each)
+        replayed = None if selected.group else played(selected.each[0])
+    if selected.group is not None:
+        _show_group(context, selected.group, counts, wire, as_json)
     elif as_json:
         print_json(document_of(counts[0][1], wire, replayed).to_json())
     else:

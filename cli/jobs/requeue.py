@@ -34,8 +34,8 @@ def requeue(
     context = shared(ctx)
     bank = read_bank(passwords) if passwords else None
     with installation(with_options(context.settings(), storage=storage, slots=None, engine=None)) as installed:
-        found = installed.find(job)
+        jobs = installed.find(job)
         root = installed.settings.storage
-        files = requeue_exceptions(found, code.value if code else None, storage_root=root, passwords=bank)
+        files = requeue_exceptions(jobs, code.value if code else None, storage_root=root, passwords=bank)
     context.say(f"{files} loose files are processed again")
-    resume(ctx, str(found.id), workers, slots, json_file, storage)
+    resume(ctx, str(jobs.id), workers, slots, json_file, storage)

@@ -88,12 +88,12 @@ def follow(
 
 
 def _with_traces(
-    context: CommandContext, installed: Installation, found: Jobs, result: Figures
+    context: CommandContext, installed: Installation, selected: Jobs, result: Figures
 ) -> tuple[Figures, list[str]]:
     """The result with the trace of each job that asked for one; why there is none, where it failed."""
     failures: list[str] = []
     jobs: list[JobFigures] = []
-    for handle, each in zip(found.each, result.each, strict=True):
+    for handle, each in zip(selected.each, result.each, strict=True):
         jobs.append(each)
         if not handle.job.options.trace:
             continue

@@ -31,11 +31,11 @@ def search(
     """
     context = shared(ctx)
     with installation(context.settings()) as installed:
-        found = search_all(installed.find(job).each, installed.settings, query, limit)
+        hits = search_all(installed.find(job).each, installed.settings, query, limit)
     if as_json:
-        print_json([hit.to_json() for hit in found])
+        print_json([hit.to_json() for hit in hits])
         return
-    _show(context, found)
+    _show(context, hits)
 
 
 def _show(context: CommandContext, found_items: list[FoundItem]) -> None:

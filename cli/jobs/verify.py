@@ -52,20 +52,22 @@ def verify(
         chosen = choose_manifest(target.source, manifest, internal=internal)
         progress = context.say if context.err.is_terminal else _quiet
         filer = Storage(NullRecorder())
-        found: Verification | GroupVerification
+        outcome: Verification | GroupVerification
         if target.group is not None:
-            found = verify_group(target, installed.settings, filer, chosen, examples=examples, progress=progress)
+            outcome = verify_group(target, installed.settings, filer, chosen, examples=examples, progress=progress)
         else:
-            found = verify_job(target.each[0], installed.settings, filer, chosen, examples=examples, progress=progress)
+            outcome = verify_job(
+                target.each[0], installed.settings, filer, chosen, examples=examples, progress=progress
+            )
     if json_file is not None:
-        write_json(json_file, found.to_json())
-    if isinstance(found, GroupVerification):
-        show_group(context.out, found)
+        write_json(json_file, outcome.to_json())
+    if isinstance(outcome, GroupVerification):
+        show_group(context.out, outcome)
     else:
-        show(context.out, found)
+        show(context.out, outcome)
     flush()
-    if found.differences:
-        raise RunFailed(f"job {target.id} differs from what it should be in {found.differences:,} places")
+    if outcome.differences:
+        raise RunFailed(f"job {target.id} differs from what it should be in {outcome.differences:,} places")
 
 
 def _quiet(_line: str) -> None:
@@ -87,13 +89,13 @@ def show_group(console: Console, group: GroupVerification) -> None:
         )
 
 
-def _show_differences(console: Console, counts: Sequence[Count], found: Sequence[Example]) -> None:
+def _show_differences(console: Console, counts: Sequence[Count], differing: Sequence[Example]) -> None:
     if not counts:
         return
     rows = [(count.what, count.kind, count.items) for count in counts]
     console.print(table(("difference", "kind", "number"), rows, right=(2,)))
     console.print()
-    examples = [(e.what, " / ".join(e.container_path), e.expected, e.found) for e in found]
+    examples = [(e.what, " / ".join(e.container_path), e.expected, e.found) for e in differing]
     console.print(table(("difference", "container path", "expected", "found"), examples))
     console.print()
 

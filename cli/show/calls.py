@@ -22,10 +22,10 @@ def calls_table(calls: Mapping[str, Calls]) -> Table:
             (f"  {size}", of.count, "", "", micros_text(of.p50_us), micros_text(of.p99_us))
             for size, of in c.sizes.items()
         ]
-    found = table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
+    shown = table(("call", "number", "bytes", "errors", "p50 µs", "p99 µs"), rows, right=(1, 2, 3, 4, 5))
     if any(c.processor for c in calls.values()):
-        found.caption = f"{MARK} more than half of it is waiting for a processor"
-    return found
+        shown.caption = f"{MARK} more than half of it is waiting for a processor"
+    return shown
 
 
 def _percentile(call: Calls, name: str) -> str:

@@ -7,7 +7,7 @@ from rich.console import Console
 from cli.output import bytes_text, micros_text
 from cli.show.table import table
 from controller.jobs.rates import duration
-from controller.replay.found import Played, PlayedTimes
+from controller.replay.outcome import Played, PlayedTimes
 
 
 def show_played(console: Console, played: Played) -> None:

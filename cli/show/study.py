@@ -65,10 +65,10 @@ def _point_row(point: Point, workload: About) -> tuple[object, ...]:
 
 def _figure(point: Point, figure: Figure) -> str:
     """The interval has a line of its own where each number has its unit beside it."""
-    found = point.figures.get(figure.name)
-    if found is None:
+    estimate = point.figures.get(figure.name)
+    if estimate is None:
         return figure.missing
-    said = interval_text(found, figure.write)
+    said = interval_text(estimate, figure.write)
     return said.replace(" [", "\n[", 1) if figure.unit else said
 
 
@@ -86,7 +86,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     for number, one in enumerate(comparison.overall, 1):
         console.print(f"{number}  {_overall(one)}", markup=False, soft_wrap=True)
     columns = list(comparison.rows[0].at)
-    for figure in comparison.about.told:
+    for figure in comparison.about.headlines:
         for number, result in enumerate(comparison.results, 1):
             columns.append(f"{number}: {figure.title}{' (emulated)' if _emulated(result) else ''}")
             if number > 1:
@@ -94,7 +94,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     rows = []
     for row in comparison.rows:
         values: list[object] = list(row.at.values())
-        for figure in comparison.about.told:
+        for figure in comparison.about.headlines:
             for number, cell in enumerate(row.cells, 1):
                 values += [_cell(cell, figure), *([_against(cell, figure, comparison)] if number > 1 else [])]
         rows.append(tuple(values))
@@ -103,10 +103,10 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
 
 
 def _cell(cell: Cell | None, figure: Figure) -> str:
-    found = cell.figures.get(figure.name) if cell is not None else None
-    if cell is None or found is None:
+    estimate = cell.figures.get(figure.name) if cell is not None else None
+    if cell is None or estimate is None:
         return "-"
-    return " ".join([interval_text(found, figure.write), *cell.marks])
+    return " ".join([interval_text(estimate, figure.write), *cell.marks])
 
 
 def _against(cell: Cell | None, figure: Figure, comparison: Comparison) -> str:
@@ -130,7 +130,7 @@ def _emulated(result: Result) -> bool:
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """Plain data, as `edbench compare --json` prints it: of each point its load, then each result's figures there."""
-    main = comparison.about.told[0].name
+    main = comparison.about.headlines[0].name
     return {
         "results": [{"run_id": r.run_id, "verdict": r.verdict} for r in comparison.results],
         "differences": list(comparison.differences),
@@ -145,6 +145,6 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def _plain(cell: Cell, main: str) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(cell)
-    against = found["against_first"]
-    return {**found.pop("figures"), **found, "against": against, "against_first": against.get(main, "")}
+    plain: dict[str, Any] = msgspec.to_builtins(cell)
+    against = plain["against_first"]
+    return {**plain.pop("figures"), **plain, "against": against, "against_first": against.get(main, "")}

@@ -34,14 +34,14 @@ def formats(
         return
     context = shared(ctx)
     load_plugins(read_settings(os.environ).plugins)
-    found = [one for one in listed(all_handlers()) if word is None or one.named(word)]
+    chosen = [one for one in listed(all_handlers()) if word is None or one.named(word)]
     if word is None:
-        rows = [_row(one) for one in found]
+        rows = [_row(one) for one in chosen]
         context.out.print(table(("format", "extensions", "text", "children", "announced by"), rows))
         context.say("`edbench formats pdf` says what is taken out of a format and what is not")
-    elif not found:
+    elif not chosen:
         raise UsageError(f"no format is known by {word!r}; `edbench formats` lists them")
-    for one in found if word is not None else ():
+    for one in chosen if word is not None else ():
         context.out.print(f"[bold]{escape(one.declared.title)}[/]")
         grid = Table.grid(padding=(0, 2))
         for name, said in details(one):
@@ -50,6 +50,6 @@ def formats(
 
 
 def _row(one: Listed) -> tuple[str, ...]:
-    told = one.declared
-    marks = ("yes" if said else "no" for said in (told.text, told.children))
-    return (told.title, " ".join(told.extensions), *marks, told.announces)
+    declared = one.declared
+    marks = ("yes" if said else "no" for said in (declared.text, declared.children))
+    return (declared.title, " ".join(declared.extensions), *marks, declared.announces)

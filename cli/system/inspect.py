@@ -65,12 +65,12 @@ def inspect(
     shown: list[Any] = []
     for line in lines:
         wanted = not jsonl and len(shown) < ROWS_SHOWN
-        found = line if not isinstance(line, bytes) else json.loads(line) if wanted else counted(line)
-        summary.take(found)
+        item = line if not isinstance(line, bytes) else json.loads(line) if wanted else counted(line)
+        summary.take(item)
         if jsonl:
             sys.stdout.buffer.write(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n")
         elif wanted:
-            shown.append(found)
+            shown.append(item)
     sys.stdout.buffer.flush()
     console = Console(stderr=jsonl, highlight=False, emoji=False)
     if not jsonl:

@@ -29,7 +29,7 @@ def collect(ctx: typer.Context, job: JobArgument, storage: StorageRoot = None, a
 
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
-    found: list[tuple[JobHandle, TraceFigures]] = []
+    traces: list[tuple[JobHandle, TraceFigures]] = []
     with installation(settings) as installed:
         handles = installed.find(job).each
         for handle in handles:
@@ -40,10 +40,10 @@ def collect(ctx: typer.Context, job: JobArgument, storage: StorageRoot = None, a
         for handle in handles:
             labels = job_result(handle, installed.settings).labels
             gathered = collect_trace(handle, installed.settings, context.clock, labels=labels, ours=installed.embedded)
-            found.append((handle, trace_figures(gathered)))
+            traces.append((handle, trace_figures(gathered)))
     if as_json:
-        print_json([trace.to_json() | {"job": str(handle.id)} for handle, trace in found])
+        print_json([trace.to_json() | {"job": str(handle.id)} for handle, trace in traces])
         return
-    for _, trace in found:
+    for _, trace in traces:
         context.out.print(trace_text(trace), markup=False, soft_wrap=True)
     flush()

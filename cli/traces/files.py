@@ -14,7 +14,7 @@ from cli.output import bytes_text, flush, print_json
 from cli.traces.collect import collect
 from cli.traces.tables import show_trace, totals
 from core.errors import UsageError
-from traces.as_data import told
+from traces.as_data import trace_info
 from traces.converters.export import ExportFormat, export_trace
 from traces.converters.jsonl import FORMAT, import_jsonl
 from traces.converters.strace.importing import Imported, import_strace
@@ -41,7 +41,7 @@ def info(
     """
     writable_file(html, "--html")
     with open_trace(trace) as opened:
-        said = told(summarise(opened), opened.size)
+        said = trace_info(summarise(opened), opened.size)
     if html is not None:
         from experiments.report.trace_page import write_trace_page  # imports matplotlib
 

@@ -49,7 +49,7 @@ def _read(lines: TextIO, path: Path, form: CsvForm, columns: tuple[Column, ...])
             continue
         for column, value in values:
             points[column].append((at, value))
-    return Readings({column: converted(column, found) for column, found in points.items()}, tuple(bad))
+    return Readings({column: converted(column, readings) for column, readings in points.items()}, tuple(bad))
 
 
 def _position(name: str, headings: list[str], path: Path) -> int:

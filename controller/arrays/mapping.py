@@ -123,10 +123,10 @@ def _csv(table: TomlTable) -> CsvForm:
 
 
 def _zone(text: str, table: TomlTable) -> tzinfo:
-    found = _OFFSET.fullmatch(text)
-    if found:
-        distance = timedelta(hours=int(found[2]), minutes=int(found[3]))
-        return timezone(-distance if found[1] == "-" else distance)
+    match = _OFFSET.fullmatch(text)
+    if match:
+        distance = timedelta(hours=int(match[2]), minutes=int(match[3]))
+        return timezone(-distance if match[1] == "-" else distance)
     try:
         return ZoneInfo(text)
     except (KeyError, ValueError, OSError) as error:
@@ -135,7 +135,9 @@ def _zone(text: str, table: TomlTable) -> tzinfo:
 
 def _prometheus(table: TomlTable) -> PrometheusForm:
     out = PrometheusForm(
-        url=table.text("url").rstrip("/"), step_s=table.number("step_s", 1.0, low=1.0), token_env=table.text("token_env", "")
+        url=table.text("url").rstrip("/"),
+        step_s=table.number("step_s", 1.0, low=1.0),
+        token_env=table.text("token_env", ""),
     )
     if not out.url.startswith(("http://", "https://")):
         raise table.refuse("url", "is http:// or https://")

@@ -33,8 +33,8 @@ def ask_prometheus(mapping: ArrayMap, start: float, finish: float, env: Mapping[
     points: dict[Column, tuple[Point, ...]] = {}
     for column in mapping.columns:
         parameters = {"query": column.origin, "start": f"{start:.3f}", "end": f"{finish:.3f}", "step": f"{step:.3f}"}
-        found = _series(_ask(form, parameters, env), column)
-        points |= {one: converted(one, values) for one, values in found.items()}
+        series = _series(_ask(form, parameters, env), column)
+        points |= {one: converted(one, values) for one, values in series.items()}
     return Readings(points)
 
 

@@ -67,18 +67,18 @@ def parse_conditions(text: str) -> tuple[Condition, ...]:
     """Conditions as people write them, joined by `and`: KEY OPERATOR VALUE with the operators = != < <= > >= and ~
     (contains). A value that holds ` and KEY=` stands in quotes, a quote in it twice. Raises UsageError that says what is wrong with which.
     """
-    found: list[Condition] = []
+    conditions: list[Condition] = []
     at = 0
     while at < len(text.rstrip()):
         match = _CONDITION.match(text, at)
         if match is None:
             raise UsageError(f"{_shown(text[at:])} is no condition on metadata; write them as in: {EXAMPLE}")
         value = match[4] if match[3] is None else match[3].replace('""', '"')
-        found.append(_condition(match[1].lower(), match[2], value))
+        conditions.append(_condition(match[1].lower(), match[2], value))
         at = match.end()
-    if len(found) > MOST_CONDITIONS:
-        raise UsageError(f"{len(found)} conditions on metadata; {MOST_CONDITIONS} are the most")
-    return tuple(found)
+    if len(conditions) > MOST_CONDITIONS:
+        raise UsageError(f"{len(conditions)} conditions on metadata; {MOST_CONDITIONS} are the most")
+    return tuple(conditions)
 
 
 def _condition(name: str, op: str, value: str) -> Condition:

@@ -27,8 +27,8 @@ def items_page(
     for number, handle in enumerate(handles[begin:]):
         rest, since = limit - len(out), None if number else after
         with handle.database.transaction() as conn:
-            found = BROWSE.items_page(conn, job=handle.id, after=since, limit=rest, **wanted.parameters())
-            out += [item_json(row) | {"job": str(handle.id)} for row in found]
+            rows = BROWSE.items_page(conn, job=handle.id, after=since, limit=rest, **wanted.parameters())
+            out += [item_json(row) | {"job": str(handle.id)} for row in rows]
         if len(out) >= limit:
             break
     return out

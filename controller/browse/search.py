@@ -41,24 +41,24 @@ class FoundItem(Document):
 def search_job(handle: JobHandle, settings: Settings, query: str, limit: int) -> list[FoundItem]:
     """The best `limit` items, best first. Raises UsageError for a query that cannot be read, RunFailed, faults."""
     with opened_shards(handle, settings) as readers, handle.database.transaction() as conn:
-        found: list[FoundItem] = []
+        hits: list[FoundItem] = []
         for shard, reader in readers.items():
-            found += search_shard(conn, handle.id, shard, reader, query, limit)
-    found.sort(key=lambda hit: (-hit.score, hit.container_path))
-    return found[:limit]
+            hits += search_shard(conn, handle.id, shard, reader, query, limit)
+    hits.sort(key=lambda hit: (-hit.score, hit.container_path))
+    return hits[:limit]
 
 
 def search_all(handles: Sequence[JobHandle], settings: Settings, query: str, limit: int) -> list[FoundItem]:
     """The same over several jobs: the best `limit` items of all, each with its database and job."""
     if len(handles) == 1:
         return search_job(handles[0], settings, query, limit)
-    found = [
+    hits = [
         hit.model_copy(update={"database": handle.database.name, "job": handle.id})
         for handle in handles
         for hit in search_job(handle, settings, query, limit)
     ]
-    found.sort(key=lambda hit: (-hit.score, hit.container_path))
-    return found[:limit]
+    hits.sort(key=lambda hit: (-hit.score, hit.container_path))
+    return hits[:limit]
 
 
 def search_shard(

@@ -145,14 +145,14 @@ class Campaign:
         like = next((k for k in kinds.ALL if k.name == kind.like), None)
         model = (self._usual.get(like.name) or self._undisturbed(testbed, like)) if like else None
         plan = RunPlan(seed=self._order.seed, number=-1, kind=kind.name, strikes=())
-        found: list[Usual] = []
+        runs: list[Usual] = []
         for _ in range(_WARM_UP + 1):
             testbed.site.wait_until_ready()
             ended, usual = testbed.run(kind, plan, {}, model, self._plain)
             if not ended.survived:
                 raise EdbenchError(f"an undisturbed run ({kind.name}) is not right: {'; '.join(ended.faults)}")
-            found.append(usual)
-        best = min(found, key=lambda usual: usual.seconds)
+            runs.append(usual)
+        best = min(runs, key=lambda usual: usual.seconds)
         self._usual[kind.name] = dataclasses.replace(best, arrivals=model.arrivals) if model else best
         self._say(f"undisturbed: {kind.name}: {self._usual[kind.name].seconds:.2f} s")
         return self._usual[kind.name]

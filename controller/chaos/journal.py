@@ -16,8 +16,8 @@ class Journal:
     another campaign."""
 
     def __init__(self, directory: Path, *, seed: int, corpus: str, version: str, faults: Sequence[str]) -> None:
-        told = json.dumps([seed, corpus, version, list(faults)])
-        digest = hashlib.sha256(told.encode()).hexdigest()[:12]
+        identity = json.dumps([seed, corpus, version, list(faults)])
+        digest = hashlib.sha256(identity.encode()).hexdigest()[:12]
         self.path = directory / f"campaign-{seed}-{digest}.jsonl"
         directory.mkdir(parents=True, exist_ok=True)
 
@@ -38,11 +38,11 @@ def runs_in(path: Path) -> dict[int, dict[str, Any]]:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is no journal of a campaign: {error}") from error
-    found: dict[int, dict[str, Any]] = {}
+    runs: dict[int, dict[str, Any]] = {}
     for line in lines:
         try:
             row = json.loads(line)
         except ValueError:
             continue
-        found[int(row["number"])] = row
-    return found
+        runs[int(row["number"])] = row
+    return runs

@@ -88,14 +88,14 @@ def chosen(text: str, say: Callable[[str], None]) -> tuple[Kind, ...]:
     unknown = [word for word in wanted if word not in {"all", *(kind.name for kind in ALL)}]
     if unknown or not wanted:
         raise UsageError(f"--kind: {text!r} is none; give `all` or some of {', '.join(k.name for k in ALL)}")
-    found = []
+    possible = []
     for kind in ALL:
         if "all" not in wanted and kind.name not in wanted:
             continue
         if why := kind.missing():
             say(f"left out: jobs of kind {kind.name}: {why}")
         else:
-            found.append(kind)
-    if not found:
+            possible.append(kind)
+    if not possible:
         raise UsageError(f"--kind {text}: none of these can be had here")
-    return tuple(found)
+    return tuple(possible)

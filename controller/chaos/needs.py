@@ -19,9 +19,9 @@ def needs_of(faults: Iterable[Fault]) -> frozenset[str]:
 
 def lacking(needs: Iterable[str], servers: Servers | None) -> dict[str, str]:
     """Those that cannot be had, and why. Each is tried once."""
-    found = {need: _CANNOT[need]() for need in needs if need in _CANNOT}
+    reasons = {need: _CANNOT[need]() for need in needs if need in _CANNOT}
     if servers is None:
-        found[SERVERS] = "tell how to kill and to start them: --kill-servers, --start-servers"
+        reasons[SERVERS] = "tell how to kill and to start them: --kill-servers, --start-servers"
     else:
-        found[DISKS] = "the storage root is to be on the servers' file system"
-    return {need: why for need, why in found.items() if why}
+        reasons[DISKS] = "the storage root is to be on the servers' file system"
+    return {need: why for need, why in reasons.items() if why}

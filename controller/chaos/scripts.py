@@ -101,12 +101,12 @@ def _check(stage: Stage, jobs: Jobs) -> None:
 def delete_found(stage: Stage, jobs: Jobs) -> None:
     """Asked for again when it could not be done the first time; nothing may be left."""
     storage, root = Storage(NullRecorder()), stage.site.settings.storage
-    for last in (False, True):
+    for again in (False, True):
         try:
             delete_all(jobs, storage, root)
             break
         except (DatabaseFault, StorageFault):
-            if last:
+            if again:
                 raise
             stage.mend()
             stage.resumes += 1
@@ -136,24 +136,24 @@ def _end(stage: Stage, jobs: Jobs, started: float) -> None:
 def discover(stage: Stage) -> None:
     """A job from its creation to its end."""
     started = time.monotonic()
-    found = create(stage)
+    jobs = create(stage)
     stage.begin()
-    _end(stage, found, started)
+    _end(stage, jobs, started)
 
 
 def pause(stage: Stage) -> None:
     """Paused by its owner somewhere in the middle, and resumed."""
     started = time.monotonic()
-    found = create(stage)
+    jobs = create(stage)
     stage.begin()
-    if _asked(stage, found, pause_job):
+    if _asked(stage, jobs, pause_job):
         until = frozenset({JobState.PAUSED})
-        rest = to_rest(found, stage.deadline, mend=stage.mend, until=until)
+        rest = to_rest(jobs, stage.deadline, mend=stage.mend, until=until)
         stage.resumes, stage.reason = rest.resumes, rest.reason
         if rest.state is JobState.PAUSED:
-            for handle in found.each:
+            for handle in jobs.each:
                 patiently(lambda h=handle: _resume(h), stage.deadline)  # type: ignore[misc]
-    _end(stage, found, started)
+    _end(stage, jobs, started)
 
 
 def _resume(handle: JobHandle) -> None:
@@ -182,39 +182,39 @@ def _asked(stage: Stage, jobs: Jobs, ask: Callable[[JobHandle], JobState]) -> bo
 
 def requeue(stage: Stage) -> None:
     """Undisturbed to its end; then its exceptions are gone over again, with faults."""
-    found = create(stage)
-    to_rest(found, stage.deadline, mend=stage.mend)
+    jobs = create(stage)
+    to_rest(jobs, stage.deadline, mend=stage.mend)
     started = time.monotonic()
-    requeue_exceptions(found, storage_root=stage.site.settings.storage)
+    requeue_exceptions(jobs, storage_root=stage.site.settings.storage)
     stage.begin()
-    for handle in found.each:
+    for handle in jobs.each:
         patiently(lambda h=handle: _resume(h), stage.deadline)  # type: ignore[misc]
-    _end(stage, found, started)
+    _end(stage, jobs, started)
 
 
 def cancel(stage: Stage) -> None:
     """Cancelled by its owner somewhere in the middle, and deleted: nothing is left."""
     started = time.monotonic()
-    found = create(stage)
+    jobs = create(stage)
     stage.begin()
-    _asked(stage, found, cancel_job)
-    rest = to_rest(found, stage.deadline, mend=stage.mend, until=frozenset({JobState.SUSPENDED}))
+    _asked(stage, jobs, cancel_job)
+    rest = to_rest(jobs, stage.deadline, mend=stage.mend, until=frozenset({JobState.SUSPENDED}))
     stage.seconds = time.monotonic() - started
     stage.seen = dict(stage.counts)
     stage.resumes, stage.reason = rest.resumes, rest.reason
     stage.mend()
-    delete_found(stage, found)
+    delete_found(stage, jobs)
 
 
 def delete(stage: Stage) -> None:
     """Undisturbed to its end, then deleted with faults, which come to the one who deletes."""
-    found = create(stage)
-    to_rest(found, stage.deadline, mend=stage.mend)
+    jobs = create(stage)
+    to_rest(jobs, stage.deadline, mend=stage.mend)
     started = time.monotonic()
     stage.begin()
     moments.arm(stage.site.settings.chaos)
     try:
-        delete_found(stage, found)
+        delete_found(stage, jobs)
     finally:
         moments.arm("")
     stage.seconds = time.monotonic() - started

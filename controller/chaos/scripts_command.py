@@ -105,8 +105,8 @@ def _failed(home: Path, words: Sequence[str], status: int) -> RunFailed:
 
 
 def _said(home: Path, lines: int = 4) -> str:
-    found = (home / "said").read_text(errors="replace").splitlines()
-    return " / ".join(line for line in found[-lines:] if line.strip())[:400]
+    output = (home / "said").read_text(errors="replace").splitlines()
+    return " / ".join(line for line in output[-lines:] if line.strip())[:400]
 
 
 def _wait_until_gone(home: Path) -> None:
@@ -120,13 +120,13 @@ def _wait_until_gone(home: Path) -> None:
 
 def _left(home: Path) -> list[psutil.Process]:
     """Processes that use this place."""
-    found = []
+    processes = []
     for candidate in psutil.process_iter():
         try:
             if str(home) in " ".join(candidate.cmdline()) or str(home) in candidate.environ().get(
                 "EDBENCH_SCRATCH", ""
             ):
-                found.append(candidate)
+                processes.append(candidate)
         except psutil.Error:
             continue
-    return found
+    return processes

@@ -41,17 +41,17 @@ def replay(stage: Stage) -> None:
     started = time.monotonic()
     stage.begin()
     try:
-        found = _play(stage, trace, target)
+        outcome = _play(stage, trace, target)
     except (RunFailed, SystemFault, Interrupted) as error:
         stage.reason, stage.resumes = str(error), 1
         stage.mend()
         patiently(lambda: stage.site.wait_until_ready(), stage.deadline)
-        found = _play(stage, trace, target)
+        outcome = _play(stage, trace, target)
     stage.seconds = time.monotonic() - started
     stage.seen = dict(stage.counts)
     stage.mend()
-    if found != usual:
-        stage.wrong.append(f"played {found} instead of {usual}")
+    if outcome != usual:
+        stage.wrong.append(f"played {outcome} instead of {usual}")
     left = sorted(path.name for path in target.iterdir())
     if left and not stage.resumes:
         stage.wrong.append(f"left where it was played: {left[:3]}")
@@ -60,14 +60,14 @@ def replay(stage: Stage) -> None:
 
 
 def _record(stage: Stage, trace: Path) -> None:
-    found = create(stage, trace=True)
-    to_rest(found, stage.deadline, mend=stage.mend)
-    (handle,) = found.each
+    jobs = create(stage, trace=True)
+    to_rest(jobs, stage.deadline, mend=stage.mend)
+    (handle,) = jobs.each
     with handle.database.transaction() as conn:
         handle = JobHandle(handle.database, get_job(conn, handle.id))
     gathered = collect_trace(handle, stage.site.settings, SystemClock(), labels=[], ours=False)
     trace.write_bytes(gathered.path.read_bytes())
-    delete_found(stage, found)
+    delete_found(stage, jobs)
 
 
 def _play(stage: Stage, trace: Path, target: Path) -> _Played:
@@ -93,7 +93,7 @@ def _play(stage: Stage, trace: Path, target: Path) -> _Played:
                 if time.monotonic() > stage.deadline:
                     raise
                 time.sleep(POLL_SECONDS)
-    result = played.found.result
+    result = played.outcome.result
     _forget(stage, played.job)
     return _Played(calls=result.calls, differences=len(result.differences))
 

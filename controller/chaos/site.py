@@ -100,10 +100,10 @@ class Site:
     @property
     def addresses(self) -> Addresses:
         """Where the services are, and their processes as of now."""
-        found = running_services(self._own.scratch)
-        if found is None:
+        services = running_services(self._own.scratch)
+        if services is None:
             raise SystemFault(f"the services of {self._own.scratch} are gone")
-        return found
+        return services
 
     def _start_services(self) -> None:
         self.service_deaths = 0
@@ -211,10 +211,10 @@ class Site:
     def children_of(self, pid: int) -> list[int]:
         """Processes that it started and that are there."""
         try:
-            found = psutil.Process(pid).children() if pid else []
+            children = psutil.Process(pid).children() if pid else []
         except psutil.Error:
             return []
-        return sorted(child.pid for child in found if is_alive(child.pid))
+        return sorted(child.pid for child in children if is_alive(child.pid))
 
     def slots(self) -> list[int]:
         """Every child of every worker."""
@@ -235,11 +235,11 @@ class Site:
     def backends(self, server: int) -> list[int]:
         """Processes of a database server that serve somebody."""
         try:
-            found = psutil.Process(server).children()
+            children = psutil.Process(server).children()
         except psutil.Error:
             return []
         out = []
-        for child in found:
+        for child in children:
             with contextlib.suppress(psutil.Error):
                 if "edbench" in " ".join(child.cmdline()) and is_alive(child.pid):
                     out.append(child.pid)
@@ -278,10 +278,10 @@ def site_settings(
 def _disks(settings: Settings, needs: frozenset[str]) -> dict[str, Disk]:
     """Their images lie beside what is mounted; they are sparse."""
     beside = settings.scratch.parent
-    found = {SHM: Disk(None, beside / "shm", _SHM_BYTES)} if SHM in needs else {}
+    disks = {SHM: Disk(None, beside / "shm", _SHM_BYTES)} if SHM in needs else {}
     if DISKS not in needs:
-        return found
-    return found | {
+        return disks
+    return disks | {
         "storage": Disk(beside / "storage.img", settings.storage, _STORAGE_BYTES),
         "scratch": Disk(beside / "scratch.img", settings.scratch / "workers", _SCRATCH_BYTES),
         "database": Disk(beside / "database.img", settings.scratch / "services" / "postgres", _DATABASE_BYTES),

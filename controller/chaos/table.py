@@ -37,7 +37,7 @@ def rows_of(runs: Iterable[Mapping[str, Any]]) -> list[Row]:
         struck = {one["fault"]: one["phase"] for one in run["struck"]}
         for fault in dict.fromkeys(run["planned"]):
             cells.setdefault((fault, struck.get(fault, "-")), []).append(run)
-    return [_row(fault, phase, found) for (fault, phase), found in sorted(cells.items(), key=_place)]
+    return [_row(fault, phase, counted) for (fault, phase), counted in sorted(cells.items(), key=_place)]
 
 
 def _place(cell: tuple[tuple[str, str], object]) -> tuple[str, int]:
@@ -68,12 +68,12 @@ _HEAD = (
 
 def markdown(runs: Iterable[Mapping[str, Any]]) -> str:
     """For docs/faults.md; runs of one campaign or of several."""
-    found = list(runs)
-    seeds = ", ".join(str(seed) for seed in sorted({run["plan"]["seed"] for run in found}))
+    all_runs = list(runs)
+    seeds = ", ".join(str(seed) for seed in sorted({run["plan"]["seed"] for run in all_runs}))
     lines = [
         f"| `{r.fault}` | {r.phase} | {r.runs} | {r.survived} | {r.resumed} | {r.lost_median_s:.1f} | {r.lost_worst_s:.1f} |"
         f" {', '.join(r.failed)} |"
-        for r in rows_of(found)
+        for r in rows_of(all_runs)
     ]
-    good = sum(1 for run in found if not run["faults"])
-    return "\n".join([*_HEAD, *lines, "", f"Seed {seeds}: {good} of {len(found)} runs survived."])
+    good = sum(1 for run in all_runs if not run["faults"])
+    return "\n".join([*_HEAD, *lines, "", f"Seed {seeds}: {good} of {len(all_runs)} runs survived."])

@@ -37,9 +37,9 @@ def block_io(pid: int, container: str, proc: Path = _PROC, cgroups: Path = _CGRO
     for _, controllers, path in groups:
         for file in _files(controllers, path, cgroups):
             with contextlib.suppress(OSError, ValueError):
-                found = parse_cgroup(file.read_text())
-                if found is not None:
-                    return BlockIo(*found, "control group")
+                moved = parse_cgroup(file.read_text())
+                if moved is not None:
+                    return BlockIo(*moved, "control group")
     return _of_processes(pid, proc)
 
 

@@ -27,8 +27,8 @@ Reading = Mapping[str, float]
 def reading_of(stats: Mapping[str, Any]) -> dict[str, float]:
     """The counters and the memory of one answer of the engine's `stats`; what it does not tell is 0."""
     block = {"read": 0, "write": 0}
-    told = (stats.get("blkio_stats") or {}).get("io_service_bytes_recursive") or ()
-    for entry in told:
+    entries = (stats.get("blkio_stats") or {}).get("io_service_bytes_recursive") or ()
+    for entry in entries:
         name = str(entry.get("op", "")).lower()
         if name in block:
             block[name] += int(entry["value"])
@@ -41,7 +41,7 @@ def reading_of(stats: Mapping[str, Any]) -> dict[str, float]:
         "cpu_s": ((stats.get("cpu_stats") or {}).get("cpu_usage") or {}).get("total_usage", 0) / 1e9,
         "block_read_bytes": float(block["read"]),
         "block_write_bytes": float(block["write"]),
-        "block_told": float(bool(told)),
+        "block_told": float(bool(entries)),
         "network_received_bytes": float(sum(n.get("rx_bytes", 0) for n in networks)),
         "network_sent_bytes": float(sum(n.get("tx_bytes", 0) for n in networks)),
         "memory_bytes": float(max(0, memory.get("usage", 0) - cache)),
@@ -57,18 +57,18 @@ class ContainerUse:
     used: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0.0))
     memory_peak_bytes: float = 0.0  # of the samples
     block_source: str | None = None  # who told of block I/O; some kernels tell the engine nothing
-    last: Reading | None = None
+    latest: Reading | None = None
 
     def add(self, reading: Reading, block_source: str | None = None) -> None:
         """One more sample; `block_source` where another than the engine told of block I/O."""
         for counter in COUNTERS:
-            before = self.last[counter] if self.last is not None else reading[counter]
+            before = self.latest[counter] if self.latest is not None else reading[counter]
             # Less than before: the container was started again and counts from nothing.
             self.used[counter] += reading[counter] - before if reading[counter] >= before else reading[counter]
         self.memory_peak_bytes = max(self.memory_peak_bytes, reading["memory_bytes"])
         if reading["block_told"]:
             self.block_source = block_source or "engine"
-        self.last = reading
+        self.latest = reading
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: seconds, and whole bytes."""
@@ -136,9 +136,9 @@ def _read(container: Container) -> tuple[dict[str, float], str | None] | None:
         reading = reading_of(container.stats(stream=False, one_shot=True))
         if reading["block_told"]:
             return reading, None
-        found = block_io(int(container.attrs["State"]["Pid"]), str(container.id))
-        if found is None:
+        block = block_io(int(container.attrs["State"]["Pid"]), str(container.id))
+        if block is None:
             return reading, None
-        told = {"block_told": 1.0, "block_read_bytes": float(found.read), "block_write_bytes": float(found.written)}
-        return reading | told, found.source
+        counters = {"block_told": 1.0, "block_read_bytes": float(block.read), "block_write_bytes": float(block.written)}
+        return reading | counters, block.source
     return None

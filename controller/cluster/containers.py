@@ -70,8 +70,8 @@ class Project:
             labels.append(f"{_LABEL}service={service}")
         with engine_faults():
             # Of one that goes away meanwhile nothing is to be told.
-            found = self._client.containers.list(all=True, filters={"label": labels}, ignore_removed=True)
-        return sorted(found, key=lambda c: (service_of(c), number_of(c)))
+            containers = self._client.containers.list(all=True, filters={"label": labels}, ignore_removed=True)
+        return sorted(containers, key=lambda c: (service_of(c), number_of(c)))
 
     def one(self, service: str) -> Container:
         """The first running container of a service; raises UsageError when there is none."""

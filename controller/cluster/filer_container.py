@@ -33,11 +33,11 @@ class ContainerWatch:
             # Whole and not its tail: of a line over 16 KB, which minutes of series are, the engine makes several.
             said = self._container.logs(stdout=True, stderr=False)
         try:
-            found = dict(json.loads(said.splitlines()[-1]))
+            figures = dict(json.loads(said.splitlines()[-1]))
         except (ValueError, IndexError) as error:
             raise SystemFault(f"the emulated filer was not watched: {last_words(self._container)}") from error
-        self.began = float(found.pop("began"))
-        return found
+        self.began = float(figures.pop("began"))
+        return figures
 
     def close(self) -> None:
         """Remove the container."""

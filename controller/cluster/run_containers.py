@@ -183,14 +183,14 @@ class RunServices:
         return self._clone(template, Differences(number=1, aliases=[f"{RUN}{name}"], mounts=mounts), name)
 
     def _clone(self, template: str, differences: Differences, service: str = "") -> str:
-        found = self.project.containers(template)
-        if not found:
+        containers = self.project.containers(template)
+        if not containers:
             raise UsageError(
                 f"the project {self.project.name} has no container of {template}, which a run needs one like;"
                 " start the system with `make up`"
             )
         named = dataclasses.replace(differences, service=f"{RUN}{service or template}")
-        return self.project.clone(found[0].attrs, named)
+        return self.project.clone(containers[0].attrs, named)
 
 
 def _open_when_ready(settings: Settings) -> list[Database]:

@@ -26,10 +26,10 @@ _SHM_NEEDED = 64_000_000  # bytes: live recorders' shared memory
 _SHM = Path("/dev/shm")
 
 
-def python_version(found: tuple[int, ...] = sys.version_info[:3]) -> Finding:
+def python_version(running: tuple[int, ...] = sys.version_info[:3]) -> Finding:
     """The interpreter that runs us."""
-    text = ".".join(str(part) for part in found)
-    if found[:2] < LEAST_PYTHON:
+    text = ".".join(str(part) for part in running)
+    if running[:2] < LEAST_PYTHON:
         return bad(f"Python {text} is too old", "install Python 3.11 or newer and run: make setup")
     return ok(f"Python {text}")
 
@@ -48,14 +48,14 @@ def packages(needed: Sequence[str] | None = None) -> Iterator[Finding]:
         if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             continue
         try:
-            found = version(requirement.name)
+            installed = version(requirement.name)
         except PackageNotFoundError:
             yield bad(f"the package {requirement.name} is not installed", "run: make setup")
             continue
-        if requirement.specifier.contains(found, prereleases=True):
+        if requirement.specifier.contains(installed, prereleases=True):
             good += 1
         else:
-            yield warn(f"{requirement.name} is {found}; edbench wants {requirement.specifier}", "run: make setup")
+            yield warn(f"{requirement.name} is {installed}; edbench wants {requirement.specifier}", "run: make setup")
     yield ok(f"edbench {edition} with {good} packages in the versions it wants")
 
 

@@ -34,11 +34,11 @@ def mount_of(directory: Path) -> Mount | None:
             info = Path(f"/proc/self/fdinfo/{descriptor}").read_text()
         finally:
             os.close(descriptor)
-        found = re.search(r"^mnt_id:\s*(\d+)$", info, re.MULTILINE)
+        match = re.search(r"^mnt_id:\s*(\d+)$", info, re.MULTILINE)
         mounts = read_mountinfo()
     except OSError:
         return None
-    here = [entry for entry in mounts if found and entry.id == int(found[1])]
+    here = [entry for entry in mounts if match and entry.id == int(match[1])]
     return Mount(here[0].point, here[0].kind, here[0].source, here[0].options) if here else None
 
 

@@ -34,14 +34,14 @@ def place(directory: Path, *, filer: bool, clock: Clock) -> Iterator[Finding]:
     if directory.exists() and not directory.is_dir():
         yield bad(f"{role}: {directory} is not a directory", f"set {variable} to a directory")
         return
-    found = existing(directory)
-    yield judge_mount(mount_of(found), filer=filer)
-    yield free_space(role, found)
-    yield free_files(role, found)
+    base = existing(directory)
+    yield judge_mount(mount_of(base), filer=filer)
+    yield free_space(role, base)
+    yield free_files(role, base)
     try:
-        probe = Path(tempfile.mkdtemp(prefix=".edbench-doctor-", dir=found))
+        probe = Path(tempfile.mkdtemp(prefix=".edbench-doctor-", dir=base))
     except OSError as error:
-        yield bad(f"{role}: cannot write in {found}: {error.strerror}", f"make it writable or set {variable}")
+        yield bad(f"{role}: cannot write in {base}: {error.strerror}", f"make it writable or set {variable}")
         return
     try:
         yield rename_over(role, probe)
@@ -63,13 +63,13 @@ def free_space(role: str, directory: Path) -> Finding:
 
 def free_files(role: str, directory: Path) -> Finding:
     """Files that may still be made; a job makes one for each extracted child."""
-    found = os.statvfs(directory)
-    if found.f_files == 0:
+    stats = os.statvfs(directory)
+    if stats.f_files == 0:
         return ok(f"{role}: no limit on the number of files")
-    text, mend = f"{role}: {found.f_favail:,} more files fit", "remove files, or make the file system with more inodes"
-    if found.f_favail < _FILES_NEEDED:
+    text, mend = f"{role}: {stats.f_favail:,} more files fit", "remove files, or make the file system with more inodes"
+    if stats.f_favail < _FILES_NEEDED:
         return bad(text, mend)
-    return warn(text, mend) if found.f_favail < _FILES_WANTED else ok(text)
+    return warn(text, mend) if stats.f_favail < _FILES_WANTED else ok(text)
 
 
 def rename_over(role: str, probe: Path) -> Finding:

@@ -10,7 +10,7 @@ from pydantic import PlainSerializer
 
 from controller.browse.counts import Children, ExceptionCount, JobCounts, PhaseCounts
 from controller.observe.wire import WireShares
-from controller.replay.found import Played
+from controller.replay.outcome import Played
 from core.document import Document, Milli, NotNone
 from core.names import display_name
 from core.records import GroupKind, JobState, Phase

@@ -28,18 +28,18 @@ class Watch:
         self._say = say
         self._pace = Pace(handle.job.options)
         self._lost_at: float | None = None
-        self.last: Snapshot | None = None
+        self.latest: Snapshot | None = None
 
     @property
     def at_rest(self) -> bool:
         """Whether the job is over, paused or suspended; False while its database is away."""
-        return self.last is not None and self._lost_at is None and self.last.state in AT_REST
+        return self.latest is not None and self._lost_at is None and self.latest.state in AT_REST
 
     def look(self, at: float) -> bool:
         """Whether there is a new snapshot, at monotonic second `at`. Raises DatabaseFault when the database stays
         away, UsageError when the job was deleted."""
         try:
-            self.last = look(self._handle, self._pace, at)
+            self.latest = look(self._handle, self._pace, at)
         except DatabaseFault as fault:
             if self._lost_at is None:
                 self._lost_at = at
@@ -84,7 +84,7 @@ def wait_all(
         check()
         at = clock.monotonic_ns() / 1e9
         new = [watch.look(at) for watch in watches if not watch.at_rest]
-        known = [watch.last for watch in watches if watch.last is not None]
+        known = [watch.latest for watch in watches if watch.latest is not None]
         if any(new) and len(known) == len(watches):
             yield known
         if all(watch.at_rest for watch in watches):

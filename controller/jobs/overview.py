@@ -86,12 +86,12 @@ class Overview:
         self, databases: Sequence[Database], *, state: JobState | None, limit: int, offset: int
     ) -> tuple[list[JobRow], int]:
         """Jobs, newest first, that are in `state` if one is given, and how many there are. Raises DatabaseFault."""
-        found = [
+        pairs = [
             (database, summary)
             for database, summary in newest_jobs(databases, _MOST_JOBS)
             if state in (None, summary.job.state)
         ]
-        return [self.row(*pair) for pair in found[offset : offset + limit]], len(found)
+        return [self.row(*pair) for pair in pairs[offset : offset + limit]], len(pairs)
 
     def row(self, database: Database, summary: JobSummary) -> JobRow:
         """One job."""
@@ -106,7 +106,7 @@ class Overview:
                 self._over[job.id] = row
         return row
 
-    def found(self, jobs: Jobs) -> JobRow:
+    def row_of(self, jobs: Jobs) -> JobRow:
         """A job, or a group as one with its jobs in `jobs`. Raises UsageError when it is gone."""
         rows = [self._of(handle) for handle in jobs.each]
         if jobs.group is None:

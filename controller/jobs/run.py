@@ -64,16 +64,16 @@ def run_all_to_rest(
     The outcome of each. `show` gets one snapshot for all of them; the first interruption pauses them. Raises SystemFault
     (the jobs are left suspended or paused) when workers will not stay up or the database is gone.
     """
-    last: list[Snapshot] = []
+    snapshots: list[Snapshot] = []
     interrupted = False
     complete = True
     try:
         with _cluster(crew) as check:
             try:
                 checks = _checks(handles, crew, check, clock, say)
-                for last in wait_all(handles, clock, check=checks, say=say):
-                    show(combined(last), clock.monotonic_ns() / 1e9)
-                over = [h for h, snapshot in zip(handles, last, strict=True) if snapshot.state.over]
+                for snapshots in wait_all(handles, clock, check=checks, say=say):
+                    show(combined(snapshots), clock.monotonic_ns() / 1e9)
+                over = [h for h, snapshot in zip(handles, snapshots, strict=True) if snapshot.state.over]
                 complete = sum(wait_for_frames(handle, clock) for handle in over) == len(over)
             except KeyboardInterrupt:
                 interrupted = True
@@ -94,7 +94,7 @@ def run_all_to_rest(
     outcomes = []
     for number, handle in enumerate(handles):
         state = settle_job(handle, clock, _LAST_SETTLE_SECONDS)
-        reason = last[number].reason if last and last[number].state is state else None
+        reason = snapshots[number].reason if snapshots and snapshots[number].state is state else None
         outcomes.append(Outcome(state=state, reason=reason, interrupted=interrupted, calls_complete=complete))
     return outcomes
 

@@ -100,7 +100,7 @@ def _unique(jobs: Sequence[JobAt], statuses: Sequence[JobStatus], done: Sequence
 def _replayed(jobs: Sequence[JobAt]) -> float | None:
     """Bytes of the files that clients prepared; None until all have told."""
     results = [client.result for conn, job in jobs for client in replay.clients(conn, job)]
-    return None if None in results or not results else sum(int(found["bytes"]) for found in results if found)
+    return None if None in results or not results else sum(int(result["bytes"]) for result in results if result)
 
 
 def _grown(key: str, last: Mapping[str, Values], first: Mapping[str, Values]) -> float:
@@ -109,5 +109,5 @@ def _grown(key: str, last: Mapping[str, Values], first: Mapping[str, Values]) ->
 
 def _value(values: Values, key: str) -> float:
     """A number, or one of each slot."""
-    found = values.get(key, 0.0)
-    return sum(found) if isinstance(found, list) else float(found)
+    value = values.get(key, 0.0)
+    return sum(value) if isinstance(value, list) else float(value)

@@ -92,7 +92,7 @@ def split(steps: Steps, workers: Mapping[str, Readings], step: int) -> CallTime 
     counters = {key: [_counter(readings, key) for readings in workers.values()] for key in ("wait", "over", "queued")}
     counters["busy"] = [counter(readings, number("busy_s")) for readings in workers.values()]
     exact = any("slot_over_s" in values for readings in workers.values() for _, values in readings)
-    inside = {second: sum(found.total_ns for found in by_op.values()) / 1e9 for second, by_op in steps.items()}
+    inside = {second: sum(call_sum.total_ns for call_sum in by_op.values()) / 1e9 for second, by_op in steps.items()}
     call_s = sum(inside.values())
     if not call_s:
         return None
@@ -124,10 +124,10 @@ def _dominated(steps: Steps, over: Over) -> dict[str, list[str]]:
     most are mostly waiting. Nothing tells that of calls of real storage: an fsync beside slots that waited did not."""
     of: dict[str, list[CallSum]] = {}
     for by_op in steps.values():
-        for op, found in by_op.items():
+        for op, sums in by_op.items():
             for name in (Op(op).label, ALL):
-                of.setdefault(name, []).append(found)
-    out = {op: _measured(_merged(found), over.get(op, {})) for op, found in of.items()}
+                of.setdefault(name, []).append(sums)
+    out = {op: _measured(_merged(sums), over.get(op, {})) for op, sums in of.items()}
     return {op: marked for op, marked in out.items() if marked}
 
 
@@ -175,12 +175,12 @@ def _steps(jobs: Sequence[JobAt], step: int, low: int) -> dict[int, dict[int, Ca
 
 def _workers(job: JobAt, step: int, low: int, high: int) -> dict[str, Readings]:
     low, high = low - step - _BESIDE_SECONDS, high + _BESIDE_SECONDS
-    found: dict[str, list[tuple[int, Values]]] = {}
+    readings: dict[str, list[tuple[int, Values]]] = {}
     where = {"step": step, "low": low, "high": high, "first": low + 5, "last": high - 5}
     for row in TIMELINE.timeline_readings(job[0], kinds=[WORKER], **where):
         if "slot_wait_s" in row.values:
-            found.setdefault(row.source, []).append((row.second, row.values))
-    return dict(found)
+            readings.setdefault(row.source, []).append((row.second, row.values))
+    return dict(readings)
 
 
 def _counter(readings: Readings, key: str) -> Counter:

@@ -74,7 +74,7 @@ def io_of(handles: Sequence[JobHandle], calls: Mapping[str, CallTotals], *, raw_
         prepared = [_prepared(conn, handle) for conn, handle in jobs if handle.job.options.replay.asked]
     kinds = [
         _calls(calls),
-        _databases([pair for found in databases for pair in found.values()]),
+        _databases([pair for by_source in databases for pair in by_source.values()]),
         *(_beforehand("files that clients prepared", 0, bytes_) for bytes_ in prepared),
         *([_beforehand("copies of the source", raw_bytes, raw_bytes)] if copies > 1 else []),
         *_uncounted(traced=any(h.job.options.trace for h in handles), indexed=not prepared),
@@ -91,9 +91,9 @@ def io_of(handles: Sequence[JobHandle], calls: Mapping[str, CallTotals], *, raw_
 
 def unrecorded_share(kinds: Iterable[IoKind]) -> float | None:
     """Unrecorded bytes ÷ all bytes, of those that are known; None where there are none."""
-    found = list(kinds)
-    every = sum(kind.bytes for kind in found)
-    return round(sum(kind.bytes for kind in found if not kind.recorded) / every, 4) if every else None
+    all_kinds = list(kinds)
+    every = sum(kind.bytes for kind in all_kinds)
+    return round(sum(kind.bytes for kind in all_kinds if not kind.recorded) / every, 4) if every else None
 
 
 def _calls(calls: Mapping[str, CallTotals]) -> IoKind:
@@ -145,13 +145,13 @@ def _uncounted(*, traced: bool, indexed: bool) -> list[IoKind]:
 def _prepared(conn: Connection, handle: JobHandle) -> int | None:
     """Bytes of the files that a replay's clients made; None until all have told."""
     results = [client.result for client in replay.clients(conn, handle.id)]
-    return None if None in results else sum(int(found["bytes"]) for found in results if found)
+    return None if None in results else sum(int(result["bytes"]) for result in results if result)
 
 
-def _longest(found: Iterable[dict[Source, Moved]]) -> dict[Source, Moved]:
+def _longest(of_jobs: Iterable[dict[Source, Moved]]) -> dict[Source, Moved]:
     """Hosts are told of in every database: those of the job that ran longest have most."""
     out: dict[Source, Moved] = {}
-    for one in found:
+    for one in of_jobs:
         for source, moved in one.items():
             out[source] = max(moved, out.get(source, moved), key=sum)
     return out
@@ -166,11 +166,11 @@ def _grown(conn: Connection, handle: JobHandle, kinds: list[str]) -> dict[Source
     start, end = times.started, times.finished or times.stopped or times.now
     low, high = math.floor(start) - _BESIDE_SECONDS, math.ceil(end) + _BESIDE_SECONDS
     where = {"step": step_for(low, high, _POINTS), "first": low + 10, "last": high - 10}
-    found: dict[tuple[str, str], list[tuple[int, Values]]] = {}
+    by_source: dict[tuple[str, str], list[tuple[int, Values]]] = {}
     for row in TIMELINE.timeline_readings(conn, kinds=kinds, low=low, high=high, **where):
-        found.setdefault((row.kind, row.source), []).append((row.second, row.values))
+        by_source.setdefault((row.kind, row.source), []).append((row.second, row.values))
     out = {}
-    for (kind, source), readings in found.items():
+    for (kind, source), readings in by_source.items():
         grown = [counter(readings, number(key)).grown(start, end) for key in _COUNTERS.get(kind, _COUNTERS[BLOCK])]
         if all(seconds for _, seconds in grown):
             out[kind, source] = (round(grown[0][0]), round(grown[1][0]))

@@ -70,7 +70,7 @@ def _wait_for_parts(handle: JobHandle, storage_root: Path, clock: Clock, seconds
     while clock.monotonic_ns() < deadline:
         with handle.database.transaction() as conn:
             awaited = recorders(conn, handle.id)
-        if all(done_until(storage_root, handle.id, worker) >= last for worker, last in awaited.items()):
+        if all(done_until(storage_root, handle.id, worker) >= last_done for worker, last_done in awaited.items()):
             break
         clock.sleep(_POLL_SECONDS)
 

@@ -62,8 +62,8 @@ def wire_reads(handles: Sequence[JobHandle], first: float, last: float) -> WireR
     rows: dict[tuple[str, int], WireReading] = {}
     for handle in handles:
         with handle.database.transaction() as conn:
-            found = FIGURES.wire_reads(conn, first=int(first), last=int(last))
-            rows |= {(row.source, row.second): row for row in found}
+            observed = FIGURES.wire_reads(conn, first=int(first), last=int(last))
+            rows |= {(row.source, row.second): row for row in observed}
     wanted = {row.source for row in rows.values() if row.storage and not replayed}
     points = {(row.source, point) for row in rows.values() for point in row.points or ()}
     for path in places:
@@ -73,7 +73,7 @@ def wire_reads(handles: Sequence[JobHandle], first: float, last: float) -> WireR
         if source in wanted:
             readings.setdefault(source, []).append((second, row.read_bytes))
     # Taken some time in its second: the middle is the least wrong for spans that may last a few seconds only.
-    return WireReads({source: Counter(found, taken=0.5) for source, found in readings.items()})
+    return WireReads({source: Counter(observed, taken=0.5) for source, observed in readings.items()})
 
 
 def _under(path: str, points: set[tuple[str, str]]) -> set[str]:

@@ -63,8 +63,8 @@ def ceiling(trace: Path, choice: ReplayChoice, scratch: Path) -> Ceiling | str:
     done = subprocess.run(command, capture_output=True, text=True, cwd=Path(core.__file__).parents[1], check=False)
     if done.returncode:
         return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-    found = json.loads(done.stdout)
-    return Ceiling(**found)
+    figures = json.loads(done.stdout)
+    return Ceiling(**figures)
 
 
 def no_room(program: Program, place: Path = PLACE) -> str | None:
@@ -95,8 +95,8 @@ def main(trace: Path, scratch: Path, choice: ReplayChoice) -> int:
         except (EdbenchError, OSError) as error:
             return _failed(" ".join(str(error).split()))
     written = merged.ops.get(Op.WRITE)
-    found = Ceiling(merged.calls, merged.elapsed_s, 0 if written is None else written.bytes)
-    sys.stdout.write(json.dumps(dataclasses.asdict(found)) + "\n")
+    figures = Ceiling(merged.calls, merged.elapsed_s, 0 if written is None else written.bytes)
+    sys.stdout.write(json.dumps(dataclasses.asdict(figures)) + "\n")
     return 0
 
 

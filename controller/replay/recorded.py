@@ -38,15 +38,15 @@ def recorded(trace: Trace) -> Recorded:
     last_ns = 0
     for number in range(len(trace.header.streams)):
         for op, start_ns, duration_ns, nbytes, _, _, _, error, _ in trace.calls(number):
-            found = by_op.get(op)
-            if found is None:
-                found, cells[op] = by_op.setdefault(op, CallSum()), Counter()
-            found.calls += 1
-            found.bytes += nbytes
-            found.errors += 1 if error else 0
-            found.total_ns += duration_ns
-            if duration_ns > found.max_ns:
-                found.max_ns = duration_ns
+            total = by_op.get(op)
+            if total is None:
+                total, cells[op] = by_op.setdefault(op, CallSum()), Counter()
+            total.calls += 1
+            total.bytes += nbytes
+            total.errors += 1 if error else 0
+            total.total_ns += duration_ns
+            if duration_ns > total.max_ns:
+                total.max_ns = duration_ns
             cells[op][size_class(nbytes) * BUCKETS + bucket_of(duration_ns)] += 1
             seconds[start_ns // 1_000_000_000] += 1
             if start_ns + duration_ns > last_ns:
@@ -55,9 +55,9 @@ def recorded(trace: Trace) -> Recorded:
         by_op[op].histogram.add(Histogram(counts))
     return Recorded(
         streams=len(trace.header.streams),
-        calls=sum(found.calls for found in by_op.values()),
-        errors=sum(found.errors for found in by_op.values()),
-        bytes=sum(found.bytes for found in by_op.values()),
+        calls=sum(total.calls for total in by_op.values()),
+        errors=sum(total.errors for total in by_op.values()),
+        bytes=sum(total.bytes for total in by_op.values()),
         lost=trace.header.lost,
         elapsed_s=max(last_ns, trace.header.duration_ns) / 1e9,
         by_op={op: by_op[op] for op in sorted(by_op)},

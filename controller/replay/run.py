@@ -17,9 +17,9 @@ from controller.jobs.progress import Snapshot
 from controller.jobs.results import job_result
 from controller.jobs.run import Crew, Outcome, crew_of, run_all_to_rest
 from controller.replay.create import ReplayCrew, create_replay
-from controller.replay.found import ReplayOutcome, clients_of, found_of
 from controller.replay.hosts import hosts_of
 from controller.replay.order import ReplayOrder, default_name
+from controller.replay.outcome import ReplayOutcome, clients_of, outcome_of
 from core.clock import Clock
 from core.errors import DatabaseFault, Interrupted, RunFailed, StorageFault, UsageError
 from core.operations import NullRecorder
@@ -60,7 +60,7 @@ class Replayed:
     job: uuid.UUID
     program: Program
     clients: Sequence[ReplayClient]  # what each left
-    found: ReplayOutcome  # all of them together
+    outcome: ReplayOutcome  # all of them together
     result: dict[str, object]  # as `edbench job --json` has it
 
 
@@ -84,14 +84,14 @@ def replay_once(stage: Stage, trace: FileTrace, order: ReplayOrder, clients: int
             outcome, beside = _to_rest(stage, handle, crew)
             _judge(outcome)
             clients_left = clients_of(handle)
-            found = found_of(clients_left, f"job {job}")
+            played = outcome_of(clients_left, f"job {job}")
         finally:
             clear(stage, handle, target, keep=order.keep)
         return Replayed(
             job=job,
             program=program,
             clients=clients_left,
-            found=found,
+            outcome=played,
             result=job_result(handle, stage.settings, calls_complete=outcome.calls_complete).beside(beside).to_json(),
         )
 

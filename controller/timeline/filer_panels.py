@@ -19,8 +19,8 @@ _TIMES = (("queue_ms", "waiting for a slot"), ("rtt_ms", "round trip"), ("execut
 def wire_panels(axis: Axis, mounts: Mapping[str, Readings]) -> Iterator[Panel]:
     """For each mount `wire_<n>`, stacked by op, and `wire_<n>_ms`, the mean times of an op."""
     for place, (source, readings) in enumerate(mounts.items(), 1):
-        last = readings[-1][1]
-        name = f"{source} ({last.get('type', '')} {last.get('version', '')})".replace(" )", ")")
+        latest = readings[-1][1]
+        name = f"{source} ({latest.get('type', '')} {latest.get('version', '')})".replace(" )", ")")
         ops = sorted({op for _, values in readings for op in values.get("ops", {})})
         rates = {op: counter(readings, _of_op(op)).rates(axis.edges) for op in ops}
         series = [Series(op, op, values) for op, values in rates.items() if any(values)]

@@ -25,10 +25,10 @@ def gauge(
         elif second < axis.end:
             within[axis.bucket(second)].append(value)
     out: list[float | None] = []
-    for begin, end, found in zip(axis.edges, axis.edges[1:], within, strict=False):
-        if found:
-            out.append(sum(found) / len(found))
-            before = (end - 1, found[-1])
+    for begin, end, values in zip(axis.edges, axis.edges[1:], within, strict=False):
+        if values:
+            out.append(sum(values) / len(values))
+            before = (end - 1, values[-1])
         else:
             old = (
                 before is None or begin - before[0] > holds or any(low <= begin and end <= high for low, high in stops)

@@ -24,11 +24,15 @@ def limit_of(recent: Recent, *, running: bool, phase: str, phase_s: float | None
     evidence = tuple(_evidence(recent))
     if phase_s is None or phase_s < EVIDENCE_SECONDS or recent.seconds < EVIDENCE_SECONDS:
         return Limit(evidence=(f"the {phase} phase has only just begun", *evidence))
-    found = list(_candidates(recent))
-    if len(found) != 1:
-        why = "nothing stands out as the limit" if not found else f"{' and '.join(who for who, _ in found)} compete"
+    candidates = list(_candidates(recent))
+    if len(candidates) != 1:
+        why = (
+            "nothing stands out as the limit"
+            if not candidates
+            else f"{' and '.join(who for who, _ in candidates)} compete"
+        )
         return Limit(evidence=(why, *evidence))
-    who, sentence = found[0]
+    who, sentence = candidates[0]
     return Limit(f"{who}: {sentence}", who, evidence)
 
 

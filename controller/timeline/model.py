@@ -88,8 +88,8 @@ class Timeline:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as `/api/v1/jobs/{id}/timeline` has it."""
-        found: dict[str, Any] = _PLAIN.dump_python(self, mode="json")
-        return found
+        plain: dict[str, Any] = _PLAIN.dump_python(self, mode="json")
+        return plain
 
 
 _PLAIN = TypeAdapter(Timeline)

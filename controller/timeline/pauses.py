@@ -17,9 +17,9 @@ _Still = tuple[
 
 def pauses_of(statuses: Sequence[JobStatus], start: float) -> list[PauseSpan]:
     """Pauses in seconds since `start`: of several jobs the time in which none of them ran, though not all were over."""
-    found: list[_Still] = [(-math.inf, math.inf, None)]
+    spans: list[_Still] = [(-math.inf, math.inf, None)]
     for status in statuses:
-        found = list(_both(found, list(_still(status))))
+        spans = list(_both(spans, list(_still(status))))
     return [
         PauseSpan(
             row.state,
@@ -27,7 +27,7 @@ def pauses_of(statuses: Sequence[JobStatus], start: float) -> list[PauseSpan]:
             round(max(0.0, begin - start), 3),
             None if end == math.inf else round(end - start, 3),
         )
-        for begin, end, row in found
+        for begin, end, row in spans
         if row is not None
     ]
 

@@ -65,10 +65,10 @@ def _read(jobs: Sequence[JobAt], since: float | None, points: int, cache: FilerC
     now = end if end is not None else max(s.now for s in statuses)
     axis = axis_of(started, now, end, points, since)
     witness = max(range(len(jobs)), key=lambda n: finished[n] or math.inf)
-    found = read_all(jobs, axis, witness)
+    data = read_all(jobs, axis, witness)
     done = [
         progress_of(conn, status, readings[-1][1] if readings else None)
-        for (conn, _), status, readings in zip(jobs, statuses, found.progress, strict=True)
+        for (conn, _), status, readings in zip(jobs, statuses, data.progress, strict=True)
     ]
     seen = _seen(statuses, done)
     labels = labels_of_jobs(jobs, statuses, done, cache)
@@ -82,7 +82,7 @@ def _read(jobs: Sequence[JobAt], since: float | None, points: int, cache: FilerC
         phases=spans_of(statuses, started),
         pauses=pauses_of(statuses, started),
         t=axis.t,
-        panels=list(_panels(found, statuses)),
+        panels=list(_panels(data, statuses)),
         exceptions=_added(s.exceptions for s in statuses),
         totals=_totals(statuses, done),
         progress=None if seen.share is None else round(seen.share, 4),

@@ -42,16 +42,16 @@ class TimelineData:
 
 def counter(readings: Readings, value: Callable[[Values], float | None]) -> Counter:
     """One value of readings; those that do not have it are left out."""
-    found = ((second, value(values)) for second, values in readings)
-    return Counter((second, known) for second, known in found if known is not None)
+    points = ((second, value(values)) for second, values in readings)
+    return Counter((second, known) for second, known in points if known is not None)
 
 
 def number(key: str, scale: float = 1.0) -> Callable[[Values], float | None]:
     """One number of a reading, divided by `scale`; None where it does not have it."""
 
     def value(values: Values) -> float | None:
-        found = values.get(key)
-        return found / scale if isinstance(found, int | float) else None
+        reading = values.get(key)
+        return reading / scale if isinstance(reading, int | float) else None
 
     return value
 
@@ -59,17 +59,17 @@ def number(key: str, scale: float = 1.0) -> Callable[[Values], float | None]:
 def read_all(jobs: Sequence[JobAt], axis: Axis, witness: int = 0) -> TimelineData:
     """Read what the buckets of the axis need; `witness`: the job that runs longest, whose database has all that was
     observed of hosts meanwhile. Raises DatabaseFault."""
-    found = TimelineData(axis, _calls(jobs, axis))
+    data = TimelineData(axis, _calls(jobs, axis))
     low = axis.edges[0]
     for place, (conn, job) in enumerate(jobs):
         queue_low = low - low % axis.step - _QUEUE_BEFORE_SECONDS
-        found.queue.append(TIMELINE.timeline_queue(conn, job=job, step=axis.step, low=queue_low))
-        found.progress.append(TIMELINE.timeline_progress(conn, job=job, step=axis.step, low=low - _BEFORE_SECONDS))
-        _arrays(conn, job, found)
-        _sources(conn, [DATABASE, *(_OF_HOSTS if place == witness else ())], axis.step, found)
+        data.queue.append(TIMELINE.timeline_queue(conn, job=job, step=axis.step, low=queue_low))
+        data.progress.append(TIMELINE.timeline_progress(conn, job=job, step=axis.step, low=low - _BEFORE_SECONDS))
+        _arrays(conn, job, data)
+        _sources(conn, [DATABASE, *(_OF_HOSTS if place == witness else ())], axis.step, data)
         if place == witness:
-            _sources(conn, _GAUGES, 1, found)
-    return found
+            _sources(conn, _GAUGES, 1, data)
+    return data
 
 
 def _calls(jobs: Sequence[JobAt], axis: Axis) -> list[StepPercentiles]:

@@ -51,16 +51,16 @@ def recent_of(
 ) -> Recent:
     """The same from what was read."""
     grown = {name: _grown(readings, low, end) for name, readings in workers.items()}
-    seconds = max((found["seconds"] for found in grown.values()), default=0.0)
+    seconds = max((growth["seconds"] for growth in grown.values()), default=0.0)
     if not seconds:
         return Recent(pending=_mean(pending), least_pending=min(pending, default=None))
     return Recent(
         seconds=seconds,
         slots=sum(int(readings[-1][1].get("slots", 0)) for name, readings in workers.items() if grown[name]["seconds"]),
-        busy_s=sum(found["busy_s"] for found in grown.values()),
+        busy_s=sum(growth["busy_s"] for growth in grown.values()),
         call_s=call_s,
-        database_s=sum(found["database_s"] for found in grown.values()),
-        run_queue_s=sum(found["run_queue_s"] for found in grown.values()),
+        database_s=sum(growth["database_s"] for growth in grown.values()),
+        run_queue_s=sum(growth["run_queue_s"] for growth in grown.values()),
         cpu_share=_cpu_share(workers, grown),
         pending=_mean(pending),
         least_pending=min(pending, default=None),
@@ -83,10 +83,10 @@ def _grown(readings: Readings, low: int, end: int) -> dict[str, float]:
 def _cpu_share(workers: Mapping[str, Readings], grown: Mapping[str, Mapping[str, float]]) -> float | None:
     hosts: dict[str, float] = {}
     for name, readings in workers.items():
-        last, found = readings[-1][1], grown[name]
-        if found["seconds"]:
-            used = found["cpu_s"] / found["seconds"] / max(1, last.get("processors", 1))
-            hosts[last.get("host", "")] = hosts.get(last.get("host", ""), 0.0) + used
+        latest, growth = readings[-1][1], grown[name]
+        if growth["seconds"]:
+            used = growth["cpu_s"] / growth["seconds"] / max(1, latest.get("processors", 1))
+            hosts[latest.get("host", "")] = hosts.get(latest.get("host", ""), 0.0) + used
     return min(1.0, max(hosts.values())) if hosts else None
 
 

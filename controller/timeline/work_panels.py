@@ -22,16 +22,20 @@ class Work:
         """`start`: the job's own first claim, None before it. `over`: it will not go on, and what was observed after
         its end is what it came to."""
         self._before = None if start is None else math.floor(start) - 1
-        last = axis.end - 1 if over else max((second for second, _ in readings), default=0)
-        began = {min(second, last): values for second, values in readings if start is not None and second >= int(start)}
+        last_second = axis.end - 1 if over else max((second for second, _ in readings), default=0)
+        began = {
+            min(second, last_second): values
+            for second, values in readings
+            if start is not None and second >= int(start)
+        }
         self._readings = list(began.items())
 
     def counter(self, *names: str) -> Counter:
         """The sum of some counters."""
 
         def total(values: Values) -> float | None:
-            found = [values[name] for name in names if name in values]
-            return float(sum(found)) if found else None
+            numbers = [values[name] for name in names if name in values]
+            return float(sum(numbers)) if numbers else None
 
         known = counter(self._readings, total)
         return known if self._before is None or not self._readings else known.after_nothing(self._before)
@@ -82,8 +86,8 @@ def _since_start(axis: Axis, jobs: Sequence[Work], name: str) -> list[float | No
     pairs = [(job.counter(name), job.counter("elapsed_s")) for job in jobs]
     out: list[float | None] = []
     for high in axis.edges[1:]:
-        found = [(volume.until(high), elapsed.until(high)) for volume, elapsed in pairs]
-        known = [(volume, elapsed) for volume, elapsed in found if volume is not None and elapsed is not None]
+        reached = [(volume.until(high), elapsed.until(high)) for volume, elapsed in pairs]
+        known = [(volume, elapsed) for volume, elapsed in reached if volume is not None and elapsed is not None]
         seconds = max((elapsed for _, elapsed in known), default=0.0)
         out.append(gb_per_hour(int(sum(volume for volume, _ in known)), seconds) if seconds else None)
     return out

@@ -30,9 +30,9 @@ def check_files(conn: Connection, job: uuid.UUID, storage: Storage, root: Path) 
     count, after = 0, _FIRST
     while rows := VERIFY.verify_files(conn, job=job, after=after, limit=_ROWS_AT_ONCE):
         for row in rows:
-            found = _size(storage, os.path.join(prefix, bytes(row.location)))
-            if found != f"{row.bytes} bytes":
-                _add(conn, "wrong file on the filer", row.kind, row.container_path, f"{row.bytes} bytes", found)
+            actual = _size(storage, os.path.join(prefix, bytes(row.location)))
+            if actual != f"{row.bytes} bytes":
+                _add(conn, "wrong file on the filer", row.kind, row.container_path, f"{row.bytes} bytes", actual)
         count += len(rows)
         after = rows[-1].id
     _check_extra(conn, job, storage, prefix)

@@ -33,11 +33,11 @@ class GroupVerification:
     @property
     def differences(self) -> int:
         """0: nothing is missing, extra or wrong in any job, and the jobs together have everything once."""
-        return sum(found.differences for _, found in self.jobs) + sum(count.items for count in self.counts)
+        return sum(verified.differences for _, verified in self.jobs) + sum(count.items for count in self.counts)
 
     def to_json(self) -> dict[str, Any]:
         """`edbench verify GROUP --json`: sums with the keys of a job's, and each job's own in `jobs`."""
-        parts = [found.to_json() | {"database": database} for database, found in self.jobs]
+        parts = [verified.to_json() | {"database": database} for database, verified in self.jobs]
         keys = ("manifest_items", "items", "terms", "documents", "ghosts", "files", "missing", "extra", "wrong")
         whole = {count.what: count.items for count in self.counts}
         sums = {key: sum(part[key] for part in parts) for key in keys}

@@ -118,13 +118,13 @@ def choose_manifest(source: bytes, given: Path | None, *, internal: bool) -> Pat
         raise UsageError("--internal and --manifest exclude each other; give one")
     if internal or given is not None:
         return given
-    found = find_manifest(source)
-    if found is None:
+    manifest = find_manifest(source)
+    if manifest is None:
         raise UsageError(
             f"there is no manifest beside {display_name(source)}; give one with --manifest,"
             " or --internal to check only the job's own promises"
         )
-    return found
+    return manifest
 
 
 def verify_job(

@@ -70,7 +70,7 @@ class Arbiter:
             Op.READ: (0, round(disk.read_miss * _WHOLE), round(disk.read_ms * 1e6)),
             Op.WRITE: (1, round(disk.write_miss * _WHOLE), round(disk.write_ms * 1e6)),
         }
-        self._disk = {op: found for op, found in self._disk.items() if found[1] and found[2]}
+        self._disk = {op: miss for op, miss in self._disk.items() if miss[1] and miss[2]}
         self.waited_ns = 0  # in queues, of the call that was booked last
 
     def book(

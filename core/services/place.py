@@ -59,12 +59,12 @@ class Home:
 
     def databases(self) -> list[str]:
         """The databases whose servers have data, in order; [] before the first start."""
-        found = {FIRST_DATABASE} if self._has_data(FIRST_DATABASE) else set()
+        names = {FIRST_DATABASE} if self._has_data(FIRST_DATABASE) else set()
         for path in self.directory.glob(f"{_POSTGRES}-*"):
             name = path.stem.removeprefix(f"{_POSTGRES}-")
             if self._has_data(name):
-                found.add(name)
-        return sorted(found, key=natural)
+                names.add(name)
+        return sorted(names, key=natural)
 
     def _has_data(self, database: str) -> bool:
         return (self.inside(database) / "data").exists() or self.pointer(database).exists()

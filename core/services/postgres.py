@@ -85,15 +85,15 @@ class PostgresServer:
 
     def _check_version(self) -> None:
         try:
-            found = (self._place / "data" / "PG_VERSION").read_text().strip()
+            version = (self._place / "data" / "PG_VERSION").read_text().strip()
         except OSError as error:
             raise UsageError(
                 f"{self._place / 'data'} holds no database ({error.strerror}); remove {self._home.scratch} to start anew"
             ) from error
         ours = postgres_version().partition(".")[0]
-        if found != ours:
+        if version != ours:
             raise UsageError(
-                f"{self._place} holds data of PostgreSQL {found}, and this edbench comes with {ours}; "
+                f"{self._place} holds data of PostgreSQL {version}, and this edbench comes with {ours}; "
                 "set EDBENCH_SCRATCH to another directory, or remove this one together with the jobs in it"
             )
 

@@ -36,8 +36,18 @@ def tied(
     cannot be started.
     """
     user = run_as or RunAs(launch.KEEP, launch.KEEP)
-    told = ",".join(f"{what}={most}" for what, most in (limits or {}).items())
-    wrapper = (sys.executable, "-I", "-S", launch.__file__, os.getpid(), int(death_signal), user.uid, user.gid, told)
+    limit_text = ",".join(f"{what}={most}" for what, most in (limits or {}).items())
+    wrapper = (
+        sys.executable,
+        "-I",
+        "-S",
+        launch.__file__,
+        os.getpid(),
+        int(death_signal),
+        user.uid,
+        user.gid,
+        limit_text,
+    )
     return [*map(str, wrapper), *(os.fspath(part) for part in command)]
 
 

@@ -45,8 +45,8 @@ class Anywhere:
     @contextmanager
     def scan(path: bytes) -> Iterator[Iterator[Entry]]:
         """The directory's entries as they come."""
-        with os.scandir(path) as found:
-            yield (Entry(e.name, entry_kind(e)) for e in found)
+        with os.scandir(path) as entries:
+            yield (Entry(e.name, entry_kind(e)) for e in entries)
 
 
 class Root:
@@ -182,8 +182,8 @@ class Beneath:
         root, relative = self._find(path)
         descriptor = root.open(relative, _LIST)
         try:
-            with os.scandir(descriptor) as found:  # by descriptor names are text
-                yield (Entry(os.fsencode(e.name), entry_kind(e)) for e in found)
+            with os.scandir(descriptor) as entries:  # by descriptor names are text
+                yield (Entry(os.fsencode(e.name), entry_kind(e)) for e in entries)
         finally:
             os.close(descriptor)
 

@@ -105,8 +105,8 @@ class Storage:
         as `stat`."""
         start = self._now()
         try:
-            with self._paths.scan(path) as found:
-                entries = list(islice(found, at_most))
+            with self._paths.scan(path) as scanned:
+                entries = list(islice(scanned, at_most))
         except OSError as e:
             self._record(_SCAN, start, self._now() - start, 0, path, e.errno or 0)
             raise listing_error(path, e) from e
@@ -125,8 +125,8 @@ class Storage:
         listing = Listing(spill, only)
         start = self._now()
         try:
-            with self._paths.scan(path) as found:
-                listing.fill(found, alive)
+            with self._paths.scan(path) as entries:
+                listing.fill(entries, alive)
         except OSError as e:
             listing.close()
             self._record(_SCAN, start, self._now() - start - listing.spilled_ns, 0, path, e.errno or 0)

@@ -74,10 +74,10 @@ def deep_nesting(order: Order) -> Made:
         out = ZipWriter()
         children = []
         if depth < LAST_TEXT or inner is None:
-            found = text(order, 300, (planted_token(order.dice),))
+            content = text(order, 300, (planted_token(order.dice),))
             name = b"level %d.txt" % (depth + 1)
-            out.add(name, found.data)
-            children.append(member(name, 0, found))
+            out.add(name, content.data)
+            children.append(member(name, 0, content))
         if inner is not None:
             name = b"level %d.zip" % (depth + 1)
             children.append(member(name, len(children), inner))

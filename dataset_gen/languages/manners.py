@@ -42,8 +42,8 @@ _WIDE = ("ja", "ko", "zh_Hans", "zh_Hant")  # their letters are as wide as Latin
 def states(charset: str, manner: Manner) -> tuple[str, ...]:
     """The text states that are allowed: where nothing declares what no structure tells, a reader may be unsure. It may not
     be wrong and say `ok`."""
-    told = manner in _DECLARED or charset in UNICODE or charset in SHIFTED
-    return ("ok",) if told else ("ok", "guessed")
+    certain = manner in _DECLARED or charset in UNICODE or charset in SHIFTED
+    return ("ok",) if certain else ("ok", "guessed")
 
 
 @functools.cache

@@ -77,8 +77,8 @@ def _fit(language: str, charset: str) -> str:
 def _words(language: str, charset: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Words to make compounds of, those to begin with and those to end with; none is both."""
     shape = _SYLLABLES if language in _WITHOUT_BLANKS else _WORD
-    found = dict.fromkeys(w for w in shape.findall(_fit(language, charset)) if w == w.lower())
-    ordered = sorted(found)
+    words = dict.fromkeys(w for w in shape.findall(_fit(language, charset)) if w == w.lower())
+    ordered = sorted(words)
     odd = [w for w in ordered[::2] if not w.isascii()]
     return tuple(odd if len(odd) >= 5 else ordered[::2]), tuple(ordered[1::2])
 

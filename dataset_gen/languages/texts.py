@@ -43,13 +43,13 @@ def texts(place: Path = TEXTS) -> dict[str, str]:
     """The texts by language: of the archive, or of a directory of files such as de.txt."""
     if place.is_dir():
         return {path.stem: path.read_text(encoding="utf-8") for path in sorted(place.glob("*.txt"))}
-    found = {}
+    by_language = {}
     with tarfile.open(place) as archive:
         for member in archive:
             file = archive.extractfile(member) if member.name.endswith(".txt") else None
             if file is not None:
-                found[Path(member.name).stem] = file.read().decode("utf-8")
-    return found
+                by_language[Path(member.name).stem] = file.read().decode("utf-8")
+    return by_language
 
 
 @functools.cache

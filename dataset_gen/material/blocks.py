@@ -42,9 +42,9 @@ class Blocks:
         self.blocks += len(data) // SIZE
         for start in range(0, len(data) - SIZE + 1, SIZE):
             block = data[start : start + SIZE]
-            found = check(block)
-            if not found % _ONE_IN or found == _ZEROS_CHECK:
-                self._sample(block, found)
+            checksum = check(block)
+            if not checksum % _ONE_IN or checksum == _ZEROS_CHECK:
+                self._sample(block, checksum)
 
     def _sample(self, block: bytes, check: int) -> None:
         if check == _ZEROS_CHECK and block == _ZEROS:

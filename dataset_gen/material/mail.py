@@ -255,9 +255,9 @@ def _attached(shop: Workshop, talk: Thread, position: int) -> tuple[tuple[str, M
 
 def _stem(shop: Workshop, dice: Dice, key: str) -> str:
     """A shared document mostly keeps its name."""
-    last = key.rpartition("/")[2]
-    if last in ("meeting", "winmail"):
-        return last
+    base = key.rpartition("/")[2]
+    if base in ("meeting", "winmail"):
+        return base
     return file_stem(Dice(derive(shop.seed, "name of", key)) if key.startswith("shared/") else dice)[:80]
 
 

@@ -133,12 +133,12 @@ class Prose:
 def _sentences(words: Sequence[str], count: int, *, between: str = " ", stop: str = ".", most: int = 15) -> list[str]:
     dice = Dice(_SEED + 1)
     totals = list(accumulate(1.0 / (rank + 2.7) for rank in range(len(words))))
-    draw, top, last = dice.random, totals[-1], len(words) - 1
+    draw, top, highest = dice.random, totals[-1], len(words) - 1
     out = []
     for _ in range(count):
         # `dice.weighted`, written out: this is drawn 300,000 times.
         text = between.join(
-            [words[min(bisect_right(totals, draw() * top), last)] for _ in range(dice.between(6, most))]
+            [words[min(bisect_right(totals, draw() * top), highest)] for _ in range(dice.between(6, most))]
         )
         if text.startswith("from "):
             text = f"all {text}"  # a line that starts with "From " would have to be quoted in an mbox

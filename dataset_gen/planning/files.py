@@ -286,8 +286,8 @@ class Planner:
         factors = stretches(self.goal, tally, {f: float(sum(s)) for f, s in sizes.items()})
         least = {fmt: tally.formats[fmt].smallest for fmt in sizes}
         most = {fmt: min(2 * self.largest, self.profile.formats[fmt].largest) for fmt in sizes}
-        found = fitted(sizes, factors, least, most, self.goal.raw - tally.raw)
-        return found if part == 1.0 else {fmt: some[: int(len(some) * part)] for fmt, some in found.items()}
+        stretched = fitted(sizes, factors, least, most, self.goal.raw - tally.raw)
+        return stretched if part == 1.0 else {fmt: some[: int(len(some) * part)] for fmt, some in stretched.items()}
 
     def _sizes_for(self, budget: float, weights: dict[str, float]) -> dict[str, list[int]]:
         """Sizes that add up to the budget, formats by weight."""

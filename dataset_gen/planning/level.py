@@ -178,10 +178,10 @@ def fitted(
     for _ in range(40):
         common = (low + high) / 2
         out = {
-            fmt: [int(min(max(size * factors[fmt] * common, least[fmt]), most[fmt])) for size in found]
+            fmt: [int(min(max(size * factors[fmt] * common, least[fmt]), most[fmt])) for size in planned]
             if fmt in factors
-            else [max(size, least[fmt]) for size in found]
-            for fmt, found in sizes.items()
+            else [max(size, least[fmt]) for size in planned]
+            for fmt, planned in sizes.items()
         }
         if sum(map(sum, out.values())) > wanted:
             high = common

@@ -53,26 +53,26 @@ def check_corpus(directory: Path, processes: int, progress: Progress) -> Checked
     loose = table.filter([depth == 0 for depth in table[m.DEPTH].to_pylist()])
     columns: Any = (loose[name].to_pylist() for name in (m.ORDINAL, m.BYTES, m.SHA256, m.CONTENT))
     known: list[Known] = list(zip(*columns, strict=True))
-    found = [*_of_description(description, known, table.num_rows), *_of_list(directory, table)]
+    differences = [*_of_description(description, known, table.num_rows), *_of_list(directory, table)]
     data = os.fsencode(directory / DATA)
     there = set(_walk(data))
     expected = {path for path, _, _, _ in known}
-    found += [Difference("missing", display_name(path)) for path in sorted(expected - there)]
-    found += [Difference("extra", display_name(path)) for path in sorted(there - expected)]
+    differences += [Difference("missing", display_name(path)) for path in sorted(expected - there)]
+    differences += [Difference("extra", display_name(path)) for path in sorted(there - expected)]
     total, done = sum(size for _, size, _, _ in known), 0
     for batch, wrong in _hashed(data, [entry for entry in known if entry[0] in there], processes):
-        found += wrong
+        differences += wrong
         done += sum(size for _, size, _, _ in batch)
         progress(done, total)
     published = published_hash(description)
     if published not in (None, description.get("hash")):
-        found.append(Difference(DESCRIPTION, "hash", f"is not the published one, {published}"))
+        differences.append(Difference(DESCRIPTION, "hash", f"is not the published one, {published}"))
     return Checked(
         description=description,
         files=len(known),
         read=done,
         published=published is not None and published == description.get("hash"),
-        differences=tuple(found),
+        differences=tuple(differences),
     )
 
 

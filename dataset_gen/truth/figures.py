@@ -71,8 +71,8 @@ def _sizes(said: dict[str, Any]) -> Figure:
     """Sizes of loose files, and by type."""
     figure = _figure(10, 5)
     left, right = figure.subplots(1, 2)
-    found = said["distributions"]["loose_file_sizes"]
-    left.bar([_size(int(step)) for step in found], list(found.values()), color=_BAR)
+    file_sizes = said["distributions"]["loose_file_sizes"]
+    left.bar([_size(int(step)) for step in file_sizes], list(file_sizes.values()), color=_BAR)
     left.tick_params(axis="x", rotation=60)
     _plain(left, "Sizes of loose files", "from … to four times as much")
     by_type = sorted(said["distributions"]["sizes_by_type"].items(), key=lambda pair: -pair[1]["items"])[:18]

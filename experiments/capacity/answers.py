@@ -67,9 +67,9 @@ def _first(predictor: Predictor, question: Question) -> tuple[int | None, str]:
     limits: dict[int, str] = {0: SLOTS}
 
     def rate(workers: int) -> float:
-        found = predictor(replace(question, workers=workers), _SEEDS)
-        limits[workers] = found.limit
-        return found.gb_per_hour_discovered.value
+        prediction = predictor(replace(question, workers=workers), _SEEDS)
+        limits[workers] = prediction.limit
+        return prediction.gb_per_hour_discovered.value
 
     good, workers, best = 0, 1, rate(1)
     while not is_filer(limits[workers]):

@@ -49,11 +49,11 @@ def assemble(calibration: Calibration, question: Question, dice: random.Random) 
     stations = filer_load.stations(filer, calibration.burst) if filer else (Station(name=STORAGE, kind=Kind.DELAY),)
     stations = (*stations, Station(name=WAITS, kind=Kind.DELAY))
     if question.one_host:
-        taken = calibration.standing + question.databases * calibration.standing_database
+        taken = calibration.background + question.databases * calibration.background_database
         speed = max(_LEAST_SPEED, 1.0 - taken / servers)
         stations = (*stations, Station(name=PROCESSORS, servers=servers, speed=speed))
     own = None if question.one_host else Station(name=f"worker {PROCESSORS}", servers=servers)
-    left = 1.0 if question.one_host else max(_LEAST_SPEED, 1.0 - calibration.standing_database / servers)
+    left = 1.0 if question.one_host else max(_LEAST_SPEED, 1.0 - calibration.background_database / servers)
     return Network(
         stations=stations,
         databases=tuple(

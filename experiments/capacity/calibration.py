@@ -71,8 +71,8 @@ class Calibration:
     burst: float  # squared coefficient of variation of what the link is asked for
     slots: int  # of each worker
     processors: int
-    standing: float  # processors that are busy whatever is done, beside the databases
-    standing_database: float  # the same of a database server
+    background: float  # processors that are busy whatever is done, beside the databases
+    background_database: float  # the same of a database server
     databases_known: bool  # whether anybody told what the database servers used; containers of a run do not
     raw_bytes: int
     discovered_bytes: int
@@ -86,17 +86,17 @@ def calibrate(result: Result, name: str, *, filer_given: bool) -> Calibration:
     least, most = points[0], points[-1]
     first, last = _middle(least), _middle(most)
     filer = filer_of(result, name)
-    standing = _standing(first, last)
+    background = _background(first, last)
     return Calibration(
         source=name,
         labels=result.labels,
-        phases=tuple(_phase(n, use, first, last, filer, standing, result) for n, use in enumerate(first.phases)),
+        phases=tuple(_phase(n, use, first, last, filer, background, result) for n, use in enumerate(first.phases)),
         filer=filer,
         burst=_burst(last, most, filer),
         slots=least.slots,
         processors=_processors(result),
-        standing=standing.get("others", 0.0),
-        standing_database=standing.get(SERVERS, 0.0),
+        background=background.get("others", 0.0),
+        background_database=background.get(SERVERS, 0.0),
         databases_known=any(SERVERS in phase.cpu_s for phase in first.phases),
         raw_bytes=int(first.result["raw_bytes"]),
         discovered_bytes=int(first.result["discovered_bytes"]),
@@ -154,7 +154,7 @@ def _used(run: Run, *, databases: bool) -> float:
     )
 
 
-def _standing(first: Run, last: Run) -> dict[str, float]:
+def _background(first: Run, last: Run) -> dict[str, float]:
     """Processors busy with time rather than with work: the same work took the two runs differently long."""
     longer = first.elapsed_s - last.elapsed_s
     out = {}
@@ -171,7 +171,7 @@ def _phase(
     first: Run,
     last: Run,
     filer: FilerModel | None,
-    standing: Mapping[str, float],
+    background: Mapping[str, float],
     result: Result,
 ) -> PhaseLoad:
     again = next((other for other in last.phases if other.phase == use.phase), use)
@@ -186,7 +186,7 @@ def _phase(
     excess = max(0.0, call_s - sum(own.values()) - waited) if filer else 0.0
     idle = max(0.0, use.elapsed_s * min(_slots(first), use.tasks) - use.busy_s)
     path = max(0.0, use.busy_s - call_s)
-    database = _with_work(use, SERVERS, standing.get(SERVERS, 0.0))
+    database = _with_work(use, SERVERS, background.get(SERVERS, 0.0))
     on_path = min(database, path / 2)
     workers = min(use.cpu_s.get(WORKERS, 0.0), again.cpu_s.get(WORKERS, math.inf))
     following = first.phases[n + 1].start_s if n + 1 < len(first.phases) else use.start_s + use.elapsed_s
@@ -226,8 +226,8 @@ def _calls(use: PhaseUse) -> tuple[dict[Op, Calls], dict[Op, Calls]]:
     return items, each
 
 
-def _with_work(use: PhaseUse, who: str, standing: float) -> float:
-    return max(0.0, use.cpu_s.get(who, 0.0) - standing * use.elapsed_s)
+def _with_work(use: PhaseUse, who: str, background: float) -> float:
+    return max(0.0, use.cpu_s.get(who, 0.0) - background * use.elapsed_s)
 
 
 def _slots(run: Run) -> int:

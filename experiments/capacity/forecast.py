@@ -130,22 +130,22 @@ def forecast(wish: Wish) -> Forecast:
     points = tuple(predictor(question) for question in questions)
     base = filer or calibration.filer
     called = "the filer" if base is None else f"the filer {_called(base)}"
-    last = [point for point in points if point.question.workers == max(wish.workers)]
+    largest = [point for point in points if point.question.workers == max(wish.workers)]
     return Forecast(
         calibration=calibration,
         filer=base,
         points=points,
         assumptions=_assumptions(calibration, wish, times, base, other=other),
         agreement=agreement(network_of(calibration, questions[-1], 0)),
-        answer=tuple(_unknown(base) or _answers(predictor, last, base, called)),
+        answer=tuple(_unknown(base) or _answers(predictor, largest, base, called)),
     )
 
 
-def _answers(predictor: Predictor, last: Sequence[Prediction], filer: FilerModel | None, called: str) -> list[str]:
+def _answers(predictor: Predictor, largest: Sequence[Prediction], filer: FilerModel | None, called: str) -> list[str]:
     """For each number of databases; what helps most, with the fewest and with the most of them."""
-    ends = {last[0].question.databases, last[-1].question.databases}
+    ends = {largest[0].question.databases, largest[-1].question.databases}
     return sentences(
-        [answer(predictor, point, filer, additions=point.question.databases in ends) for point in last], called
+        [answer(predictor, point, filer, additions=point.question.databases in ends) for point in largest], called
     )
 
 

@@ -155,11 +155,11 @@ class Network:
         return self._named(job, [phase.beside])
 
     def _named(self, job: Job, parts: list[Mapping[str, float]]) -> dict[str, float]:
-        found: dict[str, float] = {}
+        named: dict[str, float] = {}
         for name, seconds in [pair for part in parts for pair in part.items()]:
             real = self.databases[job.database].name if name == DATABASE else name
-            found[real] = found.get(real, 0.0) + seconds
-        return {name: seconds for name, seconds in found.items() if seconds > 0}
+            named[real] = named.get(real, 0.0) + seconds
+        return {name: seconds for name, seconds in named.items() if seconds > 0}
 
 
 def simultaneous(phases: tuple[Phase, ...], databases: int) -> tuple[Job, ...]:

@@ -76,8 +76,8 @@ class Predictor:
     def __call__(self, question: Question, seeds: int | None = None) -> Prediction:
         """`seeds`: simulated runs, as many as needed by default. Raises UsageError."""
         enough = _FEWER_SEEDS if question.times > _MANY_TIMES else SEEDS
-        found = runs(self.calibration, question, seeds or enough)
-        elapsed = sorted(run.elapsed_s for run in found)
+        simulated = runs(self.calibration, question, seeds or enough)
+        elapsed = sorted(run.elapsed_s for run in simulated)
         middle = statistics.median(elapsed)
         spread = self._spread(question, elapsed)
         factor = math.exp(_QUANTILE * spread)
@@ -91,13 +91,13 @@ class Predictor:
                 low=gb_per_hour(nbytes, middle * factor),
                 high=gb_per_hour(nbytes, middle / factor),
             ),
-            limit=_most([run.limit for run in found]),
+            limit=_most([run.limit for run in simulated]),
             utilisation={
-                name: statistics.fmean(run.utilisation[name] for run in found) for name in found[0].utilisation
+                name: statistics.fmean(run.utilisation[name] for run in simulated) for name in simulated[0].utilisation
             },
             by_phase={
-                phase: _most([time.limit for run in found for time in run.phases if time.phase == phase])
-                for phase in dict.fromkeys(time.phase for time in found[0].phases)
+                phase: _most([time.limit for run in simulated for time in run.phases if time.phase == phase])
+                for phase in dict.fromkeys(time.phase for time in simulated[0].phases)
             },
         )
 

@@ -100,11 +100,11 @@ class Places:
 
     def stay_s(self) -> dict[str, float]:
         """Mean seconds of a visit, by station."""
-        found = {}
+        means = {}
         for name in (*self._shared, *([self._own_name] if self._own else [])):
             visits, seconds = zip(*(server.stayed for server in self._all(name)), strict=True)
-            found[name] = sum(seconds) / sum(visits) if sum(visits) else 0.0
-        return found
+            means[name] = sum(seconds) / sum(visits) if sum(visits) else 0.0
+        return means
 
     def _all(self, name: str) -> Sequence[Server]:
         return self._own if name == self._own_name else [self._shared[name]]

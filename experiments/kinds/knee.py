@@ -28,12 +28,12 @@ def parse_bounds(text: str) -> dict[str, float]:
     out: dict[str, float] = {}
     known = [op.label for op in Op]
     for part in filter(None, (p.strip() for p in text.split(","))):
-        found = _BOUND.fullmatch(part)
-        if found is None or not float(found[2]):
+        match = _BOUND.fullmatch(part)
+        if match is None or not float(match[2]):
             raise UsageError(f"--max-p99: {part!r} is not OP=TIME; write read=20ms,write=40ms (us, ms or s)")
-        if found[1] not in known:
-            raise UsageError(f"--max-p99: there is no op {found[1]!r}; it can be {', '.join(known)}")
-        out[found[1]] = float(found[2]) * _UNITS[found[3]]
+        if match[1] not in known:
+            raise UsageError(f"--max-p99: there is no op {match[1]!r}; it can be {', '.join(known)}")
+        out[match[1]] = float(match[2]) * _UNITS[match[3]]
     if not out:
         raise UsageError("--max-p99 needs at least one bound, such as read=20ms")
     return out

@@ -1,6 +1,6 @@
 """Whether a package is whole and true to what was observed: its hashes, then everything told anew and held against it.
 
-Nothing is computed here: `experiments.told` makes the result again, `experiments.report.page` the report, as they did
+Nothing is computed here: `experiments.evaluation` makes the result again, `experiments.report.page` the report, as they did
 when it was measured.
 """
 
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import RunFailed, UsageError
+from experiments.evaluation import evaluated
 from experiments.package.manifest import SIGNATURE, broken, files_of
 from experiments.package.records import RAW, RUNS, STUDY, Records, read_study
 from experiments.package.signature import signed_by
 from experiments.result.codec import FILE, to_json
 from experiments.result.schema import Result
-from experiments.told import told
 from experiments.workloads import about as about_of
 
 TRUSTED = (
@@ -43,30 +43,30 @@ class Checked:
 def check(directory: Path, signers: Path | None = None) -> Checked:
     """`signers`: an allowed signers file of ssh-keygen(1); None: any key is good. Raises UsageError when the directory is
     no package, or for a signers file that is none."""
-    found = broken(directory)
+    differences = broken(directory)
     signed = None
     if (directory / SIGNATURE).exists() or signers is not None:
         try:
             signed = signed_by(directory, signers)
         except RunFailed as error:
-            found.append(str(error))
+            differences.append(str(error))
     trusted, made_by = list(TRUSTED), None
     try:
         result = told_again(directory)
         made_by = _other_version(result)
         trusted += about_of(result.workload).trusted
-        found += [*_against_result(directory, result), *_against_files(directory, result)]
+        differences += [*_against_result(directory, result), *_against_files(directory, result)]
     except (UsageError, RunFailed) as error:
-        found.append(str(error))
+        differences.append(str(error))
     except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError) as error:
-        found.append(f"{RAW}: what was observed makes no result: {type(error).__name__} {error}")
-    return Checked(differences=tuple(found), trusted=tuple(trusted), signed=signed, made_by=made_by)
+        differences.append(f"{RAW}: what was observed makes no result: {type(error).__name__} {error}")
+    return Checked(differences=tuple(differences), trusted=tuple(trusted), signed=signed, made_by=made_by)
 
 
 def told_again(directory: Path) -> Result:
     """The result out of what was observed; raises UsageError, and more for what no run ever left."""
     study = read_study(directory / RAW)
-    return told(study, Records(directory / RAW, about_of(study.workload)))
+    return evaluated(study, Records(directory / RAW, about_of(study.workload)))
 
 
 def _other_version(result: Result) -> str | None:

@@ -32,11 +32,11 @@ def seal(directory: Path) -> Path:
 
 def files_of(directory: Path) -> list[str]:
     """Everything in a package but the manifest and its signature, with `/` between the parts, sorted; links too."""
-    found = []
+    files = []
     for parent, folders, names in os.walk(directory):
         links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
-        found += [Path(parent, name).relative_to(directory).as_posix() for name in [*names, *links]]
-    return sorted(set(found) - {MANIFEST, SIGNATURE})
+        files += [Path(parent, name).relative_to(directory).as_posix() for name in [*names, *links]]
+    return sorted(set(files) - {MANIFEST, SIGNATURE})
 
 
 def broken(directory: Path) -> list[str]:
@@ -73,10 +73,10 @@ def _read(path: Path) -> dict[str, str]:
         raise UsageError(f"{path} cannot be read: {error}") from error
     out = {}
     for number, line in enumerate(lines, 1):
-        found = _LINE.fullmatch(line)
-        if found is None or found[2] in out or not _inside(found[2]):
+        match = _LINE.fullmatch(line)
+        if match is None or match[2] in out or not _inside(match[2]):
             raise UsageError(f"{path}, line {number}: not a hash and the name of a file of the package")
-        out[found[2]] = found[1]
+        out[match[2]] = match[1]
     return out
 
 

@@ -32,10 +32,10 @@ def take(paths: Sequence[Path], *, unchecked: bool) -> tuple[list[Result], list[
 def unsealed(directory: Path) -> str | None:
     """Why a directory is no package whose files are those of its manifest; None when it is. Nothing is told again."""
     try:
-        found = broken(directory)
+        differences = broken(directory)
     except UsageError as error:
         return str(error)
-    return f"{directory.name}: {found[0]}" if found else None
+    return f"{directory.name}: {differences[0]}" if differences else None
 
 
 def doubt(path: Path) -> str | None:
@@ -44,10 +44,10 @@ def doubt(path: Path) -> str | None:
         return f"{path} is no result package: give its directory"
     directory = path if path.is_dir() else path.parent
     try:
-        found = check(directory).differences
+        differences = check(directory).differences
     except UsageError as error:
         return str(error)
-    if not found:
+    if not differences:
         return None
-    more = f" (and {len(found) - 1:,} more)" if len(found) > 1 else ""
-    return f"{path} does not check: {found[0]}{more}"
+    more = f" (and {len(differences) - 1:,} more)" if len(differences) > 1 else ""
+    return f"{path} does not check: {differences[0]}{more}"

@@ -65,7 +65,7 @@ def _runs(result: Result) -> Tabled:
     rows: list[tuple[object, ...]] = []
     numbers: list[tuple[Cell, ...]] = []
     for run, point in runs:
-        found = [(figure, figure.of(run)) for figure in figures]
+        values = [(figure, figure.of(run)) for figure in figures]
         noted = [of(run) for of in workload.notes.values()]
         rows.append(
             (
@@ -74,12 +74,12 @@ def _runs(result: Result) -> Tabled:
                 run.repeat + 1,
                 f"{datetime.fromtimestamp(run.started_at, UTC):%Y-%m-%d %H:%M:%S}",
                 words.seconds(run.elapsed_s),
-                *(figure.missing if value is None else figure.write(value) for figure, value in found),
+                *(figure.missing if value is None else figure.write(value) for figure, value in values),
                 *("–" if one is None else words.figure(one) if isinstance(one, float) else one for one in noted),
             )
         )
         key = (run.order, *point.at.values().values(), run.repeat, run.started_at, run.elapsed_s)
-        numbers.append((*key, *(value for _, value in found), *noted))
+        numbers.append((*key, *(value for _, value in values), *noted))
     header = ("order", "point", "repeat", "started (UTC)", "elapsed", *(f.title for f in figures), *workload.notes)
     columns = ("order", *result.points[0].at.values(), "repeat", "started_at", "elapsed_s", *(f.name for f in figures),
                *workload.notes)  # fmt: skip

@@ -22,7 +22,7 @@ def knee(result: Result) -> Section:
 
 def _plot(result: Result, knee: Knee) -> Plot:
     rows: list[tuple[Cell, ...]] = []
-    rate = about(result.workload).told[0]
+    rate = about(result.workload).headlines[0]
     with drawing():
         figure, panels = new_figure(len(knee.bounds_us), height=3.2)
         for number, (axes, (op, bound)) in enumerate(zip(panels, knee.bounds_us.items(), strict=True)):
@@ -47,14 +47,14 @@ def _plot(result: Result, knee: Knee) -> Plot:
 
 
 def _sentence(result: Result, knee: Knee) -> str:
-    rate = about(result.workload).told[0]
+    rate = about(result.workload).headlines[0]
     peak = result.points[knee.peak]
     top = words.figure(peak.figures[rate.name].median)
     said = f"The peak is {top} {rate.title} with {load(peak, result.axis)}; "
     if knee.knee is None:
         said += "not even the first point keeps every bound"
     else:
-        last = result.points[knee.knee]
-        kept = words.figure(last.figures[rate.name].median)
-        said += f"the last point within every bound is {named(last, result)} with {kept}"
+        knee_point = result.points[knee.knee]
+        kept = words.figure(knee_point.figures[rate.name].median)
+        said += f"the last point within every bound is {named(knee_point, result)} with {kept}"
     return f"{said} ({knee.broken or 'no bound was broken'}). Numbers beside the markers are {result.axis}."

@@ -89,11 +89,11 @@ def counts_on_x(axes: Axes, values: Sequence[int], label: str) -> None:
 
 def _apart(ticks: Sequence[int]) -> list[str]:
     """Labels of the ticks; one that would touch the label before it is left out."""
-    labels, last = [], ticks[0] - (ticks[-1] - ticks[0])
+    labels, labelled = [], ticks[0] - (ticks[-1] - ticks[0])
     for tick in ticks:
-        clear = tick == ticks[0] or tick - last >= 0.045 * (ticks[-1] - ticks[0])
+        clear = tick == ticks[0] or tick - labelled >= 0.045 * (ticks[-1] - ticks[0])
         labels.append(str(tick) if clear else "")
-        last = tick if clear else last
+        labelled = tick if clear else labelled
     return labels
 
 

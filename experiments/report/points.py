@@ -42,8 +42,8 @@ def _row(point: Point, workload: About) -> tuple[object, ...]:
     )
 
 
-def _figure(figure: Figure, found: Estimate | None) -> Html | str:
-    return figure.missing if found is None else interval(found, figure.write)
+def _figure(figure: Figure, estimate: Estimate | None) -> Html | str:
+    return figure.missing if estimate is None else interval(estimate, figure.write)
 
 
 def _series(result: Result, workload: About) -> Series:
@@ -51,8 +51,8 @@ def _series(result: Result, workload: About) -> Series:
     spans = (f"{name}{end}" for name in names for end in ("", "_low", "_high"))
     rows: list[tuple[Cell, ...]] = []
     for point in result.points:
-        found = [point.figures.get(name) for name in names]
-        values = (value for one in found for value in ((one.median, one.low, one.high) if one else (None,) * 3))
+        estimates = [point.figures.get(name) for name in names]
+        values = (value for one in estimates for value in ((one.median, one.low, one.high) if one else (None,) * 3))
         rows.append((*point.at.values().values(), len(point.repeats), *values, int(point.limited)))
     header = (*result.points[0].at.values(), "repeats", *spans, "generator_limited")
     return Series(name="points", header=header, rows=tuple(rows))

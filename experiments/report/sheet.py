@@ -59,14 +59,14 @@ class Sheet:
 def parse_sheet(text: str, what: str = FILE) -> Sheet:
     """Raises UsageError for what is no sheet, has no name, or a price without a currency."""
     try:
-        found = decode(Sheet, tomllib.loads(text), "sheet")
+        sheet = decode(Sheet, tomllib.loads(text), "sheet")
     except (tomllib.TOMLDecodeError, UsageError) as error:
         raise UsageError(f"{what}: {error}") from error
-    if not found.name.strip():
+    if not sheet.name.strip():
         raise UsageError(f"{what}: name must say what was measured")
-    if found.price < 0 or (found.price and not found.currency.strip()):
+    if sheet.price < 0 or (sheet.price and not sheet.currency.strip()):
         raise UsageError(f"{what}: a price is positive and has a currency")
-    return found
+    return sheet
 
 
 def sheet_in(directory: Path) -> Sheet | None:
@@ -84,11 +84,11 @@ def sheet_section(result: Result, sheet: Sheet) -> Section:
     said = [(name, value) for name in Sheet.__slots__ if name != "price" and (value := getattr(sheet, name))]
     if sheet.price:
         said.insert(1, ("price", f"{sheet.price:,.2f} {sheet.currency}"))
-    told = Tabled(
+    tabled = Tabled(
         table=table(("of the filer", "said"), said, text_columns=frozenset({0, 1}), caption="Configuration and price"),
         series=Series(name="sheet", header=("of_the_filer", "said"), rows=tuple(said)),
     )
-    parts: list[Part] = [told, note("As its operator filled it in; nothing here was measured or checked.")]
+    parts: list[Part] = [tabled, note("As its operator filled it in; nothing here was measured or checked.")]
     return Section(anchor=ANCHOR, title=TITLE, parts=(*parts, *([_priced(result, sheet)] if sheet.price else [])))
 
 
@@ -112,8 +112,8 @@ def _priced(result: Result, sheet: Sheet) -> Tabled:
 
 
 def _gb(point: Point, sheet: Sheet) -> tuple[float | None, float | None]:
-    found = point.figures.get(_GB)
-    return (None, None) if found is None else (found.median, found.median / sheet.price * PER)
+    estimate = point.figures.get(_GB)
+    return (None, None) if estimate is None else (estimate.median, estimate.median / sheet.price * PER)
 
 
 def _calls_per_second(run: Run) -> float:

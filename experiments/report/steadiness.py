@@ -50,11 +50,11 @@ def steadiness(result: Result) -> Section:
         return Section(
             anchor=ANCHOR, title=TITLE, parts=(paragraph(_length(result)), note("No interval is long enough."))
         )
-    told = Tabled(
+    tabled = Tabled(
         table=table(_HEADER, shown, text_columns=frozenset({0, 2, 8}), marked=marked),
         series=Series(name="steady", header=_COLUMNS, rows=tuple(numbers)),
     )
-    return Section(anchor=ANCHOR, title=TITLE, parts=(paragraph(_length(result)), told, note(f"Steady: {RULE}.")))
+    return Section(anchor=ANCHOR, title=TITLE, parts=(paragraph(_length(result)), tabled, note(f"Steady: {RULE}.")))
 
 
 def _length(result: Result) -> str:

@@ -1,4 +1,4 @@
-"""The pictures of a trace, from what `traces.as_data.told` says of it."""
+"""The pictures of a trace, from what `traces.as_data.trace_info` says of it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from experiments.report.trace_figures import Drawn, trace_figures
 
 
 def write_trace_page(said: Mapping[str, Any], name: str, totals: str, target: Path) -> None:
-    """`said` is what `traces.as_data.told` gives. Raises RunFailed when the file cannot be written."""
+    """`said` is what `traces.as_data.trace_info` gives. Raises RunFailed when the file cannot be written."""
     page = trace_page(said, name, totals)
     try:
         target.write_text(page, encoding="utf-8")

@@ -120,9 +120,9 @@ def _holding(line: Sequence[tuple[float, float]], moment: float) -> float:
         return line[place][1]
     if not line:
         return 0.0
-    last, rate = line[-1]
+    latest, rate = line[-1]
     before = line[-2][0] if len(line) > 1 else 0.0
-    return rate if moment - last <= last - before else 0.0
+    return rate if moment - latest <= latest - before else 0.0
 
 
 def binned(samples: Sequence[tuple[float, float]], most: int = 300) -> tuple[list[tuple[float, float]], int]:

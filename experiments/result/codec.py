@@ -22,19 +22,19 @@ T = TypeVar("T")
 def decode(kind: type[T], data: object, what: str = "result") -> T:
     """Plain data as a dataclass; raises UsageError naming the field that is missing, unknown or of a wrong type."""
     try:
-        found = msgspec.convert(data, kind)
+        decoded = msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         raise UsageError(str(error).replace("`$", f"`{what}", 1)) from error
-    unknown = surplus(data, msgspec.to_builtins(found), what)
+    unknown = surplus(data, msgspec.to_builtins(decoded), what)
     if unknown:
         raise UsageError(f"unknown field {unknown}")
-    return found
+    return decoded
 
 
 def to_json(result: Result) -> dict[str, Any]:
     """Plain data."""
-    found: dict[str, Any] = msgspec.to_builtins(result)
-    return found
+    plain: dict[str, Any] = msgspec.to_builtins(result)
+    return plain
 
 
 def from_json(data: object) -> Result:
@@ -57,10 +57,10 @@ def from_json(data: object) -> Result:
 
 def _upgraded(upgrade: Any, data: dict[str, Any]) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = upgrade(data)
+        upgraded: dict[str, Any] = upgrade(data)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UsageError(f"this is no whole {data['schema']}: {type(error).__name__} {error}") from error
-    return found | {"schema": SCHEMA}
+    return upgraded | {"schema": SCHEMA}
 
 
 def write_result(result: Result, directory: Path) -> Path:

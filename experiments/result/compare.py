@@ -68,23 +68,23 @@ def compare(
         if other.workload != first.workload:
             raise UsageError(f"result {number} is of a {other.workload}, the first of a {first.workload}")
     keys = _keys(about, results)
-    found = tuple(
+    differences = tuple(
         line for n, other in enumerate(results[1:], 2) for line in _differences(about, first, other, n, allow)
     )
-    found += tuple(
+    differences += tuple(
         f"result {number}: it has no point ({', '.join(_names(keys[0]))}) in common with the first"
         for number, own in enumerate(keys[1:], 2)
         if not own.keys() & keys[0].keys()
     )
-    if found and not force:
+    if differences and not force:
         raise UsageError(
-            f"these results may not be compared: {'; '.join(found)}; --force shows them all the same{_by_name(results, allow)}"
+            f"these results may not be compared: {'; '.join(differences)}; --force shows them all the same{_by_name(results, allow)}"
         )
     rows, overall = _judged(about, results, keys)
     return Comparison(
         about=about,
         results=tuple(results),
-        differences=found,
+        differences=differences,
         disclosed=tuple(line for n, other in enumerate(results[1:], 2) for line in _disclosed(first, other, n)),
         rows=rows,
         overall=overall,
@@ -238,7 +238,7 @@ def _ratios(about: About, keys: Sequence[dict[_Key, Point]]) -> dict[_Place, Rat
         if number
         for key, point in own.items()
         if key in keys[0]
-        for figure in about.told
+        for figure in about.headlines
         if figure.name in point.figures and figure.name in keys[0][key].figures
     }
 

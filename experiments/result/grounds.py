@@ -56,10 +56,10 @@ GROUNDS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], list[str]
 
 def differing_grounds(first: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, str]:
     """By name, in words; of the conditions of two results."""
-    found = {name: (of(other, first), of(first, other)) for name, of in GROUNDS.items()}
+    pairs = {name: (of(other, first), of(first, other)) for name, of in GROUNDS.items()}
     return {
         name: f"{name} {', '.join(theirs) or 'not known'}, the first has {', '.join(ours) or 'not known'}"
-        for name, (theirs, ours) in found.items()
+        for name, (theirs, ours) in pairs.items()
         if theirs != ours
     }
 

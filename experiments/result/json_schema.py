@@ -16,9 +16,9 @@ def json_schema() -> dict[str, Any]:
     every, defined = msgspec.json.schema_components(results.values(), ref_template="#/$defs/{name}")
     for name, reference in zip(results, every, strict=True):
         defined[reference["$ref"].rpartition("/")[2]]["properties"]["workload"] = {"const": name}
-    for found in defined.values():
-        if "properties" in found:
-            found["additionalProperties"] = False  # what is not known is refused, not passed over
+    for schema in defined.values():
+        if "properties" in schema:
+            schema["additionalProperties"] = False  # what is not known is refused, not passed over
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": SCHEMA,

@@ -37,11 +37,11 @@ def _percentiles(histogram: Histogram, max_ns: int) -> tuple[float, ...]:
 
 def call_time_of(job: Mapping[str, Any]) -> CallTime | None:
     """Of a job or group as `edbench discover --json` has it."""
-    found = job.get("call_time")
-    return None if found is None else decode(CallTime, found, "call_time")
+    call_time = job.get("call_time")
+    return None if call_time is None else decode(CallTime, call_time, "call_time")
 
 
 def marked(latencies: Mapping[str, Latency], time: CallTime | None) -> dict[str, Latency]:
     """With the percentiles that waiting for a processor dominates."""
-    found = {} if time is None else time.dominated
-    return {op: dataclasses.replace(one, processor=found.get(op, ())) for op, one in latencies.items()}
+    dominated = {} if time is None else time.dominated
+    return {op: dataclasses.replace(one, processor=dominated.get(op, ())) for op, one in latencies.items()}

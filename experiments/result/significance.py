@@ -69,8 +69,8 @@ def difference(ratio: Ratio | None, p: float) -> str:
 
 def corrected(ratios: Sequence[Ratio | None]) -> list[float]:
     """Holm's p for each of a result's comparisons; 1.0 where there is none."""
-    found = iter(holm([ratio.p for ratio in ratios if ratio is not None]))
-    return [1.0 if ratio is None else next(found) for ratio in ratios]
+    p_values = iter(holm([ratio.p for ratio in ratios if ratio is not None]))
+    return [1.0 if ratio is None else next(p_values) for ratio in ratios]
 
 
 def rank_sum_p(some: Sequence[float], others: Sequence[float]) -> float:

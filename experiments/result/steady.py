@@ -100,9 +100,9 @@ def too_short(runs: Iterable[Run], least_s: float) -> bool:
 def unsteady(runs: Sequence[Run]) -> tuple[str, ...]:
     """Why a point was not steady, a line for each run and interval; empty where more than half of its runs were."""
     reasons = {run.repeat: _reasons(run) for run in runs}
-    if 2 * sum(bool(found) for found in reasons.values()) < len(runs):
+    if 2 * sum(bool(why) for why in reasons.values()) < len(runs):
         return ()
-    return tuple(f"repeat {repeat + 1}, {reason}" for repeat, found in reasons.items() for reason in found)
+    return tuple(f"repeat {repeat + 1}, {reason}" for repeat, why in reasons.items() for reason in why)
 
 
 def _reasons(run: Run) -> list[str]:

@@ -27,7 +27,7 @@ def points_of(about: About, runs: Mapping[At, Sequence[Run]], least_s: float | N
         out.append(
             about.point(
                 at=at,
-                figures={name: found for name, found in figures.items() if found is not None},
+                figures={name: interval for name, interval in figures.items() if interval is not None},
                 limited=bool(limits),
                 limits=limits,
                 repeats=tuple(repeats),
@@ -107,13 +107,13 @@ def sentence(
     said = [_extremes(about, axis, *all_of) for all_of in zip(groups.values(), ratios, corrected(ratios), strict=True)]
     if len(groups) == 1:
         return f"{what} on {where}: {said[0]}"
-    named = (f"on {', '.join(map(str, key))}: {told}" for key, told in zip(groups, said, strict=True))
+    named = (f"on {', '.join(map(str, key))}: {clause}" for key, clause in zip(groups, said, strict=True))
     return f"{what} {'; '.join(named)}"
 
 
 def _ratio(about: About, points: Sequence[Point]) -> Ratio | None:
     """The rate under the highest load to that under the lowest; None for one point, and where repeats are too few."""
-    figure, first, last = about.told[0], points[0], points[-1]
+    figure, first, last = about.headlines[0], points[0], points[-1]
     return None if first is last else ratio_of(figure.values(last.repeats), figure.values(first.repeats))
 
 
@@ -129,8 +129,8 @@ def _extremes(about: About, axis: str, points: Sequence[Point], ratio: Ratio | N
 
 
 def _told(about: About, point: Point) -> str:
-    there = [(figure, point.figures[figure.name]) for figure in about.told if figure.name in point.figures]
-    return ", ".join(f"{interval_text(found, figure.write)} {figure.title}" for figure, found in there)
+    there = [(figure, point.figures[figure.name]) for figure in about.headlines if figure.name in point.figures]
+    return ", ".join(f"{interval_text(interval, figure.write)} {figure.title}" for figure, interval in there)
 
 
 def _knee(about: About, axis: str, points: Sequence[Point], knee: Knee) -> str:

@@ -20,5 +20,5 @@ def about(name: str) -> About:
     """The workload of this name; raises UsageError when there is none."""
     if name not in names():
         raise UsageError(f"workload {name!r} is not one of {', '.join(names())}")
-    found: About = importlib.import_module(f"{__name__}.{name}").ABOUT
-    return found
+    workload: About = importlib.import_module(f"{__name__}.{name}").ABOUT
+    return workload

@@ -27,8 +27,8 @@ def shown(children: Iterable[Child]) -> Iterator[Child]:
 
 def charset_of(names: Iterable[bytes]) -> str:
     """What such names together are surely in; "" where they do not tell."""
-    found = guess(b"\n".join(names))
-    return found.codec if found.sure else ""
+    guessed = guess(b"\n".join(names))
+    return guessed.codec if guessed.sure else ""
 
 
 def is_utf8(name: bytes) -> bool:

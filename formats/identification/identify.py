@@ -190,9 +190,9 @@ def _by_magic(source: Source, head: bytes, extension: bytes) -> str | None:
     for prefix, media_type in _REGISTERED.items():
         if head.startswith(prefix):
             return media_type
-    found = _by_first_bytes(source, head, extension) if head[0] in _FIRST else None
-    if found is not None:
-        return found
+    kind = _by_first_bytes(source, head, extension) if head[0] in _FIRST else None
+    if kind is not None:
+        return kind
     if head[4:8] == b"ftyp":
         return _FTYP.get(head[8:12], "video/mp4")
     for asked in _ASKED:
@@ -208,9 +208,9 @@ def _by_magic(source: Source, head: bytes, extension: bytes) -> str | None:
 def _by_first_bytes(source: Source, head: bytes, extension: bytes) -> str | None:
     """Of what begins with a byte of `_FIRST`."""
     for length, table in _MAGIC:
-        found = table.get(head[:length])
-        if found is not None:
-            return found
+        kind = table.get(head[:length])
+        if kind is not None:
+            return kind
     if head.startswith(_ZIP):
         return zip_type(source, head, extension)
     if head.startswith(_OLE):
@@ -270,16 +270,16 @@ def _by_content(head: bytes, extension: bytes, declared: str | None) -> str:
         return "application/pdf"
     if head[40:44] == b" EMF":  # [MS-EMF] 2.3.4.2; those that hold a PDF are read as that
         return "image/emf"
-    found = libmagic.media_type(head)
-    if found is None or found in _GUESSES or (found == _PROGRAM and not head.startswith(b"MZ")):
+    kind = libmagic.media_type(head)
+    if kind is None or kind in _GUESSES or (kind == _PROGRAM and not head.startswith(b"MZ")):
         codec = by_structure(head) or wide(head)  # what as_text does not know: no ASCII in it, or escape sequences
         if codec and readable(head, codec):
             return text_type(head.decode(codec, "replace").encode("utf-8", "replace"), extension, declared)
         return UNKNOWN
-    if found in ("application/vnd.ms-tnef", "application/ms-tnef"):
+    if kind in ("application/vnd.ms-tnef", "application/ms-tnef"):
         return _TNEF
-    if found.startswith("text/"):
+    if kind.startswith("text/"):
         return text_type(head, extension, declared)
-    if found in _OLDER:
-        return _OLDER[found]
-    return found
+    if kind in _OLDER:
+        return _OLDER[kind]
+    return kind

@@ -51,9 +51,9 @@ def media_type(head: bytes) -> str | None:
     if library is None:
         return None
     try:
-        found = str(library.from_buffer(head))
+        label = str(library.from_buffer(head))
     except Exception:  # noqa: BLE001 - MagicException is no subclass of anything better; not knowing is an answer
         return None
-    if found.count("/") != 1 or found in ("application/octet-stream", "application/x-empty", "inode/x-empty"):
+    if label.count("/") != 1 or label in ("application/octet-stream", "application/x-empty", "inode/x-empty"):
         return None
-    return found
+    return label

@@ -80,7 +80,7 @@ def _entries(file: BinaryIO) -> list[_Entry]:
     size = 1 << shift
     fat_sectors = struct.unpack_from("<109L", header, 76)
     sector = struct.unpack_from("<L", header, 48)[0]
-    found: list[_Entry] = []
+    entries: list[_Entry] = []
     for _ in range(_MAX_SECTORS):
         if sector >= _END_OF_CHAIN:
             break
@@ -90,10 +90,10 @@ def _entries(file: BinaryIO) -> list[_Entry]:
             length, kind = struct.unpack_from("<HB", raw, at + 64)
             used = 2 <= length <= 64 and kind
             name = raw[at : at + length - 2].decode("utf-16-le", "replace").upper() if used else ""
-            found.append(_Entry(name, *struct.unpack_from("<3L16s", raw, at + 68)))
+            entries.append(_Entry(name, *struct.unpack_from("<3L16s", raw, at + 68)))
         which, index = divmod(sector, size // 4)
         if which >= len(fat_sectors) or fat_sectors[which] >= _END_OF_CHAIN:
             break
         file.seek((fat_sectors[which] + 1) * size + index * 4)
         sector = struct.unpack("<L", file.read(4))[0]
-    return found
+    return entries

@@ -107,8 +107,8 @@ def text_type(head: bytes, extension: bytes, declared: str | None) -> str:
         return "message/rfc822" if extension == b"eml" or declared == "message/rfc822" else "application/mbox"
     if start.startswith(b"<"):
         return _markup(head, extension)
-    if found := _by_first_word(start):
-        return found
+    if kind := _by_first_word(start):
+        return kind
     if start[:1].isdigit() and _is_emlx(head):
         return "message/x-emlx"
     if declared in _REPORTS:
@@ -135,13 +135,13 @@ def _by_first_word(start: bytes) -> str | None:
 def mail_type(head: bytes, extension: bytes, declared: str | None) -> str | None:
     """Media type of a message or mail store with binary bytes among its first ones (BINARYMIME of RFC 3030, stray
     NULs), by the whole lines before them; None when these are not its first bytes."""
-    found = _FIRST_CONTROL.search(head)
-    lines = head[: found.start() if found else len(head)]
+    control = _FIRST_CONTROL.search(head)
+    lines = head[: control.start() if control else len(head)]
     lines = lines[: lines.rfind(b"\n") + 1].lstrip(b"\r\n")
     if starts_message(lines, 0, after_blank=True):
         return text_type(lines, extension, declared)
-    told = extension == b"eml" or declared == "message/rfc822"
-    return "message/rfc822" if is_mail(lines, extension) or (told and _header_names(lines)[0]) else None
+    declared_mail = extension == b"eml" or declared == "message/rfc822"
+    return "message/rfc822" if is_mail(lines, extension) or (declared_mail and _header_names(lines)[0]) else None
 
 
 def _by_tie(head: bytes, extension: bytes, declared: str | None) -> str:

@@ -38,8 +38,8 @@ def zip_type(source: Source, head: bytes, extension: bytes) -> str:
         return mimetype
     if not any(_is_package_name(name) for name in names):
         return "application/zip"
-    if _CONTENT_TYPES in names and (found := _by_names(names)):
-        return found
+    if _CONTENT_TYPES in names and (kind := _by_names(names)):
+        return kind
     try:
         with source.open() as file:
             directory = find_directory(file, source.size)
@@ -78,9 +78,9 @@ def _local_names(head: bytes) -> tuple[list[bytes], str | None]:
         data_at = at + LOCAL.size + name_length + extra_length
         name = head[at + LOCAL.size : at + LOCAL.size + name_length]
         if name == b"mimetype" and not names and method == 0:
-            found = _MEDIA_TYPE.match(head, data_at, data_at + min(compressed, 100) if compressed else len(head))
-            if found:
-                return names, found[0].decode("ascii")
+            match = _MEDIA_TYPE.match(head, data_at, data_at + min(compressed, 100) if compressed else len(head))
+            if match:
+                return names, match[0].decode("ascii")
         names.append(name)
         if flags & 8 or compressed == 0xFFFFFFFF:
             at = head.find(LOCAL_SIGNATURE, data_at)

@@ -130,10 +130,10 @@ def _place(gps: Tags, block: _Block) -> dict[str, float]:
 
 
 def _iso(text: str, zone: str) -> str:
-    found = _DATE.match(text)
-    if not found or found[1] == "0000":
+    match = _DATE.match(text)
+    if not match or match[1] == "0000":
         return ""
-    year, month, day, hour, minute, second = found.groups()
+    year, month, day, hour, minute, second = match.groups()
     date = f"{year}-{month}-{day}"
     if hour is None:
         return date

@@ -100,17 +100,17 @@ class ImageHandler(LeafHandler):
             return Text(state=TextState.NO_TEXT_LAYER)
         label, reader = raster
         with source.open() as file:
-            found = reader(file, source.size)
-            told = exif.metadata(file, source.size, label)
+            size = reader(file, source.size)
+            details = exif.metadata(file, source.size, label)
             about, caption = captions.said(file, source.size, label)
-        if (described := told.get("description", "")) and described not in caption:
+        if (described := details.get("description", "")) and described not in caption:
             caption = f"{described}\n{caption}"
         return Text(
             text=caption[: limits.text_characters],
             state=TextState.NO_TEXT_LAYER,
-            pages=found.frames,
-            metadata={"format": label, "width": found.width, "height": found.height, **about, **told},
-            error=found.error,
+            pages=size.frames,
+            metadata={"format": label, "width": size.width, "height": size.height, **about, **details},
+            error=size.error,
         )
 
 

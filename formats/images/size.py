@@ -65,7 +65,7 @@ def _png_end(file: BinaryIO, size: int) -> bool:
 def jpeg(file: BinaryIO, size: int) -> Size:
     """JPEG (ITU T.81, annex B): segments up to the scan; then an end-of-image marker somewhere."""
     _take(file, 2, "JPEG")
-    found: Size | None = None
+    picture: Size | None = None
     for _ in range(_MAX_SEGMENTS):
         marker = _take(file, 2, "JPEG")
         while marker[1:] == b"\xff":  # fill bytes
@@ -78,18 +78,18 @@ def jpeg(file: BinaryIO, size: int) -> Size:
         length = struct.unpack(">H", _take(file, 2, "JPEG"))[0]
         if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):
             _, height, width = struct.unpack(">BHH", _take(file, 5, "JPEG"))
-            found = Size(width, height)
+            picture = Size(width, height)
             length -= 5
         if kind == 0xDA:
             break
         if length < 2 or file.tell() + length - 2 > size:
             raise _truncated("the JPEG ends inside its header")
         file.seek(length - 2, 1)
-    if found is None:
+    if picture is None:
         raise _corrupt("the JPEG has no frame header")
     if not _jpeg_end(file, size):
-        found.error = _truncated("the JPEG ends before its end-of-image marker")
-    return found
+        picture.error = _truncated("the JPEG ends before its end-of-image marker")
+    return picture
 
 
 def _jpeg_end(file: BinaryIO, size: int) -> bool:
@@ -99,11 +99,11 @@ def _jpeg_end(file: BinaryIO, size: int) -> bool:
     if b"\xff\xd9" in file.read(4096):
         return True
     file.seek(start)
-    last = b""
+    carry = b""
     while data := file.read(_CHUNK):
-        if b"\xff\xd9" in last + data:
+        if b"\xff\xd9" in carry + data:
             return True
-        last = data[-1:]
+        carry = data[-1:]
     return False
 
 
@@ -124,11 +124,11 @@ def bmp(file: BinaryIO, size: int) -> Size:
         return Size(width, height)
     width, height = struct.unpack_from("<ii", head, 18)
     depth, compression = struct.unpack_from("<HI", _take(file, 8, "BMP"), 2)
-    found = Size(abs(width), abs(height))
+    picture = Size(abs(width), abs(height))
     row = (abs(width) * depth + 31) // 32 * 4
     if compression == 0 and depth in (1, 4, 8, 16, 24, 32) and pixels_at + row * abs(height) > size:
-        found.error = _truncated("the BMP ends before its last row")
-    return found
+        picture.error = _truncated("the BMP ends before its last row")
+    return picture
 
 
 def webp(file: BinaryIO, size: int) -> Size:
@@ -158,21 +158,21 @@ def tiff(file: BinaryIO, size: int) -> Size:
         at = struct.unpack(order + "Q", _take(file, 8, "TIFF"))[0]
     else:
         at = struct.unpack_from(order + "I", head, 4)[0]
-    found = Size(0, 0, frames=0)
+    picture = Size(0, 0, frames=0)
     seen: set[int] = set()
     frames = 0
     while at and at not in seen and frames < _MAX_FRAMES:
         seen.add(at)
-        following = _tiff_directory(file, size, at, order, big, found if not frames else None)
+        following = _tiff_directory(file, size, at, order, big, picture if not frames else None)
         if following is None:
-            found.error = _truncated(f"the TIFF ends before its directory {frames + 1}")
+            picture.error = _truncated(f"the TIFF ends before its directory {frames + 1}")
             break
         frames += 1
         at = following
     if not frames:
-        raise found.error or _corrupt("the TIFF has no directory")
-    found.frames = frames
-    return found
+        raise picture.error or _corrupt("the TIFF has no directory")
+    picture.frames = frames
+    return picture
 
 
 def _tiff_directory(file: BinaryIO, size: int, at: int, order: str, big: bool, into: Size | None) -> int | None:

@@ -91,9 +91,9 @@ class EmlHandler(LeafHandler):
         message = _open(source, limits)
         out = message.body(limits).result("\n")
         fields = message.root.fields
-        if (found := read_in(message.root)) is not None:
-            out.metadata |= found.metadata()
-            out.state = out.state or (TextState.GUESSED if found.guessed else None)
+        if (charset := read_in(message.root)) is not None:
+            out.metadata |= charset.metadata()
+            out.state = out.state or (TextState.GUESSED if charset.guessed else None)
         out.metadata |= values(header_metadata(fields))
         references = fields.raw(b"references")
         if references and (ids := message_ids(decode_text(references))):

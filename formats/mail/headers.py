@@ -48,10 +48,10 @@ class Fields:
         self._charset: str | None = None
         self._texts: dict[bytes, str] = {}  # what was asked for: hashes and metadata want the same fields
 
-    def add(self, found: Iterable[tuple[bytes, bytes]]) -> None:
+    def add(self, pairs: Iterable[tuple[bytes, bytes]]) -> None:
         """Append fields: names and values as they stand."""
         by_name = self._by_name
-        for name, value in found:
+        for name, value in pairs:
             key = name.lower()
             if key in by_name:
                 by_name[key].append(value)
@@ -108,10 +108,10 @@ def parse_fields(data: bytes, start: int, end: int) -> tuple[Fields, int]:
         at = _skip_continued(data, _next_line(data, at, end), end)
         block = _FIELDS.match(data, at, end)
     while block is not None:
-        found = _FIELD.findall(data, at, block.end())
-        fields.add(found)
+        pairs = _FIELD.findall(data, at, block.end())
+        fields.add(pairs)
         at = block.end()
-        block = _FIELDS.match(data, at, end) if len(found) == _AT_ONCE else None
+        block = _FIELDS.match(data, at, end) if len(pairs) == _AT_ONCE else None
     if data.startswith(b"\n", at) and at < end:
         return fields, at + 1
     after = _next_line(data, at, end)
@@ -148,22 +148,22 @@ def decode_words(text: str) -> str:
     if "=?" not in text:
         return text
     out: list[str] = []
-    last, codec = 0, ""
+    done, codec = 0, ""
     pending: list[bytes] = []  # of words that belong together: one may end inside a character
     for word in _WORD.finditer(text):
-        between = text[last : word.start()]
+        between = text[done : word.start()]
         label = word[1].partition("*")[0].lower()
         data = _word_bytes(word[2], word[3])
         if pending and not between.strip() and label == codec:
             pending.append(data)
         else:
             out.append(_decode(b"".join(pending), codec))
-            if between.strip() or not last:
+            if between.strip() or not done:
                 out.append(between)
             pending, codec = [data], label
-        last = word.end()
+        done = word.end()
     out.append(_decode(b"".join(pending), codec))
-    out.append(text[last:])
+    out.append(text[done:])
     return "".join(out)
 
 
@@ -199,8 +199,8 @@ def _decode(data: bytes, label: str) -> str:
 
 def media_type(value: str, default: str) -> str:
     """The type/subtype of a Content-Type in lower case; the default when it is missing or malformed."""
-    found = _MEDIA_TYPE.match(value)
-    return found[1].lower() if found else default
+    match = _MEDIA_TYPE.match(value)
+    return match[1].lower() if match else default
 
 
 def parameters(value: str) -> Mapping[str, str]:
@@ -252,8 +252,8 @@ def utc_time(value: str) -> int | None:
 def utc_date(value: str) -> str:
     """A Date field as ISO 8601 in UTC to the second; "" when it cannot be read."""
     usual = _USUAL_DATE.fullmatch(value)
-    if usual is not None and (told := _usual_date(usual)):
-        return told
+    if usual is not None and (date := _usual_date(usual)):
+        return date
     when = utc_time(value)
     try:
         return "" if when is None else datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -267,9 +267,9 @@ def field_date(value: bytes) -> str:
     return utc_date(decode_text(unfolded(value)))
 
 
-def _usual_date(found: re.Match[str]) -> str:
+def _usual_date(match: re.Match[str]) -> str:
     """A date as RFC 5322 wants it, in the same form; "" for one that does not exist."""
-    day, month, year, hour, minute, second, sign, hours, minutes = found.groups()
+    day, month, year, hour, minute, second, sign, hours, minutes = match.groups()
     try:
         at = _MONTHS.find(month) // 3 + 1  # 0, which is none, when it is not there
         when = datetime(int(year), at, int(day), int(hour), int(minute), int(second or 0))
@@ -283,20 +283,20 @@ def _usual_date(found: re.Match[str]) -> str:
 @remembered
 def addresses(value: str) -> tuple[str, ...]:
     """The mail addresses in a field, lower case, sorted; the folded text itself where there is none."""
-    found = _BRACKETED.findall(value)
-    if len(found) != value.count("@"):
-        found = _ADDRESS.findall(value)
-    if found:
-        return tuple(sorted({address.lower() for address in found}))
+    matches = _BRACKETED.findall(value)
+    if len(matches) != value.count("@"):
+        matches = _ADDRESS.findall(value)
+    if matches:
+        return tuple(sorted({address.lower() for address in matches}))
     folded = " ".join(value.lower().split())
     return (folded,) if folded else ()
 
 
 def message_ids(value: str) -> list[str]:
     """The message ids in a field, without angle brackets; the whole value where it has none."""
-    found = [part.strip() for part in _ID.findall(value)]
-    if found:
-        return found
+    ids = [part.strip() for part in _ID.findall(value)]
+    if ids:
+        return ids
     bare = value.strip()
     return [bare] if bare else []
 
@@ -310,7 +310,7 @@ def message_id_hash(fields: Fields) -> bytes | None:
 def header_metadata(fields: Fields) -> list[tuple[str, str]]:
     """The metadata keys of a message that are plain text."""
     text, stored = fields.text, fields.stored
-    found = (
+    pairs = (
         ("subject", text(b"subject")),
         ("from", text(b"from")),
         ("to", text(b"to")),
@@ -320,12 +320,12 @@ def header_metadata(fields: Fields) -> list[tuple[str, str]]:
         ("message_id", first_message_id(stored(b"message-id")) or ""),
         ("in_reply_to", first_message_id(stored(b"in-reply-to")) or ""),
     )
-    return [pair for pair in found if pair[1]]
+    return [pair for pair in pairs if pair[1]]
 
 
 @remembered
 def first_message_id(value: bytes) -> str | None:
     """The first message id in a field as it stands; None where there is none."""
     text = decode_text(unfolded(value))
-    found = _ID.search(text)
-    return text.strip() or None if found is None else found[1].strip()
+    match = _ID.search(text)
+    return text.strip() or None if match is None else match[1].strip()

@@ -29,7 +29,7 @@ def inline_files(data: bytes, start: int, end: int) -> list[Inline]:
         return []
     out: list[Inline] = []
     ends: dict[bytes, int] = {}
-    waiting = [found for kind in (UUENCODE, YENC) if (found := _next(data, start, end, kind, ends))]
+    waiting = [inline for kind in (UUENCODE, YENC) if (inline := _next(data, start, end, kind, ends))]
     while waiting and len(out) < _MAX_FILES:
         first = min(waiting)
         waiting.remove(first)
@@ -52,9 +52,9 @@ def _next(data: bytes, at: int, end: int, encoding: bytes, ends: dict[bytes, int
     if begin is None:
         return None
     behind = begin.start(2) if encoding == UUENCODE else begin.end()
-    last = stop.search(data, max(behind, ends.get(encoding, 0)), end)
-    ends[encoding] = last.start() if last else end
-    return Inline(begin.start(), last.end(), begin[1].strip(), encoding) if last else None
+    closing = stop.search(data, max(behind, ends.get(encoding, 0)), end)
+    ends[encoding] = closing.start() if closing else end
+    return Inline(begin.start(), closing.end(), begin[1].strip(), encoding) if closing else None
 
 
 def _is_uu_line(line: bytes) -> bool:

@@ -67,9 +67,9 @@ class MhtmlHandler(LeafHandler):
         address = fields.text(b"snapshot-content-location") or fields.text(b"content-location")
         saved = field_date(fields.stored(b"date"))
         out.metadata = dict(values((("title", fields.text(b"subject")), ("address", address), ("created", saved))))
-        if (found := read_in(message.root)) is not None:
-            out.metadata |= found.metadata()
-            out.state = out.state or (TextState.GUESSED if found.guessed else None)
+        if (charset := read_in(message.root)) is not None:
+            out.metadata |= charset.metadata()
+            out.state = out.state or (TextState.GUESSED if charset.guessed else None)
         return out
 
 

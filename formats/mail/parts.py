@@ -66,12 +66,12 @@ class MailPart:
         "charset",
         "children",
         "data",
+        "detected",
         "disposition",
         "encoding",
         "end",
         "fields",
         "file_name",
-        "found",
         "media_type",
         "start",
     )
@@ -82,7 +82,7 @@ class MailPart:
         self.start = start
         self.end = end
         self.children: list[MailPart] = []
-        self.found: Detected | None = None  # of its text, once it was read
+        self.detected: Detected | None = None  # of its text, once it was read
         self._decoded: tuple[bytes, str | None] | None = None
         declared = _declared(fields.stored(b"content-type"), fields.stored(b"content-disposition"), default)
         self.media_type, self.disposition, self.file_name, self.charset, self.boundary = declared
@@ -106,14 +106,14 @@ class MailPart:
             return self._decoded
         raw = self.data[self.start : self.end]
         if not self.encoding.startswith(b"base64"):
-            found: tuple[bytes, str | None] = self._without_encoding(raw), None
+            decoded: tuple[bytes, str | None] = self._without_encoding(raw), None
         elif (sound := sound_base64(raw)) is not None:
-            found = sound, None
+            decoded = sound, None
         else:
-            found = decode_base64(raw), base64_damage(raw)
+            decoded = decode_base64(raw), base64_damage(raw)
         if len(self.data) <= LARGEST:
-            self._decoded = found  # hashes and children want the same
-        return found
+            self._decoded = decoded  # hashes and children want the same
+        return decoded
 
     def replace(self, data: bytes) -> None:
         """Give it other content, without an encoding."""

@@ -30,8 +30,8 @@ def body_texts(root: MailPart) -> Iterator[str]:
 def read_in(root: MailPart) -> Detected | None:
     """The charset of the piece of text that is the least certain, of those that were read; None where all are declared,
     UTF-8 or of structure."""
-    found = [part.found for part in parts_of(root) if part.found is not None and part.found.detected]
-    return min(found, key=lambda one: one.confidence) if found else None
+    charsets = [part.detected for part in parts_of(root) if part.detected is not None and part.detected.detected]
+    return min(charsets, key=lambda one: one.confidence) if charsets else None
 
 
 def parts_of(root: MailPart) -> Iterator[MailPart]:
@@ -79,9 +79,9 @@ def _much_more(rich: MailPart, said: int) -> str:
 def _text_of(part: MailPart) -> str:
     data = part.content()
     if part.media_type != "text/html":
-        text, part.found = charset.decode(data, part.charset)
+        text, part.detected = charset.decode(data, part.charset)
         return text
-    markup, part.found = html_decode(data, part.charset)
+    markup, part.detected = html_decode(data, part.charset)
     try:
         return html_text(markup)
     except DocumentError:

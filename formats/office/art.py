@@ -33,11 +33,11 @@ def pictures(stream: bytes) -> Iterator[tuple[str, bytes]]:
     """(extension, bytes) of the pictures anywhere in a stream, in order. Bitmaps, which are stored without their
     headers, are left out, and so is a picture that ends beyond the stream and a metafile that cannot be inflated."""
     at, tried = 0, _Tried(4 * len(stream) + 1_000_000)
-    while tried.left > 0 and (found := _HEADER.search(stream, at)) is not None:
-        at = found.end() + 4
-        end = at + int.from_bytes(stream[found.end() : at], "little")
-        begin = at + (2 if stream[found.start()] & 0x10 else 1) * _IDENTIFIER
-        extension = str(found.lastgroup)
+    while tried.left > 0 and (match := _HEADER.search(stream, at)) is not None:
+        at = match.end() + 4
+        end = at + int.from_bytes(stream[match.end() : at], "little")
+        begin = at + (2 if stream[match.start()] & 0x10 else 1) * _IDENTIFIER
+        extension = str(match.lastgroup)
         if not begin < end <= len(stream):
             continue
         if extension in _BEGINS:

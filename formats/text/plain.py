@@ -37,7 +37,7 @@ class TextHandler(LeafHandler):
             for piece in decoder.chunks(stream):
                 if not collector.add(piece):
                     break
-        return collector.read_in(decoder.found)
+        return collector.read_in(decoder.detected)
 
 
 class XmlHandler(LeafHandler):
@@ -73,15 +73,15 @@ class XmlHandler(LeafHandler):
         if source.size > min(limits.parse_bytes, _XML_TREE_BYTES):
             return TEXT.text(source, limits)
         data = source.whole(limits.parse_bytes)
-        found = _character_data(data)
+        parsed = _character_data(data)
         collector = clean.Collector(limits.text_characters)
-        if found is None:
+        if parsed is None:
             text, read = decode(data)
             collector.add(text)
             out = collector.read_in(read)
             out.metadata["well_formed"] = False
             return out
-        pieces, charset = found
+        pieces, charset = parsed
         collector.add("\n".join(pieces))
         out = collector.result()
         declared = b"encoding" in data[:_DECLARATION].partition(b"?>")[0]

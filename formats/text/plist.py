@@ -66,9 +66,11 @@ class _Objects:
             raise _damaged()
         size, many = self._size, 2 * count if kind == _DICTIONARY else count
         raw = self.raw(at, many * size)
-        found = [int.from_bytes(raw[i : i + size], "big") for i in range(0, len(raw), size)]
+        references = [int.from_bytes(raw[i : i + size], "big") for i in range(0, len(raw), size)]
         return (
-            [one for pair in zip(found[:count], found[count:], strict=True) for one in pair] if many > count else found
+            [one for pair in zip(references[:count], references[count:], strict=True) for one in pair]
+            if many > count
+            else references
         )
 
 

@@ -53,8 +53,8 @@ class BlockSampler:
         sys: Path = SYS,
     ) -> None:
         entries = read_mountinfo(mountinfo)
-        found = (device_under(path, entries, sys) for path in paths)
-        self.devices = tuple(dict.fromkeys(device for device in found if device is not None))
+        devices = (device_under(path, entries, sys) for path in paths)
+        self.devices = tuple(dict.fromkeys(device for device in devices if device is not None))
         self._boot = short_boot_id() if boot is None else boot
         self._diskstats = diskstats
 
@@ -63,11 +63,11 @@ class BlockSampler:
         if not self.devices:
             return []
         try:
-            found = parse_diskstats(self._diskstats.read_text(errors="replace"), self.devices)
+            counters = parse_diskstats(self._diskstats.read_text(errors="replace"), self.devices)
         except OSError:
             return []
         return [
-            Observation(BLOCK, f"{self._boot}:{name}", dataclasses.asdict(found[name]))
+            Observation(BLOCK, f"{self._boot}:{name}", dataclasses.asdict(counters[name]))
             for name in self.devices
-            if name in found
+            if name in counters
         ]

@@ -107,5 +107,5 @@ def _values(
 
 def _place(source: str) -> tuple[str, str]:
     """(host, device) of a source `HOST:WHAT:DEVICE` or `HOST:DEVICE`."""
-    found = _DEVICE.search(source)
-    return source.partition(":")[0], found.group() if found else "?"
+    match = _DEVICE.search(source)
+    return source.partition(":")[0], match.group() if match else "?"

@@ -90,15 +90,15 @@ class CallCounters:
             self._words[at] -= self._now()
 
     def end(self, phase: Phase, outcome: Outcome, result: TaskResult | None = None) -> None:
-        """It ended; `result` is what was committed, but for what `found` was told before."""
+        """It ended; `result` is what was committed, but for what `brought` was told before."""
         if result is not None:
-            self.found(result)
+            self.brought(result)
             volumes = {"raw": result.raw_bytes, "extracted": result.extracted_bytes, "index": result.index_bytes}
             self._add(VOLUMES, volumes)
         self._words[TASKS[phase, outcome]] += 1  # last: where a task is counted, so is what it brought
         self._rest(phase)
 
-    def found(self, result: TaskResult) -> None:
+    def brought(self, result: TaskResult) -> None:
         """Items, texts and exceptions that were committed; those of a task that is done again count again."""
         self._add(KINDS, Counter(item.kind for item in result.items))
         self._add(TEXTS, Counter(text.state for text in result.texts))

@@ -82,15 +82,15 @@ class UsedFiles:
         """Every old name points to the last one, which takes over what was said of the old ones."""
         self._names.settle()
         for number in range(len(self._nodes)):
-            last = self._names[number]
-            if last == number:
+            latest = self._names[number]
+            if latest == number:
                 continue
-            self._extents.grow(last, self._extents[number])
-            self._used[last] |= self._used[number]
-            self._existed[last] |= self._existed[number]
+            self._extents.grow(latest, self._extents[number])
+            self._used[latest] |= self._used[number]
+            self._existed[latest] |= self._existed[number]
             for streams in (self._makers, self._users):
                 if streams[number] != _NOBODY:
-                    _join(streams, last, streams[number])
+                    _join(streams, latest, streams[number])
 
 
 def _join(streams: array[int], node: int, stream: int) -> None:

@@ -47,10 +47,10 @@ def create(context: Context, wish: NewJob, response: Response) -> JobId:
         refuse_own_output(source, settings)
         refuse_no_common_arbiter(databases, settings, ours=context.embedded)
     context.runner.refuse(workers, slots, settings.filer)
-    found = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
-    context.runner.start(found, workers=workers, slots=slots)
-    response.headers["Location"] = f"/api/v1/jobs/{found.id}"
-    return JobId(id=found.id)
+    jobs = create_discovery(databases, filer, settings, source, plan, workers=workers, slots=slots)
+    context.runner.start(jobs, workers=workers, slots=slots)
+    response.headers["Location"] = f"/api/v1/jobs/{jobs.id}"
+    return JobId(id=jobs.id)
 
 
 def _crew(context: WebContext, wish: NewJob) -> tuple[int, int]:

@@ -33,14 +33,14 @@ def list_jobs(
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> JobList:
     """Jobs of all databases, newest first."""
-    found, total = rows.rows(context.databases, state=state, limit=limit, offset=offset)
-    return JobList(jobs=[with_problem(context, row) for row in found], total=total)
+    listed, total = rows.rows(context.databases, state=state, limit=limit, offset=offset)
+    return JobList(jobs=[with_problem(context, row) for row in listed], total=total)
 
 
 @router.get("/jobs/{job}", responses=responses(404))
 def one_job(context: Context, rows: Rows, jobs: Found) -> JobDetails:
     """One job, or a group as one."""
-    row = with_problem(context, rows.found(jobs))
+    row = with_problem(context, rows.row_of(jobs))
     options = jobs.each[0].job.options.to_json() if jobs.each else {}
     return JobDetails(**dict(row), options=options, allowed=_allowed(context, jobs, row))
 

@@ -72,15 +72,15 @@ def archive(context: Context, run: Run) -> StreamingResponse:
 def one_result(context: Context, run: Run) -> ResultDetails:
     """One result without its series; `files` says where those are."""
     directory = run_directory(context.results_root, run)
-    found = result_in(directory)
+    result = result_in(directory)
     files = files_in(directory)
     return ResultDetails(
-        **_row(run, found, REPORT in files),
-        axis=found.axis,
-        warnings=list(found.warnings),
-        conditions=found.conditions,
-        figures=_figures(about(found.workload)),
-        points_measured=[_point(point) for point in found.points],
+        **_row(run, result, REPORT in files),
+        axis=result.axis,
+        warnings=list(result.warnings),
+        conditions=result.conditions,
+        figures=_figures(about(result.workload)),
+        points_measured=[_point(point) for point in result.points],
         files=[FileRow(name=f.name, bytes=f.bytes, media_type=f.media_type) for f in files.values()],
     )
 
@@ -102,15 +102,17 @@ def compare(
     directories = [run_directory(context.results_root, name) for name in run]
     doubts = [(number, unsealed(directory)) for number, directory in enumerate(directories, 1)]
     unchecked = [f"result {number}: {why}" for number, why in doubts if why is not None]
-    found = side_by_side([result_in(one) for one in directories], force=force, unchecked=unchecked)
+    comparison = side_by_side([result_in(one) for one in directories], force=force, unchecked=unchecked)
     return Comparison(
-        figures=_figures(found.about),
-        results=[ComparedResult(run_id=result.run_id, verdict=result.verdict) for result in found.results],
-        differences=list(found.differences),
-        disclosed=list(found.disclosed),
-        unchecked=list(found.unchecked),
-        overall=[None if one is None else Overall.model_validate(dataclasses.asdict(one)) for one in found.overall],
-        points=[ComparedPoint.model_validate(dataclasses.asdict(row)) for row in found.rows],
+        figures=_figures(comparison.about),
+        results=[ComparedResult(run_id=result.run_id, verdict=result.verdict) for result in comparison.results],
+        differences=list(comparison.differences),
+        disclosed=list(comparison.disclosed),
+        unchecked=list(comparison.unchecked),
+        overall=[
+            None if one is None else Overall.model_validate(dataclasses.asdict(one)) for one in comparison.overall
+        ],
+        points=[ComparedPoint.model_validate(dataclasses.asdict(row)) for row in comparison.rows],
     )
 
 
@@ -129,7 +131,7 @@ def _row(run: str, result: Result, report: bool) -> dict[str, Any]:
 
 
 def _figures(workload: About) -> list[FigureName]:
-    return [FigureName(name=figure.name, title=figure.column, told=figure.told) for figure in workload.figures]
+    return [FigureName(name=figure.name, title=figure.column, told=figure.headline) for figure in workload.figures]
 
 
 def _point(point: Point) -> PointRow:

@@ -26,16 +26,16 @@ router = APIRouter(tags=["server"])
 @router.get("/health", responses={503: {"model": Health, "description": "A database does not answer."}})
 def health(context: Context, response: Response) -> Health:
     """Whether every database answers."""
-    found: dict[str, str] = {}
+    states: dict[str, str] = {}
     for database in context.databases:
         try:
             with database.transaction() as conn:
                 conn.exec_driver_sql("SELECT 1")
-            found[database.name] = "ok"
+            states[database.name] = "ok"
         except DatabaseFault as fault:
-            found[database.name] = str(fault)
+            states[database.name] = str(fault)
             response.status_code = 503
-    return Health(status="ok" if response.status_code != 503 else "degraded", databases=found)
+    return Health(status="ok" if response.status_code != 503 else "degraded", databases=states)
 
 
 @router.get("/version", responses=responses())

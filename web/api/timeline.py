@@ -58,7 +58,7 @@ def looker(context: WebContext, rows: Overview, jobs: Jobs) -> Looker:
     """Looks at this job or group."""
 
     def look(since: float | None) -> Look:
-        row = with_problem(context, rows.found(jobs))
+        row = with_problem(context, rows.row_of(jobs))
         seen = read_timeline(jobs.each, since=since, points=POINTS, cache=_cache(context, jobs))
         return Look(row, seen.to_json())
 

@@ -47,9 +47,9 @@ class Input:
 def inputs(model: type[NewJob], choices: Choices) -> list[Input]:
     """Those of the model's fields, with what may be chosen on this server."""
     hidden = _TEMPLATES if choices.embedded else _TEMPLATES | _WORKERS
-    found = [_input(name, info, choices) for name, info in model.model_fields.items() if name not in hidden]
+    fields = [_input(name, info, choices) for name, info in model.model_fields.items() if name not in hidden]
     # What is of the API alone, such as workers, stands before what the order has.
-    return sorted(found, key=lambda each: (_KINDS.index(each.kind), each.name in DiscoveryOrder.model_fields))
+    return sorted(fields, key=lambda each: (_KINDS.index(each.kind), each.name in DiscoveryOrder.model_fields))
 
 
 def _input(name: str, info: FieldInfo, choices: Choices) -> Input:

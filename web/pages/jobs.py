@@ -29,20 +29,20 @@ def jobs(
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> Response:
     """All jobs, newest first."""
-    found = api.list_jobs(context, rows, state=state or None, limit=PAGE_ROWS, offset=offset)
+    listed = api.list_jobs(context, rows, state=state or None, limit=PAGE_ROWS, offset=offset)
     choices = system.choices(context)
     return page(
         request,
         "jobs.html",
-        jobs=found.jobs,
-        total=found.total,
+        jobs=listed.jobs,
+        total=listed.total,
         state=str(state),
         states=[state.value for state in JobState],
         creating=choices.creating,
         form=inputs(NewJob, choices),
         corpora=system.corpora(context),
         newer=_turned(state, offset - PAGE_ROWS) if offset else None,
-        older=_turned(state, offset + PAGE_ROWS) if offset + PAGE_ROWS < found.total else None,
+        older=_turned(state, offset + PAGE_ROWS) if offset + PAGE_ROWS < listed.total else None,
     )
 
 

@@ -22,7 +22,7 @@ router = APIRouter()
 @router.get("/results")
 def results(request: Request, context: Context) -> Response:
     """All results, newest first."""
-    return page(request, "results.html", found=api.list_results(context))
+    return page(request, "results.html", listing=api.list_results(context))
 
 
 @router.get("/results/{run}")

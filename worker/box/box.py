@@ -31,13 +31,13 @@ from worker.box.messages import (
     Head,
     Introduce,
     Introduced,
+    Introduction,
     Open,
     Question,
     Read,
     Ref,
     Reply,
     Request,
-    Told,
     Whole,
     err,
 )
@@ -92,7 +92,7 @@ class Box:
             self._busy = False
         return self._unfolded(answer, wanted)
 
-    def introduced(self) -> list[Told]:
+    def introduced(self) -> list[Introduction]:
         """The handlers it has, once the nursery has loaded them and the box is there."""
         return self.ask(Introduce(), Introduced).handlers
 

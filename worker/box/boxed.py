@@ -21,6 +21,7 @@ from worker.box.messages import (
     FarText,
     Hashes,
     Identify,
+    Introduction,
     More,
     Parts,
     Piece,
@@ -28,7 +29,6 @@ from worker.box.messages import (
     Ranges,
     Settle,
     TakeText,
-    Told,
     Type,
     range_of,
     unpacked,
@@ -49,7 +49,7 @@ def install(box: Box) -> None:
     render_by(boxed_rendering(box))
 
 
-def boxed(handler: Told, box: Box) -> Handler:
+def boxed(handler: Introduction, box: Box) -> Handler:
     """What stands for this handler."""
     return BoxedLeaf(handler, box) if handler.leaf else BoxedHandler(handler, box)
 
@@ -57,7 +57,7 @@ def boxed(handler: Told, box: Box) -> Handler:
 class BoxedLeaf(LeafHandler):
     """One without children."""
 
-    def __init__(self, handler: Told, box: Box) -> None:
+    def __init__(self, handler: Introduction, box: Box) -> None:
         self.name = handler.name
         self.media_types = handler.media_types
         self.container = handler.container
@@ -69,9 +69,9 @@ class BoxedLeaf(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         box = self._box
-        found = box.ask(TakeText(box.ref(source), self.name), FarText, limits)
+        far = box.ask(TakeText(box.ref(source), self.name), FarText, limits)
         try:
-            return found.opened()
+            return far.opened()
         except ValueError as error:
             box.broken(error)
 
@@ -79,10 +79,10 @@ class BoxedLeaf(LeafHandler):
         if not self._hashes:
             return None
         box = self._box
-        found = box.ask(Hashes(box.ref(source), self.name), FarHashes, limits)
-        if found.content is None:
+        far = box.ask(Hashes(box.ref(source), self.name), FarHashes, limits)
+        if far.content is None:
             return None
-        return MessageHashes(content_hash=found.content, message_id_hash=found.message_id)
+        return MessageHashes(content_hash=far.content, message_id_hash=far.message_id)
 
 
 class BoxedHandler(BoxedLeaf):
@@ -96,9 +96,9 @@ class BoxedHandler(BoxedLeaf):
     def parts(self, source: Source, target_bytes: int) -> list[Part]:
         if not self.splits:
             return []
-        found = self._box.ask(Parts(self._box.ref(source), self.name, target_bytes), Ranges)
+        ranges = self._box.ask(Parts(self._box.ref(source), self.name, target_bytes), Ranges)
         try:
-            return [one.part() for one in found.parts]
+            return [one.part() for one in ranges.parts]
         except ValueError as error:
             self._box.broken(error)
 

@@ -246,7 +246,7 @@ class Rendered(Struct, array_like=True, tag=9):
     closed: list[int] = []
 
 
-class Told(Struct, array_like=True, frozen=True):
+class Introduction(Struct, array_like=True, frozen=True):
     """What a slot has to know of a handler; see formats.base.Handler."""
 
     name: Word
@@ -259,13 +259,13 @@ class Told(Struct, array_like=True, frozen=True):
     hashes: bool
 
 
-def told(handler: Handler) -> Told:
+def introduction(handler: Handler) -> Introduction:
     """The handler, introduced."""
 
     def own(method: str) -> bool:
         return getattr(type(handler), method, None) is not getattr(LeafHandler, method)
 
-    return Told(
+    return Introduction(
         name=handler.name,
         media_types=handler.media_types,
         container=handler.container,
@@ -278,7 +278,7 @@ def told(handler: Handler) -> Told:
 
 
 class Introduced(Struct, array_like=True, tag=10):
-    handlers: Annotated[list[Told], Meta(max_length=10_000)]
+    handlers: Annotated[list[Introduction], Meta(max_length=10_000)]
     closed: list[int] = []
 
 

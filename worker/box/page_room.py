@@ -52,8 +52,8 @@ class BoxedRendering:
     count: int
 
     def page(self, number: int) -> PagePicture | None:
-        found = self.box.ask(Page(number), Rendered)
-        return PagePicture(found.data, found.dpi or 70) if found.data else None
+        rendered = self.box.ask(Page(number), Rendered)
+        return PagePicture(rendered.data, rendered.dpi or 70) if rendered.data else None
 
 
 def boxed_rendering(box: Box) -> Any:

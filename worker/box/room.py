@@ -51,12 +51,12 @@ from worker.box.messages import (
     Type,
     counted,
     err,
+    introduction,
     packed,
     paged,
     plain,
     range_of,
     sized,
-    told,
 )
 from worker.box.page_room import PageRoom
 from worker.box.pipe import Pipe
@@ -71,7 +71,7 @@ _BATCH_SECONDS = 0.05  # so that the slot's deadline of an item stays that of a 
 class _Opened:
     """A generator, the stream of its last child, and the keys of the children of its last batch."""
 
-    found: Iterator[Child]
+    children: Iterator[Child]
     stream: BinaryIO | None = None
 
 
@@ -126,7 +126,7 @@ class Room:
             self.sources.pop(key, None)
         for number in request.close:
             opened = self.generators.pop(number, None)
-            if opened is not None and (close := getattr(opened.found, "close", None)) is not None:
+            if opened is not None and (close := getattr(opened.children, "close", None)) is not None:
                 _quietly(close)
         if request.limits is not None:
             self.limits = request.limits
@@ -145,7 +145,7 @@ class Room:
         return source
 
     def _introduce(self, what: Introduce) -> Answer:
-        return Introduced([told(handler) for handler in self.handlers.values()])
+        return Introduced([introduction(handler) for handler in self.handlers.values()])
 
     def _identify(self, what: Identify) -> Answer:
         return Type(identify(self._source(what.source), what.declared))
@@ -159,8 +159,8 @@ class Room:
 
     def _children(self, what: Children) -> Answer:
         part = None if what.part is None else what.part.part()
-        found = self.handlers[what.handler].children(self._source(what.source), self.limits, part)
-        self.generators[what.generator] = _Opened(found)
+        children = self.handlers[what.handler].children(self._source(what.source), self.limits, part)
+        self.generators[what.generator] = _Opened(children)
         return self._batch(self.generators[what.generator])
 
     def _more(self, what: More) -> Answer:
@@ -174,7 +174,7 @@ class Room:
         while len(children) < _BATCH_CHILDREN and size < _BATCH_BYTES and time.monotonic() < until:
             try:
                 with guarded:
-                    child = next(opened.found, None)
+                    child = next(opened.children, None)
             except DocumentError as error:
                 return Batch(children, ended=True, error=err(error))
             if child is None:
@@ -213,19 +213,19 @@ class Room:
         return Piece(b"" if stream is None else stream.read(what.size))
 
     def _text(self, what: TakeText) -> Answer:
-        found = self.handlers[what.handler].text(self._source(what.source), self.limits)
-        text = found.text[: self.limits.text_characters + 1]  # one more tells the slot that there was more
+        taken = self.handlers[what.handler].text(self._source(what.source), self.limits)
+        text = taken.text[: self.limits.text_characters + 1]  # one more tells the slot that there was more
         return FarText(
             text=text.encode("utf-8", "surrogatepass"),
-            state=found.state,
-            pages=paged(found.pages),
-            metadata=packed(found.metadata),
-            error=None if found.error is None else err(found.error),
+            state=taken.state,
+            pages=paged(taken.pages),
+            metadata=packed(taken.metadata),
+            error=None if taken.error is None else err(taken.error),
         )
 
     def _hashes(self, what: Hashes) -> Answer:
-        found = self.handlers[what.handler].message_hashes(self._source(what.source), self.limits)
-        return FarHashes(None, None) if found is None else FarHashes(found.content_hash, found.message_id_hash)
+        hashes = self.handlers[what.handler].message_hashes(self._source(what.source), self.limits)
+        return FarHashes(None, None) if hashes is None else FarHashes(hashes.content_hash, hashes.message_id_hash)
 
     def _open_pages(self, what: OpenPages) -> Answer:
         return Count(self.pages.open(self._source(what.source), what.media_type, self.limits, what.choice))

@@ -50,6 +50,6 @@ def order_box(nursery: NurseryAddress) -> Box:
     status, its_status = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with theirs, its_status:
         socket.send_fds(nursery.orders, [ORDER], [theirs.fileno(), its_status.fileno()])
-    told = status.recv(PID.size, socket.MSG_WAITALL)  # nothing where the nursery ended: the first question says so
-    pid = PID.unpack(told)[0] if len(told) == PID.size else 0
+    answer = status.recv(PID.size, socket.MSG_WAITALL)  # nothing where the nursery ended: the first question says so
+    pid = PID.unpack(answer)[0] if len(answer) == PID.size else 0
     return Box(Pipe(ours.detach()), status.detach(), pid)

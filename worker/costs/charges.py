@@ -102,12 +102,12 @@ class Charges:
     def passed(self, item: uuid.UUID) -> tuple[ExceptionCode, str] | None:
         """The task has come to this item. What is said against it where a slot died at it in something that is stopped:
         one death is enough there."""
-        found = None
+        verdict = None
         for stop in self._stops.values():
             if stop is not None and item in stop.places:
                 stop.places.discard(item)
-                found = self._told[item]
-        return found
+                verdict = self._told[item]
+        return verdict
 
     def seconds_left(self, loose: uuid.UUID, size: int) -> float:
         """Seconds that this task may spend on a loose file; no end while it goes where it has been."""

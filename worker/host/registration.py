@@ -83,11 +83,11 @@ class Effort:
                 nurseries = [pid for pid in children_of(self._supervisor) if pid != us and pid not in slots]
                 boxes = [box for pid in nurseries for box in children_of(pid)]
                 parents, others = (self._supervisor, *nurseries), (us, *slots, *boxes)
-                found = [process_use(pid, with_children=True) for pid in parents]
-                found += [process_use(pid) for pid in others]
+                uses = [process_use(pid, with_children=True) for pid in parents]
+                uses += [process_use(pid) for pid in others]
                 waits = self._waits.look((*parents, *others))
                 self._latest = Used(
-                    sum(use.cpu_s for use in found), waits, sum(use.rss_bytes for use in found), self._waits.of
+                    sum(use.cpu_s for use in uses), waits, sum(use.rss_bytes for use in uses), self._waits.of
                 )
                 self._at = now
             return self._latest

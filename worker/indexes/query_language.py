@@ -50,8 +50,8 @@ def together(text: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """Lower-cased words of a text: runs of letters and digits, over-long ones left out."""
-    found = WORD.findall(apart(text).lower())
-    return [word for word in found if len(word) < 10 or len(word.encode("utf-8", "replace")) < LONGEST_TOKEN_BYTES]
+    words = WORD.findall(apart(text).lower())
+    return [word for word in words if len(word) < 10 or len(word.encode("utf-8", "replace")) < LONGEST_TOKEN_BYTES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +107,18 @@ def parse(query: str) -> Node:
     if not query.strip():
         raise UsageError("the query is empty; give at least one word, or * for everything")
     try:
-        found = luqum_parse(_QUOTED.sub(_in_double_quotes, usual(query)))
+        parsed = luqum_parse(_QUOTED.sub(_in_double_quotes, usual(query)))
     except (ParseError, ArithmeticError, ValueError) as e:  # the latter two of what stands behind ~ and ^
         raise _unreadable(query, " ".join(str(e).split()).rstrip("!.")) from e
-    node = _Reading(query).node(found, DEFAULT_FIELDS, 0)
+    node = _Reading(query).node(parsed, DEFAULT_FIELDS, 0)
     _refuse_only_excluding(node)
     return node
 
 
-def _in_double_quotes(found: re.Match[str]) -> str:
-    if found[1] is None:
-        return found[0]
-    return '"' + found[1].replace("\\'", "'").replace('"', '\\"') + '"'
+def _in_double_quotes(match: re.Match[str]) -> str:
+    if match[1] is None:
+        return match[0]
+    return '"' + match[1].replace("\\'", "'").replace('"', '\\"') + '"'
 
 
 def _unreadable(query: str, why: str) -> UsageError:
@@ -159,12 +159,12 @@ class _Reading:
                 choices.append([])
             choices[-1].append(first)
             choices += [[other] for other in others]
-        found = [self._all(each, fields, depth) for each in choices]
-        if len(found) == 1:
-            return found[0]
-        for choice in found:
+        nodes = [self._all(each, fields, depth) for each in choices]
+        if len(nodes) == 1:
+            return nodes[0]
+        for choice in nodes:
             _refuse_only_excluding(choice)
-        return Either(tuple(found))
+        return Either(tuple(nodes))
 
     def _all(self, items: list[tree.Item], fields: tuple[str, ...], depth: int) -> Node:
         wanted: list[Node] = []
@@ -173,10 +173,10 @@ class _Reading:
             negative, signs = False, 0
             while isinstance(item, tree.Not | tree.Prohibit | tree.Plus):
                 negative, signs, item = negative != (not isinstance(item, tree.Plus)), signs + 1, item.a
-            found = self.node(item, fields, depth + 1)
-            if isinstance(found, All) and not found.wanted:  # a bracket that only excludes
-                found, negative = _one(found.excluded), not negative
-            (excluded if negative else wanted).append(found)
+            node = self.node(item, fields, depth + 1)
+            if isinstance(node, All) and not node.wanted:  # a bracket that only excludes
+                node, negative = _one(node.excluded), not negative
+            (excluded if negative else wanted).append(node)
         return wanted[0] if len(wanted) == 1 and not excluded else All(tuple(wanted), tuple(excluded))
 
     def _field(self, item: tree.SearchField, fields: tuple[str, ...], depth: int) -> Node:

@@ -67,11 +67,11 @@ def readings(text: str) -> list[str]:
 
 
 def _read(part: str) -> str:
-    out, last = [], 0
+    out, done = [], 0
     for start, end in cuts(part):
-        out.append(part[last:start])
-        last = end
-    return usual("".join([*out, part[last:]]))
+        out.append(part[done:start])
+        done = end
+    return usual("".join([*out, part[done:]]))
 
 
 def cuts(text: str) -> Iterator[tuple[int, int]]:
@@ -114,7 +114,7 @@ def _places(text: str) -> Iterator[tuple[int, int]]:
     if not odd:
         return cuts(text)
     forms = re.compile(f"[{re.escape(odd)}]+")
-    return iter(sorted([*cuts(text), *(found.span() for found in forms.finditer(text))]))
+    return iter(sorted([*cuts(text), *(match.span() for match in forms.finditer(text))]))
 
 
 def _is_odd(c: str) -> bool:

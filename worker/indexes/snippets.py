@@ -28,12 +28,12 @@ def _around(text: str, first: re.Match[str], whole: set[str], begun: tuple[str, 
         space = text.find(" ", first.start() - _BEFORE, first.start())
         start = space + 1 if space >= 0 else first.start()
     piece = text[start : max(start + WIDTH, first.end())]
-    out, last = [], 0
-    for found in WORD.finditer(piece):
-        if _matches(found[0], whole, begun):
-            out += [piece[last : found.start()], "\x02", found[0], "\x03"]
-            last = found.end()
-    return together("".join([*out, piece[last:]]))
+    out, done = [], 0
+    for match in WORD.finditer(piece):
+        if _matches(match[0], whole, begun):
+            out += [piece[done : match.start()], "\x02", match[0], "\x03"]
+            done = match.end()
+    return together("".join([*out, piece[done:]]))
 
 
 def _matches(word: str, whole: set[str], begun: tuple[str, ...]) -> bool:

@@ -126,11 +126,11 @@ class TantivyReader:
 
     def search(self, query: str, limit: int, *, snippets: bool = True) -> list[Hit]:
         parsed = self._parse(query)
-        found = self._searcher.search(parsed, max(1, limit)).hits
+        hits = self._searcher.search(parsed, max(1, limit)).hits
         maker = None
-        if snippets and found:
+        if snippets and hits:
             maker = tantivy.SnippetGenerator.create(self._searcher, parsed, self._index.schema, "body")
-        return [self._hit(score, address, maker) for score, address in found]
+        return [self._hit(score, address, maker) for score, address in hits]
 
     def _hit(self, score: Any, address: tantivy.DocAddress, maker: tantivy.SnippetGenerator | None) -> Hit:
         document = self._searcher.doc(address)
@@ -194,19 +194,19 @@ def _without_surrogates(text: str) -> str:
 def _snippet(maker: tantivy.SnippetGenerator, values: list[str]) -> str:
     """Of the text; where nothing in it matches as it stands, of the parts that are read otherwise; else its beginning."""
     for some in (values[:1], values[1:]):
-        found = maker.snippet_from_doc(tantivy.Document(body=some)) if some else None
-        if found is not None and found.highlighted():
-            return together(_marked(found))
+        snippet = maker.snippet_from_doc(tantivy.Document(body=some)) if some else None
+        if snippet is not None and snippet.highlighted():
+            return together(_marked(snippet))
     return together("".join(values[:1])[:150])
 
 
 def _marked(snippet: tantivy.Snippet) -> str:
     """The fragment with \\x02 and \\x03 around each match; the engine's ranges are UTF-8 bytes."""
     raw = snippet.fragment().encode("utf-8")
-    out, last = [], 0
+    out, done = [], 0
     for part in sorted(snippet.highlighted(), key=lambda p: p.start):
-        if part.start >= last:
-            out += [raw[last : part.start], b"\x02", raw[part.start : part.end], b"\x03"]
-            last = part.end
-    out.append(raw[last:])
+        if part.start >= done:
+            out += [raw[done : part.start], b"\x02", raw[part.start : part.end], b"\x03"]
+            done = part.end
+    out.append(raw[done:])
     return b"".join(out).decode("utf-8", "replace")

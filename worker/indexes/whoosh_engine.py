@@ -136,8 +136,8 @@ class WhooshReader:
     def search(self, query: str, limit: int, *, snippets: bool = True) -> list[Hit]:
         parsed = parse(query)
         with self._on_filer():
-            found = self._searcher.search(whoosh_query(parsed), limit=max(1, limit))
-            return [self._hit(hit.fields(), float(hit.score or 0.0), parsed if snippets else None) for hit in found]
+            hits = self._searcher.search(whoosh_query(parsed), limit=max(1, limit))
+            return [self._hit(hit.fields(), float(hit.score or 0.0), parsed if snippets else None) for hit in hits]
 
     def _hit(self, stored: dict[str, str], score: float, parsed: Node | None) -> Hit:
         around = "" if parsed is None else snippet(stored.get("body", ""), *body_words(parsed))

@@ -16,8 +16,8 @@ def whoosh_query(node: Node) -> Query:
         case Either(choices):
             return wq.Or([whoosh_query(choice) for choice in choices])
         case All(wanted, excluded):
-            found = [whoosh_query(each) for each in wanted]
-            both = found[0] if len(found) == 1 else wq.And(found)
+            queries = [whoosh_query(each) for each in wanted]
+            both = queries[0] if len(queries) == 1 else wq.And(queries)
             if not excluded:
                 return both
             unwanted = [whoosh_query(each) for each in excluded]

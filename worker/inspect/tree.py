@@ -37,13 +37,13 @@ def find_loose(storage: Storage, argument: str) -> Iterator[Loose]:
     path = os.path.abspath(os.fsencode(argument))
     storage.keep_below(os.path.dirname(path))
     try:
-        found = storage.stat(path)
+        status = storage.stat(path)
     except SourceFileError as e:
         raise UsageError(f"{argument} cannot be inspected: {e.detail}; give an existing file or directory") from e
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         yield from _below(storage, path)
     else:
-        yield _loose(path, os.path.basename(path), found.st_mode)
+        yield _loose(path, os.path.basename(path), status.st_mode)
 
 
 def _loose(path: bytes, relative: bytes, mode: int) -> Loose:

@@ -73,7 +73,7 @@ class Findings:
         as well, stay for the end: they could not be taken out again.
         """
         stay = [count for count in self.containers if count.item in shared]
-        found = TaskResult(
+        result = TaskResult(
             items=tuple(self.items),
             exceptions=tuple(self.exceptions),
             containers=tuple(count for count in self.containers if count.item not in shared),
@@ -87,7 +87,7 @@ class Findings:
         self.containers = stay
         self.characters = 0
         self.known = {(item, code) for item, code in self.known if item in open_items}
-        return found
+        return result
 
     def result(self, *, shard: Shard | None = None, index_bytes: int = 0) -> TaskResult:
         """Everything found but for the portions, as the ledger takes it."""
@@ -159,10 +159,10 @@ class ChildCounts:
 
     def _lost_with_the_cut(self, failed: int) -> tuple[int, bool]:
         """How many children the cut cost, and whether that number is only a stand-in for an unknown one."""
-        told = self.cut.missing if self.cut is not None else None
+        missing = self.cut.missing if self.cut is not None else None
         if self.announced is not None:
-            return max(0, self._difference(failed), told or 0), False
-        return (1, True) if told is None else (told, False)
+            return max(0, self._difference(failed), missing or 0), False
+        return (1, True) if missing is None else (missing, False)
 
     def _difference(self, failed: int) -> int:
         """Children announced that are neither emitted nor failed."""

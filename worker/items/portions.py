@@ -64,9 +64,9 @@ class Portions:
             try:
                 with self.database.transaction() as conn:
                     known = unsure and portions.is_written(conn, self.claimed, self.written + 1)
-                    found = None if known else work(conn)
+                    result = None if known else work(conn)
                 self.written += 1
-                return found
+                return result
             except DatabaseFault as e:
                 if not e.transient or self.clock.monotonic_ns() > deadline:
                     raise

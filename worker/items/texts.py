@@ -53,13 +53,13 @@ def _taken(item: Item, source: Source | None, handler: Handler, limits: Limits, 
         return "", ItemText(item=item.id, state=TextState.EMPTY, characters=0, pages=1)
     try:
         with guarded:
-            found = handler.text(source, limits)
+            taken = handler.text(source, limits)
     except DocumentError as e:
         out.item_failed(item.id, e)
         return "", ItemText(item=item.id, state=_state_of(e), characters=0, pages=1)
-    if found.error is not None:
-        out.item_failed(item.id, found.error)
-    return _booked(item, found, limits.text_characters, out)
+    if taken.error is not None:
+        out.item_failed(item.id, taken.error)
+    return _booked(item, taken, limits.text_characters, out)
 
 
 def _unread(text: str) -> DocumentError | None:
@@ -92,19 +92,19 @@ def _about(source: Source | None, handler: Handler, limits: Limits) -> dict[str,
         return {}
 
 
-def _booked(item: Item, found: Text, limit: int, out: Findings) -> tuple[str, ItemText]:
-    text, state = found.text, found.state
+def _booked(item: Item, taken: Text, limit: int, out: Findings) -> tuple[str, ItemText]:
+    text, state = taken.text, taken.state
     if len(text) > limit:
         text, state = text[:limit], TextState.TRUNCATED_BY_LIMIT
     if state in (None, TextState.GUESSED):
-        state = (state or TextState.OK) if text.strip() else _state_of(found.error)
-    if state in (TextState.OK, TextState.GUESSED) and (reason := found.error or _unread(text)) is not None:
+        state = (state or TextState.OK) if text.strip() else _state_of(taken.error)
+    if state in (TextState.OK, TextState.GUESSED) and (reason := taken.error or _unread(text)) is not None:
         out.item_failed(item.id, reason)
         state = TextState.PARTIAL
     if state is TextState.UNSUPPORTED:
         out.item_failed(item.id, DocumentError(ExceptionCode.UNSUPPORTED, f"no handler reads {item.media_type}"))
-    pages = found.pages if found.pages is not None else max(1, math.ceil(len(text) / CHARACTERS_A_PAGE))
-    row = ItemText(item=item.id, state=state, characters=len(text), pages=pages, metadata=found.metadata)
+    pages = taken.pages if taken.pages is not None else max(1, math.ceil(len(text) / CHARACTERS_A_PAGE))
+    row = ItemText(item=item.id, state=state, characters=len(text), pages=pages, metadata=taken.metadata)
     return text, row
 
 
@@ -128,9 +128,9 @@ class Indexing:
 
     def ocr_tasks(self) -> list[NewTask]:
         """Tasks of phase ocr for what this claim met since it was asked last; none where the job does not ask for them."""
-        found = list(tasks(self.pictures, self.work.job.options.ocr))
+        new_tasks = list(tasks(self.pictures, self.work.job.options.ocr))
         self.pictures.clear()
-        return found
+        return new_tasks
 
     def publish(self) -> tuple[Shard, int]:
         """The slot's shard with what this attempt added, and the bytes written. Raises StorageFault."""

@@ -156,7 +156,7 @@ class Unpacker:
             with guarded:
                 if part is None:
                     tally.announced = handler.announced(source)
-                found = handler.children(source, self.options.limits, part)
+                children = handler.children(source, self.options.limits, part)
             while True:
                 if stop is not None:
                     stop.check()
@@ -164,7 +164,7 @@ class Unpacker:
                 self.crumb.within(item.parent, budget.children)
                 self.crumb.enter(item.id, self.seconds(item.size))
                 with guarded:
-                    child = next(found, None)
+                    child = next(children, None)
                 if child is None:
                     break
                 self._child(inside, child)
@@ -270,10 +270,10 @@ class Unpacker:
             return None, None
         try:
             with guarded:
-                found = handler.message_hashes(source, self.options.limits)
+                hashes = handler.message_hashes(source, self.options.limits)
         except DocumentError:
             return None, None  # children and text of the same message say what is wrong with it
-        return (found.content_hash, found.message_id_hash) if found else (None, None)
+        return (hashes.content_hash, hashes.message_id_hash) if hashes else (None, None)
 
     def _row(
         self,

@@ -37,11 +37,11 @@ def bare_pages(row: ItemText) -> list[int]:
     return [number - 1 for number in page_numbers.read(row.metadata.get("pages_without_text", ""))]
 
 
-def tasks(found: Iterable[tuple[Item, ItemText]], choice: OcrChoice) -> Iterator[NewTask]:
+def tasks(candidates: Iterable[tuple[Item, ItemText]], choice: OcrChoice) -> Iterator[NewTask]:
     """Tasks of a few pages each; an item is never divided."""
     batch: list[Item] = []
     pages = 0
-    for item, row in found:
+    for item, row in candidates:
         more = max(1, min(len(bare_pages(row)) or row.pages, choice.pages))
         if batch and pages + more > PAGES_A_TASK:
             yield _task(batch, pages)

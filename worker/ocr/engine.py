@@ -70,17 +70,17 @@ def _said(program: str, option: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise OcrUnavailable(f"{program} does not run ({error})", "install tesseract anew") from error
     if done.returncode != 0:
-        last = (done.stderr.decode(errors="replace").strip() or "it said nothing").splitlines()[-1]
-        raise OcrUnavailable(f"{program} {option} failed ({last})", "install tesseract and its language data anew")
+        last_line = (done.stderr.decode(errors="replace").strip() or "it said nothing").splitlines()[-1]
+        raise OcrUnavailable(f"{program} {option} failed ({last_line})", "install tesseract and its language data anew")
     return (done.stdout + done.stderr).decode(errors="replace")  # older ones write the version to standard error
 
 
 def parse_version(text: str) -> tuple[str, int]:
     """`tesseract 5.3.0` and more lines as ("5.3.0", 5); raises OcrUnavailable for anything else."""
-    found = _VERSION.search(text)
-    if found is None:
+    match = _VERSION.search(text)
+    if match is None:
         raise OcrUnavailable("the program tesseract does not say which version it is", "install tesseract anew")
-    return found[1], int(found[2])
+    return match[1], int(match[2])
 
 
 def parse_languages_list(text: str) -> tuple[str, ...]:

@@ -89,15 +89,15 @@ class PdfPages:
         return self.rendering.count
 
     def page(self, number: int) -> Picture | None:
-        found = self.rendering.page(number)
-        if found is None:
+        picture = self.rendering.page(number)
+        if picture is None:
             return None
-        if not found.data.startswith(_PGM):
+        if not picture.data.startswith(_PGM):
             raise DocumentError(ExceptionCode.CORRUPT, f"page {number + 1} was not rendered to a picture")
         os.ftruncate(self.file, 0)
         os.lseek(self.file, 0, os.SEEK_SET)
-        _write(self.file, found.data)
-        return Picture(self.file, dpi=found.dpi)
+        _write(self.file, picture.data)
+        return Picture(self.file, dpi=picture.dpi)
 
 
 _PGM = b"P5 "

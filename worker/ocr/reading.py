@@ -38,18 +38,18 @@ class Reader:
     def read(self, item: Item, row: ItemText, source: Source, out: Findings, own: str = "") -> tuple[str, ItemText]:
         """The item's text and its new row; what goes wrong is booked as an item-level exception, unless it is the damage
         that the item is known for. Of one that has text of its `own`, that and the text of its bare pages."""
-        found = Reading(self.limits.text_characters, own, bare_pages(row))
+        reading = Reading(self.limits.text_characters, own, bare_pages(row))
         self.enter(item.id, self._page_seconds)
         try:
             with guarded, pages_of(source, item.media_type, self.limits, self.choice) as pages:
-                self._pages(item, pages, found)
+                self._pages(item, pages, reading)
         except DocumentError as failed:
-            found.errors.append(failed)
+            reading.errors.append(failed)
         damaged = any((item.id, code) in out.known for code in _DAMAGE)
-        for error in found.errors:
+        for error in reading.errors:
             if not (damaged and error.code in _DAMAGE):
                 out.item_failed(item.id, error)
-        return found.text, found.row(row, self.choice, self.engine)
+        return reading.text, reading.row(row, self.choice, self.engine)
 
     @property
     def _page_seconds(self) -> float:

@@ -62,10 +62,10 @@ def _frames(source: Source, limits: Limits, choice: OcrChoice) -> int:
         raise DocumentError(ExceptionCode.TOO_LARGE, f"{source.size} bytes; the limit is {limits.parse_bytes}")
     if not is_picture(source.head[:16]):
         raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as a picture that tesseract reads")
-    found = measured(source)
-    if found is None:
+    measurement = measured(source)
+    if measurement is None:
         raise DocumentError(ExceptionCode.CORRUPT, "it does not begin as a picture")
-    _, size = found
+    _, size = measurement
     if size.width * size.height > choice.pixels:
         detail = f"{size.width} x {size.height} pixels; OCR takes {choice.pixels} at most"
         raise DocumentError(ExceptionCode.TOO_LARGE, detail)

@@ -27,11 +27,11 @@ class Recognised:
 def recognised(table: bytes, page: float, word: float, *, cut: bool = False) -> Recognised:
     """The words of at least confidence `word`, where that of all letters is `page` on average; nothing where it is less.
     Lines that are none of the table, as the one where it was cut, are left out."""
-    found = list(_words(table))
-    letters = sum(len(one.text) for one in found)
-    if not letters or sum(one.sure * len(one.text) for one in found) / letters < page:
+    words = list(_words(table))
+    letters = sum(len(one.text) for one in words)
+    if not letters or sum(one.sure * len(one.text) for one in words) / letters < page:
         return Recognised(cut=cut)
-    kept = [one for one in found if one.sure >= word]
+    kept = [one for one in words if one.sure >= word]
     pieces: list[str] = []
     before: tuple[str, ...] = ()
     for one in kept:

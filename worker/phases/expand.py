@@ -164,10 +164,10 @@ class _Expand:
 
     def _handed_on(self, entries: list[dict[str, Any]]) -> None:
         with self.work.database.transaction() as conn:
-            found = {item.id: item for item in load_items(conn, [uuid.UUID(e["id"]) for e in entries])}
-        self.handed_on = set(found)
+            items = {item.id: item for item in load_items(conn, [uuid.UUID(e["id"]) for e in entries])}
+        self.handed_on = set(items)
         for entry in entries:
-            item = found[uuid.UUID(entry["id"])]
+            item = items[uuid.UUID(entry["id"])]
             source = self.work.source_of(item)
             if source is None:
                 continue

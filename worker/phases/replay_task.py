@@ -41,13 +41,13 @@ def run(work: TaskWork) -> TaskResult:
     client = _take_client(work)
     with JobWatch(work) as watch, replay_host(work.context.settings.scratch, work.job.id) as host:
         try:
-            found = _play(work, watch, host, client)
+            result = _play(work, watch, host, client)
         except ReplayStopped as error:
             watch.wait_for_end(_CAUSE_SECONDS)
             raise SystemFault(str(error)) from error
         except (UsageError, RunFailed) as error:
             raise SystemFault(f"client {client} of the replay: {error}") from error
-    return TaskResult(replay_client=(client, found))
+    return TaskResult(replay_client=(client, result))
 
 
 def _take_client(work: TaskWork) -> int:
@@ -63,7 +63,7 @@ def _take_client(work: TaskWork) -> int:
 
 
 def _play(work: TaskWork, watch: JobWatch, host: ReplayHost, client: int) -> dict[str, Any]:
-    """From the program to the result; what `controller.replay.found` reads."""
+    """From the program to the result; what `controller.replay.outcome` reads."""
     job, choice = work.job.id, work.job.options.replay
     trace = os.path.join(work.root, replayed_trace_location(job))
     program = host.program(Path(os.fsdecode(trace)), choice, watch.look)
@@ -77,7 +77,7 @@ def _play(work: TaskWork, watch: JobWatch, host: ReplayHost, client: int) -> dic
     start_ns = _by_own_clock(work, start)
     waits = RunQueueMeter()
     waited = waits.look([os.getpid()])
-    found = run_client(
+    result = run_client(
         program,
         target,
         client=client,
@@ -88,7 +88,7 @@ def _play(work: TaskWork, watch: JobWatch, host: ReplayHost, client: int) -> dic
         between=watch.look,
     )
     return {
-        "found": found.to_json(),
+        "found": result.to_json(),
         "start": start,
         "run_queue_s": waits.look([os.getpid()]) - waited,
         "files": prepared.files,

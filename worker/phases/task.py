@@ -70,7 +70,7 @@ class TaskWork:
         """Write a part of what was found; the slot reads no item then. Raises SystemFault, TaskLost."""
         self.before_writing(task_result)
         self.portions.write(task_result)
-        self.context.tally.found(task_result)
+        self.context.tally.brought(task_result)
         self.context.crumb.leave()
 
     def before_writing(self, task_result: TaskResult) -> None:

@@ -105,21 +105,21 @@ class _Walk:
 
     def _file(self, relative: bytes) -> None:
         try:
-            found = self.work.storage.stat(self.work.source_path(relative))
+            status = self.work.storage.stat(self.work.source_path(relative))
         except SourceFileError as e:
             self.work.check_source_root()
             self._failed(relative, e, UNKNOWN_TYPE)
             return
-        if (other := special(found.st_mode)) is not None:
+        if (other := special(status.st_mode)) is not None:
             self._failed(relative, other[1], other[0])
             return
         options = self.work.job.options
         if self.files and (
-            len(self.files) >= options.batch_files or self.batch_bytes + found.st_size > options.batch_bytes
+            len(self.files) >= options.batch_files or self.batch_bytes + status.st_size > options.batch_bytes
         ):
             self._cut_batch()
-        self.files.append([path_text(relative), found.st_size, found.st_mtime_ns])
-        self.batch_bytes += found.st_size
+        self.files.append([path_text(relative), status.st_size, status.st_mtime_ns])
+        self.batch_bytes += status.st_size
 
     def _failed(self, relative: bytes, error: DocumentError, media_type: str) -> None:
         item = loose_row(self.work.job.id, self.custodian, relative, media_type=media_type)

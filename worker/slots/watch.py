@@ -46,7 +46,7 @@ class Watched:
     overdue: bool = False  # got SIGKILL from us at the deadline of what it did
     killed_at: float = 0.0  # when it got either
     given_up: bool = False  # and did not end
-    told: float = TELL_SECONDS  # that it is to be at one thing before that is said the next time
+    say_after: float = TELL_SECONDS  # that it is to be at one thing before that is said the next time
     clock: RowClock = field(default_factory=RowClock)
 
     def begin(self, pid: int, now: float) -> None:
@@ -54,7 +54,7 @@ class Watched:
         self.pid = pid
         self.started = now
         self.asked = self.killed = self.overdue = self.given_up = False
-        self.told = TELL_SECONDS
+        self.say_after = TELL_SECONDS
         self.clock = RowClock()
 
     def worth_telling(self, row: SlotRow, now: float) -> bool:
@@ -62,10 +62,10 @@ class Watched:
         as long."""
         lasts = now - row.since if row.deadline > 0 else 0.0
         if lasts < TELL_SECONDS:
-            self.told = TELL_SECONDS
-        if lasts < self.told:
+            self.say_after = TELL_SECONDS
+        if lasts < self.say_after:
             return False
-        self.told *= 2
+        self.say_after *= 2
         return True
 
     def end(self, now: float) -> None:

@@ -21,10 +21,10 @@ def find_group(databases: Sequence[Database], reference: str) -> Jobs | None:
         return None
     home = databases[0]
     with home.transaction() as conn:
-        found = rows.find_groups(conn, digits)
-    if len(found) > 1:
+        groups = rows.find_groups(conn, digits)
+    if len(groups) > 1:
         raise UsageError(f"several groups begin with {reference}; give more digits of the id")
-    return load_group(databases, found[0]) if found else None
+    return load_group(databases, groups[0]) if groups else None
 
 
 def load_group(databases: Sequence[Database], row: GroupRow) -> Jobs:
@@ -69,10 +69,10 @@ def find(databases: Sequence[Database], reference: str) -> Jobs:
     raise UsageError(f"a group and a job begin with {reference}; give more digits of the id")
 
 
-def refresh(found: Jobs) -> Jobs:
+def refresh(selected: Jobs) -> Jobs:
     """The jobs as they are now."""
     jobs = []
-    for handle in found.each:
+    for handle in selected.each:
         with handle.database.transaction() as conn:
             jobs.append(JobHandle(handle.database, ledger_jobs.get_job(conn, handle.id)))
-    return dataclasses.replace(found, each=tuple(jobs))
+    return dataclasses.replace(selected, each=tuple(jobs))

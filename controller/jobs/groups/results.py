@@ -20,24 +20,24 @@ from monitoring.aggregate import calls_by_op_of_jobs
 from sql.groups import GroupRow
 
 
-def figures_of(found: Jobs, settings: Settings, *, calls_complete: bool = True) -> JobFigures | GroupFigures:
+def figures_of(selected: Jobs, settings: Settings, *, calls_complete: bool = True) -> JobFigures | GroupFigures:
     """Everything about a job or group. Of a group `job_id` is the group's id, which every command takes where it takes a job's.
 
     Raises DatabaseFault, UsageError when a job is gone.
     """
-    group = found.group
+    group = selected.group
     if group is None:
-        return job_result(found.each[0], settings, calls_complete=calls_complete)
+        return job_result(selected.each[0], settings, calls_complete=calls_complete)
     jobs = [
         job_result(handle, settings, calls_complete=calls_complete, copies=group.source_copies).beside(
             {"database": handle.database.name}
         )
-        for handle in found.each
+        for handle in selected.each
     ]
     with contextlib.ExitStack() as stack:
-        pairs = [(stack.enter_context(h.database.transaction()), h.id) for h in found.each]
+        pairs = [(stack.enter_context(h.database.transaction()), h.id) for h in selected.each]
         calls = calls_by_op_of_jobs(pairs)
-    times = call_time(found.each)
+    times = call_time(selected.each)
     return merge(
         jobs,
         job_id=group.id,
@@ -48,15 +48,15 @@ def figures_of(found: Jobs, settings: Settings, *, calls_complete: bool = True) 
         source=display_name(group.source),
         calls=calls_figures(calls, times),
         call_time=None if times is None else times.figures(),
-        io=io_of(found.each, calls, raw_bytes=sum(job.raw_bytes for job in jobs), copies=group.source_copies),
-        wire=wire_shares(found.each),
-        labels=_labels(found, group, jobs, settings),
+        io=io_of(selected.each, calls, raw_bytes=sum(job.raw_bytes for job in jobs), copies=group.source_copies),
+        wire=wire_shares(selected.each),
+        labels=_labels(selected, group, jobs, settings),
     )
 
 
-def _labels(found: Jobs, group: GroupRow, jobs: Sequence[JobFigures], settings: Settings) -> list[str]:
+def _labels(selected: Jobs, group: GroupRow, jobs: Sequence[JobFigures], settings: Settings) -> list[str]:
     """Labels of all jobs together, those of any job once each, and what the jobs read."""
-    whole = read_labels(found.each, cache_of(found.each[0], settings))
+    whole = read_labels(selected.each, cache_of(selected.each[0], settings))
     beside = (label for job in jobs for label in job.labels if not ruled(label))
     return [*whole, *dict.fromkeys(beside), _read(group)]
 

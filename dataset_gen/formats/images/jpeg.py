@@ -43,14 +43,14 @@ def _codes(counts: bytes, values: bytes) -> Codes:
     return out
 
 
-def _block(dice: Dice, dc: Codes, ac: Codes, step: int, last: int) -> tuple[int, int]:
+def _block(dice: Dice, dc: Codes, ac: Codes, step: int, pairs: int) -> tuple[int, int]:
     """Bits, and how many, of one block whose DC differs by `step` from its neighbour's."""
     size = abs(step).bit_length()
     bits, length = dc[size]
     if size:
         bits, length = bits << size | (step if step > 0 else step + (1 << size) - 1), length + size
     position = 0
-    for _ in range(last):
+    for _ in range(pairs):
         pair = dice.pick(_PAIRS)
         run, extra = pair >> 4, pair & 15
         position += run + 1
@@ -71,8 +71,8 @@ def _row(dice: Dice, dc: Codes, ac: Codes) -> bytes:
         step = max(-60, min(60, dice.between(-24, 24) - level // 4))
         level += step
         for component in range(3):
-            last = dice.between(8, 40) if component == 0 else dice.between(0, 8)
-            value, count = _block(dice, dc, ac, step if component == 0 else 0, last)
+            pairs = dice.between(8, 40) if component == 0 else dice.between(0, 8)
+            value, count = _block(dice, dc, ac, step if component == 0 else 0, pairs)
             bits = (bits << count) | value
             length += count
     pad = -length % 8

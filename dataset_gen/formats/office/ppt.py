@@ -132,9 +132,9 @@ def _edited(objects: list[bytes]) -> tuple[bytes, int]:
         offsets.append(at)
         at += len(one)
     directory = atom(0x1772, struct.pack(f"<I{len(offsets)}I", len(offsets) << 20 | 1, *offsets))
-    last = at + len(directory)
+    edit_at = at + len(directory)
     edit = struct.pack("<IHBBIIIIHH", _FIRST_SLIDE_ID, 0, 0, 3, 0, at, 1, len(offsets) + 1, 1, 0)
-    return b"".join((*objects, directory, atom(0x0FF5, edit))), last
+    return b"".join((*objects, directory, atom(0x0FF5, edit))), edit_at
 
 
 def _current_user(last_edit: int) -> bytes:

@@ -63,11 +63,11 @@ def write(message: Message) -> bytes:
 class _Names:
     """The identifiers that a file gives to named properties (2.2.3), in order of their first use."""
 
-    found: dict[tuple[bytes, int | str], int] = field(default_factory=dict)
+    indexes: dict[tuple[bytes, int | str], int] = field(default_factory=dict)
 
     def tag(self, named: Named) -> int:
         """The tag under which the property's value is stored."""
-        index = self.found.setdefault((named.set, named.name), len(self.found))
+        index = self.indexes.setdefault((named.set, named.name), len(self.indexes))
         return _FIRST_NAMED + index << 16 | named.type
 
     def storage(self) -> Storage:
@@ -75,7 +75,7 @@ class _Names:
         sets = [PS_MAPI, PS_PUBLIC_STRINGS]
         entries, strings = bytearray(), bytearray()
         hashed: dict[int, bytearray] = {}
-        for (owner, name), index in self.found.items():
+        for (owner, name), index in self.indexes.items():
             if owner not in sets:
                 sets.append(owner)
             where = sets.index(owner) + 1

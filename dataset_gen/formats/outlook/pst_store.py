@@ -62,7 +62,7 @@ def write_store(
     first = next(left, None)
     key = hashlib.sha256(first.key.encode() if first else b"").digest()[:16]
     store = PstWriter(file, display_name=name, key=key, password=password)
-    found: dict[Path, list[tuple[bytes, Truth]]] = {}
+    by_folder: dict[Path, list[tuple[bytes, Truth]]] = {}
     letter = first
     while letter is not None:
         made = formed(letter)
@@ -71,10 +71,10 @@ def write_store(
         path = where(letter)
         extras = Extras(headers=f"{head}\n\n", message_class=_READ_RECEIPT if letter.receipt else _NOTE)
         store.add(path, made.form, extras)
-        found.setdefault(path, []).append((store_name(path, made.form.subject), message.truth))
+        by_folder.setdefault(path, []).append((store_name(path, made.form.subject), message.truth))
         letter = next(left, None)
     size = store.finish()
-    in_order = [item for path in store.paths() for item in found.get(path, ())]
+    in_order = [item for path in store.paths() for item in by_folder.get(path, ())]
     children = tuple(
         Placed(name=shown, ordinal=ordinal, kind=Kind.MESSAGE, truth=truth)
         for ordinal, (shown, truth) in enumerate(in_order)

@@ -50,15 +50,15 @@ def _tokens(data: bytes) -> bytes:
     """Literals and references, eight to a run behind a byte that tells which is which; a reference to the place that
     is written next ends it (2.2)."""
     buffer = _PRELOADED + data
-    last = _PLACES.copy()  # where three bytes stood last
+    latest = _PLACES.copy()  # where three bytes stood last
     at, end = len(_PRELOADED), len(buffer)
     out = bytearray()
     run, flags, count = bytearray(), 0, 0
     while True:
-        found, length = _match(buffer, last, at, end) if at < end else (at, 0)
+        start, length = _match(buffer, latest, at, end) if at < end else (at, 0)
         if length or at == end:
             flags |= 1 << count
-            run += ((found % _DICTIONARY) << 4 | max(0, length - 2)).to_bytes(2, "big")
+            run += ((start % _DICTIONARY) << 4 | max(0, length - 2)).to_bytes(2, "big")
         else:
             run.append(buffer[at])
             length = 1
@@ -70,16 +70,16 @@ def _tokens(data: bytes) -> bytes:
             if at == end:
                 return bytes(out)
         for i in range(at, at + length):
-            last[buffer[i : i + _SHORTEST]] = i
+            latest[buffer[i : i + _SHORTEST]] = i
         at += length
 
 
-def _match(buffer: bytes, last: dict[bytes, int], at: int, end: int) -> tuple[int, int]:
+def _match(buffer: bytes, latest: dict[bytes, int], at: int, end: int) -> tuple[int, int]:
     """Where the bytes that come next stood last, and how many of them; no bytes if nowhere in the dictionary."""
-    found = last.get(buffer[at : at + _SHORTEST], -1)
-    if found < 0 or at - found > _DICTIONARY - _LONGEST or at + _SHORTEST > end:
+    start = latest.get(buffer[at : at + _SHORTEST], -1)
+    if start < 0 or at - start > _DICTIONARY - _LONGEST or at + _SHORTEST > end:
         return 0, 0
     length, most = _SHORTEST, min(_LONGEST, end - at)
-    while length < most and buffer[found + length] == buffer[at + length]:
+    while length < most and buffer[start + length] == buffer[at + length]:
         length += 1
-    return found, length
+    return start, length

@@ -65,11 +65,11 @@ def write_message(
     ]
     nodes = [SubNode(RECIPIENT_TABLE, *people.write_recipients(blocks, recipients))]
     modified = UNDATED if form.sent is None else file_time(form.sent)
-    found = attach(blocks, form.attachments if attachments is None else attachments, modified, write_message)
-    nodes += found.nodes
-    shown = _shown(form, extras, modified, has_attachments=bool(found.nodes))
+    attached = attach(blocks, form.attachments if attachments is None else attachments, modified, write_message)
+    nodes += attached.nodes
+    shown = _shown(form, extras, modified, has_attachments=bool(attached.nodes))
     values = {**shown, **_more(form, extras)}
-    size = found.size + sum([len(v) for v in values.values() if isinstance(v, str | bytes)])
+    size = attached.size + sum([len(v) for v in values.values() if isinstance(v, str | bytes)])
     shown[tags.MESSAGE_SIZE] = values[tags.MESSAGE_SIZE] = min(size, 0x7FFF_FFFF)
     values |= extras.properties
     data, sub = write_properties(blocks, values, nodes)
@@ -134,8 +134,8 @@ def _more(form: MailForm, extras: Extras) -> dict[int, Value]:
 
 def _subject(text: str) -> tuple[str, str]:
     """A subject as a store has it, and without its prefix: before it stands how long its prefix is (2.5.3.1.1.1)."""
-    found = _PREFIX.match(text)
-    length = len(found[0]) if found else 0
+    match = _PREFIX.match(text)
+    length = len(match[0]) if match else 0
     return f"\x01{chr(length + 1)}{text}" if text else "", text[length:]
 
 

@@ -41,8 +41,8 @@ def near_null(runs: Sequence[Run]) -> str | None:
 
 def unrecorded(run: Run) -> float | None:
     """Unrecorded bytes of all bytes that are known of (controller.observe.io_kinds)."""
-    found = run.result.get("io")
-    return None if found is None else found["unrecorded_share"]
+    io = run.result.get("io")
+    return None if io is None else io["unrecorded_share"]
 
 
 def _sections(result: Result) -> list[Section]:
@@ -84,7 +84,7 @@ ABOUT = About(
         Figure(name=ELAPSED, title="elapsed s", of=lambda run: run.elapsed_s),
         Figure(name=NULL, title="null s", of=lambda run: run.null_elapsed_s, missing="no pair"),
         Figure(name=SHARE, title="storage share", of=lambda run: run.storage_share, write=words.percent),
-        Figure(name=RATE, title="GB/hour discovered", of=lambda run: run.gb_per_hour_discovered, told=True),
+        Figure(name=RATE, title="GB/hour discovered", of=lambda run: run.gb_per_hour_discovered, headline=True),
         Figure(name=RAW, title="raw", of=lambda run: run.gb_per_hour_raw),
         Figure(name=UNRECORDED, title="unrecorded I/O", of=unrecorded, write=words.percent, aside=True),
         Figure(

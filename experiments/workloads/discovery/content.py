@@ -47,12 +47,12 @@ def content_of(corpus: Corpus, *, most: int = SAMPLED) -> Content:
     for path in sorted(sizes, key=lambda path: hashlib.sha256(path).digest()):
         if files and nbytes + min(sizes[path], WHOLE) > most:
             break
-        found = _file(os.path.join(os.fsencode(data), path), sizes[path])
-        if known is not None and sizes[path] <= WHOLE and known.get(path) != found:
+        hashed = _file(os.path.join(os.fsencode(data), path), sizes[path])
+        if known is not None and sizes[path] <= WHOLE and known.get(path) != hashed:
             raise UsageError(
                 f"{display_name(path)} of {corpus.root} is not what its manifest says; `edbench dataset check` tells all"
             )
-        digest.update(b"%s\0%d\0%s" % (path, sizes[path], found))
+        digest.update(b"%s\0%d\0%s" % (path, sizes[path], hashed))
         files, nbytes = files + 1, nbytes + min(sizes[path], WHOLE)
     return Content(
         hash=digest.hexdigest(), files=files, of_files=len(sizes), bytes=nbytes, of_bytes=sum(sizes.values())

@@ -19,7 +19,7 @@ def clock_offset(database: Database) -> float:
             before = time.time()
             there = RUNS.clock_now(conn)
             after = time.time()
-            found = (after - before, there - (before + after) / 2)
-            best = found if best is None else min(best, found)
+            measured = (after - before, there - (before + after) / 2)
+            best = measured if best is None else min(best, measured)
     assert best is not None
     return round(best[1], 6)

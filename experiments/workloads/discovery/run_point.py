@@ -81,8 +81,8 @@ def _run(spec: PointSpec, deployment: Deployment, source: PreparedSource, load: 
     settings, databases = deployment.settings, deployment.databases
     started_at = load.clock.now()
     before = {database.name: clock_offset(database) for database in databases}
-    found = create(spec, settings, databases, source, load)
-    handles = found.each
+    jobs = create(spec, settings, databases, source, load)
+    handles = jobs.each
     drops: list[Drop] = []
 
     def drop_now(when: str) -> None:
@@ -96,7 +96,7 @@ def _run(spec: PointSpec, deployment: Deployment, source: PreparedSource, load: 
         beside = filer.figures()
     complete = all(outcome.calls_complete for outcome in outcomes)
     refuse(outcomes, handles)
-    result = figures_of(found, settings, calls_complete=complete)
+    result = figures_of(jobs, settings, calls_complete=complete)
     judge_counts(spec, result)
     readings = [(filer.began + at, stations) for at, stations in beside.get("filer", {}).pop("series", [])]
     return PointRun(

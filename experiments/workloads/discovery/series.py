@@ -95,9 +95,9 @@ def merge_spans(spans: Iterable[TaskSpan], *, gap: float) -> tuple[TaskSpan, ...
     """Spans in order of worker, slot and start, neighbours of one phase no more than `gap` seconds apart joined."""
     out: list[TaskSpan] = []
     for span in sorted(spans, key=lambda s: (s[0], s[1], s[3])):
-        last = out[-1] if out else None
-        if last is not None and last[:3] == span[:3] and span[3] - last[4] <= gap:
-            out[-1] = (*last[:4], max(last[4], span[4]))
+        previous = out[-1] if out else None
+        if previous is not None and previous[:3] == span[:3] and span[3] - previous[4] <= gap:
+            out[-1] = (*previous[:4], max(previous[4], span[4]))
         else:
             out.append(span)
     return tuple(out)

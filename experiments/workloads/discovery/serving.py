@@ -25,11 +25,11 @@ class ServingMeter:
 
     def read(self) -> dict[str, float]:
         """Seconds by name since the processes began; of one that has ended, what it had used when last seen."""
-        found = {COMMAND: _used(self._parent), QUEUE_MANAGER: sum(map(_used, self._managers()))}
+        used = {COMMAND: _used(self._parent), QUEUE_MANAGER: sum(map(_used, self._managers()))}
         if self._services is not None:
-            found[SERVERS] = sum(_of_all_below(server.pid) for server in self._services.servers)
-            found[BROKER] = _used(self._services.broker.pid)
-        for name, seconds in found.items():
+            used[SERVERS] = sum(_of_all_below(server.pid) for server in self._services.servers)
+            used[BROKER] = _used(self._services.broker.pid)
+        for name, seconds in used.items():
             self._last[name] = max(seconds, self._last.get(name, 0.0))
         return dict(self._last)
 

@@ -21,14 +21,14 @@ LEAST_SHARE = 0.1  # of the run
 
 def steadiness(jobs: Sequence[JobTables], times: Times) -> tuple[Steady, ...]:
     """Of every job's phases in order; of several jobs each is named with its database."""
-    found = []
+    intervals = []
     for job in jobs:
         calls = job.rows("call_seconds")
         for span in job.rows("phase_spans"):
             if span.finished - span.started >= LEAST_SHARE * times.elapsed:
                 name = f"{job.database} {span.phase}" if len(jobs) > 1 else span.phase
-                found.append(_phase(name, span, [row for row in calls if row.phase == span.phase], times))
-    return tuple(one for one in found if one is not None)
+                intervals.append(_phase(name, span, [row for row in calls if row.phase == span.phase], times))
+    return tuple(one for one in intervals if one is not None)
 
 
 def _phase(name: str, span: Any, rows: Sequence[Any], times: Times) -> Steady | None:

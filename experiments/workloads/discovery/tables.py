@@ -70,8 +70,8 @@ def read_tables(handles: Sequence[JobHandle], *, null: bool = False) -> tuple[Jo
 
 def _table(handle: JobHandle, query: str) -> RecordTable:
     with handle.database.transaction() as conn:
-        found = _KEPT[query](conn, job=handle.id)
-    rows = found if isinstance(found, list) else [found]
+        kept = _KEPT[query](conn, job=handle.id)
+    rows = kept if isinstance(kept, list) else [kept]
     columns = type(rows[0]).__match_args__ if rows else ()
     binary = tuple(name for name in columns if isinstance(getattr(rows[0], name), bytes | memoryview))
     plain = tuple(tuple(_plain(getattr(row, name)) for name in columns) for row in rows)

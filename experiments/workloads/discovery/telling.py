@@ -107,8 +107,8 @@ class DiscoveryTelling(Telling):
 def shares_told(points: Sequence[Point]) -> list[str]:
     """The storage shares of the lowest and the highest load, for the first line; nothing without pairs."""
     ends = dict.fromkeys((points[0].at, points[-1].at))
-    found = [(point.at, point.storage_share) for point in points if point.at in ends]
-    said = [f"{interval_text(share, words.percent)} at {at}" for at, share in found if share is not None]
+    shares = [(point.at, point.storage_share) for point in points if point.at in ends]
+    said = [f"{interval_text(share, words.percent)} at {at}" for at, share in shares if share is not None]
     return [f"storage share {', '.join(said)}"] if said else []
 
 
@@ -139,8 +139,8 @@ def writes_told(result: Result) -> list[str]:
     if said is None or result.knee is None:
         return []
     at = result.points[result.knee.knee or 0]
-    found = at.figures.get(DURABLE)
-    return [said if found is None else f"{said}, {words.figure(found.median)} s for each GB at {at.at}"]
+    durable = at.figures.get(DURABLE)
+    return [said if durable is None else f"{said}, {words.figure(durable.median)} s for each GB at {at.at}"]
 
 
 def cached(points: Sequence[Point], caches: int) -> bool:
@@ -190,14 +190,14 @@ def warnings_of(points: Sequence[Point], *, missed: int = 0) -> list[str]:
             " share too low; give it more memory (--null-memory)"
         )
     for databases in sorted({point.databases for point in points}):
-        found = {
+        outcomes = {
             (run.result["items"], run.result["discovered_bytes"])
             for point in points
             if point.databases == databases
             for run in point.repeats
         }
-        if len(found) > 1:
+        if len(outcomes) > 1:
             out.append(
-                f"runs did not find the same items and discovered bytes ({databases} databases): {sorted(found)}"
+                f"runs did not find the same items and discovered bytes ({databases} databases): {sorted(outcomes)}"
             )
     return out

@@ -57,13 +57,15 @@ def _telling(surroundings: dict[str, Any]) -> Telling:
     return ReplayTelling(surroundings)
 
 
-def _time(name: str, of: Callable[[ReplayRun], dict[str, Latency]], percent: int, *, told: bool = False) -> Figure:
+def _time(name: str, of: Callable[[ReplayRun], dict[str, Latency]], percent: int, *, headline: bool = False) -> Figure:
     def value(run: ReplayRun) -> float | None:
         whole = of(run).get(ALL)
         return None if whole is None else (whole.p50_us if percent == 50 else whole.p99_us)
 
     title = f"{name} p{percent}"
-    return Figure(name=f"{name}_p{percent}_us", title=title, of=value, told=told, write=words.microseconds, unit="µs")
+    return Figure(
+        name=f"{name}_p{percent}_us", title=title, of=value, headline=headline, write=words.microseconds, unit="µs"
+    )
 
 
 def _mean(name: str, of: Callable[[ReplayRun], float | None]) -> Figure:
@@ -76,7 +78,7 @@ ABOUT = About(
     result=ReplayResult,
     point=ReplayPoint,
     figures=(
-        Figure(name=RATE, title="calls/s", of=lambda run: run.calls_per_second, told=True, write=words.figure),
+        Figure(name=RATE, title="calls/s", of=lambda run: run.calls_per_second, headline=True, write=words.figure),
         Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
         Figure(
             name="offered",
@@ -88,7 +90,7 @@ ABOUT = About(
         ),
         _mean("response", lambda run: run.response_mean_us),
         _time("response", lambda run: run.latency, 50),
-        _time("response", lambda run: run.latency, 99, told=True),
+        _time("response", lambda run: run.latency, 99, headline=True),
         _mean("service", lambda run: run.service_mean_us),
         _time("service", lambda run: run.service, 50),
         _time("service", lambda run: run.service, 99),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from controller.replay.found import difference_text, found_of
+from controller.replay.outcome import difference_text, outcome_of
 from experiments.result.latency import call_time_of, marked
 from experiments.result.schema import Steady
 from experiments.result.steady import judged
@@ -39,51 +39,51 @@ class Observed:
 
 def run_of(seen: Observed) -> ReplayRun:
     """Every figure of it; nothing else is asked. Raises RunFailed when a client has no result."""
-    all_of = found_of(seen.clients, f"job {seen.job_id}")
-    found = all_of.result
+    all_of = outcome_of(seen.clients, f"job {seen.job_id}")
+    merged = all_of.result
     time = call_time_of(seen.job)
-    inside = sum(one.service_total_ns for one in found.ops.values()) / 1e9
+    inside = sum(one.service_total_ns for one in merged.ops.values()) / 1e9
     return ReplayRun(
         repeat=seen.repeat,
         order=seen.order,
         started_at=all_of.began,
-        elapsed_s=found.elapsed_s,
-        worker_cpu=found.cpu_s / (found.elapsed_s * seen.processors) if found.elapsed_s else 0.0,
+        elapsed_s=merged.elapsed_s,
+        worker_cpu=merged.cpu_s / (merged.elapsed_s * seen.processors) if merged.elapsed_s else 0.0,
         run_queue_share=all_of.run_queue_s / inside if inside else None,
         null_elapsed_s=seen.null_elapsed_s,
-        latency=replayed_latencies(found, response=True),
+        latency=replayed_latencies(merged, response=True),
         emulated=seen.emulated,
         job_id=seen.job_id,
         prepared_s=all_of.prepared_s,
-        calls=found.calls,
-        errors=found.errors,
-        bytes=found.bytes,
-        differences={difference_text(one): one.calls for one in found.differences},
-        calls_per_second=found.calls / found.elapsed_s if found.elapsed_s else 0.0,
-        service=marked(replayed_latencies(found, response=False), time),
+        calls=merged.calls,
+        errors=merged.errors,
+        bytes=merged.bytes,
+        differences={difference_text(one): one.calls for one in merged.differences},
+        calls_per_second=merged.calls / merged.elapsed_s if merged.elapsed_s else 0.0,
+        service=marked(replayed_latencies(merged, response=False), time),
         call_time=time,
-        steady=_steadiness(found),
-        per_second=found.by_second,
-        due_per_second=found.due_by_second,
-        offered_per_second=found.calls / found.last_due_s if found.last_due_s else None,
-        response_mean_us=_mean_us(found, [one.response_total_ns for one in found.ops.values()]),
-        service_mean_us=_mean_us(found, [one.service_total_ns for one in found.ops.values()]),
-        late_s=found.lateness_max_ns / 1e9,
+        steady=_steadiness(merged),
+        per_second=merged.by_second,
+        due_per_second=merged.due_by_second,
+        offered_per_second=merged.calls / merged.last_due_s if merged.last_due_s else None,
+        response_mean_us=_mean_us(merged, [one.response_total_ns for one in merged.ops.values()]),
+        service_mean_us=_mean_us(merged, [one.service_total_ns for one in merged.ops.values()]),
+        late_s=merged.lateness_max_ns / 1e9,
         backlog=backlogs(seen.clients, seen.streams),
         data_sets=seen.data_sets,
-        waited_s=found.waited_s,
+        waited_s=merged.waited_s,
         null_calls=seen.null_calls,
         job=seen.job,
     )
 
 
-def _mean_us(found: ClientResult, totals_ns: Sequence[int]) -> float | None:
-    return sum(totals_ns) / found.calls / 1000 if found.calls else None
+def _mean_us(merged: ClientResult, totals_ns: Sequence[int]) -> float | None:
+    return sum(totals_ns) / merged.calls / 1000 if merged.calls else None
 
 
-def _steadiness(found: ClientResult) -> tuple[Steady, ...]:
+def _steadiness(merged: ClientResult) -> tuple[Steady, ...]:
     """Of the whole replay; where calls had intended starts, of those that ended against those that were due."""
-    one = judged("calls", _by_second(found.by_second), 0.0, found.elapsed_s, due=_by_second(found.due_by_second))
+    one = judged("calls", _by_second(merged.by_second), 0.0, merged.elapsed_s, due=_by_second(merged.due_by_second))
     return () if one is None else (one,)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controller.labels.rules import is_cached
-from controller.replay.found import dropped_by
 from controller.replay.order import JOB, MOST, SCHEDULE
+from controller.replay.outcome import dropped_by
 from controller.timeline.thresholds import LIMITED, MOST_OF_TIME
 from core.records import FsyncPolicy
 from experiments.drops import NOT_DROPPED, Drop, cache_state
@@ -101,10 +101,10 @@ class ReplayTelling(Telling):
         options = self._recorded.origin.get("options")
         fsync = options.get("fsync") if isinstance(options, dict) else None
         said = bounds_copies(result.knee, str(fsync or FsyncPolicy.NONE.value))
-        told = [*as_recorded(result), *limits_told(result.points, waits=self._pace == MOST)]
+        remarks = [*as_recorded(result), *limits_told(result.points, waits=self._pace == MOST)]
         if result.scaling is not None and {point.clients for point in result.points} != {self._recorded.streams}:
-            told.append(said_scaling(result.scaling, self._recorded.streams))
-        return told if said is None else [*told, said]
+            remarks.append(said_scaling(result.scaling, self._recorded.streams))
+        return remarks if said is None else [*remarks, said]
 
     def warnings(self, points: Sequence[ReplayPoint]) -> Sequence[str]:
         """Of the trace, and of calls that ended otherwise."""
@@ -131,21 +131,21 @@ class ReplayTelling(Telling):
         }
 
 
-def drop_of(found: Mapping[str, Any]) -> Drop:
+def drop_of(dropped: Mapping[str, Any]) -> Drop:
     """What one client dropped between writing its files and playing."""
-    return Drop(when="before the calls", **found)
+    return Drop(when="before the calls", **dropped)
 
 
 def as_recorded(result: ReplayResult) -> list[str]:
     """Whether a replay gave what was recorded, for the first line; nothing where that is not judged."""
-    found = result.fidelity
-    if found is None:
+    verdict = result.fidelity
+    if verdict is None:
         return []
-    if found.passed is None:
-        return [_took(found.rows[0], found.storage)] if found.rows[0].what == ELAPSED else []
-    kept = "as recorded" if found.passed else "NOT as recorded"
-    of = f" on {found.storage}" if len(by_storage(result.points)) > 1 else ""
-    judged = (f"{row.what} {_signed(row)} %" for row in found.rows if row.bound is not None)
+    if verdict.passed is None:
+        return [_took(verdict.rows[0], verdict.storage)] if verdict.rows[0].what == ELAPSED else []
+    kept = "as recorded" if verdict.passed else "NOT as recorded"
+    of = f" on {verdict.storage}" if len(by_storage(result.points)) > 1 else ""
+    judged = (f"{row.what} {_signed(row)} %" for row in verdict.rows if row.bound is not None)
     return [f"{kept}{of} ({', '.join(judged)})"]
 
 
@@ -217,10 +217,10 @@ def warnings_of(trace: RecordedFigures, points: Sequence[ReplayPoint], *, adapte
             out.append(f"{on}{words.many(point.clients, 'client')}: {told_backlog(most)}")
         worst = max(point.repeats, key=lambda run: sum(run.differences.values())).differences
         if worst:
-            told = "; ".join(f"{what} {calls:,} times" for what, calls in list(worst.items())[:5])
+            counts = "; ".join(f"{what} {calls:,} times" for what, calls in list(worst.items())[:5])
             more = f" and {len(worst) - 5} more kinds" if len(worst) > 5 else ""
             out.append(
                 f"{on}{words.many(point.clients, 'client')}: {sum(worst.values()):,} calls did not end as"
-                f" recorded: {told}{more}"
+                f" recorded: {counts}{more}"
             )
     return out

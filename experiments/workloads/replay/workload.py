@@ -121,12 +121,12 @@ class Replays(Workload):
         if not self._stage.ours:
             self._no_pair = "the clients run on hosts of others"
             return {}
-        found = ceiling(self._order.trace, self._order.choice(clients), self._stage.settings.scratch)
-        if isinstance(found, str):
-            self._no_pair = found
+        ceiling_run = ceiling(self._order.trace, self._order.choice(clients), self._stage.settings.scratch)
+        if isinstance(ceiling_run, str):
+            self._no_pair = ceiling_run
             return {}
-        self._discarded[clients] = found.discarded_bytes
-        return {"null_calls": found.calls, "null_elapsed_s": found.elapsed_s}
+        self._discarded[clients] = ceiling_run.discarded_bytes
+        return {"null_calls": ceiling_run.calls, "null_elapsed_s": ceiling_run.elapsed_s}
 
     def _local(self) -> str:
         """The label of the first path's storage."""

@@ -75,13 +75,13 @@ def library() -> Any:
         candidates.insert(0, bundled.origin)  # an extension module: what it is linked with is found through it
     for path in candidates:
         try:
-            found = ctypes.CDLL(path)
+            loaded = ctypes.CDLL(path)
             for name, (result, arguments) in _PROTOTYPES.items():
-                function = getattr(found, name)
+                function = getattr(loaded, name)
                 function.restype, function.argtypes = result, arguments
         except (OSError, AttributeError):
             continue  # not there, or linked with something that is not
-        return found
+        return loaded
     raise DocumentError(
         ExceptionCode.UNSUPPORTED, "no libarchive can be loaded; install the package libexpat1, or libarchive13"
     )

@@ -64,15 +64,15 @@ class Members:
         return child
 
     def _whole(self, entry: ArchiveEntry, crc: int | None) -> Iterator[bytes]:
-        made = found = 0
+        made = computed = 0
         for piece in self._reader.pieces(entry.size):
             made += len(piece)
             if crc is not None:  # libarchive does not look at that of stored members
-                found = isal_zlib.crc32(piece, found)
+                computed = isal_zlib.crc32(piece, computed)
             yield piece
         if entry.size is not None and made < entry.size:
             raise DocumentError(ExceptionCode.TRUNCATED, f"the member ends after {made} of {entry.size} bytes")
-        if crc is not None and found != crc:
+        if crc is not None and computed != crc:
             raise DocumentError(ExceptionCode.CORRUPT, "the member's CRC does not match")
 
 

@@ -67,9 +67,9 @@ class RarHandler(LeafHandler):
         library()
         with source.open() as file:
             layout = read_layout(file)
-            found = members(file, source.size, layout)
+            headers = members(file, source.size, layout)
             at_once = layout.solid or layout.prefix > _MOST_PREFIX
-            yield from shown((_solid if at_once else _single)(file, source.size, layout, found, limits))
+            yield from shown((_solid if at_once else _single)(file, source.size, layout, headers, limits))
             if layout.volume:
                 raise DocumentError(
                     ExceptionCode.UNSUPPORTED, "one part of a split RAR archive; join the parts or repack it"

@@ -72,9 +72,9 @@ def members(file: BinaryIO, size: int, layout: Layout) -> Iterator[Member]:
             raise _damaged(count)
         if block.type == end_type:
             return
-        found = _member_4(block) if layout.version == 4 else _member_5(block)
-        if found is not None:
-            yield found
+        member = _member_4(block) if layout.version == 4 else _member_5(block)
+        if member is not None:
+            yield member
             count += 1
         at = block.end
     if at > size:

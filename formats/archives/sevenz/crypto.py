@@ -58,9 +58,9 @@ def _key(password: str, salt: bytes, power: int) -> bytes:
 
 def last_block(properties: bytes, password: str, before: bytes, block: bytes) -> bytes:
     """What the last block of a stream decrypts to; `before` is the block in front of it, b"" when it is the only one."""
-    found = Properties(properties)
-    key = _key(password, found.salt, found.power)
-    return Cipher(algorithms.AES(key), modes.CBC(before or found.vector)).decryptor().update(block)
+    aes = Properties(properties)
+    key = _key(password, aes.salt, aes.power)
+    return Cipher(algorithms.AES(key), modes.CBC(before or aes.vector)).decryptor().update(block)
 
 
 class Aes:
@@ -69,9 +69,9 @@ class Aes:
     wants_more = True
 
     def __init__(self, properties: bytes, password: str) -> None:
-        found = Properties(properties)
-        key = _key(password, found.salt, found.power)
-        self._cipher: CipherContext = Cipher(algorithms.AES(key), modes.CBC(found.vector)).decryptor()
+        aes = Properties(properties)
+        key = _key(password, aes.salt, aes.power)
+        self._cipher: CipherContext = Cipher(algorithms.AES(key), modes.CBC(aes.vector)).decryptor()
         self._held = b""
 
     def feed(self, data: bytes, last: bool) -> bytes:

@@ -203,16 +203,16 @@ def _wiring(cursor: Cursor) -> _Wiring:
 def _folder(wiring: _Wiring, sizes: list[int], crc: int | None, position: int, packed: int) -> Folder:
     """The folder with its coders in the order in which they decode."""
     fed = set(wiring.bound.values())
-    last = [out for out in range(wiring.outs) if out not in fed]
-    if len(last) != 1:
+    free_outs = [out for out in range(wiring.outs) if out not in fed]
+    if len(free_outs) != 1:
         raise corrupt("a folder whose streams do not join")
-    folder = Folder((), position, packed, sizes[last[0]], crc)
+    folder = Folder((), position, packed, sizes[free_outs[0]], crc)
     if not wiring.simple and any(method == AES for method, _ in wiring.coders):
         folder.problem = DocumentError(ExceptionCode.ENCRYPTED, "encrypted behind a coder that cannot be read (BCJ2)")
     elif not wiring.simple:
         folder.problem = DocumentError(ExceptionCode.UNSUPPORTED, "a coder of several streams (BCJ2) cannot be read")
     else:
-        chain, at = [last[0]], wiring.bound.get(last[0])
+        chain, at = [free_outs[0]], wiring.bound.get(free_outs[0])
         while at is not None:
             if at in chain or at >= len(wiring.coders):
                 raise corrupt("a folder whose coders go round in a circle")

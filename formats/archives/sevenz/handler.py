@@ -116,11 +116,11 @@ class _Members:
 
     def _next_file(self, position: int) -> tuple[int, int | None]:
         self._skip()
-        while (found := next(self._files, None)) is None:
+        while (entry := next(self._files, None)) is None:
             folder = next(self._folders)  # the header was checked: there is data for every file
             self._reader, self._notes = self._open(folder, position)
             self._files = iter(zip(folder.sizes, folder.crcs, strict=True))
-        return found
+        return entry
 
     def _open(self, folder: Folder, position: int) -> tuple[FolderReader | LibraryFolder, dict[str, Any]]:
         """A reader over the folder, whose first file is the entry at `position`."""

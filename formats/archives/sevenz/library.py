@@ -32,9 +32,9 @@ class LibraryFolders:
             raise
 
     def _reached(self, first: int) -> Iterator[bytes]:
-        found = next((pieces for position, pieces in self._entries if position >= first), None)
-        if found is not None:
-            return found
+        member = next((pieces for position, pieces in self._entries if position >= first), None)
+        if member is not None:
+            return member
         if self._passes == _MOST_PASSES:
             raise DocumentError(ExceptionCode.CORRUPT, "the archive is damaged in too many places")
         self._passes += 1

@@ -41,21 +41,21 @@ def unlock(
 
 def _right(reader: FolderReader, folder: Folder, *, header: bool) -> bool:
     """Whether the first files of the folder, as many as it takes to tell, are what their CRCs say."""
-    told = 0
+    checked = 0
     for size, crc in zip(folder.sizes, folder.crcs, strict=True) if folder.sizes else [(folder.size, folder.crc)]:
         if not _comes_out(reader, size, crc, header=header):
             return False
-        told += size
-        if told >= _TELLING:
+        checked += size
+        if checked >= _TELLING:
             break
     return True
 
 
 def _comes_out(reader: FolderReader, size: int, crc: int | None, *, header: bool) -> bool:
-    left, found, pieces = min(size, SMALL_MEMBER), 0, []
+    left, computed, pieces = min(size, SMALL_MEMBER), 0, []
     try:
         while left > 0 and (piece := reader.read(min(CHUNK, left))):
-            found = zlib.crc32(piece, found)
+            computed = zlib.crc32(piece, computed)
             left -= len(piece)
             if header and crc is None:
                 pieces.append(piece)
@@ -63,7 +63,7 @@ def _comes_out(reader: FolderReader, size: int, crc: int | None, *, header: bool
         if error.code is not ExceptionCode.CORRUPT:
             raise
         return False
-    if left or (crc is not None and size <= SMALL_MEMBER and found != crc):
+    if left or (crc is not None and size <= SMALL_MEMBER and computed != crc):
         return False
     return not pieces or size > SMALL_MEMBER or is_header(b"".join(pieces))
 

@@ -161,12 +161,12 @@ class _Locked:
 
 def _encoded(password: str) -> list[bytes]:
     """The password as programs write it: in UTF-8, in a code page of DOS or of Windows."""
-    found = [password.encode("utf-8")]
+    encodings = [password.encode("utf-8")]
     if not password.isascii():
         for codec in ("cp437", "cp850", "cp1252"):
             with suppress(UnicodeEncodeError):
-                found.append(password.encode(codec))
-    return list(dict.fromkeys(found))
+                encodings.append(password.encode(codec))
+    return list(dict.fromkeys(encodings))
 
 
 def unlock(
@@ -207,8 +207,8 @@ def _traditional(file: BinaryIO, entry: ZipEntry, start: int, local: tuple[int, 
     wanted = {entry.crc >> 24} | ({local[3] >> 8} if entry.flags & 8 else set())
 
     def cipher(password: bytes) -> _Cipher | None:
-        found = _Traditional(password)
-        return found if found.decrypt(header)[-1] in wanted else None
+        candidate = _Traditional(password)
+        return candidate if candidate.decrypt(header)[-1] in wanted else None
 
     length = entry.compressed - _HEADER
     return _Locked(

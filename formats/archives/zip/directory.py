@@ -72,9 +72,9 @@ def find_directory(file: BinaryIO, size: int) -> Directory:
     at = len(tail)
     while (at := tail.rfind(_END_SIGNATURE, 0, at)) >= 0:
         if at + _END.size <= len(tail):
-            found = _check_end(file, tail, tail_at, at)
-            if found is not None:
-                return found
+            directory = _check_end(file, tail, tail_at, at)
+            if directory is not None:
+                return directory
     raise DocumentError(ExceptionCode.TRUNCATED, "the zip archive has no readable central directory")
 
 
@@ -184,9 +184,13 @@ def shown_name(name: bytes, extra: bytes) -> str | None:
     """The name as text where it is not simply UTF-8, which many programs write without saying so: what Info-ZIP's extra
     field has (APPNOTE 4.6.9), where it belongs to this name; else code page 437 (APPNOTE, appendix D), where that
     gives letters. None: nobody knows, or it is UTF-8."""
-    told = _extra_field(extra, _UNICODE_NAME) if extra else b""
-    if len(told) > 5 and told[0] == 1 and int.from_bytes(told[1:5], "little") == zlib.crc32(name):
-        return told[5:].decode("utf-8", "replace")
+    unicode_name = _extra_field(extra, _UNICODE_NAME) if extra else b""
+    if (
+        len(unicode_name) > 5
+        and unicode_name[0] == 1
+        and int.from_bytes(unicode_name[1:5], "little") == zlib.crc32(name)
+    ):
+        return unicode_name[5:].decode("utf-8", "replace")
     if name.isascii():
         return None
     if is_utf8(name):
@@ -240,21 +244,21 @@ def zip64_sizes(extra: bytes, size: int, compressed: int) -> tuple[int, int]:
 def overlapping(file: BinaryIO, directory: Directory) -> frozenset[int]:
     """Indexes of members whose data begins inside an earlier member's (bombs are built so); constant memory for
     archives whose members lie in directory order, as nearly all do."""
-    last = 0
+    reached = 0
     for entry in iter_quietly(file, directory):
-        if entry.offset < last:
+        if entry.offset < reached:
             break
-        last = _least_end(entry)
+        reached = _least_end(entry)
     else:
         return frozenset()
     spans = sorted((e.offset, _least_end(e), e.index) for e in iter_quietly(file, directory))
-    found: set[int] = set()
-    last = 0
+    overlaps: set[int] = set()
+    reached = 0
     for offset, end, index in spans:
-        if offset < last:
-            found.add(index)
-        last = max(last, end)
-    return frozenset(found)
+        if offset < reached:
+            overlaps.add(index)
+        reached = max(reached, end)
+    return frozenset(overlaps)
 
 
 def iter_quietly(file: BinaryIO, directory: Directory) -> Iterator[ZipEntry]:

@@ -40,9 +40,9 @@ def whole(file: BinaryIO, directory: Directory) -> View:
 def of_range(file: BinaryIO, directory: Directory, part: Part) -> View:
     """One range, without a look at the rest of the directory."""
     repeats: dict[int, int] = dict(part.known["repeats"])
-    found = iter_entries(file, directory, part.start, part.known["at"])
+    entries = iter_entries(file, directory, part.start, part.known["at"])
     return View(
-        takewhile(lambda entry: entry.index < part.stop, found),
+        takewhile(lambda entry: entry.index < part.stop, entries),
         frozenset(part.known["overlaps"]),
         lambda entry: repeats.get(entry.index, 1),
     )
@@ -77,12 +77,12 @@ def ranges(file: BinaryIO, size: int, target_bytes: int) -> list[Part]:
     except DocumentError:
         return []
     most = max(2, RANGES_A_TARGET * size // max(1, target_bytes))
-    found, stop, known = _cut(file, directory, overlaps, target_bytes, most)
-    found = _joined(found, most)
-    if len(found) < 2 or known > _MOST_KNOWN:
+    cuts, stop, known = _cut(file, directory, overlaps, target_bytes, most)
+    cuts = _joined(cuts, most)
+    if len(cuts) < 2 or known > _MOST_KNOWN:
         return []
-    ends = [*(one.start for one in found[1:]), stop]
-    return [one.part(end) for one, end in zip(found, ends, strict=True)]
+    ends = [*(one.start for one in cuts[1:]), stop]
+    return [one.part(end) for one, end in zip(cuts, ends, strict=True)]
 
 
 def _cut(
@@ -90,36 +90,36 @@ def _cut(
 ) -> tuple[list[_Range], int, int]:
     """Ranges by announced bytes, never many more than `most`; where the last one ends; and how much has to be handed on
     with all of them."""
-    found: list[_Range] = []
+    cuts: list[_Range] = []
     names, stop, known = Siblings(), 0, 0
     try:
         for entry in iter_entries(file, directory):
-            if not found or found[-1].weight >= target_bytes:
-                if len(found) >= 2 * most:
-                    found, target_bytes = _joined(found, most), 2 * target_bytes
-                found.append(_Range(entry.index, entry.at))
-            last = found[-1]
-            last.weight += max(entry.size, entry.compressed)
+            if not cuts or cuts[-1].weight >= target_bytes:
+                if len(cuts) >= 2 * most:
+                    cuts, target_bytes = _joined(cuts, most), 2 * target_bytes
+                cuts.append(_Range(entry.index, entry.at))
+            current = cuts[-1]
+            current.weight += max(entry.size, entry.compressed)
             stop = entry.index + 1
             if entry.directory:
                 continue
-            last.members += 1
+            current.members += 1
             if entry.index in overlaps and (known := known + 1) <= _MOST_KNOWN:
-                last.overlaps.append(entry.index)
+                current.overlaps.append(entry.index)
             if (occurrence := names.occurrence(entry.name)) > 1 and (known := known + 1) <= _MOST_KNOWN:
-                last.repeats.append((entry.index, occurrence))
+                current.repeats.append((entry.index, occurrence))
     except DocumentError as error:
         # The last range reaches to where the directory says that it ends, so that it meets what is wrong there.
-        if found:
+        if cuts:
             stop += error.missing or 0
-            found[-1].members += error.missing or 0
-    return found, stop, known
+            cuts[-1].members += error.missing or 0
+    return cuts, stop, known
 
 
-def _joined(found: list[_Range], most: int) -> list[_Range]:
+def _joined(cuts: list[_Range], most: int) -> list[_Range]:
     """At most so many, neighbours together."""
-    together = -(-len(found) // most)
-    for first in range(0, len(found), max(1, together)):
-        for following in found[first + 1 : first + together]:
-            found[first].join(following)
-    return found[:: max(1, together)]
+    together = -(-len(cuts) // most)
+    for first in range(0, len(cuts), max(1, together)):
+        for following in cuts[first + 1 : first + together]:
+            cuts[first].join(following)
+    return cuts[:: max(1, together)]

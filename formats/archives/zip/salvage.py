@@ -137,9 +137,9 @@ def _next_header(file: BinaryIO, start: int, size: int) -> int | None:
         if not data:
             return None
         window = carry + data
-        found = window.find(LOCAL_SIGNATURE)
-        if found >= 0:
-            return at - len(carry) + found
+        offset = window.find(LOCAL_SIGNATURE)
+        if offset >= 0:
+            return at - len(carry) + offset
         carry = window[-3:]
         at, step = at + len(data), min(CHUNK, 2 * step)
     return None

@@ -90,8 +90,8 @@ def _unlocked(data: bytes, passwords: Passwords, limits: Limits) -> tuple[pdfium
             return None
 
     cost = _COST_OF_A_TRY + len(data) * _COST_OF_A_BYTE
-    found = passwords.open(hashlib.sha256(data).digest(), attempt, cost=cost, budget=TryBudget(limits), known=())
-    return found.value, found.metadata
+    unlocked = passwords.open(hashlib.sha256(data).digest(), attempt, cost=cost, budget=TryBudget(limits), known=())
+    return unlocked.value, unlocked.metadata
 
 
 def with_forms(document: pdfium.PdfDocument, data: bytes) -> None:

@@ -36,10 +36,10 @@ _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(
 
 def iso_date(text: str) -> str:
     """`D:20200306162051+08'00'` (ISO 32000-1, 7.9.4) as `2020-03-06T16:20:51+08:00`; what is no such date, as it is."""
-    found = _DATE.match(text.strip())
-    if not found:
+    match = _DATE.match(text.strip())
+    if not match:
         return text
-    year, month, day, hour, minute, second, sign, zone_hours, zone_minutes, utc = found.groups()
+    year, month, day, hour, minute, second, sign, zone_hours, zone_minutes, utc = match.groups()
     zone = "+00:00" if utc else f"{sign}{zone_hours}:{zone_minutes or '00'}" if sign else ""
     return f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}{zone}"
 

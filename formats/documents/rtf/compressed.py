@@ -18,8 +18,8 @@ _WINDOW = 4096
 
 def _tokens(control: int) -> tuple[tuple[int, ...], int]:
     """Of a run with this control byte: how many bytes stand before each reference, and how many behind the last."""
-    *before, last = format(control, "08b")[::-1].split("1")
-    return tuple(map(len, before)), len(last)
+    *before, behind = format(control, "08b")[::-1].split("1")
+    return tuple(map(len, before)), len(behind)
 
 
 _TOKENS = tuple(map(_tokens, range(256)))
@@ -46,7 +46,7 @@ def _inflate(data: bytes, at: int, size: int) -> bytes:
     base = len(_DICTIONARY)
     end, wanted = len(data), base + size
     while at < end and len(out) < wanted:
-        literals, last = _TOKENS[data[at]]
+        literals, behind = _TOKENS[data[at]]
         at += 1
         for count in literals:
             if count:
@@ -65,8 +65,8 @@ def _inflate(data: bytes, at: int, size: int) -> bytes:
                 out += out[start : start + length]
             else:
                 _copy(out, start, length)
-        out += data[at : at + last]
-        at += last
+        out += data[at : at + behind]
+        at += behind
     return bytes(out[base:wanted])
 
 

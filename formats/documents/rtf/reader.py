@@ -229,11 +229,11 @@ class RtfReader:
         stop = self._fonts_to = group_end(self.data, token.end())
         whole = stop < len(self.data) and _NOT_OF_FONTS.search(self.data, token.end(), stop) is None
         font = 0
-        for found in _FONT.finditer(self.data, token.end(), stop):
-            number = int(found[2] or b"0")
-            if found[1] == b"f":
+        for match in _FONT.finditer(self.data, token.end(), stop):
+            number = int(match[2] or b"0")
+            if match[1] == b"f":
                 font = number
-            elif found[1] == b"cpg":
+            elif match[1] == b"cpg":
                 self._fonts[font] = words.codec_of_page(number)
             elif number in FONT_CODECS:
                 self._fonts[font] = FONT_CODECS[number]
@@ -339,17 +339,17 @@ def group_end(data: bytes, at: int) -> int:
 def _group_end(data: bytes, at: int, depth: int) -> int:
     """The same from inside so many groups, among braces that are text and \\bin bytes."""
     while True:
-        for found in _BRACE.finditer(data, at):
-            if found[1] is not None:
-                at = found.end() + int(found[1])
+        for match in _BRACE.finditer(data, at):
+            if match[1] is not None:
+                at = match.end() + int(match[1])
                 break
-            character = data[found.start()]
+            character = data[match.start()]
             if character == 0x7B:
                 depth += 1
             elif character == 0x7D:
                 depth -= 1
                 if not depth:
-                    return found.start()
+                    return match.start()
         else:
             return len(data)
 

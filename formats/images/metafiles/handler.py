@@ -36,15 +36,15 @@ class MetafileHandler(LeafHandler):
         data = source.whole(limits.parse_bytes)
         lines, error = _read(data)
         if (glyphs := sum(one.glyphs for one in lines)) and error is None:
-            told = f"{glyphs:,} runs of text are numbers of a font's glyphs"
-            error = DocumentError(ExceptionCode.UNSUPPORTED, told)
+            detail = f"{glyphs:,} runs of text are numbers of a font's glyphs"
+            error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
         collector = clean.Collector(limits.text_characters)
-        if found := "\n".join(filter(None, (one.text() for one in lines))).strip():
-            collector.add(found + "\n")
+        if content := "\n".join(filter(None, (one.text() for one in lines))).strip():
+            collector.add(content + "\n")
         elif error is not None:
             raise error
         out = collector.result()
-        out.state = out.state if found else TextState.NO_TEXT_LAYER
+        out.state = out.state if content else TextState.NO_TEXT_LAYER
         out.metadata, out.error = {"format": "emf" if _is_emf(data) else "wmf"}, error
         return out
 

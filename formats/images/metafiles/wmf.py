@@ -28,9 +28,9 @@ class _Slots:
         self._taken: set[int] = set()
 
     def take(self) -> int:
-        found = heapq.heappop(self._free) if self._free else len(self._taken)
-        self._taken.add(found)
-        return found
+        slot = heapq.heappop(self._free) if self._free else len(self._taken)
+        self._taken.add(slot)
+        return slot
 
     def give_back(self, place: int) -> None:
         if place in self._taken:

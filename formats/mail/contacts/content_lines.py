@@ -33,7 +33,7 @@ class ContentLine:
     @property
     def plain(self) -> str:
         """The value with its escapes undone."""
-        return _ESCAPED.sub(lambda found: "\n" if found[1] in "nN" else found[1], self.value)
+        return _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], self.value)
 
     @property
     def binary(self) -> bytes | None:
@@ -61,14 +61,14 @@ def unfolded(data: bytes) -> tuple[str, Detected]:
 def content_lines(text: str) -> Iterator[ContentLine]:
     """Every property of an unfolded text in order, decoded; a line that is none comes as a value without a name."""
     for line in _lines(text):
-        found = _HEAD.match(line)
-        if found is None:
+        match = _HEAD.match(line)
+        if match is None:
             if line.strip():
                 yield ContentLine("", {}, line)
             continue
-        name = found[1].rpartition(".")[2].upper()
-        parameters = {key.upper(): value.strip('"') for key, value in _parameters(found[2])}
-        yield ContentLine(name, parameters, _decoded(line[found.end() :], parameters))
+        name = match[1].rpartition(".")[2].upper()
+        parameters = {key.upper(): value.strip('"') for key, value in _parameters(match[2])}
+        yield ContentLine(name, parameters, _decoded(line[match.end() :], parameters))
 
 
 def may_have(data: bytes, names: Iterable[str]) -> bool:
@@ -80,8 +80,8 @@ def may_have(data: bytes, names: Iterable[str]) -> bool:
 
 
 def _parameters(head: str) -> Iterator[tuple[str, str]]:
-    for found in itertools.islice(_PARAMETER.finditer(head), _MOST_PARAMETERS):
-        yield found[1], found[2] or ""
+    for match in itertools.islice(_PARAMETER.finditer(head), _MOST_PARAMETERS):
+        yield match[1], match[2] or ""
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -85,10 +85,10 @@ class EventFields:
 
 def _iso(value: str) -> str:
     """20201123T190000 as 2020-11-23T19:00:00; what is no such date, as it is."""
-    found = _DATE.match(value)
-    if found is None:
+    match = _DATE.match(value)
+    if match is None:
         return value
-    year, month, day, hour, minute, second, utc = found.groups()
+    year, month, day, hour, minute, second, utc = match.groups()
     date = f"{year}-{month}-{day}"
     return f"{date}T{hour}:{minute}:{second}{'+00:00' if utc else ''}" if hour else date
 

@@ -48,12 +48,12 @@ class _ContentLinesHandler(LeafHandler):
             return TEXT.text(source, limits)
         collector = clean.Collector(limits.text_characters)
         gathered = self.gathered()
-        text, found = unfolded(source.whole(limits.parse_bytes))
+        text, detected = unfolded(source.whole(limits.parse_bytes))
         for line in content_lines(text):
             if not collector.add(_shown(line) + "\n"):
                 break
             gathered.take(line)
-        out = collector.read_in(found)
+        out = collector.read_in(detected)
         out.metadata |= gathered.metadata()
         return out
 

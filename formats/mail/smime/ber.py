@@ -33,11 +33,11 @@ def element(data: bytes, at: int, end: int) -> Element:
 
 def enter(data: bytes, outer: Element, tag: int, position: int = 0) -> Element:
     """The element at this position inside another. DocumentError where there is none, or it has another tag."""
-    for index, found in enumerate(inside(data, outer)):
+    for index, child in enumerate(inside(data, outer)):
         if index == position:
-            if found.tag != tag:
+            if child.tag != tag:
                 break
-            return found
+            return child
     raise corrupt()
 
 
@@ -47,9 +47,9 @@ def inside(data: bytes, outer: Element) -> Iterator[Element]:
     for _ in range(_MAX_PARTS):
         if at >= outer.end or (outer.open and data[at : at + 2] == b"\0\0"):
             return
-        found = element(data, at, outer.end)
-        yield found
-        at = _behind(data, at, outer.end, 0) if found.open else found.end
+        child = element(data, at, outer.end)
+        yield child
+        at = _behind(data, at, outer.end, 0) if child.open else child.end
 
 
 def octets(data: bytes, string: Element) -> bytes:

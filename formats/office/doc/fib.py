@@ -46,9 +46,9 @@ class Fib:
         self.complex, self.extended = bool(flags & 0x0004), bool(flags & 0x1000)
         self.tables = ("1Table", "0Table") if flags & 0x0200 else ("0Table", "1Table")  # the one it names first
         self.codec = "cp1252" if not self.old else codec_of(_CODE_PAGES.get(language & 0x3FF, 1252))
-        self.first, self.last = struct.unpack_from("<II", stream, 0x18)
+        self.first, self.end = struct.unpack_from("<II", stream, 0x18)
         place = _CLX_6 if self.old else _CLX_97
         self.clx = struct.unpack_from("<II", stream, place) if len(stream) >= place + 8 else (0, 0)
         counts = struct.unpack_from("<8I", stream, 0x34 if self.old else _CCP) if len(stream) >= 0x6C else ()
         self.counts = [n for n in counts if n < 0x7FFFFFFF]
-        self.told = sum(n for i, n in enumerate(counts) if i != _MACROS and n < 0x7FFFFFFF)
+        self.announced = sum(n for i, n in enumerate(counts) if i != _MACROS and n < 0x7FFFFFFF)

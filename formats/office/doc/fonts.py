@@ -115,7 +115,7 @@ def _font_of_normal(stream: bytes) -> int | None:
 
 def _runs(stream: bytes) -> Iterator[tuple[int, int, int]]:
     """(begin, end, font) of runs with a font of their own, in order, none within another."""
-    last = 0
+    reached = 0
     for number in _pages(stream):
         page = stream[number * _PAGE : (number + 1) * _PAGE]
         count = page[-1] if len(page) == _PAGE else 0
@@ -123,9 +123,9 @@ def _runs(stream: bytes) -> Iterator[tuple[int, int, int]]:
             continue
         bounds = struct.unpack_from(f"<{count + 1}I", page)
         for i in range(count):
-            begin, end, at = max(bounds[i], last), bounds[i + 1], 2 * page[4 * (count + 1) + i]
+            begin, end, at = max(bounds[i], reached), bounds[i + 1], 2 * page[4 * (count + 1) + i]
             if at and begin < end <= len(stream):
-                last = end
+                reached = end
                 font = _font_in(page[at + 1 : at + 1 + page[at]])
                 if font is not None:
                     yield begin, end, font
@@ -135,10 +135,10 @@ def _pages(stream: bytes) -> Iterator[int]:
     """Pages of 512 bytes with runs; those behind the last one that the table has lie in a row."""
     table = _told(stream, _RUNS)
     count = max(0, (len(table) - 4) // 6)
-    told = struct.unpack_from(f"<{count}H", table, 4 * (count + 1)) if count else ()
+    listed = struct.unpack_from(f"<{count}H", table, 4 * (count + 1)) if count else ()
     wanted = min(_two(stream, _PAGES), len(stream) // _PAGE)
-    after = told[-1] + 1 if told else _two(stream, _FIRST_PAGE)
-    yield from told[: len(stream) // _PAGE + 1]
+    after = listed[-1] + 1 if listed else _two(stream, _FIRST_PAGE)
+    yield from listed[: len(stream) // _PAGE + 1]
     yield from range(after, after + max(0, wanted - count))
 
 

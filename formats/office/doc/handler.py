@@ -76,11 +76,11 @@ class DocHandler(LeafHandler):
         return out
 
 
-def _joined(found: Iterator[str]) -> tuple[str, DocumentError | None]:
+def _joined(texts: Iterator[str]) -> tuple[str, DocumentError | None]:
     """All pieces that can be had, and what is wrong with others."""
     got: list[str] = []
     try:
-        for piece in found:
+        for piece in texts:
             got.append(piece)
     except DocumentError as error:
         return "".join(got), error

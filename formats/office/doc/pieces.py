@@ -30,10 +30,10 @@ def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib) -> Iterator[str]:
     """The document's characters in order, piece by piece; `tables` are the streams that may hold its piece table, the
     one it names first. DocumentError, after all that could be had, when the table or a piece lies outside the file, or
     the pieces do not add up to what the document counts."""
-    fonts = Fonts(stream, fib.codec, slice(fib.first, fib.last)) if fib.old else None
+    fonts = Fonts(stream, fib.codec, slice(fib.first, fib.end)) if fib.old else None
     if fonts and not (fib.complex and fib.clx[1]):
         yield _run(stream, fib, fonts)
-        if fib.last > len(stream):
+        if fib.end > len(stream):
             raise DocumentError(ExceptionCode.TRUNCATED, "the text goes on behind the end of the file")
         return
     try:
@@ -47,10 +47,10 @@ def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib) -> Iterator[str]:
 def _run(stream: bytes, fib: Fib, fonts: Fonts | None) -> str:
     """All text in one run, as the first block tells: two bytes a character where there are twice as many bytes as it
     counts (far-eastern editions of Word 95, and documents of one UTF-16 piece)."""
-    data = stream[fib.first : max(fib.first, fib.last)]
-    if fib.told and len(data) >= 2 * fib.told:
-        return data[: 2 * fib.told].decode("utf-16-le", "replace")
-    return fonts.text(stream, fib.first, fib.last) if fonts else data.decode(fib.codec, "replace")
+    data = stream[fib.first : max(fib.first, fib.end)]
+    if fib.announced and len(data) >= 2 * fib.announced:
+        return data[: 2 * fib.announced].decode("utf-16-le", "replace")
+    return fonts.text(stream, fib.first, fib.end) if fonts else data.decode(fib.codec, "replace")
 
 
 def _by_table(stream: bytes, table: PieceTable, fib: Fib, fonts: Fonts | None) -> Iterator[str]:
@@ -73,9 +73,9 @@ def _by_table(stream: bytes, table: PieceTable, fib: Fib, fonts: Fonts | None) -
         yield by_font.text(stream, at, at + len(data)) if by_font else data.decode(codec, "replace")
         if len(data) < size:
             error = error or DocumentError(ExceptionCode.TRUNCATED, "a piece of the text lies outside the file")
-    if error is None and not fib.old and units < fib.told:
-        told = f"its pieces have {units:,} characters, the document {fib.told:,}"
-        error = DocumentError(ExceptionCode.CORRUPT, told)
+    if error is None and not fib.old and units < fib.announced:
+        detail = f"its pieces have {units:,} characters, the document {fib.announced:,}"
+        error = DocumentError(ExceptionCode.CORRUPT, detail)
     if error is not None:
         raise error
 
@@ -89,14 +89,14 @@ def _apart_in_two_bytes(table: PieceTable) -> bool:
 
 def _table(tables: Sequence[bytes], fib: Fib) -> PieceTable:
     """The piece table where the document says; else one anywhere that has as many characters as the document counts."""
-    if tables and (found := _in_clx(tables[0], *fib.clx)) is not None:
-        return found
-    if not fib.old and fib.told:
+    if tables and (table := _in_clx(tables[0], *fib.clx)) is not None:
+        return table
+    if not fib.old and fib.announced:
         for stream in tables:
             for place in _TABLE_AT_ALL.finditer(stream):
                 size = int.from_bytes(place[1], "little")
                 end = place.end() + 4 + size // 12 * 4  # of its last bound
-                if size % 12 == 4 and stream[end : end + 4] in (_word(fib.told), _word(fib.told + 1)):
+                if size % 12 == 4 and stream[end : end + 4] in (_word(fib.announced), _word(fib.announced + 1)):
                     error = DocumentError(ExceptionCode.CORRUPT, "the piece table is not where the document says")
                     return _read(stream[place.end() + 4 : place.end() + 4 + size], size // 12, error)
     raise DocumentError(ExceptionCode.CORRUPT, "the document has no piece table")
@@ -114,11 +114,11 @@ def _in_clx(stream: bytes, start: int, size: int) -> PieceTable | None:
         at += 3 + int.from_bytes(stream[at + 1 : at + 3], "little")
     if at + 5 > end or stream[at] != 2:
         return None
-    told, data = int.from_bytes(stream[at + 1 : at + 5], "little"), stream[at + 5 : end]
-    if told <= len(data):
-        return _read(data[:told], told // 12) if told >= 16 else None
+    announced, data = int.from_bytes(stream[at + 1 : at + 5], "little"), stream[at + 5 : end]
+    if announced <= len(data):
+        return _read(data[:announced], announced // 12) if announced >= 16 else None
     error = DocumentError(ExceptionCode.TRUNCATED, "the piece table is cut short")
-    for count in (told // 12, (len(data) - 4) // 12):
+    for count in (announced // 12, (len(data) - 4) // 12):
         if count > 0 and 4 * (count + 1) + 8 <= len(data):
             table = _read(data, count, error)
             if all(a <= b for a, b in itertools.pairwise(table.bounds)):

@@ -27,8 +27,8 @@ def array_of(password: str, key: int, verifier: int) -> bytes | None:
         raw = password.encode("cp1252")
     except UnicodeEncodeError:
         return None
-    found = _key(raw)
-    return _array(raw, found) if found == key and _verifier(raw) == verifier else None
+    computed = _key(raw)
+    return _array(raw, computed) if computed == key and _verifier(raw) == verifier else None
 
 
 def _verifier(raw: bytes) -> int:

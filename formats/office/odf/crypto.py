@@ -88,15 +88,15 @@ def opened(source: Source, limits: Limits) -> tuple[Source, dict[str, Any]]:
         def attempt(password: str) -> bool | None:
             return lock.fits(lock.decrypted(lock.key(password), data)) or None
 
-        found = source.passwords.open(
+        unlocked = source.passwords.open(
             hashlib.sha256(lock.salt + lock.vector + data).digest(),
             attempt,
             cost=500 + lock.rounds * _COST_A_ROUND,
             budget=TryBudget(limits),
             known=(),
         )
-        plain = _rebuilt(read, locks, found.password, limits.parse_bytes)
-    return MemorySource(source.name, plain, source.passwords), found.metadata
+        plain = _rebuilt(read, locks, unlocked.password, limits.parse_bytes)
+    return MemorySource(source.name, plain, source.passwords), unlocked.metadata
 
 
 @dataclass(frozen=True, slots=True)

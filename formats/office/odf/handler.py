@@ -116,8 +116,8 @@ class OdfHandler(LeafHandler):
                 child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
                 child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
                 child.name = child.name.rsplit(b"/", 1)[-1]
-                if child.data and (found := ole_objects.unwrapped(child.data)):
-                    child.name, child.data = found[0] or child.name, found[1]
+                if child.data and (unwrapped := ole_objects.unwrapped(child.data)):
+                    child.name, child.data = unwrapped[0] or child.name, unwrapped[1]
                 yield child
 
     def text(self, source: Source, limits: Limits) -> Text:

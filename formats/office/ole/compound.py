@@ -51,8 +51,8 @@ class DirectoryEntry:
 
     def stream(self, *path: str) -> DirectoryEntry | None:
         """The stream at this path below here; None for a storage."""
-        found = self.find(*path)
-        return None if found is None or found.storage else found
+        entry = self.find(*path)
+        return None if entry is None or entry.storage else entry
 
 
 class CompoundFile:
@@ -85,18 +85,18 @@ class CompoundFile:
         """The FAT, no longer than the file has sectors (2.3, 2.5)."""
         per_sector = 1 << (self._shift - 2)
         wanted = -(-self._sectors // per_sector)
-        found: dict[int, None] = {}
+        sectors: dict[int, None] = {}
         more = _words(self._data[76:512])
         seen: set[int] = set()
         while True:
-            found.update((n, None) for n in more if n < self._sectors)
-            if len(found) >= wanted or difat >= self._sectors or difat in seen:
+            sectors.update((n, None) for n in more if n < self._sectors)
+            if len(sectors) >= wanted or difat >= self._sectors or difat in seen:
                 break
             seen.add(difat)
             block = _words(self._sector(difat))
             more, difat = block[:-1], block[-1] if block else _NO_SECTOR
         fat: array[int] = array("I")
-        for n in list(found)[:wanted]:
+        for n in list(sectors)[:wanted]:
             fat.extend(_words(self._sector(n)))
         return fat[: self._sectors]
 

@@ -42,8 +42,10 @@ class StorageHandler(LeafHandler):
         """The file in an OLE package; what an encrypted Office document carries; nothing of everything else."""
         if ooxml.encrypted(source):
             yield from ooxml.HANDLERS[0].children(source, limits)
-        elif source.size <= limits.parse_bytes and (found := ole_objects.unwrapped(source.whole(limits.parse_bytes))):
-            yield Child(name=found[0] or b"object-0", kind=Kind.EMBEDDED_OBJECT, ordinal=0, data=found[1])
+        elif source.size <= limits.parse_bytes and (
+            unwrapped := ole_objects.unwrapped(source.whole(limits.parse_bytes))
+        ):
+            yield Child(name=unwrapped[0] or b"object-0", kind=Kind.EMBEDDED_OBJECT, ordinal=0, data=unwrapped[1])
 
     def text(self, source: Source, limits: Limits) -> Text:
         """No text, the properties as metadata; of an encrypted Office document what `ooxml` finds in it."""

@@ -52,8 +52,8 @@ def _child(compound: CompoundFile, storage: DirectoryEntry, position: int) -> Ch
     error: DocumentError | None = None
     data: bytes | None = None
     try:
-        found = carried(compound, storage)
-        name, data = (found[0] or name, found[1]) if found else (name, rewritten(compound, storage))
+        inner = carried(compound, storage)
+        name, data = (inner[0] or name, inner[1]) if inner else (name, rewritten(compound, storage))
     except DocumentError as failed:
         error = failed
     return Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=data, error=error)

@@ -57,8 +57,8 @@ def properties(data: bytes) -> dict[int, str]:
     page = _value(data, places.get(_CODE_PAGE, len(data)), "cp1252")
     codec = codec_of(int(page) & 0xFFFF if page.isdecimal() else 1252)
     codec = codec if codec.startswith("utf") else code_page(b"\n".join(_strings(data, places.values())), codec)
-    found = ((number, _value(data, at, codec)) for number, at in places.items() if number != _CODE_PAGE)
-    return {number: text for number, text in found if text}
+    texts = ((number, _value(data, at, codec)) for number, at in places.items() if number != _CODE_PAGE)
+    return {number: text for number, text in texts if text}
 
 
 def _places(data: bytes, start: int) -> Iterator[tuple[int, int]]:
@@ -113,8 +113,8 @@ def metadata(compound: CompoundFile) -> dict[str, object]:
         entry = compound.root.stream(name)
         if entry is None or entry.size > _STREAM_BYTES:
             continue
-        found = properties(compound.read(entry))
-        pairs += [(key, found.get(number)) for number, key in keys.items()]
+        by_number = properties(compound.read(entry))
+        pairs += [(key, by_number.get(number)) for number, key in keys.items()]
     out: dict[str, object] = dict(clean.values(pairs))
     pages = str(out.pop("page_count", ""))
     if pages.isdecimal() and int(pages):

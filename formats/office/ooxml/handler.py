@@ -82,11 +82,11 @@ def encrypted(source: Source) -> bool:
     """Whether a compound file holds an encrypted package ([MS-OFFCRYPTO] 2.3.4). The name stands in a directory sector
     of the compound file, so a plain search finds it."""
     with source.open() as file:
-        last = b""
+        carry = b""
         while data := file.read(1 << 20):
-            if _ENCRYPTED in last + data:
+            if _ENCRYPTED in carry + data:
                 return True
-            last = data[-len(_ENCRYPTED) :]
+            carry = data[-len(_ENCRYPTED) :]
     return False
 
 
@@ -150,8 +150,8 @@ class OoxmlHandler(LeafHandler):
                 child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
                 child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
                 child.name = child.name.rsplit(b"/", 1)[-1]
-                if child.data and (found := ole_objects.unwrapped(child.data)):
-                    child.name, child.data = found[0] or child.name, found[1]
+                if child.data and (unwrapped := ole_objects.unwrapped(child.data)):
+                    child.name, child.data = unwrapped[0] or child.name, unwrapped[1]
                 yield child
 
     def text(self, source: Source, limits: Limits) -> Text:

@@ -96,8 +96,8 @@ class Package:
 
     def having(self, *roles: str) -> list[str]:
         """Parts in these roles: by role in the order given, then by the numbers in their names."""
-        found = [(roles.index(role), _natural(name), name) for name, role in self.roles.items() if role in roles]
-        return [name for _, _, name in sorted(found)]
+        ranked = [(roles.index(role), _natural(name), name) for name, role in self.roles.items() if role in roles]
+        return [name for _, _, name in sorted(ranked)]
 
     def related(self, name: str) -> dict[str, str]:
         """Relationship id → part name, of the internal relationships of a part; {} when there are none."""

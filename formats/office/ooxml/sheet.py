@@ -120,7 +120,7 @@ def _row(element: Element, book: Workbook) -> Iterator[str]:
 
 def printed(code: str) -> str:
     """A header or footer without its codes (ECMA-376 part 1, 18.3.1.39)."""
-    return " ".join(_CODES.sub(lambda found: _SHOWN.get(found[0], ""), code).split())
+    return " ".join(_CODES.sub(lambda match: _SHOWN.get(match[0], ""), code).split())
 
 
 def _cell(cell: Element, book: Workbook) -> str:

@@ -23,11 +23,11 @@ _MASTERS = ("slidemaster", "slidelayout", "notesmaster", "handoutmaster")
 def paragraph(element: Element) -> str:
     """Text of one w:p or a:p, deleted text included; that of paragraphs inside it is theirs."""
     out: list[str] = []
-    for found in element.iterdescendants(*_OF_PARAGRAPH):
-        name = local(found)
+    for node in element.iterdescendants(*_OF_PARAGRAPH):
+        name = local(node)
         if name == "p":
             return "".join([_run(own, local(own)) for own in _own(element) if local(own) in _RUN])
-        out.append(_run(found, name))
+        out.append(_run(node, name))
     return "".join(out)
 
 
@@ -43,10 +43,10 @@ def _own(element: Element) -> Iterator[Element]:
     """Everything below a paragraph, in order, that is not in another one inside it."""
     waiting = list(reversed(element))
     while waiting:
-        found = waiting.pop()
-        if local(found) != "p":
-            yield found
-            waiting.extend(reversed(found))
+        node = waiting.pop()
+        if local(node) != "p":
+            yield node
+            waiting.extend(reversed(node))
 
 
 def paragraphs(package: Package, name: str) -> Iterator[str]:
@@ -162,8 +162,8 @@ class Reader:
             for main in self._package.having("main"):
                 related = self._package.related(main)
                 for element in elements(self._package.pieces(main), "sldId"):
-                    found = (related.get(str(v)) for k, v in element.attrib.items() if str(k).endswith("}id"))
-                    listed.extend(name for name in found if name and self._package.roles.get(name) == "slide")
+                    targets = (related.get(str(v)) for k, v in element.attrib.items() if str(k).endswith("}id"))
+                    listed.extend(name for name in targets if name and self._package.roles.get(name) == "slide")
 
         self._guard(follow)
         return list(dict.fromkeys([*listed, *self._package.having("slide")]))
@@ -210,15 +210,15 @@ def _authors(package: Package, name: str) -> Iterator[str]:
 def _charted(package: Package, name: str) -> Iterator[str]:
     """Titles and labels of a chart, and the names of its series and categories as it keeps them beside the sheet that
     they come from, which may be elsewhere (ECMA-376 part 1, 21.2; [MS-ODRAWXML]); each once."""
-    told: set[str] = set()
+    seen: set[str] = set()
     for element in elements(package.pieces(name), "p", *_CACHED):
         if local(element) == "p":
             lines = [paragraph(element)]
         else:
             lines = [text.strip() for text in element.itertext() if isinstance(text, str)]
         for line in lines:
-            if line and line not in told:
-                told.add(line)
+            if line and line not in seen:
+                seen.add(line)
                 yield line
 
 

@@ -25,8 +25,8 @@ def records(pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
     data, at = b"", 0
     for piece in pieces:
         data, at = data[at:] + piece, 0
-        while (found := _record(data, at)) is not None:
-            kind, start, end = found
+        while (header := _record(data, at)) is not None:
+            kind, start, end = header
             if end > len(data):
                 break
             yield kind, data[start:end]

@@ -103,8 +103,8 @@ def _ready(parser: etree.XMLPullParser, names: tuple[str, ...]) -> Iterator[Elem
     """Elements that are complete, inner ones first; each is emptied after use, and siblings before it are let go unless
     they belong to an element that is still to come."""
     try:
-        for _, found in parser.read_events():
-            element = cast("Element", found)
+        for _, node in parser.read_events():
+            element = cast("Element", node)
             if next(element.iterancestors("{*}Fallback"), None) is None:
                 yield element
             element.clear()

@@ -24,9 +24,9 @@ def child(records: Records, record: Record, position: int, limits: Limits) -> Ch
     try:
         data, error = _storage(records, record, limits)
         inner = CompoundFile(data)
-        found = ole_objects.carried(inner, inner.root)
-        if found is not None:
-            name, data = found[0] or name, found[1]
+        file = ole_objects.carried(inner, inner.root)
+        if file is not None:
+            name, data = file[0] or name, file[1]
     except DocumentError as failed:
         error = error or failed
     return Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=data, error=error)

@@ -47,10 +47,10 @@ class Presentation:
     def __init__(self, records: Records, places: dict[int, int], document: int) -> None:
         """Raises DocumentError `corrupt` when there is no document where its number says."""
         self._records, self._places = records, places
-        found = records.at(places[document])
-        if found is None or found.kind != DOCUMENT:
+        record = records.at(places[document])
+        if record is None or record.kind != DOCUMENT:
             raise DocumentError(ExceptionCode.CORRUPT, "the presentation's document is not where its directory says")
-        self._document = found
+        self._document = record
         self._visited: set[int] = set()
         self.slides = self.lost = 0
 
@@ -76,8 +76,8 @@ class Presentation:
             if record.kind != _OLE_EMBED:
                 continue
             atom = next((r for r in self._records.inside(record) if r.kind == _OLE_ATOM), None)
-            if atom is not None and (found := self._object(self._records.word(atom, 16))) is not None:
-                yield found
+            if atom is not None and (storage := self._object(self._records.word(atom, 16))) is not None:
+                yield storage
 
     def _object(self, number: int) -> Record | None:
         """The persistent object of this number; None the second time, and when there is none."""
@@ -106,9 +106,9 @@ class Presentation:
         if not number:
             return
         again = self._places.get(number) in self._visited
-        found = self._object(number)
-        if found is not None and found.kind in (SLIDE, NOTES, MASTER):
-            yield from text_of(self._records, self._records.inside(found))
+        slide = self._object(number)
+        if slide is not None and slide.kind in (SLIDE, NOTES, MASTER):
+            yield from text_of(self._records, self._records.inside(slide))
         elif not again:
             self.lost += 1
 

@@ -62,9 +62,9 @@ class Sheets:
     def _records(self) -> Iterator[str]:
         """All records, of which most are cells in one piece."""
         stream, size, at = self._stream, len(self._stream), 0
-        read_head, readers, others, last = _CELL.unpack_from, self.cells, self.others, size - _CELL.size
+        read_head, readers, others, last_cell = _CELL.unpack_from, self.cells, self.others, size - _CELL.size
         while at + 4 <= size:
-            if at <= last:
+            if at <= last_cell:
                 kind, length, row, style = read_head(stream, at)
                 read = readers.get(kind)
                 end = at + 4 + length

@@ -88,10 +88,10 @@ class FormReader:
 
     def _attachments(self, message: MapiMessage, depth: int) -> Iterator[MailAttachment]:
         """In order; a failure of the list itself ends it."""
-        found, count = message.attachments(), 0
+        attachments, count = message.attachments(), 0
         while True:
             try:
-                attachment = next(found, None)
+                attachment = next(attachments, None)
             except DocumentError as e:
                 self._lost.append(e)
                 self._missing(message.announced, count + 1)
@@ -175,8 +175,8 @@ class _Header:
 
 
 def _first_id(text: str) -> str:
-    found = message_ids(text)
-    return found[0] if found else ""
+    ids = message_ids(text)
+    return ids[0] if ids else ""
 
 
 def _references(own: Properties, header: _Header) -> tuple[str, ...]:
@@ -210,10 +210,10 @@ def _sender(own: Properties, header: _Header) -> Address | None:
         (mapi.REPRESENTING_NAME, mapi.REPRESENTING_SMTP, mapi.REPRESENTING_TYPE, mapi.REPRESENTING_EMAIL),
         (mapi.SENDER_NAME, mapi.SENDER_SMTP, mapi.SENDER_TYPE, mapi.SENDER_EMAIL),
     ):
-        found = _address(own, name, smtp, kind, email)
-        if found is not None and found[1]:
-            return found
-        best = best or found
+        address = _address(own, name, smtp, kind, email)
+        if address is not None and address[1]:
+            return address
+        best = best or address
     named = _from_header(header, b"from")
     return named[0] if named else best
 
@@ -236,9 +236,9 @@ def _people(message: MapiMessage, header: _Header) -> tuple[tuple[Address, ...],
     kinds: dict[int, list[Address]] = {_TO: [], _CC: [], _BCC: []}
     for row in message.recipients[:_MAX_PEOPLE]:
         kind = (row.number(mapi.RECIPIENT_TYPE) or 0) & 0xF  # flags in the upper bits
-        found = _address(row, mapi.DISPLAY_NAME, mapi.SMTP_ADDRESS, mapi.ADDRESS_TYPE, mapi.EMAIL)
-        if found is not None and kind in kinds:
-            kinds[kind].append(found)
+        address = _address(row, mapi.DISPLAY_NAME, mapi.SMTP_ADDRESS, mapi.ADDRESS_TYPE, mapi.EMAIL)
+        if address is not None and kind in kinds:
+            kinds[kind].append(address)
     if any(kinds.values()):
         return tuple(tuple(kinds[kind]) for kind in (_TO, _CC, _BCC))
     named = tuple(_from_header(header, name) for name in (b"to", b"cc", b"bcc"))
@@ -253,8 +253,8 @@ def _from_header(header: _Header, name: bytes) -> tuple[Address, ...]:
     if not raw:
         return ()
     one_by_one = islice(_ADDRESS.finditer(raw_text(raw[:1_000_000])), _MAX_PEOPLE)
-    found = [address for one in one_by_one for address in getaddresses([_plain(one[0])])]
-    return tuple((decode_words(shown), address) for shown, address in found if shown or address)
+    addresses = [address for one in one_by_one for address in getaddresses([_plain(one[0])])]
+    return tuple((decode_words(shown), address) for shown, address in addresses if shown or address)
 
 
 def _plain(address: str) -> str:
@@ -311,12 +311,12 @@ def string_codec(tables: Sequence[Properties]) -> str:
     """The codec of a message's strings of eight bits: its code page, unless they contradict it; without one what they
     are in together. "" where they are ASCII or UTF-8."""
     pages = (own.number(ident) for own in tables for ident in (mapi.MESSAGE_CODEPAGE, mapi.INTERNET_CODEPAGE))
-    told = next((codec for codec in map(mapi.codec_of, pages) if codec), "")
+    declared = next((codec for codec in map(mapi.codec_of, pages) if codec), "")
     strings = (value for own in tables for kind, value in own.values.values() if kind == mapi.STRING_8)
     sample = b"\n".join(value for value in strings if not value.isascii())
-    if not sample or told.startswith("utf-"):
-        return told
-    if told:
-        return charset.code_page(sample, told)
-    found = charset.decode(sample)[1].charset
-    return found if found != "utf-8" else ""
+    if not sample or declared.startswith("utf-"):
+        return declared
+    if declared:
+        return charset.code_page(sample, declared)
+    detected = charset.decode(sample)[1].charset
+    return detected if detected != "utf-8" else ""

@@ -47,12 +47,12 @@ def _fixed(compound: CompoundFile, storage: DirectoryEntry) -> bytes:
 
 def _objects(storage: DirectoryEntry) -> tuple[list[DirectoryEntry], list[DirectoryEntry]]:
     """Storages of recipients and of attachments, by their numbers."""
-    found: dict[str, list[tuple[int, DirectoryEntry]]] = {"recip": [], "attach": []}
+    by_kind: dict[str, list[tuple[int, DirectoryEntry]]] = {"recip": [], "attach": []}
     for entry in storage.children:
         named = _NUMBERED.fullmatch(entry.name) if entry.storage else None
         if named:
-            found[named[1].lower()].append((int(named[2], 16), entry))
-    ordered = [sorted(entries, key=lambda pair: pair[0])[:_MAX_OBJECTS] for entries in found.values()]
+            by_kind[named[1].lower()].append((int(named[2], 16), entry))
+    ordered = [sorted(entries, key=lambda pair: pair[0])[:_MAX_OBJECTS] for entries in by_kind.values()]
     return [e for _, e in ordered[0]], [e for _, e in ordered[1]]
 
 

@@ -106,13 +106,13 @@ class PstFile:
         return DocumentError(code, detail)
 
     def _page(self, offset: int, kind: int) -> Page:
-        found = self._known.get(offset)
-        if found is None:
-            found = self._read_page(offset, kind)
+        page = self._known.get(offset)
+        if page is None:
+            page = self._read_page(offset, kind)
             if len(self._known) >= _CACHED_PAGES:
                 self._known.clear()
-            self._known[offset] = found
-        return found
+            self._known[offset] = page
+        return page
 
     def _read_page(self, offset: int, kind: int) -> Page:
         """A page of this tree (2.2.2.7.7); DocumentError when there is none at this place."""
@@ -144,8 +144,8 @@ class PstFile:
 
     def node(self, nid: int) -> Node | None:
         """A node of the store; None when there is none of this id. DocumentError where the index is damaged."""
-        found = self._find(self.header.nodes, _NBT, nid)
-        return None if found is None else Node(nid, found[1], found[2], found[3])
+        entry = self._find(self.header.nodes, _NBT, nid)
+        return None if entry is None else Node(nid, entry[1], entry[2], entry[3])
 
     def nodes(self, kind: int) -> Iterator[Node]:
         """All nodes of this type in order of their ids. Damaged pages are passed over and noted."""
@@ -168,10 +168,10 @@ class PstFile:
 
     def block(self, bid: int) -> bytes:
         """The bytes of one block, decoded; DocumentError when it is not there. A wrong checksum is noted only."""
-        found = self._find(self.header.blocks, _BBT, bid & ~1)
-        if found is None:
+        entry = self._find(self.header.blocks, _BBT, bid & ~1)
+        if entry is None:
             raise self.fail("a block is not in the store's index")
-        _, offset, size, _, _ = found
+        _, offset, size, _, _ = entry
         if offset + size > self.size:
             raise self.fail("a block lies beyond the end of the store")
         whole = (size + 16 + 63) & ~63  # with its trailer (2.2.2.8.1)
@@ -220,8 +220,8 @@ class PstFile:
         if bid & 2:
             raw = self.block(bid)
             return int(struct.unpack_from("<I", raw.ljust(8, b"\0"), 4)[0])
-        found = self._find(self.header.blocks, _BBT, bid & ~1) if bid else None
-        return found[2] if found else 0
+        entry = self._find(self.header.blocks, _BBT, bid & ~1) if bid else None
+        return entry[2] if entry else 0
 
     def subnodes(self, bid: int) -> dict[int, Node]:
         """The nodes inside a node by id (2.2.2.8.3.3)."""

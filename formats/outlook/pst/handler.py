@@ -182,13 +182,13 @@ class _Open:
     def damage(self) -> DocumentError | None:
         """What is damaged of folders and index. Messages of damaged folders are among the recovered, so none is missing
         by it while the whole index can be read."""
-        found, truncated = self.store.damage, False
+        damage, truncated = self.store.damage, False
         if self._own is not None:
-            found, truncated = found or self._own.index_damage, self._own.truncated
-        if found is None and not truncated:
+            damage, truncated = damage or self._own.index_damage, self._own.truncated
+        if damage is None and not truncated:
             return None
         code = ExceptionCode.TRUNCATED if truncated else ExceptionCode.CORRUPT
-        detail = found or "the store is shorter than it says"
+        detail = damage or "the store is shorter than it says"
         return DocumentError(code, detail, missing=None if self.incomplete else 0)
 
 

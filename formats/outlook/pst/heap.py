@@ -44,19 +44,19 @@ class Heap:
 
     def _block(self, number: int) -> tuple[bytes, tuple[int, ...]]:
         """One block and where its allocations begin and end (2.3.1.5)."""
-        found = self._blocks.get(number)
-        if found is None:
+        block = self._blocks.get(number)
+        if block is None:
             if number >= len(self._ids):
                 raise self.file.fail("a heap of the store ends too early")
             data = self.file.block(self._ids[number])
             at = int.from_bytes(data[:2], "little")
             count = _MAP.unpack_from(data, at)[0] if at + 4 <= len(data) else 0
             count = min(count + 1, max(0, len(data) - at - 4) // 2)
-            found = data, struct.unpack_from(f"<{count}H", data, at + 4) if count > 0 else ()
+            block = data, struct.unpack_from(f"<{count}H", data, at + 4) if count > 0 else ()
             if len(self._blocks) >= _CACHED_BLOCKS:
                 self._blocks.clear()
-            self._blocks[number] = found
-        return found
+            self._blocks[number] = block
+        return block
 
     def item(self, hid: int) -> bytes:
         """One allocation; b"" for the empty id."""
@@ -72,9 +72,9 @@ class Heap:
         """A value on the heap, or in a node of its own."""
         if self._left < 0:
             raise DocumentError(ExceptionCode.TOO_LARGE, f"its values have more than {self.limit} bytes in all")
-        found = self._value(hnid)
-        self._left -= len(found)
-        return found
+        value = self._value(hnid)
+        self._left -= len(value)
+        return value
 
     def _value(self, hnid: int) -> bytes:
         if not hnid & 0x1F:

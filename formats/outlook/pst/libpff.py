@@ -86,12 +86,12 @@ class LibpffStore:
     def recovered(self) -> Folder:
         """Messages whose folder is gone."""
         try:
-            found = [item for item in self._file.orphan_items if (item.identifier or 0) & 0x1F == _MESSAGE]
+            orphans = [item for item in self._file.orphan_items if (item.identifier or 0) & 0x1F == _MESSAGE]
         except _FAILURES as e:
             self.damage = self.damage or _error("messages without a folder cannot be read", e).detail
-            found = []
-        self._orphans = found
-        return Folder((RECOVERED,), array("I", range(self._count, self._count + len(found))))
+            orphans = []
+        self._orphans = orphans
+        return Folder((RECOVERED,), array("I", range(self._count, self._count + len(orphans))))
 
     def message(self, nid: int) -> MapiMessage:
         """One message; DocumentError when it cannot be read."""

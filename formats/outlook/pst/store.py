@@ -74,10 +74,10 @@ class PstStore:
         self.damage = self.damage or error.detail
 
     def _node(self, nid: int) -> Node:
-        found = self._file.node(nid)
-        if found is None:
+        node = self._file.node(nid)
+        if node is None:
             raise self._file.fail(f"node {nid:#x} is missing")
-        return found
+        return node
 
     def _walk(self) -> list[Folder]:
         """Depth first, a folder before those inside it. The top folder of the users' folders is not in their paths."""
@@ -128,8 +128,8 @@ class PstStore:
     def recovered(self) -> Folder:
         """Messages that are in the store but in none of its folders."""
         known = {nid for folder in self.folders for nid in folder.messages}
-        found = (node.nid for node in self._file.nodes(_MESSAGE) if node.nid not in known)
-        return Folder((RECOVERED,), array("I", found))
+        messages = (node.nid for node in self._file.nodes(_MESSAGE) if node.nid not in known)
+        return Folder((RECOVERED,), array("I", messages))
 
     def message(self, nid: int) -> MapiMessage:
         """One message; DocumentError when it has no properties."""

@@ -108,15 +108,15 @@ def _of_attachment(out: Tnef, ident: int, value: bytes) -> None:
     elif ident == _DATA:
         own.setdefault(mapi.ATTACH_DATA, (mapi.BINARY, value))
     elif ident == _ATTACHMENT:
-        found = _list(value, 0, out)[0].values
+        properties = _list(value, 0, out)[0].values
         if mapi.ATTACH_DATA in own:
-            found.setdefault(mapi.ATTACH_DATA, own[mapi.ATTACH_DATA])
-        own.update(found)
+            properties.setdefault(mapi.ATTACH_DATA, own[mapi.ATTACH_DATA])
+        own.update(properties)
 
 
 def _list(data: bytes, at: int, out: Tnef) -> tuple[Properties, int]:
     """A list of properties (2.1.3.4) and the place behind it; what can be read of a damaged one."""
-    found = Properties()
+    properties = Properties()
     count = int.from_bytes(data[at : at + 4], "little")
     at += 4
     try:
@@ -127,11 +127,11 @@ def _list(data: bytes, at: int, out: Tnef) -> tuple[Properties, int]:
                 at = _behind_name(data, at)
             value, at = _value(data, at, kind)
             if ident < _NAMED and not kind & mapi.MULTIPLE:
-                found.values.setdefault(ident, (kind, value))
+                properties.values.setdefault(ident, (kind, value))
     except struct.error:
         at = len(data)
         out.error = out.error or DocumentError(ExceptionCode.CORRUPT, "a list of properties breaks off")
-    return found, at
+    return properties, at
 
 
 def _behind_name(data: bytes, at: int) -> int:

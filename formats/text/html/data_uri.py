@@ -60,17 +60,17 @@ def data_uris(markup: str) -> Iterator[DataUri]:
     at = 0
     unclosed: set[str] = set()  # quotation marks that do not come again
     while (scheme := _SCHEME.search(markup, at)) is not None:
-        found = _BEGIN.search(markup, max(at, scheme.start() - _IN_FRONT), scheme.end() + _LONGEST)
-        if found is None:
+        match = _BEGIN.search(markup, max(at, scheme.start() - _IN_FRONT), scheme.end() + _LONGEST)
+        if match is None:
             at = scheme.end()
             continue
-        at = found.end()
-        quote = found["quote"]
+        at = match.end()
+        quote = match["quote"]
         end = -1 if not quote or quote in unclosed else markup.find(quote, at)
         if end < 0:
             if quote:
                 unclosed.add(quote)
             end = at + len(_UNQUOTED.match(markup, at)[0])  # type: ignore[index]  # it matches nothing too
-        last = found["more"].rpartition(";")[2].strip().lower()
-        yield DataUri(found["type"].lower(), last == "base64", markup[at:end])
+        encoding = match["more"].rpartition(";")[2].strip().lower()
+        yield DataUri(match["type"].lower(), encoding == "base64", markup[at:end])
         at = end

@@ -45,18 +45,18 @@ def html_decode(data: bytes, label: str = "") -> tuple[str, Detected]:
     """The markup, and what was found out about its charset: as `label` says, which what carries it declares, else as
     it says itself. A browser looks at the first kilobyte for that; where nothing else tells, more is looked at."""
     declared = label or declared_charset(data, _PRESCAN)
-    text, found = decode(data, declared)
-    if not declared and found.detected and (declared := declared_charset(data, _FAR)):
+    text, charset = decode(data, declared)
+    if not declared and charset.detected and (declared := declared_charset(data, _FAR)):
         return decode(data, declared)
-    return text, found
+    return text, charset
 
 
 def declared_charset(head: bytes, most: int) -> str:
     """The charset that <meta> or an XML declaration in the first bytes names; "" when none does."""
     if by_mark(head)[0]:
         return ""
-    found = _META_CHARSET.search(head, 0, most) or _XML_CHARSET.search(head, 0, most)
-    return found[1].decode("ascii") if found else ""
+    match = _META_CHARSET.search(head, 0, most) or _XML_CHARSET.search(head, 0, most)
+    return match[1].decode("ascii") if match else ""
 
 
 def fold(text: str) -> str:
@@ -82,15 +82,15 @@ def _read(markup: str) -> tuple[str, dict[str, str]]:
         markup = _LONG_TAG.sub(_shortened, markup)
     broken = _BLOCK.sub("\n<", markup)
     if broken.count("<") - broken.count("</") > MANY:
-        told, tree = _parsed(broken[:_HEAD]), _parsed(flat(broken))
+        head, tree = _parsed(broken[:_HEAD]), _parsed(flat(broken))
     else:
-        told = tree = _parsed(broken)
+        head = tree = _parsed(broken)
     framed = (
         [text for frame in tree.css("iframe[srcdoc]") if (text := frame.attributes["srcdoc"])]
         if "srcdoc" in markup
         else []
     )
-    metadata = _metadata(told) if "<title" in markup or "<meta" in markup or "<TITLE" in markup else {}
+    metadata = _metadata(head) if "<title" in markup or "<meta" in markup or "<TITLE" in markup else {}
     tree.strip_tags(["script", "style", "head", "template"])
     root = tree.body or tree.root
     content = fold(root.text()) if root is not None else ""
@@ -115,7 +115,7 @@ def _may_have_long_tag(markup: str) -> bool:
     for at in range(_LONG, len(markup), _LONG):
         around = markup[at - _LONG : at], markup[at : at + _LONG]
         before = _LONG - 1 - max(map(around[0].rfind, "<>"))
-        after = min(found if (found := around[1].find(mark)) >= 0 else _LONG for mark in "<>")
+        after = min(place if (place := around[1].find(mark)) >= 0 else _LONG for mark in "<>")
         if before + after >= _LONG:
             return True
     return False
@@ -176,11 +176,11 @@ class HtmlHandler(LeafHandler):
     def text(self, source: Source, limits: Limits) -> Text:
         """Visible text; title, author, description, keywords and application as metadata."""
         data = source.whole(limits.parse_bytes)
-        markup, found = html_decode(data)
+        markup, detected = html_decode(data)
         content, metadata = _read(markup)
         collector = clean.Collector(limits.text_characters)
         collector.add(content)
-        out = collector.read_in(found)
+        out = collector.read_in(detected)
         out.metadata |= metadata
         return out
 

@@ -82,7 +82,7 @@ def test_a_small_job_says_that_it_is_cached(finished: Any, handle: JobHandle) ->
     to do about it; a result is labelled by the same rule as what runs."""
     result = job_result(handle, finished.settings)
     seen = read_timeline([handle])
-    row = Overview().found(alone(handle))
+    row = Overview().row_of(alone(handle))
     assert seen.labels[0] == CACHED
     assert [label for label in result.labels if ruled(label)] == list(seen.labels) == row.labels
     assert list(seen.advice) == row.advice == advice_on(result.labels) != []

@@ -68,7 +68,7 @@ def test_what_a_slot_waits_for_is_told_to_whoever_asks_for_the_job(bench: Any) -
         assert progress.waiting == (f"w1: {text}",)
         assert one_line(Pace(JobOptions()).snapshot(progress, 0.0, 0.0)).endswith(f"waiting: w1: {text}")
         job = jobs.get_job(conn, bench.job)
-    row = Overview().found(alone(JobHandle(bench.database, job)))
+    row = Overview().row_of(alone(JobHandle(bench.database, job)))
     assert (row.state, row.reason) == ("running", f"waiting: w1: {text}")
     with bench.database.transaction() as conn:
         workers.stopped(conn, incarnation)

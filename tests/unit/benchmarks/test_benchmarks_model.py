@@ -57,7 +57,7 @@ def test_a_broken_promise_is_said(tmp_path: Path) -> None:
     """One error over 10 %, an interval too few, or a simpler law that does better."""
     figures = Figures(tmp_path / "f.json", console=Console(quiet=True))
     judge(figures, [_row(20.0, 20.0, 25.0, 15.0), *[_row(26.0, 20.0, 21.0, 15.0)] * 3])
-    met = {name: figure.met for name, figure in figures.found.items()}
+    met = {name: figure.met for name, figure in figures.by_name.items()}
     assert met == {
         "model_worst_error": False,
         "model_intervals": False,

@@ -14,7 +14,7 @@ from benchmarks.charsets.samples import samples
 from core.records import Limits, TextState
 from dataset_gen.languages.texts import texts
 from formats.base import MemorySource, Text
-from formats.charset import Decoder, Told, code_page, decode
+from formats.charset import CharsetSource, Decoder, code_page, decode
 from formats.charset_guess import SAMPLE, sample_of
 from formats.identification.identify import identify
 from formats.registry import handler_for
@@ -178,8 +178,8 @@ def test_what_is_no_text_stays_none() -> None:
 
 
 def test_sources_have_names() -> None:
-    assert decode("\ufeffä".encode("utf-16-le"))[1].source is Told.MARK
-    assert decode(b"\xe4", hint="cp1252")[1].source is Told.HINT
+    assert decode("\ufeffä".encode("utf-16-le"))[1].source is CharsetSource.MARK
+    assert decode(b"\xe4", hint="cp1252")[1].source is CharsetSource.HINT
 
 
 def test_real_text_in_the_charsets_of_its_language() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from trace_samples import any_traces, call, directory, file, memory_trace, written_and_moved
 
 from core.operations import Op
-from traces.as_data import told
+from traces.as_data import trace_info
 from traces.model import MemoryTrace, NodeKind
 from traces.summary import BINS, summarise
 
@@ -48,7 +48,7 @@ def test_every_node_is_counted_once(trace: MemoryTrace) -> None:
 
 def test_the_figures_of_a_trace() -> None:
     """Worked out by hand."""
-    said = told(summarise(written_and_moved()), 1500)
+    said = trace_info(summarise(written_and_moved()), 1500)
     assert said["calls"] == 15
     assert said["bytes_per_million_calls"] == 100_000_000
     assert said["moved_bytes"] == 4096 + 904 + 3000 + 3000
@@ -93,7 +93,7 @@ def test_calls_in_flight_are_a_mean_over_time() -> None:
     busy = [call(Op.READ, start, 1, duration_ns=1000) for start in range(0, 200_000, 1000)]
     summary = summarise(memory_trace(nodes, [busy, busy]))
     assert set(summary.timeline.in_flight) == {2.0}
-    assert told(summary, 1)["concurrency"]["mean_in_flight"] == 2.0
+    assert trace_info(summary, 1)["concurrency"]["mean_in_flight"] == 2.0
 
 
 def test_reads_that_jump_are_not_sequential() -> None:

@@ -51,12 +51,12 @@ def _unescaped(text: str) -> bytes:
     return _ESCAPE.sub(_one_escape, raw) if b"\\" in raw else raw
 
 
-def _one_escape(found: re.Match[bytes]) -> bytes:
-    if found[1]:
-        return bytes((int(found[1], 16),))
-    if found[2]:
-        return bytes((int(found[2], 8) & 0xFF,))
-    return _NAMED.get(found[3], found[3])
+def _one_escape(match: re.Match[bytes]) -> bytes:
+    if match[1]:
+        return bytes((int(match[1], 16),))
+    if match[2]:
+        return bytes((int(match[2], 8) & 0xFF,))
+    return _NAMED.get(match[3], match[3])
 
 
 class Descriptor(NamedTuple):
@@ -68,11 +68,11 @@ class Descriptor(NamedTuple):
 
 def descriptor(text: str) -> Descriptor | None:
     """AT_FDCWD is -100; None when it is no descriptor."""
-    found = _DESCRIPTOR.match(text)
-    if found is None:
+    match = _DESCRIPTOR.match(text)
+    if match is None:
         return None
-    value = AT_FDCWD if found[1] == "AT_FDCWD" else int(found[1])
-    target = None if found[2] is None else _unescaped(found[2].partition("<")[0])
+    value = AT_FDCWD if match[1] == "AT_FDCWD" else int(match[1])
+    target = None if match[2] is None else _unescaped(match[2].partition("<")[0])
     return Descriptor(value, target)
 
 
@@ -100,14 +100,14 @@ def number(text: str) -> int | None:
 
 def returned(result: str) -> int | None:
     """What the call returned; None where it did not return (`?`)."""
-    found = _DESCRIPTOR.match(result)
-    return number(result if found is None or result.startswith("0x") else found[1])
+    match = _DESCRIPTOR.match(result)
+    return number(result if match is None or result.startswith("0x") else match[1])
 
 
 def failure(result: str) -> int:
     """The errno of a call that failed, else 0; EIO for one that this system does not know."""
-    found = _FAILED.match(result)
-    return 0 if found is None else int(getattr(errno, found[1], errno.EIO))
+    match = _FAILED.match(result)
+    return 0 if match is None else int(getattr(errno, match[1], errno.EIO))
 
 
 def mode_and_size(text: str) -> tuple[str, int | None]:

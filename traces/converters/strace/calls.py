@@ -93,13 +93,13 @@ class System:
 
     def directory(self, process: Process, base: str | None) -> bytes | None:
         """The path that a descriptor of a directory stands for."""
-        found = arguments.descriptor(base) if base is not None else arguments.Descriptor(AT_FDCWD, None)
-        if found is None:
+        descriptor = arguments.descriptor(base) if base is not None else arguments.Descriptor(AT_FDCWD, None)
+        if descriptor is None:
             return None
-        if found.number == AT_FDCWD:
-            return arguments.file_path(found.target) or process.place.path
-        opened = process.table.opened.get(found.number)
-        return opened.path if opened is not None and opened.path else arguments.file_path(found.target)
+        if descriptor.number == AT_FDCWD:
+            return arguments.file_path(descriptor.target) or process.place.path
+        opened = process.table.opened.get(descriptor.number)
+        return opened.path if opened is not None and opened.path else arguments.file_path(descriptor.target)
 
     def node(self, process: Process, base: str | None, argument: str) -> int | None:
         """The node of a path argument; None is counted as elsewhere."""
@@ -110,15 +110,15 @@ class System:
 
     def opened(self, process: Process, argument: str) -> Opened | None:
         """The file that a descriptor refers to, with a node; None is counted."""
-        found = arguments.descriptor(argument)
-        if found is None or found.number < 0:
+        descriptor = arguments.descriptor(argument)
+        if descriptor is None or descriptor.number < 0:
             self.elsewhere += 1
             return None
-        opened = process.table.opened.get(found.number)
-        if opened is None and found.target is not None:
-            path = arguments.file_path(found.target)
+        opened = process.table.opened.get(descriptor.number)
+        if opened is None and descriptor.target is not None:
+            path = arguments.file_path(descriptor.target)
             opened = Opened(None if path is None else self.book.node(path), path)
-            process.table.put(found.number, opened)
+            process.table.put(descriptor.number, opened)
         if opened is None:
             self.unknown_descriptors += 1
         elif opened.node is None:
@@ -137,8 +137,8 @@ def after(event: Event) -> Event:
 
 def clone_flags(text: str) -> frozenset[str]:
     """The flags among the arguments of clone and clone3; none of fork."""
-    _, found, rest = text.partition("flags=")
-    return arguments.flags(rest.split(",", 1)[0].split("}", 1)[0].strip()) if found else frozenset()
+    _, separator, rest = text.partition("flags=")
+    return arguments.flags(rest.split(",", 1)[0].split("}", 1)[0].strip()) if separator else frozenset()
 
 
 __all__ = ["MAKERS", "Handler", "System", "TakeCall", "after", "clone_flags"]

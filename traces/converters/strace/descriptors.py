@@ -72,8 +72,8 @@ def _move(system: System, process: Process, event: Event, descriptor: str, op: O
 
 def seek(_system: System, process: Process, event: Event, given: list[str]) -> None:
     """No call of the trace: it only says where the file stands."""
-    found = arguments.descriptor(given[0])
-    opened = None if found is None else process.table.opened.get(found.number)
+    descriptor = arguments.descriptor(given[0])
+    opened = None if descriptor is None else process.table.opened.get(descriptor.number)
     position = arguments.returned(event.result)
     if (
         opened is not None
@@ -91,8 +91,8 @@ def directory_entries(system: System, process: Process, event: Event, given: lis
         return
     opened.directory = True
     system.book.found(opened.node, NodeKind.DIRECTORY, None)
-    found = _ENTRIES.search(event.arguments)
-    entries = int(found[1]) if found else 0
+    match = _ENTRIES.search(event.arguments)
+    entries = int(match[1]) if match else 0
     pending = process.pending
     if pending is not None and pending.opened is opened:
         if pending.op is not Op.SCAN:
@@ -128,8 +128,8 @@ def truncate_descriptor(system: System, process: Process, event: Event, given: l
 
 def map_file(system: System, process: Process, event: Event, given: list[str]) -> None:
     """What is read through a mapping is not in the log."""
-    found = arguments.descriptor(given[4]) if len(given) > 4 else None
-    opened = None if found is None else process.table.opened.get(found.number)
+    descriptor = arguments.descriptor(given[4]) if len(given) > 4 else None
+    opened = None if descriptor is None else process.table.opened.get(descriptor.number)
     if opened is not None and opened.node is not None:
         system.not_carried[event.name] += 1
     else:
@@ -138,16 +138,16 @@ def map_file(system: System, process: Process, event: Event, given: list[str]) -
 
 def close(system: System, process: Process, event: Event, given: list[str]) -> None:
     """A close of the trace if it was the last descriptor of the file; part of a scan for a directory."""
-    found = arguments.descriptor(given[0])
-    if found is None or event.result.startswith("-1 EBADF"):
+    descriptor = arguments.descriptor(given[0])
+    if descriptor is None or event.result.startswith("-1 EBADF"):
         return
-    opened = process.table.opened.get(found.number)
+    opened = process.table.opened.get(descriptor.number)
     if opened is None or opened.node is None:
         system.elsewhere += 1
     pending = process.pending
     if pending is not None and pending.opened is opened and opened is not None and opened.directory:
         pending.duration_ns += event.duration_ns
-    system.closed(process, process.table.drop(found.number), event.start_ns, event.duration_ns)
+    system.closed(process, process.table.drop(descriptor.number), event.start_ns, event.duration_ns)
 
 
 def close_many(system: System, process: Process, event: Event, given: list[str]) -> None:
@@ -167,10 +167,10 @@ def duplicate(system: System, process: Process, event: Event, given: list[str]) 
     if event.name in ("fcntl", "fcntl64") and not given[1].startswith("F_DUPFD"):
         _set_flag(process, given)
         return
-    found, new = arguments.descriptor(given[0]), arguments.returned(event.result)
-    if found is None or new is None or new < 0 or new == found.number:
+    descriptor, new = arguments.descriptor(given[0]), arguments.returned(event.result)
+    if descriptor is None or new is None or new < 0 or new == descriptor.number:
         return
-    opened = process.table.opened.get(found.number)
+    opened = process.table.opened.get(descriptor.number)
     if opened is None:
         _close_all(system, process, process.table.drop_all([new]), event)
         return
@@ -179,10 +179,10 @@ def duplicate(system: System, process: Process, event: Event, given: list[str]) 
 
 
 def _set_flag(process: Process, given: list[str]) -> None:
-    found = arguments.descriptor(given[0])
-    if found is not None and given[1] == "F_SETFD" and len(given) > 2:
+    descriptor = arguments.descriptor(given[0])
+    if descriptor is not None and given[1] == "F_SETFD" and len(given) > 2:
         change = process.table.close_on_exec
-        (change.add if "FD_CLOEXEC" in given[2] else change.discard)(found.number)
+        (change.add if "FD_CLOEXEC" in given[2] else change.discard)(descriptor.number)
 
 
 def no_file(system: System, process: Process, event: Event, given: list[str]) -> None:

@@ -105,12 +105,12 @@ class _Import:
     def read(self, tagged: Iterator[tuple[Event, Halves]]) -> None:
         """All events, in their order."""
         system = self._system
-        last = 0
+        latest_ns = 0
         for event, halves in tagged:
             if self._first_ns < 0:
                 began = [at for at, _ in halves.open.values()]
                 self._first_ns = min([event.start_ns, *began])
-            last = event.start_ns
+            latest_ns = event.start_ns
             process = system.process(event.pid, halves.open)
             if event.name == EXIT:
                 system.ended(process, event.start_ns)
@@ -126,7 +126,7 @@ class _Import:
             else:
                 (system.not_carried if event.name in NOT_CARRIED else system.other)[event.name] += 1
         for process in system.processes:
-            system.ended(process, last)
+            system.ended(process, latest_ns)
 
     def _take(
         self, pid: int, op: Op, start_ns: int, duration_ns: int, nbytes: int, argument: int, node: int, other: int, error: int
@@ -178,5 +178,5 @@ class _Import:
 
 
 def _program(event: Event) -> str:
-    found = _PROGRAM.search(event.arguments)
-    return found[1] if found else ""
+    match = _PROGRAM.search(event.arguments)
+    return match[1] if match else ""

@@ -70,19 +70,19 @@ class Log:
             begun, remark, _ = text.partition(_REMARK) if _ATTACHED.search(text) else ("", "", "")
             if remark or not text.strip():
                 continue
-            found = _LINE.match(text)
-            event = None if found is None else self._read(found)
+            match = _LINE.match(text)
+            event = None if match is None else self._read(match)
             if event is None:
                 self._halves.reject(f"{self._name}, line {number}", text)
             elif event.name:
                 yield event
 
-    def _read(self, found: re.Match[str]) -> Event | None:
+    def _read(self, match: re.Match[str]) -> Event | None:
         """What the line completes, with an empty name if it completes nothing; None where it is no line of strace."""
-        label = found[1] or found[2]
+        label = match[1] or match[2]
         pid = self._whose.of(int(label) if label else None)
-        at = int(found[3]) * 1_000_000_000 + int(found[4].ljust(9, "0"))
-        rest = found[5]
+        at = int(match[3]) * 1_000_000_000 + int(match[4].ljust(9, "0"))
+        rest = match[5]
         if rest.startswith("---"):
             return _NOTHING
         if rest.startswith(EXIT):
@@ -109,10 +109,10 @@ class Log:
         return self._event(pid, start, text + resumed[2]) if text.startswith(opens) else None
 
     def _event(self, pid: int, start: int, text: str) -> Event | None:
-        found = _CALL.match(text)
-        if found is None:
+        match = _CALL.match(text)
+        if match is None:
             return None
-        name, arguments, result, seconds, fraction = found.groups()
+        name, arguments, result, seconds, fraction = match.groups()
         duration = 0
         if seconds is None:
             self._halves.untimed += not result.startswith("?")

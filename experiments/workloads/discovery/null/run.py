@@ -60,15 +60,15 @@ def _run_all(
             source = null.stage(portion, whole=len(portions) == 1)
             if crew is not None:
                 site.hand_over(null.source)
-            found = create(spec, deployment.settings, deployment.databases, source, load)
+            jobs = create(spec, deployment.settings, deployment.databases, source, load)
             crew = crew or workers.enter_context(kept_up(deployment.crew))
-            with Sampler(found.each, deployment.meter):
-                outcomes = run_all_to_rest(found.each, crew, load.clock, load.show, load.say)
-            refuse(outcomes, found.each)
+            with Sampler(jobs.each, deployment.meter):
+                outcomes = run_all_to_rest(jobs.each, crew, load.clock, load.show, load.say)
+            refuse(outcomes, jobs.each)
             complete = all(outcome.calls_complete for outcome in outcomes)
-            result = figures_of(found, deployment.settings, calls_complete=complete)
+            result = figures_of(jobs, deployment.settings, calls_complete=complete)
             judge_counts(spec, result)
             held = null.held()
-            done.append(OnNull(result=result.to_json(), jobs=read_tables(found.each, null=True), held_bytes=held))
+            done.append(OnNull(result=result.to_json(), jobs=read_tables(jobs.each, null=True), held_bytes=held))
             emptied(deployment.settings.storage)
     return tuple(done)

@@ -21,15 +21,15 @@ ANCHOR, TITLE = "capacity", "What more workers and databases would bring"
 def capacity(result: Result) -> Section:
     """Predicted GB/hour against workers, a curve for each number of databases, and the limit on each stretch."""
     try:
-        found = curves(result)
+        predicted = curves(result)
     except UsageError as reason:
         return missing(ANCHOR, TITLE, f"{reason}.")
     remark = note(
-        f"Simulated from the calls and tasks of {words.listed(map(str, found.calibrated_on))} workers, on the same hosts "
+        f"Simulated from the calls and tasks of {words.listed(map(str, predicted.calibrated_on))} workers, on the same hosts "
         f"and with the same data set; bands are intervals of {LEVEL:.0%}. A model, not a measurement: "
         "docs/capacity-model.md says what it leaves out."
     )
-    return Section(anchor=ANCHOR, title=TITLE, parts=(_plot(found), _stretches(found), remark))
+    return Section(anchor=ANCHOR, title=TITLE, parts=(_plot(predicted), _stretches(predicted), remark))
 
 
 def _plot(curves: Curves) -> Plot:
@@ -76,18 +76,18 @@ def _draw(axes: Axes, number: int, curve: Curve) -> None:
 def _name_limits(axes: Axes, number: int, curve: Curve) -> None:
     """Each stretch's limit at its last point: below the first curve, above the others."""
     at = {one.question.workers: one.gb_per_hour_discovered.value for one in curve.predicted}
-    for _, last, limit in curve.stretches():
-        axes.annotate(limit, (last, at[last]), xytext=(-3, -11 if number == 0 else 5), textcoords="offset points",
+    for _, end, limit in curve.stretches():
+        axes.annotate(limit, (end, at[end]), xytext=(-3, -11 if number == 0 else 5), textcoords="offset points",
                       ha="right", fontsize=7.5, color=series_colour(number))  # fmt: skip
 
 
 def _sentence(curves: Curves) -> str:
     said = []
     for curve in curves.curves:
-        last = curve.predicted[-1]
-        rate = last.gb_per_hour_discovered
+        end = curve.predicted[-1]
+        rate = end.gb_per_hour_discovered
         said.append(
-            f"{words.many(last.question.workers, 'worker')} on {words.many(curve.databases, 'database')} would reach "
+            f"{words.many(end.question.workers, 'worker')} on {words.many(curve.databases, 'database')} would reach "
             f"{words.figure(rate.value)} GB/hour ({words.figure(rate.low)} to {words.figure(rate.high)})"
         )
     return f"{words.listed(said)}. Marks are measured, with their spread; words on a curve say what limits up to there."

@@ -99,9 +99,11 @@ def _told(result: Result) -> str:
         "control group": "the containers' control groups",
         "processes": "what the kernel accounts to the containers' processes (/proc/PID/io)",
     }
-    told = [who.get(source, source) for source in sorted(source for source in sources if source)]
-    text = f"Block I/O is from {words.listed(told)}." if told else "Nobody tells of the containers' block I/O here."
-    if told and None in sources:
+    tellers = [who.get(source, source) for source in sorted(source for source in sources if source)]
+    text = (
+        f"Block I/O is from {words.listed(tellers)}." if tellers else "Nobody tells of the containers' block I/O here."
+    )
+    if tellers and None in sources:
         text += " Of some containers nobody tells."
     if "processes" in sources:
         return f"{text} That holds what they read from and wrote to any file system, a network filer's too."

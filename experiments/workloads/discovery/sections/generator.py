@@ -70,8 +70,8 @@ def _share(share: float | None) -> str:
 def _on_null(run: Run) -> str:
     if run.null_elapsed_s is None:
         return "no pair"
-    told = words.seconds(run.null_elapsed_s)
-    return f"{told} in {run.null.portions} portions" if run.null and run.null.portions > 1 else told
+    elapsed = words.seconds(run.null_elapsed_s)
+    return f"{elapsed} in {run.null.portions} portions" if run.null and run.null.portions > 1 else elapsed
 
 
 def _table(result: Result) -> Tabled:

@@ -17,8 +17,8 @@ _HEADER = ("kind", "recorded", "read", "written", "when", "who tells")
 def io_kinds(result: Result) -> Section:
     """A line for each kind, then those of the block devices and mounts."""
     point = busiest(result)
-    found: dict[str, Any] | None = middle_run(point).result.get("io")
-    if found is None:
+    io: dict[str, Any] | None = middle_run(point).result.get("io")
+    if io is None:
         return missing(ANCHOR, TITLE, "the result is of a version that did not tell it.")
     numbers: list[tuple[Cell, ...]] = [
         (
@@ -29,7 +29,7 @@ def io_kinds(result: Result) -> Section:
             one["when"],
             one["told_by"],
         )
-        for one in found["kinds"]
+        for one in io["kinds"]
     ]
     numbers += [
         (
@@ -40,12 +40,12 @@ def io_kinds(result: Result) -> Section:
             "within elapsed",
             "the kernel",
         )
-        for one in found["counters"]
+        for one in io["counters"]
     ]
     rows = [(kind, recorded, _size(read), _size(written), *rest) for kind, recorded, read, written, *rest in numbers]
     shown = table(_HEADER, rows, text_columns=frozenset({0, 1, 4, 5}))
     header = ("kind", "recorded", "read_bytes", "written_bytes", "when", "told_by")
-    share = found["unrecorded_share"]
+    share = io["unrecorded_share"]
     said = "nothing is known" if share is None else f"{words.percent(share)} is unrecorded"
     parts = (
         paragraph(f"With {which_run(point, result.points)}, of the bytes that are known {said}."),

@@ -19,7 +19,7 @@ from experiments.workloads.replay.sections.timeline import timeline
 def sections(result: ReplayResult) -> list[Section]:
     """In reading order; the knee's only where bounds were set, levels in place of curves, backlog and filer where there is
     something to tell."""
-    found: list[Section | None] = [
+    parts: list[Section | None] = [
         points(result),
         knee(result) if result.knee is not None else None,
         steadiness(result),
@@ -31,4 +31,4 @@ def sections(result: ReplayResult) -> list[Section]:
         filer_side(result),
         disclosure(result),
     ]
-    return [section for section in found if section is not None]
+    return [section for section in parts if section is not None]

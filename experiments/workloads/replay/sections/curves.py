@@ -83,7 +83,7 @@ def _times(axes: Axes, what: str, together: Mapping[str, Sequence[ReplayPoint]])
     for number, points in enumerate(together.values()):
         for tail, style in _STYLES.items():
             name = f"{what} {tail}"
-            line = [(p.clients, max(found[name], 1.0)) for p in points if name in (found := lines_of(p))]
+            line = [(p.clients, max(figures[name], 1.0)) for p in points if name in (figures := lines_of(p))]
             axes.plot([n for n, _ in line], [us for _, us in line], color=series_colour(number), linestyle=style,
                       marker=marker(number), markersize=5)  # fmt: skip
     axes.set_title(f"{what} time")

@@ -15,7 +15,7 @@ ANCHOR, TITLE = "filer", "What the filer did"
 def filer_side(result: ReplayResult) -> Section | None:
     """A line for each station of each point, and one for the wire; None where there is neither."""
     parts: list[Part] = []
-    stations = [_station(point, name, found) for point in result.points for name, found in _stations(point)]
+    stations = [_station(point, name, station) for point in result.points for name, station in _stations(point)]
     if stations:
         parts.append(_tabled("stations", ("storage", "clients", "station", "busy", "mean wait", "calls"), stations))
         parts.append(
@@ -38,8 +38,8 @@ def _stations(point: ReplayPoint) -> list[tuple[str, dict[str, float]]]:
     return list(filer.get("stations", {}).items())
 
 
-def _station(point: ReplayPoint, name: str, found: dict[str, float]) -> _Row:
-    busy, wait, calls = found["utilisation"], found["mean_wait_us"], int(found["calls"])
+def _station(point: ReplayPoint, name: str, station: dict[str, float]) -> _Row:
+    busy, wait, calls = station["utilisation"], station["mean_wait_us"], int(station["calls"])
     shown = (words.percent(busy), words.microseconds(wait), words.count(calls))
     return (point.storage, point.clients, name, *shown), (point.storage, point.clients, name, busy, wait, calls)
 

@@ -42,10 +42,10 @@ def latencies(result: ReplayResult) -> Section:
         tables.append(table(header, shown, text_columns=frozenset({1}), caption=storage))
         numbers += [(storage, load, op, response.calls, _errors(response), *_times(response), *_times(service))
                     for load, op, response, service in rows]  # fmt: skip
-    found = Tabled(table=join(tables), series=Series(name="latency", header=_COLUMNS, rows=tuple(numbers)))
+    tabled = Tabled(table=join(tables), series=Series(name="latency", header=_COLUMNS, rows=tuple(numbers)))
     said = ((named(point, result), in_calls(point.run.call_time)) for point in result.points)
-    told = [paragraph(f"{name}: {sentence}") for name, sentence in said if sentence is not None]
-    return Section(anchor="latency", title="Response and service time, by op", parts=(found, *told))
+    remarks = [paragraph(f"{name}: {sentence}") for name, sentence in said if sentence is not None]
+    return Section(anchor="latency", title="Response and service time, by op", parts=(tabled, *remarks))
 
 
 def _rows(point: ReplayPoint) -> Iterator[tuple[str, Times, Times]]:

@@ -31,14 +31,14 @@ _LINES = (
 _HEADER = ("level", "offered", "achieved", "", "response mean", "p50", "p99", "service mean", "p50", "p99")
 
 
-def levels(result: ReplayResult, found: Levels) -> Section:
+def levels(result: ReplayResult, measured: Levels) -> Section:
     """A table, two panels, and how the one figure was made."""
     said = note(
         "Overall response time: the area under mean response time against achieved load, up to the last level before one that"
         " was not reached, divided by the load achieved there; below the lowest level its response time holds down to zero."
-        f" A level is reached when no more than {words.percent(found.tolerance)} of the offered calls a second are missing."
+        f" A level is reached when no more than {words.percent(measured.tolerance)} of the offered calls a second are missing."
     )
-    return Section(anchor=ANCHOR, title=TITLE, parts=(_table(result, found), _plot(result, found), said))
+    return Section(anchor=ANCHOR, title=TITLE, parts=(_table(result, measured), _plot(result, measured), said))
 
 
 def _times(result: ReplayResult, level: Level) -> list[float | None]:
@@ -46,15 +46,15 @@ def _times(result: ReplayResult, level: Level) -> list[float | None]:
     return [figures[name].median if name in figures else None for name in _TIMES]
 
 
-def _table(result: ReplayResult, found: Levels) -> Tabled:
+def _table(result: ReplayResult, measured: Levels) -> Tabled:
     shown, numbers = [], list[tuple[Cell, ...]]()
-    for level in found.levels:
+    for level in measured.levels:
         times = _times(result, level)
         both = (words.figure(level.offered), words.figure(level.achieved), "" if level.reached else "not reached")
         said = ("–" if time is None else words.microseconds(time) for time in times)
         shown.append((f"{level.percent} %", *both, *said))
         numbers.append((level.percent, level.offered, level.achieved, int(level.reached), *times))
-    marked = frozenset(place for place, level in enumerate(found.levels) if not level.reached)
+    marked = frozenset(place for place, level in enumerate(measured.levels) if not level.reached)
     header = ("percent", "offered_per_s", "achieved_per_s", "reached", *_TIMES)
     return Tabled(
         table=table(_HEADER, shown, text_columns=frozenset({3}), marked=marked, caption="Calls a second"),
@@ -62,14 +62,14 @@ def _table(result: ReplayResult, found: Levels) -> Tabled:
     )
 
 
-def _plot(result: ReplayResult, found: Levels) -> Plot:
+def _plot(result: ReplayResult, measured: Levels) -> Plot:
     rows: list[tuple[Cell, ...]] = []
     with drawing():
         figure, (reached, times) = new_figure(2, height=3.4)
-        _reached(reached, found)
+        _reached(reached, measured)
         for number, (name, title) in enumerate(_LINES):
             line = [(level.achieved, result.points[level.point].figures[name].median)
-                    for level in found.levels if name in result.points[level.point].figures]  # fmt: skip
+                    for level in measured.levels if name in result.points[level.point].figures]  # fmt: skip
             times.plot([x for x, _ in line], [max(y, 1.0) for _, y in line], color=series_colour(number),
                        marker=marker(number), markersize=5, label=title)  # fmt: skip
             rows += [(name, x, y) for x, y in line]
@@ -80,15 +80,15 @@ def _plot(result: ReplayResult, found: Levels) -> Plot:
         times.set_xlim(left=0)
         times.legend(loc="upper left")
     series = Series(name="levels-times", header=("time", "achieved_per_s", "us"), rows=tuple(rows))
-    return Plot(name="levels", figure=figure, sentence=_sentence(found), series=series)
+    return Plot(name="levels", figure=figure, sentence=_sentence(measured), series=series)
 
 
-def _reached(axes: Axes, found: Levels) -> None:
+def _reached(axes: Axes, measured: Levels) -> None:
     """Levels that were not reached are hollow; what was offered is the dotted line."""
-    offered, achieved = ([getattr(level, name) for level in found.levels] for name in ("offered", "achieved"))
+    offered, achieved = ([getattr(level, name) for level in measured.levels] for name in ("offered", "achieved"))
     axes.plot([0, *offered], [0, *offered], color=FAINT.light, linewidth=1, linestyle=":")
     axes.plot(offered, achieved, color=series_colour(0), marker=marker(0), markersize=5)
-    missed = [level for level in found.levels if not level.reached]
+    missed = [level for level in measured.levels if not level.reached]
     axes.plot([level.offered for level in missed], [level.achieved for level in missed], linestyle="none",
               marker=marker(0), markersize=5, markerfacecolor="white", color=series_colour(0))  # fmt: skip
     axes.set_title("achieved calls a second (dotted: offered)")
@@ -98,7 +98,7 @@ def _reached(axes: Axes, found: Levels) -> None:
     from_zero(axes)
 
 
-def _sentence(found: Levels) -> str:
-    said = told_levels(found)
-    hollow = " Hollow points were not reached." if not all(level.reached for level in found.levels) else ""
+def _sentence(measured: Levels) -> str:
+    said = told_levels(measured)
+    hollow = " Hollow points were not reached." if not all(level.reached for level in measured.levels) else ""
     return f"{said[0].upper()}{said[1:]}.{hollow}"

@@ -92,8 +92,8 @@ def _codec(table: Table, file: BinaryIO) -> str:
             sample += values[i].rstrip(b" \0") + b"\n"
         if len(sample) > _SAMPLE_BYTES:
             break
-    text, found = decode(bytes(sample))
-    guess = found.charset
+    text, detected = decode(bytes(sample))
+    guess = detected.charset
     if guess == "utf-8" and not text.isascii() and "\ufffd" not in text:
         return guess
     return table.codec or (
@@ -119,10 +119,10 @@ class MemoHandler(LeafHandler):
     def text(self, source: Source, limits: Limits) -> Text:
         """All memos in the charset that they are likely to be in: the table knows it, this file does not."""
         memos = b"\n".join(dbase_memo.texts(source.whole(limits.parse_bytes)))
-        text, found = decode(memos)
+        text, detected = decode(memos)
         collector = clean.Collector(limits.text_characters)
         collector.add(text)
-        return collector.read_in(found)
+        return collector.read_in(detected)
 
 
 HANDLERS: tuple[Handler, ...] = (TableHandler(), MemoHandler())

@@ -17,8 +17,8 @@ _NOT_IN_TEXT = bytes(c for c in range(32) if c not in b"\t\n\f\r")
 
 def texts(data: bytes) -> Iterator[bytes]:
     """The memos in order, without the control characters that formatted ones hold."""
-    found = _dbase_4(data) if _IV_MEMO in data[: 1 << 16] else _foxpro(data) if is_foxpro(data) else _dbase_3(data)
-    for memo in found:
+    memos = _dbase_4(data) if _IV_MEMO in data[: 1 << 16] else _foxpro(data) if is_foxpro(data) else _dbase_3(data)
+    for memo in memos:
         # Soft line ends of dBase's editor are 0x8D 0x0A.
         if text := memo.replace(b"\x8d\n", b"\n").translate(None, _NOT_IN_TEXT).strip():
             yield text

@@ -106,9 +106,9 @@ class Table(NamedTuple):
             shorter = _within if field.kind == ord("V") else bytes
             return lambda raw: shorter(raw).decode(codec, "replace").strip(" \0")
         big = self.version & 7 == _LEVEL_7 and self.version not in _FOXPRO
-        found = _BINARY.get((chr(field.kind), field.length, big))
-        if found is not None:
-            return found
+        reader = _BINARY.get((chr(field.kind), field.length, big))
+        if reader is not None:
+            return reader
         return _SHOWN.get(chr(field.kind), _nothing)
 
 

@@ -76,7 +76,7 @@ class OneNoteHandler(LeafHandler):
         with source.open() as file:
             store = _store(file, source, limits)
         collector = clean.Collector(limits.text_characters)
-        found: dict[int, list[bytes]] = {}
+        by_number: dict[int, list[bytes]] = {}
         said: set[tuple[bytes, str]] = set()
         for held in store.objects.values():
             for number, value in properties(held.raw):
@@ -88,19 +88,19 @@ class OneNoteHandler(LeafHandler):
                     if held.owner:
                         said.add((held.owner, line))
                 elif number in (_TITLE, _AUTHOR, _CREATED, _MODIFIED):
-                    found.setdefault(number, []).append(value)
+                    by_number.setdefault(number, []).append(value)
         out = collector.result()
-        out.metadata = _metadata(found)
+        out.metadata = _metadata(by_number)
         out.error = out.error or store.error
         return out
 
 
 def _store(file: BinaryIO, source: Source, limits: Limits) -> Store:
     """What the section declares, in whichever packaging. DocumentError where nothing can be read."""
-    found = source.head[48:64]
-    if found == PACKAGING:
+    file_type = source.head[48:64]
+    if file_type == PACKAGING:
         return read_packaged(source.whole(limits.parse_bytes))
-    if found != REVISION_STORE and len(found) == 16:
+    if file_type != REVISION_STORE and len(file_type) == 16:
         raise DocumentError(ExceptionCode.UNSUPPORTED, "a OneNote file of a packaging that is not known")
     return read_store(file, source.size)
 
@@ -111,14 +111,14 @@ def _decoded(number: int, value: bytes) -> str:
     return _FIELD.sub(r"\1 ", text).replace("\0", "").replace("\v", "\n").strip()
 
 
-def _metadata(found: dict[int, list[bytes]]) -> dict[str, object]:
+def _metadata(by_number: dict[int, list[bytes]]) -> dict[str, object]:
     """The first page's title, the first author, the earliest and the latest date."""
     pairs: list[tuple[str, str | None]] = [
-        (key, next((text for raw in found.get(number, ()) if (text := _decoded(number, raw))), None))
+        (key, next((text for raw in by_number.get(number, ()) if (text := _decoded(number, raw))), None))
         for key, number in (("title", _TITLE), ("author", _AUTHOR))
     ]
     for key, number, pick in (("created", _CREATED, min), ("modified", _MODIFIED, max)):
-        seconds = [s for raw in found.get(number, ()) if (s := int.from_bytes(raw, "little"))]
+        seconds = [s for raw in by_number.get(number, ()) if (s := int.from_bytes(raw, "little"))]
         pairs.append((key, (_EPOCH + timedelta(seconds=pick(seconds))).isoformat() + "Z" if seconds else None))
     pairs.append(("application", "Microsoft OneNote"))
     return dict(clean.values(pairs))

@@ -38,7 +38,7 @@ class _Reader:
     def _streams(self) -> list[int]:
         """The references to objects; those to object spaces and contexts behind them are passed over."""
         head = self.number(4)
-        found = [int.from_bytes(self.bytes(4), "little") for _ in range(min(head & 0xFFFFFF, len(self.raw) // 4))]
+        references = [int.from_bytes(self.bytes(4), "little") for _ in range(min(head & 0xFFFFFF, len(self.raw) // 4))]
         more = not head >> 31
         while more:
             head = self.number(4)
@@ -46,7 +46,7 @@ class _Reader:
             more = bool(head >> 30 & 1)
             if self.at >= len(self.raw):
                 break
-        return found
+        return references
 
 
 def properties(raw: bytes) -> Iterator[tuple[int, Value]]:

@@ -64,8 +64,8 @@ def test_seconds_add_up_to_what_the_slot_was_busy(measured: Result) -> None:
 
 def test_what_is_busy_with_time_is_told_from_what_comes_with_work(measured: Result) -> None:
     found = calibrate(measured, "r", filer_given=False)
-    assert 0.0 < found.standing_database < 0.2
-    assert 0.0 < found.standing < 0.2
+    assert 0.0 < found.background_database < 0.2
+    assert 0.0 < found.background < 0.2
     used = sum(phase.cpu_s["databases"] for phase in measured.points[0].repeats[0].phases)
     assert sum(phase.database_s for phase in found.phases) < used
 

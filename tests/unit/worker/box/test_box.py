@@ -24,7 +24,7 @@ from core.records import Limits
 from formats.base import Handler, MemorySource
 from formats.registry import handler_for
 from worker.box.boxed import boxed
-from worker.box.messages import ENCODER, Count, FarText, Read, told
+from worker.box.messages import ENCODER, Count, FarText, Read, introduction
 from worker.box.pipe import Pipe
 from worker.box.start import order_box, start_nursery
 
@@ -76,7 +76,11 @@ def _body(talk: int) -> int:
 def test_a_parser_that_was_taken_over_gets_nowhere(targets: Targets, user: int | None) -> None:
     """Root's box and an ordinary user's: nothing that an attacker tries is done."""
     with nursery(user, _body) as address:
-        found = boxed(told(HANDLERS[0]), order_box(address)).text(MemorySource(b"x", targets.file()), Limits()).metadata
+        found = (
+            boxed(introduction(HANDLERS[0]), order_box(address))
+            .text(MemorySource(b"x", targets.file()), Limits())
+            .metadata
+        )
     said = found.pop("secrets"), found.pop("files"), found.pop("user")
     assert {what: how for what, how in found.items() if not how.startswith("refused")} == {}
     assert len(found) >= 25
@@ -100,7 +104,11 @@ def test_a_nursery_is_started_without_secrets(targets: Targets) -> None:
     env = {**os.environ, "EDBENCH_DATABASES": "db1=postgresql+psycopg2://u:hush-hush@h/d", "PYTHONPATH": str(PLUGINS)}
     address = start_nursery(1024, ("intruder_plugin",), env)
     try:
-        found = boxed(told(HANDLERS[0]), order_box(address)).text(MemorySource(b"x", targets.file()), Limits()).metadata
+        found = (
+            boxed(introduction(HANDLERS[0]), order_box(address))
+            .text(MemorySource(b"x", targets.file()), Limits())
+            .metadata
+        )
         assert b"hush-hush" not in Path(f"/proc/{address.pid}/environ").read_bytes()
     finally:
         address.close()
@@ -114,7 +122,7 @@ def _killed(handler: Handler, data: bytes, *, text: bool = False) -> int:
     with nursery(body=_body) as address:
 
         def slot() -> None:
-            one = boxed(told(handler), order_box(address))
+            one = boxed(introduction(handler), order_box(address))
             source = MemorySource(b"x", data)
             if text:
                 one.text(source, Limits())
@@ -138,9 +146,9 @@ def test_a_box_dies_with_its_slot() -> None:
 
         def slot() -> None:
             box = order_box(address)
-            boxed(told(KILLERS[0]), box).text(MemorySource(b"x", b"KILLER"), Limits())
+            boxed(introduction(KILLERS[0]), box).text(MemorySource(b"x", b"KILLER"), Limits())
             os.write(write, b"x")
-            list(boxed(told(KILLERS[0]), box).children(MemorySource(b"x", b"KILLER hang"), Limits()))
+            list(boxed(introduction(KILLERS[0]), box).children(MemorySource(b"x", b"KILLER hang"), Limits()))
 
         pid = os.fork()
         if not pid:
@@ -198,7 +206,9 @@ def test_a_box_that_lies_ends_its_slot_and_convicts_the_item(lie: bytes) -> None
 
         def slot() -> None:
             with contextlib.suppress(BaseException):
-                boxed(told(handler_for("text/plain")), order_box(address)).text(MemorySource(b"x", b"abc"), Limits())
+                boxed(introduction(handler_for("text/plain")), order_box(address)).text(
+                    MemorySource(b"x", b"abc"), Limits()
+                )
 
         status = ended(slot)
     assert os.WIFEXITED(status)
@@ -223,7 +233,7 @@ def test_a_child_that_names_a_stream_too_early_ends_the_slot() -> None:
         def slot() -> None:
             with contextlib.suppress(BaseException):
                 list(
-                    boxed(told(handler_for("application/zip")), order_box(address)).children(
+                    boxed(introduction(handler_for("application/zip")), order_box(address)).children(
                         MemorySource(b"x", b"a"), Limits()
                     )
                 )

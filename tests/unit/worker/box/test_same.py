@@ -22,7 +22,7 @@ from formats.base import MemorySource, Source
 from formats.passwords import NO_PASSWORDS, Passwords
 from formats.registry import handler_for
 from worker.box.boxed import boxed, install
-from worker.box.messages import told
+from worker.box.messages import introduction
 from worker.box.start import order_box, start_nursery
 from worker.inspect.file import Loose, inspect_files
 from worker.items.sources import CHUNK
@@ -147,17 +147,19 @@ _MAILS = make_mbox(*(make_mail(f"s{n}", "hello\n" * 20_000) for n in range(40)))
 def test_what_a_read_meets_comes_out_as_it_was(box: Any, error: Exception) -> None:
     """The very exception, so that a fault of the system suspends the job and a bad file does not."""
     source: Source = _Source(_MAILS, error)
-    found = boxed(told(handler_for("application/mbox")), box).children(source, Limits())
+    found = boxed(introduction(handler_for("application/mbox")), box).children(source, Limits())
     with pytest.raises(type(error)) as caught:
         list(found)
     assert caught.value is error
-    assert list(boxed(told(handler_for("application/mbox")), box).children(_Source(_MAILS), Limits()))  # it goes on
+    assert list(
+        boxed(introduction(handler_for("application/mbox")), box).children(_Source(_MAILS), Limits())
+    )  # it goes on
 
 
 def test_a_generator_that_is_left_closes_its_files(box: Any) -> None:
     """At once, and not when the box is asked next: a mount may be about to go."""
     source = _Source(_MAILS)
-    found = boxed(told(handler_for("application/mbox")), box).children(source, Limits())
+    found = boxed(introduction(handler_for("application/mbox")), box).children(source, Limits())
     assert next(found).name == b"message@0"
     assert len(source.open_files) == 1
     del found
@@ -166,14 +168,16 @@ def test_a_generator_that_is_left_closes_its_files(box: Any) -> None:
 
 def test_many_generators_are_open_side_by_side(box: Any) -> None:
     """A container's stands still while what it holds is opened."""
-    handler = boxed(told(handler_for("application/zip")), box)
+    handler = boxed(introduction(handler_for("application/zip")), box)
     data = make_zip({f"{n}.zip": make_zip({f"{k}.txt": b"%d" % k for k in range(200)}) for n in range(3)})
     seen = []
     for child in handler.children(MemorySource(b"a.zip", data), Limits()):
         assert child.data is not None
         for inner in handler.children(MemorySource(child.name, child.data), Limits()):
             assert inner.data is not None
-            text = boxed(told(handler_for("text/plain")), box).text(MemorySource(inner.name, inner.data), Limits())
+            text = boxed(introduction(handler_for("text/plain")), box).text(
+                MemorySource(inner.name, inner.data), Limits()
+            )
             seen.append((child.name, inner.name, text.text))
     assert seen == [(b"%d.zip" % n, b"%d.txt" % k, str(k)) for n in range(3) for k in range(200)]
 
@@ -181,7 +185,7 @@ def test_many_generators_are_open_side_by_side(box: Any) -> None:
 def test_passwords_go_along(box: Any) -> None:
     """Those of the source that is read, and none of an earlier one."""
     sealed = odt("behind a lock", "sesame")
-    handler = boxed(told(handler_for("application/vnd.oasis.opendocument.text")), box)
+    handler = boxed(introduction(handler_for("application/vnd.oasis.opendocument.text")), box)
     found = handler.text(MemorySource(b"a.odt", sealed, Passwords({"no": 1, "sesame": 2})), Limits())
     assert "behind a lock" in found.text
     assert found.metadata["password_line"] == 2

@@ -25,7 +25,7 @@ from experiments.workloads import about as about_of
 _NO_VERDICT = "no verdict: this machine did not keep up with the site that it emulated"
 
 
-def told(study: Study, records: Records) -> Result:
+def evaluated(study: Study, records: Records) -> Result:
     """Goes through the plan again with what was observed in place of measuring: a run that is missing, surplus or at
     another place is found. Raises UsageError."""
     about = about_of(study.workload)

@@ -35,9 +35,9 @@ class ReplayOutcome:
     dropped: tuple[Mapping[str, Any], ...] = ()  # by each client before the calls (replay.cold); empty: nothing was
 
 
-def found_by(handle: JobHandle) -> ReplayOutcome:
+def replay_outcome(handle: JobHandle) -> ReplayOutcome:
     """Of a replay that completed. Raises RunFailed when a client has no result, DatabaseFault."""
-    return found_of(clients_of(handle), f"job {handle.id}")
+    return outcome_of(clients_of(handle), f"job {handle.id}")
 
 
 def clients_of(handle: JobHandle) -> Sequence[ReplayClient]:
@@ -46,7 +46,7 @@ def clients_of(handle: JobHandle) -> Sequence[ReplayClient]:
         return replay.clients(conn, handle.id)
 
 
-def found_of(clients: Sequence[ReplayClient], what: str) -> ReplayOutcome:
+def outcome_of(clients: Sequence[ReplayClient], what: str) -> ReplayOutcome:
     """All of `what`'s clients together; raises RunFailed when one has no result."""
     results = [client.result for client in clients if client.result is not None]
     if not results or len(results) < len(clients):
@@ -108,14 +108,14 @@ def played(handle: JobHandle) -> Played | None:
     if not handle.job.options.replay.asked:
         return None
     try:
-        found = found_by(handle)
+        outcome = replay_outcome(handle)
     except RunFailed:
         return None
-    whole = found.result
+    whole = outcome.result
     return Played(
-        clients=found.clients,
+        clients=outcome.clients,
         pace=pace_text(handle.job.options.replay.speed, handle.job.options.replay.closed),
-        prepared_s=found.prepared_s,
+        prepared_s=outcome.prepared_s,
         elapsed_s=whole.elapsed_s,
         calls_per_second=whole.calls / whole.elapsed_s if whole.elapsed_s else 0.0,
         differences={difference_text(one): one.calls for one in whole.differences},
