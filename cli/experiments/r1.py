@@ -38,7 +38,7 @@ _LEAST_SECONDS = 1.0
 _MOST_SCALE = 100_000
 
 Scale = Annotated[str, typer.Option(metavar="1/K", help="of the report's data: 1/500 are 90 MB")]
-Streams = Annotated[int, typer.Option(min=0, help="tasks of phase index at a time, of each job; 0: no limit")]
+Streams = Annotated[int, typer.Option(min=0, max=512, help="tasks of phase index at a time, of each job; 0: no limit")]
 
 
 def r1(

@@ -54,7 +54,7 @@ class DiscoveryOrder(Document):
     single_pass: Annotated[bool, Field(description="take text while unpacking")] = False
     index_streams: Annotated[
         int | None,
-        Field(ge=1, le=10_000, description="tasks of phase index at a time, of each job  [default: no limit]"),
+        Field(ge=1, le=512, description="tasks of phase index at a time, of each job  [default: no limit]"),
     ] = None
     name: Annotated[
         str, Field(max_length=200, pattern=TEXT, description="name of the job  [default: the source's]")
