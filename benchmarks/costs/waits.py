@@ -80,7 +80,7 @@ class _FreeStation:
 
     digest, waited_ns = "", 0
 
-    def book(self, _op: Op, _nbytes: int, arrived_ns: int) -> int:
+    def book(self, _op: Op, _nbytes: int, arrived_ns: int, *_call: object) -> int:
         return arrived_ns + 50_000
 
     def wait_until(self, booked_ns: int) -> int:

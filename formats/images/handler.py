@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import BinaryIO
-
 from core.records import Limits, TextState
 from formats.base import Handler, LeafHandler, Source, Text
 from formats.declared import Declared
 from formats.images import captions, exif
-from formats.images import size as image_size
-
-SizeReader = Callable[[BinaryIO, int], image_size.Size]
-_READERS: tuple[tuple[bytes, str, SizeReader], ...] = (
-    (b"\x89PNG", "png", image_size.png),
-    (b"\xff\xd8", "jpeg", image_size.jpeg),
-    (b"GIF8", "gif", image_size.gif),
-    (b"BM", "bmp", image_size.bmp),
-    (b"RIFF", "webp", image_size.webp),
-    (b"II", "tiff", image_size.tiff),
-    (b"MM", "tiff", image_size.tiff),
-)
+from formats.images.kinds import reader_of
 
 _RASTER = ("image/jpeg", "image/png", "image/gif", "image/tiff", "image/bmp", "image/webp")
 _STILLS = ("image/heic", "image/heif", "image/avif")
@@ -112,20 +98,6 @@ class ImageHandler(LeafHandler):
             metadata={"format": label, "width": size.width, "height": size.height, **about, **details},
             error=size.error,
         )
-
-
-def reader_of(head: bytes) -> tuple[str, SizeReader] | None:
-    """What kind of raster picture begins so, and what reads its size; None for anything else."""
-    return next(((label, reader) for magic, label, reader in _READERS if head.startswith(magic)), None)
-
-
-def measured(source: Source) -> tuple[str, image_size.Size] | None:
-    """Kind and size of a raster picture; None when it is none, DocumentError as `text`."""
-    raster = reader_of(source.head)
-    if raster is None:
-        return None
-    with source.open() as file:
-        return raster[0], raster[1](file, source.size)
 
 
 def _still(head: bytes) -> Text:

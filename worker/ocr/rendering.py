@@ -13,7 +13,7 @@ from typing import Protocol
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, OcrChoice
 from formats.base import Source
-from formats.images.handler import measured
+from formats.images.kinds import measured
 from worker.ocr.candidates import PDF
 from worker.ocr.page import Page
 

@@ -170,14 +170,14 @@ def test_a_slot_that_had_no_task_waits_for_who_brought_it(tmp_path: Path) -> Non
 class Slow:
     """A filer that answers every call a millisecond after it came."""
 
-    def serve(self, op: Op, nbytes: int, arrived_ns: int) -> int:
+    def serve(self, op: Op, nbytes: int, arrived_ns: int, *_call: object) -> int:
         return arrived_ns + MS
 
 
 class Slower:
     """Five milliseconds, five times as long as was recorded."""
 
-    def serve(self, op: Op, nbytes: int, arrived_ns: int) -> int:
+    def serve(self, op: Op, nbytes: int, arrived_ns: int, *_call: object) -> int:
         return arrived_ns + 5 * MS
 
 
@@ -280,7 +280,7 @@ class DiesAt:
     def __init__(self, calls: int) -> None:
         self.left = calls
 
-    def serve(self, op: Op, nbytes: int, arrived_ns: int) -> int:
+    def serve(self, op: Op, nbytes: int, arrived_ns: int, *_call: object) -> int:
         self.left -= 1
         if not self.left:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -349,7 +349,7 @@ def after_some_looks(looks: int, error: type[Exception]) -> Callable[[], None]:
 class ForbidsFiles:
     """From the first call on no file can be opened any more."""
 
-    def serve(self, op: Op, nbytes: int, arrived_ns: int) -> int:
+    def serve(self, op: Op, nbytes: int, arrived_ns: int, *_call: object) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
         return arrived_ns
 

@@ -138,7 +138,7 @@ def test_what_an_order_and_a_job_call_alike_is_handed_on() -> None:
     """Nothing between the two repeats it."""
     given = {
         "single_pass": True, "fsync": FsyncPolicy.FILE, "layout": Layout.PER_WORKER, "trace": True,
-        "lease_seconds": 7.0, "dispatch_seconds": 9.0,
+        "lease_seconds": 7.0, "dispatch_seconds": 9.0, "index_streams": 2,
     }  # fmt: skip
     alike = {field.name for field in dataclasses.fields(JobOptions)} & OperatorOrder.model_fields.keys()
     translated = {"index_engine", "filer", "ocr"}
