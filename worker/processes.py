@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
+_ARENAS = 2  # one for the slot's work, one for the engine's writers and what else runs beside
 _LARGE_BLOCK = 4 << 20  # more than the chunks that files are read in, which come and go all the time
 _OOM_SCORE = 500  # the kernel is to take a slot before its supervisor, the database or the broker
 _PROC = Path("/proc")
@@ -31,22 +32,24 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-def give_back_large_blocks() -> None:
-    """Memory of a large block goes back to the kernel when it is freed (mallopt(3)); nothing where libc cannot do that.
+def give_memory_back() -> None:
+    """Memory that is freed goes back to the kernel (mallopt(3)); nothing where libc cannot do that.
 
-    By itself glibc does so only until the first one is freed: from then on it takes blocks of that size, up to 32 MB, from
-    its heap, where a small object behind each keeps it from being given back, and a process stays as large as the large
-    items that it has met.
+    By itself glibc gives a large block back only until the first one is freed: from then on it takes blocks of that size,
+    up to 32 MB, from its heap, where a small object behind each keeps it, and a process stays as large as the large items
+    that it has met. And it has a heap for each of up to eight threads a processor: writers of the index, a task's each with
+    threads of its own, would leave holes in all of them.
     """
     with contextlib.suppress(AttributeError):  # another libc than glibc
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_M_MMAP_THRESHOLD, _LARGE_BLOCK)
         mallopt(_M_TRIM_THRESHOLD, _LARGE_BLOCK)
+        mallopt(_M_ARENA_MAX, _ARENAS)
 
 
 def limit_slot(memory_mb: int) -> None:
     """Private memory of this process at most that much (RLIMIT_DATA), no core files, first in line for the OOM killer."""
-    give_back_large_blocks()
+    give_memory_back()
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = memory_mb * 1_000_000
     if hard != resource.RLIM_INFINITY:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -85,6 +86,32 @@ def test_the_memory_of_large_items_goes_back_when_they_are_freed() -> None:
     """A slot or box does not stay as large as the large items that it has met: six of 8 MB leave less than one does."""
     done = subprocess.run([sys.executable, "-c", _BLOCKS_AND_PINS], check=True, capture_output=True, text=True)
     assert int(done.stdout) < 8_000
+
+
+_HEAPS = """
+import ctypes, sys, threading
+from worker.processes import give_memory_back
+give_memory_back()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.fopen.restype = ctypes.c_void_p
+together = threading.Barrier(6)
+def take():
+    libc.malloc(ctypes.c_size_t(1000))
+    together.wait()
+threads = [threading.Thread(target=take) for _ in range(6)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+file = ctypes.c_void_p(libc.fopen(sys.argv[1].encode(), b"w"))
+libc.malloc_info(0, file)
+libc.fclose(file)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="heaps are glibc's")
+def test_threads_share_the_heaps_of_a_slot(tmp_path: Path) -> None:
+    """A heap for each thread of each task's writer would keep what fell free in it."""
+    subprocess.run([sys.executable, "-c", _HEAPS, str(tmp_path / "heaps.xml")], check=True)
+    assert (tmp_path / "heaps.xml").read_text().count("<heap nr=") <= 2
 
 
 def test_the_run_queue_meter_only_grows() -> None:
