@@ -78,6 +78,7 @@ def test_slots_come_back_after_the_broker_did(bench: Any, own_broker: OwnBroker)
     before = bench.until(lambda: len((found := children.read_text()).split()) == 3 and found)  # they register first
     bench.send()
     bench.until(lambda: len(bench.rows("SELECT 1 FROM task WHERE state = 'done'")) == 2)
+    bench.until(lambda: bench.rows("SELECT 1 FROM task WHERE state = 'running'"))  # it may have been sent last
     own_broker.kill()
     go.touch()
     bench.until(lambda: bench.done(resend=False))
