@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import statistics
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,6 +12,7 @@ from benchmarks.figures import Figure, Figures
 from benchmarks.load import cancels, million, soak, walk
 from benchmarks.load.samples import Size
 
+SMALL = "0.01"  # scale of the jobs beside the large one
 PARTS = ("soak", "cancels", "walk", "large")
 _SIZES = {"pss": "PSS", "private": "private memory (USS)", "own": "anonymous memory"}
 
@@ -45,7 +47,12 @@ def main() -> None:
         with bench_home() as home:
             corpus = home.directory / "corpus"
             home.run("generate", str(corpus), "--profile", "reference", "--scale", arguments.scale, "--seed", "1")
-            _large(figures, million.measure(home, corpus), arguments.scale)
+            small = home.directory / "small"
+            home.run("generate", str(small), "--profile", "reference", "--scale", SMALL, "--seed", "1")
+            before = million.measure(home, small, sample_s=0.5)
+            large = million.measure(home, corpus)
+            _large(figures, large, arguments.scale)
+            _beside(figures, large, [before, million.measure(home, small, sample_s=0.5)])
     print()
     figures.show()
 
@@ -104,6 +111,22 @@ def _large(figures: Figures, large: million.Large, scale: str) -> None:
                 f"{phase}, tenth {number}: {tenth.items:,} items, {tenth.weight / 1e6:,.1f} MB by weight,"
                 f" {tenth.characters / 1e6:,.1f} million characters; processor: {spent}"
             )
+
+
+def _beside(figures: Figures, large: million.Large, small: list[million.Large]) -> None:
+    """The large job and jobs over less data, one before and one after it."""
+    rate = statistics.mean(job.gb_per_hour for job in small)
+    told = " and ".join(f"{job.gb_per_hour:.1f}" for job in small)
+    note = f"GB/hour discovered, {large.gb_per_hour:.1f} over {told} at scale {SMALL} before and after it"
+    figures.add("large_over_small", Figure(value=large.gb_per_hour / rate, unit="", target=0.95, note=note))
+    cost = statistics.mean(job.processor_s_per_item for job in small)
+    note = f"processor milliseconds an item, {large.processor_s_per_item * 1e3:.2f} over {cost * 1e3:.2f} at scale {SMALL}"
+    value = large.processor_s_per_item / cost
+    figures.add("large_cost_over_small", Figure(value=value, unit="", target=1.05, at_most=True, note=note))
+    note = "bytes written for the index over its size at the end"
+    figures.add("large_index_written", Figure(value=large.written_ratio, unit="", target=1.3, at_most=True, note=note))
+    note = "files removed over files made, of the whole job"
+    figures.add("large_removed", Figure(value=large.removed_ratio, unit="", target=0.01, at_most=True, note=note))
 
 
 def _memory(figures: Figures, part: str, growth: dict[str, Size], peaks: dict[str, Size]) -> None:

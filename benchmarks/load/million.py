@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.bench_home import EDBENCH, BenchHome
 from benchmarks.load.processes import of_command
@@ -66,10 +67,14 @@ class Large:
     growth: dict[str, Size]  # memory by phase and process, last tenth of the phase over its second
     peaks: dict[str, Size]
     differences: str  # verify's last line
+    gb_per_hour: float  # discovered
+    processor_s_per_item: float  # of all of edbench's processes, from the first end of a task to the last
+    written_ratio: float  # bytes written to the storage for the index, over those that it comes to
+    removed_ratio: float  # files removed, over those made
 
 
-def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
-    """One job over a corpus, verified, and deleted."""
+def measure(home: BenchHome, corpus: Path, workers: int = 2, sample_s: float = 2.0) -> Large:
+    """One job over a corpus, verified, and deleted; its processes are looked at every so many seconds."""
     target = home.directory / "large.json"
     settings = Settings(storage=home.directory / "storage", scratch=home.directory / "scratch")
     with embedded_services(settings, slots=workers * 4) as running:
@@ -77,7 +82,7 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
         process = subprocess.Popen(
             line, env=home.environment(), cwd=home.directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        with sampled(lambda: of_command(process.pid)) as samples:
+        with sampled(lambda: of_command(process.pid), sample_s) as samples:
             status = process.wait()
         if status:
             raise RuntimeError(f"{' '.join(line)} gave {status}")
@@ -97,6 +102,7 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
         home.run("delete", str(result["job_id"]))
         print(f"deleting it took {time.monotonic() - start:.1f} s", flush=True)
     tenths = {phase: _tenths(of, samples) for phase, of in ends.items()}
+    at_work = (min(of[0].at for of in ends.values()), max(of[-1].at for of in ends.values()))
     return Large(
         items=int(result["items"]),
         elapsed_s=float(result["elapsed_s"]),
@@ -115,7 +121,16 @@ def measure(home: BenchHome, corpus: Path, workers: int = 2) -> Large:
         },
         peaks={name: samples.peak(name) for name in samples.sizes},
         differences=verified.stdout.strip().splitlines()[-1],
+        gb_per_hour=float(result["gb_per_hour_discovered"]),
+        processor_s_per_item=sum(samples.spent(name, *at_work) for name in samples.processor) / result["items"],
+        written_ratio=result["index_written_bytes"] / max(1, result["index_bytes"]),
+        removed_ratio=_number(result, "remove") / max(1, _number(result, "create")),
     )
+
+
+def _number(result: Mapping[str, Any], op: str) -> int:
+    """Of calls of one kind, in the whole job."""
+    return int(result["calls"].get(op, {}).get("count", 0))
 
 
 def _ends(database: Database, job: str, phase: str) -> list[_End]:
