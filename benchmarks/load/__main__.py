@@ -120,7 +120,9 @@ def _beside(figures: Figures, large: million.Large, small: list[million.Large]) 
     note = f"GB/hour discovered, {large.gb_per_hour:.1f} over {told} at scale {SMALL} before and after it"
     figures.add("large_over_small", Figure(value=large.gb_per_hour / rate, unit="", target=0.95, note=note))
     cost = statistics.mean(job.processor_s_per_item for job in small)
-    note = f"processor milliseconds an item, {large.processor_s_per_item * 1e3:.2f} over {cost * 1e3:.2f} at scale {SMALL}"
+    note = (
+        f"processor milliseconds an item, {large.processor_s_per_item * 1e3:.2f} over {cost * 1e3:.2f} at scale {SMALL}"
+    )
     value = large.processor_s_per_item / cost
     figures.add("large_cost_over_small", Figure(value=value, unit="", target=1.05, at_most=True, note=note))
     note = "bytes written for the index over its size at the end"
