@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.settings import INDEX_ENGINES
 from worker.indexes.base import IndexDocument, IndexReader
-from worker.indexes.readings import readings, usual
+from worker.indexes.readings import cuts, readings, usual
 from worker.indexes.registry import new_writer, open_reader
 
 Shard = Callable[..., IndexReader]
@@ -129,3 +131,9 @@ def test_a_plain_text_is_indexed_once() -> None:
 def test_marks_that_pile_up_are_cut() -> None:
     """To bring them in order takes time by their number squared; sixteen on a letter are kept."""
     assert usual("a" + "\u0316\u0301" * 1_000 + "b") == unicodedata.normalize("NFC", "a" + "\u0316\u0301" * 8 + "b")
+
+
+@given(st.text("abZ- \n\r\t\xad\u2010\u200b\u0301\xe9\u0416\u05d0\u2028>9_", max_size=20))
+def test_where_words_are_cut_does_not_depend_on_how_it_is_looked_for(text: str) -> None:
+    """A character that is not shown, behind all words, cuts none; but it has the whole text looked at for all that may."""
+    assert list(cuts(text)) == list(cuts(f"{text} \u2060"))
