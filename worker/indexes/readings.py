@@ -17,15 +17,16 @@ import unicodedata
 from collections.abc import Iterator, Set
 
 AROUND = 100  # characters on each side of such a place: a phrase as long is found across it
-_HIDDEN = "\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
-_BEGINS_CUT = re.compile(f"[{_HIDDEN}\u2010\u058a]")
+_HIDDEN = "\xad\u061c\u180e\ufeff" + "".join(
+    map(chr, (*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065), *range(0x2066, 0x206A)))
+)
 _LETTER = r"[^\W\d_]"
 # A letter or a mark on one; not the signs and dots of any script.
 _BEFORE = rf"(?<={_LETTER}|[^\w\s\x00-\u02ff\u2000-\u2fff\u3000-\u303f\ufe10-\uff0f])"
 _LINE = r"[ \t]*+(?:\r\n?|[\n\x0b\x0c\x85\u2028])[ \t>]*+"  # with the marks of quoted mail
 _CUT = re.compile(rf"[-\u2010\u058a]{_LINE}(?={_LETTER})|[{_HIDDEN}]++(?:{_LINE})?(?={_LETTER})")
 _PLAIN_CUT = re.compile(rf"-{_LINE}(?={_LETTER})")  # begins with a letter to look for: thirty times as fast
-_SPECIAL = frozenset(_BEGINS_CUT.findall("".join(map(chr, range(0x80, 0x10000)))))  # what else a cut can begin with
+_SPECIAL = frozenset(_HIDDEN + "\u2010\u058a")  # what else a cut can begin with
 _ENDS_IN_LETTER = re.compile(f"{_BEFORE}$")
 _ALL_HIDDEN = re.compile(f"[{_HIDDEN}]+")
 _NO_WORD = re.compile(r"\W")
