@@ -19,24 +19,21 @@ from core.services import embedded_services
 from core.settings import Settings
 
 
-def _generated(once: MakeOnce, name: str, scale: str) -> Path:
-    def make(directory: Path) -> None:
-        line = [str(EDBENCH), "generate", str(directory), "--profile", "reference", "--scale", scale, "--seed", "7"]
-        subprocess.run(line, check=True, capture_output=True, timeout=COMMAND_SECONDS)
-
-    return once(name, make)
-
-
 @pytest.fixture(scope="session")
-def corpus(once: MakeOnce) -> Path:
+def corpus(finished_corpus: Path) -> Path:
     """A reference corpus with every kind of fault in it, large enough to fill a disk and to be at it for seconds."""
-    return _generated(once, "corpus", "0.001")
+    return finished_corpus
 
 
 @pytest.fixture(scope="session")
 def small(once: MakeOnce) -> Path:
     """The same with few bytes: a dozen tasks in each phase, in the middle of which a job can be held."""
-    return _generated(once, "small corpus", "0.0001")
+
+    def make(directory: Path) -> None:
+        line = [str(EDBENCH), "generate", str(directory), "--profile", "reference", "--scale", "0.0001", "--seed", "7"]
+        subprocess.run(line, check=True, capture_output=True, timeout=COMMAND_SECONDS)
+
+    return once("small corpus", make)
 
 
 @pytest.fixture(scope="session")

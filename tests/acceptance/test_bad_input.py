@@ -74,7 +74,7 @@ def _run(bench: Bench) -> str:
 
 
 def _items(bench: Bench) -> dict[tuple[str, ...], Item]:
-    lines = bench.edbench("items", "last", "--jsonl").stdout.splitlines()
+    lines = bench.ask("items", "last", "--jsonl").stdout.splitlines()
     return {tuple(item["container_path"]): item for item in map(json.loads, lines)}
 
 
@@ -91,18 +91,19 @@ def test_bad_input(bench: Bench) -> None:
     result = bench.result()
     assert result["state"] == "completed_with_exceptions"
     assert result["violations"] == []
-    items = _items(bench)
+    with bench.attached():
+        items = _items(bench)
+        bench.ask("verify", "last", "--internal")
+        _check_odd_names(bench, items)
     assert len(items) == result["items"]
     for path, item in items.items():
         if len(path) == 1:
             assert item["exceptions"] == expected.pop(path, []), path
     assert expected == {}, "items that are not there"
-    bench.edbench("verify", "last", "--internal")
     _check_siblings(items)
     _check_kept(items)
     _check_limits(items)
     _check_member_names(bench, items)
-    _check_odd_names(bench, items)
     _check_written(bench, result["job_id"])
 
 
@@ -172,7 +173,7 @@ def _check_odd_names(bench: Bench, items: dict[tuple[str, ...], Item]) -> None:
     assert odd.keys() == set(ODD_NAMES)
     assert {i["text_state"] for i in odd.values()} == {"ok", "guessed"}  # their names are their texts
     assert all(i["exceptions"] == [] for i in odd.values())
-    hits = json.loads(bench.edbench("search", "last", "sesame odd custodian:ren*", "--json").stdout)
+    hits = json.loads(bench.ask("search", "last", "sesame odd custodian:ren*", "--json").stdout)
     assert len(hits) == len(ODD_NAMES), hits
 
 
@@ -209,7 +210,7 @@ def test_unreadable_files_and_directories(closed: tuple[Bench, Expected]) -> Non
     items = _items(bench)
     assert {p: i["exceptions"] for p, i in items.items()} == expected | {("ann/sibling.txt",): []}
     assert items[("ann/sibling.txt",)]["text_state"] == "ok"
-    bench.edbench("verify", "last", "--internal")
+    bench.ask("verify", "last", "--internal")
     refused = bench.edbench("discover", str(bench.home / "source" / "ann" / "closed"), check=2).stderr
     assert re.fullmatch(r"edbench: source .*/closed cannot be listed \(.*Permission denied\); give .*\n", refused), (
         refused

@@ -34,16 +34,14 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def bench(browser: Browser) -> Iterator[Bench]:
+def bench(browser: Browser, small: Path) -> Iterator[Bench]:
     """An installation with a tiny corpus and three results."""
     home = Path(tempfile.mkdtemp(prefix="edbench browser "))
     home.chmod(0o711)
     made_here = Bench(home=home, corpus=home / "storage root/corpora/tiny")
     made_here.hold("expand").let_go()  # the server is started with what a test may hold a job with
     try:
-        made_here.edbench(
-            "generate", str(made_here.corpus), "--profile", "reference", "--scale", "0.0003", "--seed", "7"
-        )
+        shutil.copytree(small, made_here.corpus)
         for run, workers, corpus in ((FIRST, (1, 2), "503e2127"), (OTHER, (1, 2), "503e2127"), (ALIEN, (1,), "0")):
             made = result(*(point(number) for number in workers), run_id=run)
             made.conditions["corpus"]["hash"] = corpus

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections import Counter
 from pathlib import Path
 
-from installation import COMMAND_SECONDS, EDBENCH, Bench
+from installation import Bench
 from strace_counts import SYSCALLS, kernel_counts, need_strace
 
 
@@ -19,23 +18,20 @@ def _slots(directory: Path, roots: list[str]) -> list[str]:
     return [text for text in texts if "execve(" not in text and opened.search(text)]
 
 
-def test_calls_of_a_job_are_the_system_calls_of_its_slots(bench: Bench, tmp_path: Path) -> None:
+def test_calls_of_a_job_are_the_system_calls_of_its_slots(bench: Bench, small: Path, tmp_path: Path) -> None:
     """Number, errors and bytes of every op equal what the kernel did for the slots: none missed, none made up."""
     need_strace()
-    corpus = tmp_path / "c"
-    generate = [str(EDBENCH), "generate", str(corpus), "--scale", "0.0003", "--seed", "3"]
-    subprocess.run(generate, check=True, capture_output=True, timeout=COMMAND_SECONDS)
     traces = tmp_path / "traces"
     traces.mkdir()
     strace = ["strace", "-ff", "-y", "-s", "0", "-o", str(traces / "t"), "-e", f"trace={SYSCALLS},execve"]
     result = ["--json", str(bench.home / "r.json")]
-    bench.end(bench.start("discover", str(corpus), "--workers", "1", "--slots", "2", *result, under=strace))
+    bench.end(bench.start("discover", str(small), "--workers", "1", "--slots", "2", *result, under=strace))
     found = bench.result()
     assert found["calls_complete"]
     calls: Counter[str] = Counter()
     errors: Counter[str] = Counter()
     moved: Counter[str] = Counter()
-    roots = [str(corpus / "data"), str(bench.storage)]
+    roots = [str(small / "data"), str(bench.storage)]
     for trace in _slots(traces, roots):
         for total, part in zip((calls, errors, moved), kernel_counts(trace, roots), strict=True):
             total.update(part)

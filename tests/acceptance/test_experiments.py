@@ -88,21 +88,21 @@ def test_a_scale_up_leaves_a_result_that_can_be_compared(bench: Bench, small: Pa
     assert {path.name for path in bench.storage.iterdir()} == {"results"}
     assert not (bench.scratch / "experiments").exists()
 
-    assert "every figure, label and verdict is what was observed" in bench.edbench("result", "check", str(at)).stdout
-    shown = bench.edbench("compare", str(at), str(at / "result.json")).stdout
+    assert "every figure, label and verdict is what was observed" in bench.ask("result", "check", str(at)).stdout
+    shown = bench.ask("compare", str(at), str(at / "result.json")).stdout
     assert "fewer than 5 repeats: no statement" in shown
     other = shutil.copytree(at, bench.home / "other")
     edit_json(other / "result.json", lambda data: data["conditions"]["configuration"].update(fsync="file"))
     edit_json(other / "result.json", lambda data: data["points"][0]["figures"]["elapsed_s"].update(median=0.5))
-    forged = bench.edbench("result", "check", str(other), check=1)
+    forged = bench.ask("result", "check", str(other), check=1)
     assert "result.json: changed since the manifest was written" in forged.stdout
     assert 'result.json: conditions.configuration.fsync is "file"; observed is "none"' in forged.stdout
     assert "result.json: points[0].figures.elapsed_s.median is 0.5; observed is" in forged.stdout
     both = ("compare", str(at), str(other))
-    assert "result.json: changed since the manifest was written" in bench.edbench(*both, check=2).stderr
-    refused = bench.edbench(*both, "--unchecked", check=2)
+    assert "result.json: changed since the manifest was written" in bench.ask(*both, check=2).stderr
+    refused = bench.ask(*both, "--unchecked", check=2)
     assert "fsync file, the first has none" in refused.stderr
-    shown = bench.edbench(*both, "--unchecked", "--force").stdout
+    shown = bench.ask(*both, "--unchecked", "--force").stdout
     assert "NOT COMPARABLE" in shown
     assert "UNCHECKED  result 2" in shown
 
@@ -133,7 +133,7 @@ def test_a_scale_out_counts_every_database(bench: Bench, small: Path) -> None:
     starts, ends = zip(*(job["held_s"] for job in jobs), strict=True)
     assert min(ends) - max(starts) >= at_barrier
     assert not run.result["disturbances"]
-    bench.edbench("result", "check", str(at))
+    bench.ask("result", "check", str(at))
 
 
 def test_an_interrupted_experiment_leaves_nothing(bench: Bench, corpus: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_corpus_with_other_bytes_is_refused(bench: Bench, small: Path) -> None
     zeroed = shutil.copytree(small, bench.home / "zeroed")
     victim = next(path for path in sorted((zeroed / "data").rglob("*.*")) if path.is_file() and path.stat().st_size)
     victim.write_bytes(bytes(victim.stat().st_size))
-    refused = bench.edbench("experiment", "scale-up", "--corpus", str(zeroed), "--workers", "1", check=2)
+    refused = bench.ask("experiment", "scale-up", "--corpus", str(zeroed), "--workers", "1", check=2)
     assert f"{victim.name} of {zeroed} is not what its manifest says" in " ".join(refused.stderr.split())
 
 

@@ -25,11 +25,12 @@ def test_scans_are_found_although_a_slot_was_killed(bench: Bench) -> None:
     assert [*found["phases"]] == ["walk", "expand", "index", "ocr", "finalise"]
     assert found["ocr"]["languages"] == "eng"
     assert any("ocr" in label for label in found["labels"])
-    bench.edbench("verify", "last", "--internal")
-    hits = bench.edbench("search", "last", "harvest OR lantern").stdout
+    with bench.attached():
+        bench.ask("verify", "last", "--internal")
+        hits = bench.ask("search", "last", "harvest OR lantern").stdout
+        said = bench.ask("job", "last").stdout
     assert "scan.pdf" in hits
     assert "photo.jpg" in hits
-    said = bench.edbench("job", "last").stdout
     assert [line.split()[:4] for line in said.splitlines() if line.startswith("ocr")] == [["ocr", "1", "0", "2"]]
 
 

@@ -41,6 +41,6 @@ def test_a_bad_bank_is_refused_before_anything_starts(bench: Bench) -> None:
     (bench.home / "source" / "ann").mkdir(parents=True)
     bank = bench.home / "bank.txt"
     bank.write_bytes(b"fine\nb\xff\n")
-    done = bench.edbench("discover", str(bench.home / "source"), "--passwords", str(bank), check=2)
+    done = bench.ask("discover", str(bench.home / "source"), "--passwords", str(bank), check=2)
     assert done.stderr == f"edbench: --passwords {bank}: line 2 is not UTF-8; save the file as UTF-8\n"
     assert not bench.scratch.exists()

@@ -50,7 +50,7 @@ def test_a_place_that_cannot_be_written(bench: Bench, variable: str, role: str) 
         assert status in (1, 2), line
         assert str(place) in line, line
         assert ";" in line, f"it does not say what to do: {line}"
-        found = json.loads(bench.edbench("doctor", "--json", check=1).stdout)
+        found = json.loads(bench.ask("doctor", "--json", check=1).stdout)
         bad = [f for f in found if f["level"] == "bad" and f["what"].startswith(role)]
         assert bad, found
         assert all(f["mend"] for f in bad), bad

@@ -53,7 +53,7 @@ def _levels(bench: Bench, trace: dict[str, Any], target: Path) -> None:
     assert [level["offered"] for level in levels["levels"]] == [run["offered_per_second"] for run in (half, whole)]
     assert "SHORT: not a storage result" in result["labels"]
     assert result["fidelity"] is None
-    bench.edbench("result", "check", str(Path(done.stdout.strip().splitlines()[-1]).parent))
+    bench.ask("result", "check", str(Path(done.stdout.strip().splitlines()[-1]).parent))
 
 
 def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
@@ -92,10 +92,10 @@ def test_a_job_is_recorded_and_replayed(bench: Bench, target: Path) -> None:
     page = Path(done.stdout.strip().splitlines()[-1])
     assert "The trace beside its replay" in page.read_text()
     assert result["verdict"] in " ".join(done.stdout.split())
-    compared = bench.edbench("compare", str(page.parent), str(page.parent / "result.json")).stdout
+    compared = bench.ask("compare", str(page.parent), str(page.parent / "result.json")).stdout
     assert "response p99" in compared
     assert "fewer" in compared  # than five repeats: no statement, folded in its cell
-    assert "replayed at pace max with" in bench.edbench("job", "last").stdout
+    assert "replayed at pace max with" in bench.ask("job", "last").stdout
     _levels(bench, trace, target)
 
 
