@@ -24,7 +24,7 @@ from core.operations import NullRecorder  # noqa: E402
 from core.storage.layer import Storage  # noqa: E402
 
 SIZES = {"4k": (30, 4 << 10), "64k": (30, 64 << 10), "1m": (8, 1 << 20), "4m": (4, 4 << 20)}  # files, bytes of each
-LISTED = (10, 200)  # entries of the directories that are listed
+LISTED = (10, 1_000)  # entries of the directories that are listed
 DIRECTORIES = 5
 SETTLE_SECONDS = 2.0  # what a client does later (giving back delegations) is part of the call
 
@@ -34,16 +34,27 @@ class Steps:
 
     def __init__(self, out: Path) -> None:
         self._out = out
+        self._before: Path | None = None  # the counters as the last step left them
         self.found: list[dict[str, object]] = []
 
+    def leave_out(self, body: Callable[[], object]) -> None:
+        """What belongs to no step."""
+        body()
+        self._before = None
+
     def step(self, name: str, calls: int, body: Callable[[], None], moved: int = 0) -> None:
-        """`calls` of one kind, `moved` bytes in all."""
+        """`calls` of one kind, `moved` bytes in all. What the client does by itself since the last step is part of it: it
+        writes while counters are read."""
         place = self._out / f"{len(self.found):02d}-{name}"
-        read_counters(place / "before")
+        before = self._before
+        if before is None:
+            before = place / "before"
+            read_counters(before)
         body()
         time.sleep(SETTLE_SECONDS)
         read_counters(place / "after")
-        seen = grown(place / "before", place / "after")
+        self._before = place / "after"
+        seen = grown(before, self._before)
         wire = {op: count for op, count in seen.wire_ops.items() if count}
         server = {op: count for op, count in seen.server.ops.items() if count}
         self.found.append(
@@ -71,7 +82,7 @@ def _directories(steps: Steps, storage: Storage, root: bytes) -> None:
 
 def _written(steps: Steps, storage: Storage, directory: bytes, label: str, files: int, size: int) -> None:
     """Create, write, close, rename; forget everything; open, read, close; the same again; remove."""
-    storage.mkdir(directory)
+    steps.leave_out(lambda: storage.mkdir(directory))
     content = b"x" * size
     parts = [directory + b"/f%d.tmp" % n for n in range(files)]
     names = [part[:-4] for part in parts]
@@ -84,7 +95,7 @@ def _written(steps: Steps, storage: Storage, directory: bytes, label: str, files
     )
     for state in ("cold", "warm"):
         if state == "cold":
-            drop_caches()
+            steps.leave_out(drop_caches)
         read: list[object] = []
         steps.step(f"open-{state}-{label}", files, lambda read=read: read.extend(storage.open(name) for name in names))  # type: ignore[misc]
         steps.step(
@@ -97,14 +108,18 @@ def _written(steps: Steps, storage: Storage, directory: bytes, label: str, files
 def _listed(steps: Steps, storage: Storage, root: bytes, entries: int) -> None:
     """List directories that nobody has seen yet, then look at each file, as phase walk does."""
     directories = [b"%s/l%d-%d" % (root, entries, n) for n in range(DIRECTORIES)]
+    steps.leave_out(lambda: _made(storage, directories, entries))
+    steps.step(f"scan-{entries}", DIRECTORIES, lambda: [storage.scan(d) for d in directories] and None)
+    names = [b"%s/f%d" % (d, n) for d in directories for n in range(min(entries, 20))]
+    steps.step(f"stat-{entries}", len(names), lambda: [storage.stat(name) for name in names] and None)
+
+
+def _made(storage: Storage, directories: list[bytes], entries: int) -> None:
     for directory in directories:
         storage.mkdir(directory)
         for n in range(entries):
             storage.write_file(b"%s/f%d" % (directory, n), [b"x"])
     drop_caches()
-    steps.step(f"scan-{entries}", DIRECTORIES, lambda: [storage.scan(d) for d in directories] and None)
-    names = [b"%s/f%d" % (d, n) for d in directories for n in range(min(entries, 20))]
-    steps.step(f"stat-{entries}", len(names), lambda: [storage.stat(name) for name in names] and None)
 
 
 if __name__ == "__main__":
