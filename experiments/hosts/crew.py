@@ -14,7 +14,7 @@ from controller.cluster.embedded import EmbeddedCluster
 from core.errors import SystemFault
 from core.services import from_afar
 from core.settings import Settings
-from experiments.hosts.fleet import Fleet, Host
+from experiments.hosts.fleet import Fleet, Host, processors_of
 from experiments.hosts.messages import Meters, Work
 from experiments.workload import HostLost
 from sql import workers as worker_table
@@ -38,17 +38,21 @@ class HostsCluster:
 
     def __init__(
         self, fleet: Fleet, hosts: Sequence[Host], settings: Settings, databases: Sequence[Database], *,
-        workers: int, slots: int, env: Mapping[str, str], managed: bool = True,
+        workers: int, slots: int, env: Mapping[str, str],
     ) -> None:  # fmt: skip
-        """`managed`: False where somebody else runs the queue manager."""
         shares = dealt(workers, len(hosts))
         self._fleet, self._hosts, self._shares = fleet, list(hosts[: len(shares)]), shares
-        self._databases, self._slots, self._managed = databases, slots, managed
+        self._databases, self._slots = databases, slots
         names = [host.name for host in self._hosts]
         self._settings = dataclasses.replace(settings, hosts=tuple(names), slots=slots)
         self._here = EmbeddedCluster(self._settings, 0, slots, env=env, managed=False)
         self._next_check = 0.0
         self.left: list[dict[str, Any]] = []
+
+    @property
+    def processors(self) -> int:
+        """Of those that work."""
+        return processors_of(self._hosts)
 
     def check(self) -> None:
         """What `Tended.check` is."""
@@ -61,11 +65,11 @@ class HostsCluster:
     def __enter__(self) -> Self:
         self._here.start()
         try:
+            self._wait_for_slots(0)
             self._before = self._fleet.offsets(self._hosts)
             self._fleet.meeting.ask_all(self._orders(), "work")
-            self._wait_for_all()
-            if self._managed:
-                self._here.manage()
+            self._wait_for_slots(sum(self._shares) * self._slots)
+            self._here.manage()
         except BaseException:
             self._end()
             raise
@@ -78,11 +82,17 @@ class HostsCluster:
             self._end()
             return
         try:
-            after = self._fleet.offsets(self._hosts)
-            asked = [(host.hello, None) for host in self._hosts]
-            counted = self._fleet.meeting.ask_all(asked, "leave")
+            self.leave()
         finally:
             self._here.stop()
+
+    def leave(self) -> None:
+        """The hosts' workers end, and `left` has what each host counted; does nothing the second time."""
+        if self.left:
+            return
+        after = self._fleet.offsets(self._hosts)
+        asked = [(host.hello, None) for host in self._hosts]
+        counted = self._fleet.meeting.ask_all(asked, "leave")
         self.left = [
             {
                 "name": host.name,
@@ -112,17 +122,18 @@ class HostsCluster:
             out.append((host.hello, Work(environment=settings.environment(), workers=share, slots=self._slots)))
         return out
 
-    def _wait_for_all(self) -> None:
-        wanted, deadline = sum(self._shares) * self._slots, time.monotonic() + _ALL_UP_SECONDS
+    def _wait_for_slots(self, wanted: int) -> None:
+        """Until so many live. None before the hosts begin: those of a host that was lost count for some seconds more."""
+        deadline = time.monotonic() + _ALL_UP_SECONDS
         while True:
             self.check()
-            slots = min(_slots_of(database) for database in self._databases)
-            if slots >= wanted:
+            slots = [_slots_of(database) for database in self._databases]
+            if not any(slots) if wanted == 0 else min(slots) >= wanted:
                 return
             if time.monotonic() > deadline:
                 raise SystemFault(
-                    f"{slots} of {wanted} slots of the hosts have registered within {_ALL_UP_SECONDS:.0f} s; each host's"
-                    " logs are in its scratch"
+                    f"{min(slots)} slots of the hosts live after {_ALL_UP_SECONDS:.0f} s where {wanted} are wanted; each"
+                    " host's logs are in its scratch"
                 )
             time.sleep(_LOOK_SECONDS)
 

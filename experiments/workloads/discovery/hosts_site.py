@@ -16,9 +16,10 @@ from core.services.place import Home, postgres_place
 from core.settings import Settings
 from experiments.drops import Drop
 from experiments.hosts.agent import host_of
-from experiments.hosts.crew import HostsCluster, dealt
+from experiments.hosts.crew import HostsCluster
 from experiments.hosts.fleet import BACK_SECONDS, Fleet, described, memory_of, processors_of
-from experiments.hosts.meeting import join_url, login_file, meeting
+from experiments.hosts.meeting import meeting
+from experiments.hosts.players import awaited
 from experiments.hosts.wanted import Wanted
 from experiments.workloads.discovery.cold import drop
 from experiments.workloads.discovery.ledger_meter import LedgerMeter
@@ -48,10 +49,7 @@ class HostsSite:
         """The hosts are there and see the storage. Raises UsageError, RunFailed when they do not come."""
         wanted, scratch = self._wanted, self._settings.scratch
         with meeting(scratch, wanted.address, wanted.port) as place:
-            self._say(
-                f"{wanted.hosts} hosts are awaited; on each: edbench worker join {join_url(wanted.address, wanted.port)},"
-                f" with EDBENCH_LOGIN_FILE naming a copy of {login_file(scratch)}"
-            )
+            self._say(awaited(wanted, scratch))
             self._fleet = Fleet(place, wanted.hosts, self._settings.storage, self._source, self._say)
             hosts = self._fleet.await_all(wanted.seconds)
             self._machine = Machine(
@@ -74,7 +72,6 @@ class HostsSite:
             cluster = HostsCluster(
                 self._fleet, hosts, settings, databases, workers=spec.workers, slots=spec.slots, env=env
             )
-            used = hosts[: len(dealt(spec.workers, len(hosts)))]
             try:
                 yield Deployment(
                     settings=settings,
@@ -91,7 +88,7 @@ class HostsSite:
                     watch=partial(watched_filer, settings),
                     database_files={d.name: postgres_place(Home(settings.scratch), d.name) for d in databases},
                     containers=tuple,
-                    processors=processors_of(used),
+                    processors=cluster.processors,
                     drop=self._drop,
                     hosts=lambda jobs: OfHosts(counted=tuple(cluster.left), index=_index_tasks(jobs)),
                 )

@@ -15,6 +15,7 @@ from experiments.hosts.agent import host_of, worker_name
 from experiments.hosts.crew import dealt
 from experiments.hosts.meeting import parse_listen
 from experiments.hosts.messages import Hello, Look, Sight
+from experiments.hosts.players import slots_for
 from experiments.hosts.sight import look_at, refuse_other_storage, sign_of, token_in
 
 HELLO = Hello(name="h2", incarnation="0" * 16, version="1")
@@ -25,6 +26,13 @@ def test_workers_are_dealt_out_evenly_and_no_host_is_there_for_nothing() -> None
     assert dealt(7, 3) == [3, 2, 2]
     assert dealt(1, 4) == [1]
     assert dealt(4, 4) == [1, 1, 1, 1]
+
+
+def test_whole_clones_fit_on_a_host() -> None:
+    """Clients of one clone share memory: a host has slots for its share of clones, not of clients."""
+    assert slots_for(clients=4, streams=1, hosts=2) == 2
+    assert slots_for(clients=9, streams=3, hosts=2) == 6
+    assert slots_for(clients=2, streams=8, hosts=4) == 2
 
 
 def test_a_worker_tells_its_host() -> None:
