@@ -171,6 +171,13 @@ COMMANDS: tuple[LazyCommand, ...] = (
         group=True,
     ),
     LazyCommand(
+        "worker",
+        "cli.system.worker:worker_app",
+        "Take part in experiments on many hosts.",
+        "edbench worker join redis://10.0.0.1:6390",
+        group=True,
+    ),
+    LazyCommand(
         "predict",
         "cli.experiments.predict:predict",
         "Predict elapsed time and GB/hour for more workers, more databases or another filer, and what limits each.",

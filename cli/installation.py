@@ -34,14 +34,16 @@ class Installation:
 
 
 @contextmanager
-def installation(settings: Settings, *, slots: int = SLOTS_BESIDE, databases: int = 1) -> Iterator[Installation]:
+def installation(
+    settings: Settings, *, slots: int = SLOTS_BESIDE, databases: int = 1, listen: str = ""
+) -> Iterator[Installation]:
     """Attach to the services (embedded ones are started if need be) for as long as the block lasts.
 
     `slots`: how many slots, over all workers, are going to be used; `databases`: how many embedded databases are to
-    be there, beside those of earlier commands. Raises UsageError and SystemFaults.
+    be there, beside those of earlier commands; `listen`: where workers of other hosts reach them. Raises UsageError and SystemFaults.
     """
     names = [f"db{number}" for number in range(1, databases + 1)]
-    with embedded_services(settings, databases=names, slots=max(slots, SLOTS_BESIDE)) as attached:
+    with embedded_services(settings, databases=names, slots=max(slots, SLOTS_BESIDE), listen=listen) as attached:
         opened = open_databases(attached)
         try:
             yield Installation(attached, settings.embedded, opened)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from core.errors import UsageError
 from core.filer.load import site_names
 from core.passwords import MOST_PASSWORDS
 from core.settings import Settings, parse_bytes
+
+if TYPE_CHECKING:
+    from experiments.hosts.wanted import Wanted
 
 JobArgument = Annotated[
     str, typer.Argument(metavar="JOB", help="id of a job or group, an unambiguous beginning of it, or `last`")
@@ -42,6 +45,18 @@ SiteFile = Annotated[
         help=f"emulated site, hosts and databases around an emulated filer: {', '.join(site_names())}, or a file in TOML",
     ),
 ]
+HOSTS_WAIT_S = 600.0
+Hosts = Annotated[
+    int | None,
+    typer.Option("--hosts", metavar="N", help="deal the workers out over so many hosts that joined (docs/hosts.md)"),
+]
+Listen = Annotated[
+    str | None,
+    typer.Option(
+        "--listen", metavar="ADDRESS[:PORT]", help="of this host, where the hosts reach it; port 6390 unless said"
+    ),
+]
+HostsWait = Annotated[float, typer.Option("--hosts-wait", min=1, help="seconds that the hosts are waited for")]
 Slots = Annotated[int | None, typer.Option(min=1, max=64, help="slots of each worker  [default: EDBENCH_SLOTS or 4]")]
 Shard = Annotated[bool, typer.Option("--shard", help="spread the custodians over the databases")]
 PlannedWorkers = Annotated[
@@ -66,6 +81,22 @@ def numbers(text: str, option: str, *, digits: int = 3) -> list[int]:
     if not parts or not all(re.fullmatch(rf"[0-9]{{1,{digits}}}", part) for part in parts):
         raise UsageError(f"{option} is {text!r}; it must be whole numbers such as 1,2,4")
     return [int(part) for part in parts]
+
+
+def hosts_wanted(hosts: int | None, listen: str | None, seconds: float) -> Wanted | None:
+    """What --hosts, --listen and --hosts-wait ask for; None: this host alone. Raises UsageError."""
+    if hosts is None:
+        if listen is not None:
+            raise UsageError("--listen is of --hosts")
+        return None
+    if listen is None:
+        raise UsageError("--hosts needs --listen: an address of this host that the others reach, such as 10.0.0.1")
+
+    from experiments.hosts.meeting import parse_listen  # brings the broker's client
+    from experiments.hosts.wanted import Wanted
+
+    address, port = parse_listen(listen)
+    return Wanted(hosts=hosts, address=address, port=port, seconds=seconds)
 
 
 def declared_cache(text: str | None, settings: Settings) -> int | None:

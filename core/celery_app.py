@@ -8,6 +8,7 @@ control exist.
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 from typing import Any
 
 from celery import Celery
@@ -41,9 +42,15 @@ _TRANSPORT_OPTIONS: dict[str, Any] = {
 }
 
 
-def queue_name(database: str) -> str:
-    """The Celery queue for the tasks of one database, by its name in this installation."""
-    return f"edbench.{database}"
+def queue_name(database: str, not_on: str = "") -> str:
+    """The Celery queue for the tasks of one database, by its name in this installation; with `not_on` for those of them
+    that every host may do but that one."""
+    return f"edbench.{database}.not.{not_on}" if not_on else f"edbench.{database}"
+
+
+def queues_of(databases: Sequence[str], hosts: Sequence[str]) -> list[str]:
+    """Those that a worker takes from. `hosts`: as `Settings.hosts` has them."""
+    return [queue_name(database, not_on) for database in databases for not_on in ("", *hosts[1:])]
 
 
 def make_app(broker_url: str) -> Celery:

@@ -47,6 +47,7 @@ class Settings:
     observe: bool = True  # off: storage calls are not recorded and nothing is observed, to see what that costs
     chaos: str = ""  # socket of an `edbench chaos` that is told of every moment (core.moments); empty: there is none
     box: bool = True  # off: files are parsed in the slots themselves, to see what the box costs (worker.box)
+    hosts: tuple[str, ...] = ()  # of an experiment on several, this one first; empty: one host, or nobody asks which
     handed: tuple[Login, ...] = ()  # as whom each role comes to these databases and broker; empty: as the URLs say
     plugins: tuple[str, ...] = PLUGINS  # modules with format handlers of their own (worker.plugins)
 
@@ -81,6 +82,8 @@ class Settings:
         }
         if self.databases:
             out["EDBENCH_DATABASES"] = ",".join(f"{d.name}={d.url}" for d in self.databases)
+        if self.hosts:
+            out["EDBENCH_HOSTS"] = ",".join(self.hosts)
         if self.chaos:
             out["EDBENCH_CHAOS"] = self.chaos
         if self.filer_cache is not None:
@@ -164,6 +167,11 @@ def parse_broker(url: str | None, login: str | None = None) -> str | None:
     return _guarded(url, "EDBENCH_BROKER: the URL", login) if url else None
 
 
+def given_broker(url: str, env: Mapping[str, str]) -> str:
+    """A broker's URL that somebody typed, with the login of EDBENCH_LOGIN_FILE if it names nobody; raises UsageError."""
+    return _guarded(url, "the URL", _login(env))
+
+
 def _positive(env: Mapping[str, str], key: str, default: int) -> int:
     text = env.get(key, "")
     if not text:
@@ -227,5 +235,6 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         observe=_switch(env, "EDBENCH_OBSERVE"),
         chaos=env.get("EDBENCH_CHAOS") or "",
         box=_switch(env, "EDBENCH_BOX"),
+        hosts=tuple(filter(None, env.get("EDBENCH_HOSTS", "").split(","))),
         plugins=tuple(filter(None, (p.strip() for p in env.get("EDBENCH_PLUGINS", ",".join(PLUGINS)).split(",")))),
     )

@@ -87,6 +87,10 @@ _ALL = (
     Variable("EDBENCH_LOG_LEVEL", "`DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`", "WARNING"),
     Variable("EDBENCH_DEBUG", "`1`: tracebacks", "0"),
     Variable(
+        "EDBENCH_HOSTS",
+        "set by an experiment with `--hosts` for its processes: the hosts of a run, this one first ([hosts.md](hosts.md))",
+    ),
+    Variable(
         "EDBENCH_CHAOS", "set by `edbench chaos` for its processes: the socket that it is told of every moment at"
     ),
 )

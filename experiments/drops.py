@@ -17,6 +17,7 @@ class Drop(Dropped):
     """What one attempt to drop caches did, and when."""
 
     when: str  # "before" the run, at the barrier into "index", "before the calls" of a replay
+    host: str = ""  # of an experiment on several; empty: this command's
 
     @classmethod
     def of(cls, when: str, dropped: Dropped) -> Self:
@@ -39,7 +40,8 @@ def cache_state(drops: Sequence[Drop], *, asked: bool) -> str:
         return "unknown (nothing was dropped; --cold drops what may be dropped)"
     stayed = max((one.resident_after / one.bytes for one in drops if one.bytes), default=0.0)
     if drops and all(one.cold for one in drops):
-        return f"cold on this host, at most {stayed:.1%} of the bytes in memory after a drop ({NOT_DROPPED})"
+        where = "every host" if any(one.host for one in drops) else "this host"
+        return f"cold on {where}, at most {stayed:.1%} of the bytes in memory after a drop ({NOT_DROPPED})"
     unknown = max((one.unknown for one in drops), default=0)
     refused = max((one.refused for one in drops), default=0)
     return (

@@ -20,7 +20,7 @@ from experiments.package.records import RAW, Records, Study, read_study, write_s
 from experiments.result.codec import write_result
 from experiments.result.schema import At, Result, Run
 from experiments.result.steady import MIN_SECONDS
-from experiments.workload import Disturbed, Turn, Workload
+from experiments.workload import Disturbed, HostLost, Turn, Workload
 
 RESULTS = "results"
 ATTEMPTS = 3  # at a run that something disturbs
@@ -90,8 +90,11 @@ class _Measured:
         why = ""
         for attempt in range(ATTEMPTS):
             again = dataclasses.replace(turn, name=f"{turn.name}-{attempt}") if attempt else turn
-            with self._workload.started(again) as observe:
-                observed = observe()
+            try:
+                with self._workload.started(again) as observe:
+                    observed = observe()
+            except HostLost as lost:
+                observed = Disturbed([str(lost)])
             if not isinstance(observed, Disturbed):
                 return observed
             why = "; ".join(observed.why)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_type_hints
 
 from core.clock import Clock
+from core.errors import SystemFault
 from experiments.result.schema import At, Point, Result, Run
 from experiments.telling import Telling
 
@@ -141,6 +142,10 @@ class Disturbed:
     """In place of a run: what came between, so that it is not counted and made again."""
 
     why: Sequence[str]
+
+
+class HostLost(SystemFault):
+    """A host that worked at a run is gone: in place of the run, too, which is made again."""
 
 
 Observe = Callable[

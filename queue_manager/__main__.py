@@ -50,7 +50,16 @@ def run(settings: Settings, stop: Stop, endpoint: Endpoint = NOWHERE) -> None:
     ]
     commons = Commons()
     managers = [
-        Manager(d, settings.broker, stop, commons, metrics.of[d.name], observe=settings.observe) for d in databases
+        Manager(
+            d,
+            settings.broker,
+            stop,
+            commons,
+            metrics.of[d.name],
+            observe=settings.observe,
+            apart=len(settings.hosts) > 1,
+        )
+        for d in databases
     ]
     collector = Collector(settings.broker, {database.name: database for database in databases})
     silence = endpoint.serve_or_tell(collectors(metrics, collector))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.errors import BrokerFault
@@ -51,11 +51,14 @@ class Dispatcher:
         database: str,
         commons: Commons | None = None,
         numbers: DatabaseNumbers | None = None,
+        *,
+        apart: bool = False,
     ) -> None:
         """`commons`: shared with the dispatchers of the other databases; None: there are no others.
 
-        `numbers`: where to say what was done.
+        `numbers`: where to say what was done. `apart`: tasks may name a host that is not to do them.
         """
+        self._apart = apart
         self._held = held
         self._numbers = numbers or DatabaseNumbers()
         self._commons = commons or Commons()
@@ -90,7 +93,8 @@ class Dispatcher:
             window = self._commons.share(self._database, _wanted(demands), window)
             share = shares(window, running) if sending else {}
             tasks = [[(job, task) for task in ledger.dispatch(conn, job, n)] for job, n in share.items()]
-        sent = self._send(tasks, now)
+            not_on = ledger.written_on(conn, [task for each in tasks for _, task in each]) if self._apart else {}
+        sent = self._send(tasks, not_on, now)
         self._window.note_sent(sent, now)
         self._numbers.dispatched += sent
         changed = cross(self._held, demands)
@@ -106,7 +110,7 @@ class Dispatcher:
         """Count the live slots at the next look, whenever the last count was: a worker may have come."""
         self._next_count = 0.0
 
-    def _send(self, by_job: Sequence[Sequence[_JobTask]], now: float) -> int:
+    def _send(self, by_job: Sequence[Sequence[_JobTask]], not_on: Mapping[uuid.UUID, str], now: float) -> int:
         """Send what was marked, in turns over the jobs; marks are taken back when the broker is away."""
         messages = [message for turn in _turns(by_job) for message in turn]
         if not messages:
@@ -114,7 +118,7 @@ class Dispatcher:
         tasks = [task for _, task in messages]
         reached("send")
         try:
-            self._sender.send(messages)
+            self._sender.send(messages, not_on)
         except BrokerFault as fault:
             self._broker.failed(fault, now)
             with self._held.transaction() as conn:

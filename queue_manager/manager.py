@@ -54,11 +54,14 @@ class Manager:
         numbers: DatabaseNumbers | None = None,
         *,
         observe: bool = True,
+        apart: bool = False,
     ) -> None:
         """`commons`: shared with the managers of the other databases; None: there are no others.
 
-        `numbers`: where to say what was done. `observe`: as the settings say.
+        `numbers`: where to say what was done. `observe`: as the settings say. `apart`: tasks may name a host
+        that is not to do them.
         """
+        self._apart = apart
         self._observe = observe
         self._numbers = numbers or DatabaseNumbers()
         self._database = database
@@ -88,7 +91,8 @@ class Manager:
         sender = Sender(self._broker_url, self._database.name)
         try:
             held.subscribe(CHANNEL)
-            dispatcher = Dispatcher(held, sender, self._database.name, self._commons, self._numbers)
+            names = (self._database.name, self._commons, self._numbers)
+            dispatcher = Dispatcher(held, sender, *names, apart=self._apart)
             dispatcher.begin()
             self._numbers.active = True
             log.info("database %s: dispatching", self._database.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import redis
@@ -23,12 +23,13 @@ class Sender:
         self._app = make_app(broker_url)
         self._client = connect(broker_url)
         self._database = database
-        self._queue = queue_name(database)
         # One of our own: a pool whose connections were closed after a fault never lends one again.
         self._producer: Any = None  # a kombu Producer, which has no types
 
-    def send(self, tasks: Sequence[tuple[uuid.UUID, uuid.UUID]]) -> None:
-        """One message for each (job, task), in one exchange with the broker. After BrokerFault some may have been sent."""
+    def send(self, tasks: Sequence[tuple[uuid.UUID, uuid.UUID]], not_on: Mapping[uuid.UUID, str]) -> None:
+        """One message for each (job, task), in one exchange with the broker. After BrokerFault some may have been sent.
+
+        `not_on`: hosts that are not to do a task, by task; any may do the others."""
         try:
             producer = self._connected()
             with producer.batch():
@@ -36,7 +37,7 @@ class Sender:
                     self._app.send_task(
                         TASK_NAME,
                         args=[self._database, str(job), str(task)],
-                        queue=self._queue,
+                        queue=queue_name(self._database, not_on.get(task, "")),
                         producer=producer,
                         retry=False,
                         ignore_result=True,

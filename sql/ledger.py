@@ -177,6 +177,11 @@ def dispatch(conn: Connection, job: uuid.UUID, limit: int) -> list[uuid.UUID]:
     return [row.id for row in sorted(rows, key=lambda row: (-row.weight, row.id))]
 
 
+def written_on(conn: Connection, tasks: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """The host that is not to do a task, of those that have one: it wrote or read what the task is to read."""
+    return {row.id: row.host for row in QUERIES["written_on"].run(conn, tasks=list(tasks))}
+
+
 def undispatch(conn: Connection, tasks: Iterable[uuid.UUID]) -> int:
     """Tasks whose message could not be sent are pending again; how many were still dispatched."""
     return QUERIES["undispatch"].run(conn, tasks=list(tasks)).rowcount

@@ -15,7 +15,7 @@ from celery.worker import WorkController, state
 from celery.worker.consumer import Consumer
 from kombu.transport import redis as redis_transport
 
-from core.celery_app import TASK_NAME, make_app, queue_name
+from core.celery_app import TASK_NAME, make_app
 
 _IDLE_SECONDS = 0.25  # how long an idle slot may take to notice that it is to stop
 # Between attempts to reach a broker that is away: at once, then up to a second.
@@ -88,8 +88,8 @@ def make_slot_app(broker_url: str, run: Callable[[str, str, str], None]) -> Cele
     return app
 
 
-def consume(app: Celery, name: str, databases: Sequence[str]) -> int:
-    """Work on the messages of these databases until `ask_to_stop`; the exit status."""
+def consume(app: Celery, name: str, queues: Sequence[str]) -> int:
+    """Work on the messages of these queues until `ask_to_stop`; the exit status."""
     # It has to be waited for before a slot can leave; the broker takes fractions.
     redis_transport.Transport.brpop_timeout = _IDLE_SECONDS  # type: ignore[assignment]
     controller = WorkController(
@@ -97,7 +97,7 @@ def consume(app: Celery, name: str, databases: Sequence[str]) -> int:
         hostname=name,
         pool="solo",
         concurrency=1,
-        queues=",".join(queue_name(database) for database in databases),
+        queues=",".join(queues),
         use_eventloop=False,
         consumer_cls=SlotConsumer,
         without_gossip=True,

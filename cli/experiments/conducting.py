@@ -12,11 +12,12 @@ import typer
 from cli.beside import site_shown
 from cli.context import CommandContext, shared
 from cli.jobs.live import progress_display
-from cli.options import declared_cache
+from cli.options import declared_cache, hosts_wanted
 from cli.show.study import show_study, show_warnings
 from controller.cluster.base import COMPOSE, chosen_cluster
 from controller.jobs.jobs import prepare_source
 from controller.jobs.orders import DiscoveryOrder
+from core.errors import UsageError
 from core.operations import NullRecorder
 from core.passwords import read_bank
 from core.records import JobOptions
@@ -91,7 +92,7 @@ def carry_out(
             show=display.show,
             say=lambda line: context.err.print(line, markup=False),
         )
-        site, settings = _site(context, settings, corpus, load.say, study.cluster)
+        site, settings = _site(context, settings, corpus, load.say, study)
         with site_shown(context, site, settings, study.serve_port if study.serve else None) as shown:
             discovery = Discovery(settings, source, load, shown, filer_cache=cache, null_cap=cap)
             result, directory = conduct(discovery, plan, study.min_seconds)
@@ -101,10 +102,21 @@ def carry_out(
 
 
 def _site(
-    context: CommandContext, settings: Settings, corpus: Path, say: Callable[[str], None], cluster: str | None
+    context: CommandContext, settings: Settings, corpus: Path, say: Callable[[str], None], study: Study
 ) -> tuple[Site, Settings]:
     """Where the runs take place, and settings without services: a run gets its own."""
-    if chosen_cluster(context.env, cluster) != COMPOSE or context.env.get("EDBENCH_DATABASES"):
+    wanted = hosts_wanted(study.hosts, study.listen, study.hosts_wait)
+    embedded = chosen_cluster(context.env, study.cluster) != COMPOSE
+    if wanted is not None:
+        if not embedded:
+            raise UsageError(
+                "--hosts and --cluster compose exclude each other: hosts that joined run no containers of ours"
+            )
+
+        from experiments.workloads.discovery.hosts_site import HostsSite  # brings the broker's client
+
+        return HostsSite(settings, corpus.absolute(), wanted, say), settings
+    if embedded or context.env.get("EDBENCH_DATABASES"):
         return EmbeddedSite(), settings
 
     from experiments.workloads.discovery.compose_site import ComposeSite  # brings the engine's client

@@ -62,6 +62,9 @@ class Study:
     slots: opt.Slots = None
     cluster: opt.Cluster = None
     site: opt.SiteFile = None
+    hosts: opt.Hosts = None
+    listen: opt.Listen = None
+    hosts_wait: opt.HostsWait = opt.HOSTS_WAIT_S
     repeats: Repeats = DEFAULT_REPEATS
     min_seconds: MinSeconds = MIN_SECONDS
     filer_cache: FilerCache = None

@@ -106,6 +106,9 @@ def replay(
     filer: Filers = None,
     workers: Workers = 1,
     seed: Seed = 0,
+    hosts: opt.Hosts = None,
+    listen: opt.Listen = None,
+    hosts_wait: opt.HostsWait = opt.HOSTS_WAIT_S,
     storage: opt.StorageRoot = None,
     json_file: opt.JsonFile = None,
     name: JobName = "",
@@ -144,5 +147,9 @@ def replay(
         repeats,
         replaying.parse_scaling(scaling),
     )
-    wish = dataclasses.replace(replaying.with_levels(wish, levels, peak, order), min_seconds=min_seconds)
+    wish = dataclasses.replace(
+        replaying.with_levels(wish, levels, peak, order),
+        min_seconds=min_seconds,
+        hosts=opt.hosts_wanted(hosts, listen, hosts_wait),
+    )
     replaying.carry_out(context, settings, order, wish, workers, json_file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from controller.replay.run import Stage
 from core.errors import UsageError
 from core.filer.load import load_filer
 from core.settings import Settings
+from experiments.hosts.players import players
+from experiments.hosts.wanted import Wanted
 from experiments.kinds.kind import Kind
 from experiments.kinds.knee import KneeSearch, parse_bounds
 from experiments.kinds.load import LoadLevels
@@ -94,6 +97,7 @@ class Wish:
     min_seconds: float = MIN_SECONDS
     levels: int | None = None  # of load, up to the peak
     peak: int | None = None  # calls a second; None: it is found
+    hosts: Wanted | None = None  # that play; None: this one
 
     def kind(self, replays: Replays, seed: int) -> Kind:
         """Which points."""
@@ -145,7 +149,13 @@ def with_levels(wish: Wish, levels: int | None, peak: int | None, order: ReplayO
 def _replay(
     context: CommandContext, settings: Settings, order: ReplayOrder, wish: Wish, workers: int
 ) -> tuple[Result, Path]:
-    with installation(settings, slots=max(wish.clients)) as installed:
+    most, wanted = max(wish.clients), wish.hosts
+    with contextlib.ExitStack() as stack:
+        if wanted is not None and settings.databases:
+            raise UsageError("--hosts brings workers of its own: unset EDBENCH_DATABASES and EDBENCH_BROKER")
+        listen = "" if wanted is None else wanted.address
+        most *= 1 if wanted is None else wanted.hosts
+        installed = stack.enter_context(installation(settings, slots=most, listen=listen))
         stage = Stage(
             settings=installed.settings,
             database=installed.first(1)[0],
@@ -156,7 +166,13 @@ def _replay(
             show=_Progress(context.err).show,
             say=context.say,
         )
-        replays = Replays(stage, order, wish.filers, wish.bounds_us or ())
+        playing = None
+        if wanted is not None:
+            with open_trace(order.trace) as opened:
+                streams = sum(1 for stream in opened.header.streams if stream.calls)
+            where = (stage.settings, stage.database, order.paths, streams)
+            playing = stack.enter_context(players(wanted, *where, context.env, context.say))
+        replays = Replays(stage, order, wish.filers, wish.bounds_us or (), playing)
         return conduct(replays, wish.kind(replays, order.seed), wish.min_seconds)
 
 

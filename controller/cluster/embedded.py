@@ -46,7 +46,8 @@ class EmbeddedCluster:
     Each runs in a session of its own with its output in scratch/logs/<name>.log. A tending thread starts all of
     them, because the kernel ends a child when the thread that started it ends, and starts again what dies.
     With `together` the workers are forked from one process, w1-w30 say: they share its memory and are up in seconds, however many
-    they are, and have one log. Their number stays then, and none answers Prometheus; the queue manager is started by `manage`.
+    they are, and have one log. Their number stays then, and none answers Prometheus; the queue manager is started by `manage`,
+    as it is without `managed`.
     `env` is the environment to take a child's from; `commands` gives the command line for a name. Where it has
     EDBENCH_METRICS_PORT, the queue manager answers Prometheus one port further on, w1 at the one after that, …
     """
@@ -60,11 +61,12 @@ class EmbeddedCluster:
         env: Mapping[str, str],
         commands: Commands = module_commands,
         together: bool = False,
+        managed: bool = True,
     ) -> None:
         self._settings = settings
         self._wanted = workers
         self._together = together
-        self._managed = not together
+        self._managed = managed and not together
         self._slots = slots
         self._env = {key: value for key, value in env.items() if _KEPT.fullmatch(key)}
         self._endpoint = read_endpoint(env)

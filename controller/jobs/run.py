@@ -88,9 +88,10 @@ def run_all_to_rest(
     except DatabaseFault:
         raise
     except SystemFault as fault:
-        for handle in handles:
-            _suspend(handle, str(fault))
-        raise
+        if not interrupted:  # else what fails while all leave is not why it ended
+            for handle in handles:
+                _suspend(handle, str(fault))
+            raise
     outcomes = []
     for number, handle in enumerate(handles):
         state = settle_job(handle, clock, _LAST_SETTLE_SECONDS)

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from controller.cluster.base import Tended
 from controller.databases import JobHandle
 from controller.filer.choice import filer_choice
 from controller.filer.emulated import watched_filer
@@ -51,6 +52,7 @@ class Stage:
     clock: Clock
     show: Callable[[Snapshot, float], None]
     say: Callable[[str], None]
+    cluster: Tended | None = None  # of workers that are up already
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +113,9 @@ def _crew(stage: Stage, plan: ReplayPlan) -> tuple[Crew, list[str]]:
 
 
 def _made(stage: Stage, workers: int, slots: int) -> Crew:
-    return Crew(settings=stage.settings, ours=stage.ours, workers=workers, slots=slots, env=stage.env)
+    return Crew(
+        settings=stage.settings, ours=stage.ours, workers=workers, slots=slots, env=stage.env, cluster=stage.cluster
+    )
 
 
 def _to_rest(stage: Stage, handle: JobHandle, crew: Crew) -> tuple[Outcome, dict[str, object]]:

@@ -1,7 +1,7 @@
 """Embedded PostgreSQL and broker (design §2): `embedded_services` is the way in."""
 
 from core.services.address import Addresses, BrokerAddress, ServerAddress
-from core.services.embedded import check_kept, embedded_services, running_services
+from core.services.embedded import check_kept, embedded_services, from_afar, running_services
 from core.services.keeper_ways import broker_keeper_url, superuser_url
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "broker_keeper_url",
     "check_kept",
     "embedded_services",
+    "from_afar",
     "running_services",
     "superuser_url",
 ]

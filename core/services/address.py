@@ -26,11 +26,17 @@ class ServerAddress:
     password: str  # the controller's
     max_connections: int
     log: str
+    listen: str = ""  # the address that other hosts reach it at; empty: none does
+    port: int = 5432
 
     def url(self, database: str) -> str:
         """The address of one of its databases as SQLAlchemy wants it."""
-        user = login_name(CONTROLLER)
-        return f"postgresql+psycopg2://{user}:{self.password}@/{database}?host={quote(self.socket_dir, safe='')}"
+        where = f"host={quote(self.socket_dir, safe='')}&port={self.port}"
+        return f"postgresql+psycopg2://{login_name(CONTROLLER)}:{self.password}@/{database}?{where}"
+
+    def url_from_afar(self, database: str) -> str:
+        """The same for other hosts."""
+        return f"postgresql+psycopg2://{login_name(CONTROLLER)}:{self.password}@{in_url(self.listen)}:{self.port}/{database}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +47,17 @@ class BrokerAddress:
     port: int
     password: str  # the controller's
     log: str
+    listen: str = "127.0.0.1"
 
     @property
     def url(self) -> str:
         """For Celery and redis-py alike."""
         return f"redis://{login_name(CONTROLLER)}:{self.password}@127.0.0.1:{self.port}/0"
+
+    @property
+    def url_from_afar(self) -> str:
+        """The same for other hosts."""
+        return f"redis://{login_name(CONTROLLER)}:{self.password}@{in_url(self.listen)}:{self.port}/0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +72,11 @@ class Addresses:
     def server_of(self, database: str) -> ServerAddress:
         """The server that holds, or is to hold, this database: the one of that name, else the first."""
         return next((s for s in self.servers if s.name == database), self.servers[0])
+
+
+def in_url(address: str) -> str:
+    """An IP address or name as a URL has it."""
+    return f"[{address}]" if ":" in address else address
 
 
 def write_private(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import signal
@@ -11,7 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.errors import BrokerFault, StorageFault
+from core.errors import BrokerFault, StorageFault, UsageError
 from core.roles import CONTROLLER, Login, login_name
 from core.services.address import BrokerAddress, write_private
 from core.services.binaries import valkey_server
@@ -21,6 +22,7 @@ from core.services.place import Home
 from core.services.process import last_line, spawn, stop
 
 START_SECONDS = 20.0
+LOOPBACK = "127.0.0.1"
 _ATTEMPTS = 5  # another port each
 _STOP = ((signal.SIGTERM, 5.0),)
 
@@ -28,7 +30,12 @@ _STOP = ((signal.SIGTERM, 5.0),)
 class BrokerServer:
     """Belongs to the keeper. The port and the passwords stay the same when it is started again."""
 
-    def __init__(self, home: Home, max_clients: int, logins: Sequence[Login]) -> None:
+    def __init__(
+        self, home: Home, max_clients: int, logins: Sequence[Login], listen: str = "", port: int | None = None
+    ) -> None:
+        """`listen`: an address of this host that it answers at beside loopback; `port`: None takes one that is free."""
+        self._listen = listen or LOOPBACK
+        self._fixed = port
         self._directory = home.directory / "broker"
         self._log = home.logs / "broker.log"
         self._max_clients = max_clients
@@ -45,13 +52,18 @@ class BrokerServer:
     def address(self) -> BrokerAddress:
         """Where it listens."""
         password = next(login.password for login in self._logins if login.role == CONTROLLER)
-        return BrokerAddress(pid=self.pid, port=self._port, password=password, log=str(self._log))
+        return BrokerAddress(pid=self.pid, port=self._port, password=password, log=str(self._log), listen=self._listen)
+
+    @property
+    def own_url(self) -> str:
+        """For redis-py: as the one who may do everything there."""
+        return f"redis://{self._own}@{LOOPBACK}:{self._port}/0"
 
     def open(self) -> None:
         """Start it and wait until it answers. Raises StorageFault or BrokerFault."""
         rotate(self._log)
         for _ in range(_ATTEMPTS):
-            self._port = free_port()
+            self._port = self._fixed or free_port(self._listen)
             try:
                 self._directory.mkdir(mode=0o700, exist_ok=True)
                 self._write_config()
@@ -69,7 +81,7 @@ class BrokerServer:
             self._directory / "valkey.conf",
             "\n".join(
                 [
-                    "bind 127.0.0.1",
+                    f"bind {' '.join(dict.fromkeys((LOOPBACK, self._listen)))}",
                     f"port {self._port}",
                     *user_lines(self._logins),
                     f"user {login_name(self._own.role)} on #{digest(self._own)} allkeys allchannels +@all",
@@ -126,7 +138,7 @@ def _quoted(path: Path) -> str:
 def answers(port: int, login: Login) -> bool:
     """Whether a broker that knows this login listens there."""
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
+        with socket.create_connection((LOOPBACK, port), timeout=2) as connection:
             connection.sendall(f"AUTH {login_name(login.role)} {login.password}\r\nPING\r\n".encode())
             reply = b""
             while reply.count(b"\r\n") < 2:
@@ -139,21 +151,28 @@ def answers(port: int, login: Login) -> bool:
     return reply == b"+OK\r\n+PONG\r\n"
 
 
-def free_port() -> int:
-    """A loopback port that is free now and that the kernel gives to no outgoing connection, so that a broker
-    which dies finds it free again."""
+def free_port(listen: str = LOOPBACK) -> int:
+    """A port that is free now, on loopback and at `listen`, and that the kernel gives to no outgoing connection, so that a
+    server which dies finds it free again. Raises BrokerFault when there is none, UsageError for an address of others."""
     low, high = _ephemeral_range()
     choices = [port for port in range(10_000, 61_000) if not low <= port <= high] or list(range(20_000, 61_000))
     for _ in range(200):
         port = secrets.choice(choices)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
+        if all(_is_free(address, port) for address in dict.fromkeys((LOOPBACK, listen))):
             return port
     raise BrokerFault("no free port on 127.0.0.1 for the broker; is the loopback interface up?")
+
+
+def _is_free(address: str, port: int) -> bool:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL and address != LOOPBACK:
+                raise UsageError(f"{address} is no address of this host; `ip address` lists them") from error
+            return False
+    return True
 
 
 def _ephemeral_range() -> tuple[int, int]:

@@ -17,6 +17,7 @@ import psycopg2
 import core
 from core import errors
 from core.errors import DatabaseFault, EdbenchError, SystemFault, UsageError
+from core.roles import WORKER
 from core.services.address import Addresses, ServerAddress, read_addresses
 from core.services.locks import FileLock, is_held, open_lock
 from core.services.logs import open_log, rotate
@@ -31,12 +32,15 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 @contextlib.contextmanager
-def embedded_services(settings: Settings, *, databases: Sequence[str] = ("db1",), slots: int) -> Iterator[Settings]:
+def embedded_services(
+    settings: Settings, *, databases: Sequence[str] = ("db1",), slots: int, listen: str = ""
+) -> Iterator[Settings]:
     """Settings with `databases` and `broker` filled in, valid inside the `with`.
 
     Each database has a server of its own. Those of earlier commands are started again beside the ones asked for, so
     that all who use the services know the same databases. Where a running keeper has fewer than are asked for,
-    that is a UsageError: whoever uses it does not know the others. `slots` is the number of slots, over all workers, that this command is going to use; the number of
+    that is a UsageError: whoever uses it does not know the others; so it is where `listen`, an address of this host at which
+    workers of other hosts reach them, is not the running keeper's. `slots` is the number of slots, over all workers, that this command is going to use; the number of
     connections the database takes follows from it. Settings that name databases already are given back as they
     are. Raises UsageError, StorageFault, DatabaseFault or BrokerFault with one line saying what to do.
     """
@@ -50,7 +54,7 @@ def embedded_services(settings: Settings, *, databases: Sequence[str] = ("db1",)
             raise UsageError(f"{name!r} cannot name a database; use lower-case letters, digits and _")
     home = Home(settings.scratch)
     home.prepare()
-    with _attached(home, slots, databases) as addresses:
+    with _attached(home, slots, listen, databases) as addresses:
         yield dataclasses.replace(
             settings,
             databases=tuple(DatabaseAddress(name=s.name, url=s.url(s.name)) for s in addresses.servers),
@@ -63,6 +67,18 @@ def running_services(scratch: Path) -> Addresses | None:
     """Addresses and process ids of what runs for this scratch directory now; None when nothing does."""
     home = Home(scratch)
     return read_addresses(home.address_file) if _kept(home) else None
+
+
+def from_afar(settings: Settings) -> Settings:
+    """What a worker of another host is given: databases and broker at the address at which embedded services listen, with the
+    workers' login and no other. Raises DatabaseFault when they are gone."""
+    running = running_services(settings.scratch)
+    if running is None:
+        raise DatabaseFault(
+            f"the embedded services of {settings.scratch} are gone; see {Home(settings.scratch).keeper_log}"
+        )
+    there = tuple(DatabaseAddress(name=s.name, url=s.url_from_afar(s.name)) for s in running.servers)
+    return dataclasses.replace(settings, databases=there, broker=running.broker.url_from_afar).for_role(WORKER)
 
 
 def check_kept(settings: Settings) -> None:
@@ -79,7 +95,7 @@ def _kept(home: Home) -> bool:
 
 
 @contextlib.contextmanager
-def _attached(home: Home, slots: int, databases: Sequence[str]) -> Iterator[Addresses]:
+def _attached(home: Home, slots: int, listen: str, databases: Sequence[str]) -> Iterator[Addresses]:
     try:
         users = FileLock(home.lock("users"))
     except OSError as error:
@@ -91,23 +107,26 @@ def _attached(home: Home, slots: int, databases: Sequence[str]) -> Iterator[Addr
         with open_lock(home.lock("start")) as start:
             if not start.wait_alone(ATTACH_SECONDS):
                 raise SystemFault(f"another command has been starting the services in {home.scratch} for too long")
-            addresses = _join(home, slots, databases, keepers)
+            addresses = _join(home, slots, listen, databases, keepers)
         yield addresses
     finally:
         _leave(home, users, keepers)
 
 
-def _join(home: Home, slots: int, databases: Sequence[str], keepers: list[subprocess.Popen[bytes]]) -> Addresses:
+def _join(
+    home: Home, slots: int, listen: str, databases: Sequence[str], keepers: list[subprocess.Popen[bytes]]
+) -> Addresses:
     """Addresses of services that answer and hold the databases. A keeper that is there may be starting still, or
     have been killed a moment ago, and its database may be recovering: look again until the time is over."""
     deadline = time.monotonic() + ATTACH_SECONDS
     while True:
         if not _kept(home):
-            keepers.append(_start_keeper(home, slots, sorted({*home.databases(), *databases}, key=natural)))
+            keepers.append(_start_keeper(home, slots, listen, sorted({*home.databases(), *databases}, key=natural)))
         addresses = read_addresses(home.address_file)
         fault = DatabaseFault(f"the embedded services do not come up; see {home.keeper_log}")
         if addresses is not None:
             _check_connections(addresses, slots)
+            _check_listens(addresses, listen)
             _check_servers(addresses, databases)
             try:
                 for server in addresses.servers:
@@ -120,13 +139,13 @@ def _join(home: Home, slots: int, databases: Sequence[str], keepers: list[subpro
         time.sleep(0.05)
 
 
-def _start_keeper(home: Home, slots: int, databases: Sequence[str]) -> subprocess.Popen[bytes]:
+def _start_keeper(home: Home, slots: int, listen: str, databases: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start it and wait for its line. It gets no terminal and none of our pipes but one, so nobody waits for it."""
     log = home.keeper_log
     rotate(log)
     with open_log(log) as output:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", "core.services.keeper", str(home.scratch), str(slots), *databases],
+            [sys.executable, "-m", "core.services.keeper", str(home.scratch), str(slots), listen, *databases],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=output,
@@ -153,6 +172,14 @@ def _check_connections(addresses: Addresses, slots: int) -> None:
         raise UsageError(
             f"the services that another command started allow {allowed} connections, too few for {slots} slots; "
             "wait until that command has ended, or use fewer workers"
+        )
+
+
+def _check_listens(addresses: Addresses, listen: str) -> None:
+    if listen and any(server.listen != listen for server in addresses.servers):
+        raise UsageError(
+            f"the services that another command started do not listen at {listen}; wait until that command has ended, or"
+            " set EDBENCH_SCRATCH to another directory"
         )
 
 

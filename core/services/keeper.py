@@ -1,7 +1,7 @@
 """The keeper: a process of its own that starts the services, keeps them up and stops them after the last user.
 
-`python -m core.services.keeper SCRATCH SLOTS DATABASE…`, started by `core.services.embedded`: one PostgreSQL server
-for each database. It says one line of JSON on standard output: `{"ready": true}`, or `{"error": <class>, "text":
+`python -m core.services.keeper SCRATCH SLOTS LISTEN DATABASE…`, started by `core.services.embedded`: one PostgreSQL
+server for each database. LISTEN: an address of this host at which other hosts reach them; empty: none does. It says one line of JSON on standard output: `{"ready": true}`, or `{"error": <class>, "text":
 <line>}`. It is the leader of its own session, so Ctrl-C in a terminal does not reach it, and the services ask the
 kernel to be ended when it dies.
 """
@@ -39,13 +39,13 @@ _CALM_SECONDS = 30.0  # after which a death counts as the first again
 class Keeper:
     """Runs the services of one scratch directory until nobody uses them."""
 
-    def __init__(self, home: Home, slots: int, databases: Sequence[str]) -> None:
+    def __init__(self, home: Home, slots: int, listen: str, databases: Sequence[str]) -> None:
         self._home = home
         self._stopping = False
         connections = connections_for(slots)
         self._logins = tuple(Login(role=role, password=secrets.token_hex(24)) for role in ROLES)
-        self._servers = [PostgresServer(name, home, connections, self._logins) for name in databases]
-        self._broker = BrokerServer(home, 4 * connections, self._logins)
+        self._servers = [PostgresServer(name, home, connections, self._logins, listen) for name in databases]
+        self._broker = BrokerServer(home, 4 * connections, self._logins, listen)
         self._tended = [*(Tended(server) for server in self._servers), Tended(self._broker)]
 
     def ask_to_stop(self, signum: int, frame: FrameType | None) -> None:
@@ -145,7 +145,7 @@ def _report(message: dict[str, object]) -> None:
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's text."""
     home, slots = Home(Path(arguments[0])), int(arguments[1])
-    keeper = Keeper(home, slots, arguments[2:])
+    keeper = Keeper(home, slots, arguments[2], arguments[3:])
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, keeper.ask_to_stop)
     alone, users = FileLock(home.lock("keeper")), FileLock(home.lock("users"))

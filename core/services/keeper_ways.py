@@ -20,7 +20,7 @@ def superuser_url(scratch: Path, server: str = "db1", database: str = "postgres"
     """For psycopg2: a database of the server that is for database `server`. Raises UsageError when nothing runs."""
     at = _running(scratch).server_of(server)
     password = (postgres_place(Home(scratch), at.name) / "password").read_text(encoding="ascii").strip()
-    return f"postgresql://{SUPERUSER}:{password}@/{database}?host={quote(at.socket_dir, safe='')}"
+    return f"postgresql://{SUPERUSER}:{password}@/{database}?host={quote(at.socket_dir, safe='')}&port={at.port}"
 
 
 def broker_keeper_url(scratch: Path) -> str:

@@ -18,12 +18,15 @@ from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.roles import CONTROLLER, Login
 from core.services.address import SUPERUSER, ServerAddress, write_private
 from core.services.binaries import postgres_for, postgres_version
+from core.services.broker import free_port
 from core.services.database_logins import prepare_server
 from core.services.logs import rotate
 from core.services.place import Home, give_to, make_socket_dir, postgres_place, refuse_weak_root, server_user
-from core.services.postgres_settings import server_arguments
+from core.services.postgres_settings import ADMISSION, listening, server_arguments
 from core.services.process import RunAs, last_line, spawn, stop
 
+_PORT = 5432  # of a socket in a directory of its own
+_ADMISSION = "admission.conf"
 START_SECONDS = 120.0  # crash recovery of a large log included
 _LEFTOVER_SECONDS = 60.0  # how long a predecessor may take to go, on a machine whose processors are all busy …
 _HURRY_SECONDS = 5.0  # … and how long it is left to it
@@ -35,8 +38,11 @@ _TROUBLE = ("FATAL", "PANIC", "could not", "error:", "cannot")
 class PostgresServer:
     """Belongs to the keeper. `open` prepares and starts it; afterwards `tend` brings it back when it dies."""
 
-    def __init__(self, name: str, home: Home, max_connections: int, logins: Sequence[Login]) -> None:
+    def __init__(self, name: str, home: Home, max_connections: int, logins: Sequence[Login], listen: str = "") -> None:
+        """`listen`: an address of this host at which workers of other hosts reach it; empty: none does."""
         self.name = name  # of the database that it is for
+        self._listen = listen
+        self._port = free_port(listen) if listen else _PORT
         self._logins = logins
         self._home = home
         self._log = home.logs / f"{home.inside(name).name}.log"
@@ -62,6 +68,8 @@ class PostgresServer:
             password=next(login.password for login in self._logins if login.role == CONTROLLER),
             max_connections=self._max_connections,
             log=str(self._log),
+            listen=self._listen,
+            port=self._port,
         )
 
     def open(self) -> None:
@@ -80,8 +88,18 @@ class PostgresServer:
             self._make_data()
         self._password = self._read_password()
         self._socket_dir = make_socket_dir(self._run_as)
+        if self._listen:
+            self._admit()
         self._start_and_wait()
         self._let_in()
+
+    def _admit(self) -> None:
+        """The file that says who may come from other hosts."""
+        try:
+            write_private(self._place / _ADMISSION, ADMISSION)
+            give_to(self._place / _ADMISSION, self._run_as)
+        except OSError as error:
+            raise StorageFault(f"cannot write to {self._place}: {error.strerror or error}") from error
 
     def _check_version(self) -> None:
         try:
@@ -161,7 +179,7 @@ class PostgresServer:
                 self._programs / "postgres",
                 "-D",
                 self._place / "data",
-                *server_arguments(self._socket_dir, self._max_connections),
+                *server_arguments(self._socket_dir, self._max_connections, self._afar()),
             ],
             env=self._environment(),
             log=self._log,
@@ -169,6 +187,9 @@ class PostgresServer:
             run_as=self._run_as,
             death_signal=signal.SIGQUIT,
         )
+
+    def _afar(self) -> dict[str, str]:
+        return listening(self._listen, self._port, self._place / _ADMISSION) if self._listen else {}
 
     def _start_and_wait(self) -> None:
         self._spawn()
@@ -202,7 +223,8 @@ class PostgresServer:
 
     def _superuser(self) -> dict[str, Any]:
         password = self._password
-        return {"host": str(self._socket_dir), "user": SUPERUSER, "password": password, "connect_timeout": 5}
+        place = {"host": str(self._socket_dir), "port": self._port}
+        return {**place, "user": SUPERUSER, "password": password, "connect_timeout": 5}
 
     def _let_in(self) -> None:
         """The database and the logins of the roles, with the passwords of this keeper's life."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+from core.roles import WORKER, login_name
+
+# Who is let in: over the socket whoever has a password, from other hosts the workers alone.
+ADMISSION = f"local all all scram-sha-256\nhost all {login_name(WORKER)} all scram-sha-256\n"
 _SPARE = 50  # connections beside the slots': queue manager, workers' supervisors, controller, web page, people
 _LEAST = 200  # a second command with more slots may attach; an unused connection costs next to nothing
 
@@ -13,9 +18,17 @@ def connections_for(slots: int) -> int:
     return max(_LEAST, 2 * slots + _SPARE)
 
 
-def server_arguments(socket_dir: Path, max_connections: int) -> list[str]:
+def listening(address: str, port: int, admission: Path) -> dict[str, str]:
+    """Settings of a server that other hosts reach, too; `admission`: a file that has `ADMISSION`."""
+    return {"listen_addresses": address, "port": str(port), "hba_file": str(admission)}
+
+
+def server_arguments(socket_dir: Path, max_connections: int, afar: Mapping[str, str] | None = None) -> list[str]:
     """The command-line settings of the server. `fsync`, `full_page_writes` and `synchronous_commit` keep their
-    safe defaults: a crash loses nothing that was committed, except where a transaction asks for less."""
+    safe defaults: a crash loses nothing that was committed, except where a transaction asks for less.
+
+    `afar`: what `listening` gives, for a server that other hosts reach.
+    """
     settings = {
         "listen_addresses": "",
         "unix_socket_directories": str(socket_dir),
@@ -49,5 +62,6 @@ def server_arguments(socket_dir: Path, max_connections: int) -> list[str]:
         "log_line_prefix": "%m [%p] ",
         "logging_collector": "off",
         "cluster_name": "edbench",
+        **(afar or {}),
     }
     return [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]

@@ -29,6 +29,12 @@ SELECT coalesce(worker, '') AS worker, coalesce(slot, 0) AS slot, phase,
 FROM task WHERE job = %(job)s AND state = 'done' AND claimed_at IS NOT NULL AND finished_at IS NOT NULL
 ORDER BY claimed_at, id;
 
+-- name: index_hosts
+-- Of an experiment on several hosts: index tasks by who did them and by the host that wrote or read their items before.
+SELECT coalesce(worker, '') AS worker, payload ->> 'written_on' AS written_on, count(*)::int AS tasks
+FROM task WHERE job = %(job)s AND phase = 'index' AND state = 'done' AND payload ? 'written_on'
+GROUP BY 1, 2 ORDER BY 1, 2;
+
 -- name: phase_spans
 -- When each phase of a job began (its first claim) and ended (its barrier), seconds since the epoch, and how long it
 -- stood still between.

@@ -92,6 +92,10 @@ SET state = 'dispatched', dispatched_at = clock_timestamp(),
 FROM picked WHERE task.id = picked.id
 RETURNING task.id, task.weight;
 
+-- name: written_on
+-- Of these tasks those that a host is not to do, because it wrote or read what they read, and that host.
+SELECT id, payload ->> 'written_on' AS host FROM task WHERE id = ANY(%(tasks)s::uuid[]) AND payload ? 'written_on';
+
 -- name: undispatch
 -- Tasks whose message could not be sent are pending again; those already claimed stay.
 UPDATE task SET state = 'pending', deadline = NULL

@@ -213,6 +213,8 @@ class _Expand:
                 ids: dict[str, Any] = {"items": [item.id.hex for item in group]}
                 if notes := {item.id.hex: self.out.notes[item.id] for item in group if item.id in self.out.notes}:
                     ids["notes"] = notes
+                if len(hosts := self.work.context.settings.hosts) > 1:
+                    ids["written_on"] = hosts[0]  # whose memory may hold these items: another host is to read them
                 self._follow_on(Phase.INDEX, sum(map(_item_cost, group)), ids)
         else:
             self.out.follow_on.extend(self.indexing.ocr_tasks())

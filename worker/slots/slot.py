@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
+from core.celery_app import queues_of
 from core.filer.emulation import emulated_filer
 from core.settings import Settings
 from core.storage.layer import Storage
@@ -153,7 +154,8 @@ def run_slot(plan: SlotPlan, parent: int) -> int:
     context.crumb.publish()  # the row is ours from now on
     assert plan.settings.broker is not None  # the supervisor has checked
     celery = app.make_slot_app(plan.settings.broker, _guarded(plan, context))
-    status = app.consume(celery, f"slot{plan.slot}@{plan.worker}", [d.name for d in plan.settings.databases])
+    queues = queues_of([d.name for d in plan.settings.databases], plan.settings.hosts)
+    status = app.consume(celery, f"slot{plan.slot}@{plan.worker}", queues)
     context.shards.close()
     for database in context.databases.values():
         database.dispose()

@@ -16,7 +16,7 @@ from core.residency import drop_pages
 from experiments.drops import Drop
 from experiments.workloads.discovery.corpus import regular_files
 
-# What would help on several clients, if an experiment had them: each has a page cache of its own.
+# Several clients have a page cache each (experiments.hosts).
 ONE_KERNEL = "read by the client that wrote them: all workers of an experiment share one kernel and its page cache"
 
 
@@ -24,3 +24,8 @@ def drop(directories: Sequence[Path], when: str) -> Drop:
     """Drop the pages of every regular file below the directories; as root, with everything else of the machine."""
     paths = [path for directory in directories for path in regular_files(directory)]
     return Drop.of(when, drop_pages(paths, everything=True))
+
+
+def drop_here(directories: Sequence[Path], when: str) -> list[Drop]:
+    """On this host, where all workers are."""
+    return [drop(directories, when)]

@@ -9,6 +9,7 @@ from typing import Any
 from experiments.drops import Drop
 from experiments.workloads.discovery.run_point import PointRun
 from experiments.workloads.discovery.sampler import Samples
+from experiments.workloads.discovery.site import OfHosts
 from experiments.workloads.discovery.tables import JobTables, read_tables
 
 
@@ -28,7 +29,7 @@ class Observed:
     repeat: int
     order: int
     started_at: float
-    processors: int  # of the workers' host
+    processors: int  # of the workers' host, or hosts
     result: dict[str, Any]  # as `discover --json` writes it; what follows from the rows is told anew (`figures`)
     jobs: tuple[JobTables, ...]
     samples: Samples
@@ -37,6 +38,7 @@ class Observed:
     offsets: tuple[dict[str, float], dict[str, float]]  # database → its clock less this host's, start and end
     drops: tuple[Drop, ...]
     databases: tuple[dict[str, Any], ...]  # where each server kept its files
+    hosts: OfHosts | None = None  # of an experiment on several
     null: tuple[OnNull, ...] = ()  # its portions in order; empty: there is no pair
 
 
@@ -46,7 +48,7 @@ def observed(run: PointRun, repeat: int, order: int, processors: int, places: Se
         repeat=repeat,
         order=order,
         started_at=run.started_at,
-        processors=processors,
+        processors=run.processors or processors,
         result=run.result,
         jobs=read_tables(run.handles),
         samples=run.samples,
@@ -55,4 +57,5 @@ def observed(run: PointRun, repeat: int, order: int, processors: int, places: Se
         offsets=run.offsets,
         drops=run.drops,
         databases=tuple(dict(place) for place in places),
+        hosts=run.hosts,
     )

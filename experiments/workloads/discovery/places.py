@@ -17,6 +17,7 @@ from pathlib import Path
 from core.errors import Interrupted, StorageFault
 from core.services.place import Home, remove_data
 from core.settings import Settings
+from experiments.workload import HostLost
 
 FOLDER = "experiments"
 
@@ -45,7 +46,7 @@ def fresh_place(settings: Settings, storage: Path, name: str, owner: Owner | Non
     os.sync()
     try:
         yield dataclasses.replace(settings, scratch=scratch, storage=root)
-    except (KeyboardInterrupt, Interrupted):
+    except (KeyboardInterrupt, Interrupted, HostLost):
         _remove(scratch, root)
         raise
     _remove(scratch, root)

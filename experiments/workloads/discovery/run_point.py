@@ -28,11 +28,10 @@ from core.records import JobOptions, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
 from experiments.drops import Drop
-from experiments.workloads.discovery.cold import drop
 from experiments.workloads.discovery.offset import clock_offset
 from experiments.workloads.discovery.result import PointSpec
 from experiments.workloads.discovery.sampler import Sampler, Samples
-from experiments.workloads.discovery.site import Deployment, Site, Target
+from experiments.workloads.discovery.site import Deployment, OfHosts, Site, Target
 from sql.session import Database
 
 
@@ -65,6 +64,8 @@ class PointRun:
     offsets: tuple[dict[str, float], dict[str, float]]  # database → its clock less this host's, start and end
     drops: tuple[Drop, ...]
     database_files: Mapping[str, Path]  # where each server keeps its files
+    processors: int | None = None  # of those who worked at it; None: all of the site's
+    hosts: OfHosts | None = None  # of an experiment on several
 
 
 @contextmanager
@@ -87,7 +88,7 @@ def _run(spec: PointSpec, deployment: Deployment, source: PreparedSource, load: 
 
     def drop_now(when: str) -> None:
         if load.cold:
-            drops.append(drop([Path(os.fsdecode(source.path)), settings.storage], when))
+            drops.extend(deployment.drop([Path(os.fsdecode(source.path)), settings.storage], when))
 
     drop_now("before")  # copies of the source, if any, are there by now, and no worker yet
     at_index = partial(drop_now, "index") if load.cold else None
@@ -110,6 +111,8 @@ def _run(spec: PointSpec, deployment: Deployment, source: PreparedSource, load: 
         offsets=(before, {database.name: clock_offset(database) for database in databases}),
         drops=tuple(drops),
         database_files=deployment.database_files,
+        processors=deployment.processors,
+        hosts=deployment.hosts(handles),
     )
 
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from controller.databases import JobHandle
 from controller.filer.emulated import Watch
 from controller.jobs.run import Crew
 from controller.jobs.source import PreparedSource
 from core.settings import Settings
+from experiments.drops import Drop
+from experiments.workloads.discovery.cold import drop_here
 from experiments.workloads.discovery.result import PointSpec
 from sql.session import Database
 
@@ -43,6 +46,14 @@ class Meter(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfHosts:
+    """What was observed of the hosts of a run, of an experiment on several."""
+
+    counted: tuple[dict[str, Any], ...]  # by host: its share of the workers, its clock, its meters (experiments.hosts)
+    index: dict[str, int]  # tasks; on_another_host: than the one that had written or read what they read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
     """What one run has: fresh services, an empty storage root, and a crew that begins when the run does."""
 
@@ -53,6 +64,9 @@ class Deployment:
     watch: Callable[[], AbstractContextManager[Watch]]  # of the emulated filer
     database_files: Mapping[str, Path]  # where each server keeps its files
     containers: Callable[[], Sequence[Mapping[str, Any]]]  # what each used, once the crew has left
+    processors: int | None = None  # of those who work at it; None: all of the site's
+    drop: Callable[[Sequence[Path], str], list[Drop]] = drop_here
+    hosts: Callable[[Sequence[JobHandle]], OfHosts | None] = lambda _jobs: None  # once the crew has left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ class DiscoveryTelling(Telling):
         self._offsets: list[dict[str, Any]] = []
         self._databases: list[dict[str, Any]] = []
         self._versions: dict[str, Any] = {}
+        self._hosts: list[dict[str, Any]] = []
         self._missed = 0  # samples that a database did not answer
 
     def see(self, raw: Observed) -> None:
@@ -40,6 +41,8 @@ class DiscoveryTelling(Telling):
         self._missed += raw.samples.missed
         self._offsets.append({"run": raw.order, "start": raw.offsets[0], "end": raw.offsets[1]})
         self._databases = list(raw.databases)
+        if raw.hosts is not None:
+            self._hosts.append({"run": raw.order, **raw.hosts.index, "hosts": list(raw.hosts.counted)})
         self._versions = raw.result["versions"]
 
     def emulated(self, point: Point) -> str | None:
@@ -88,7 +91,7 @@ class DiscoveryTelling(Telling):
                 **beside["cache"],
                 "drops": [drop.to_json() for drop in self._drops],
                 "not_dropped": NOT_DROPPED if cold else "nothing was dropped",
-                "index_batches": ONE_KERNEL,
+                "index_batches": _elsewhere(self._hosts) or ONE_KERNEL,
             },
             "storage": beside["storage"],
             "source": beside["source"],
@@ -96,12 +99,21 @@ class DiscoveryTelling(Telling):
             "emulated_filer": beside["emulated_filer"],
             "null_storage": beside["null_storage"],
             "hosts": beside["hosts"],
+            **({"hosts_by_run": self._hosts} if self._hosts else {}),
             "versions": self._versions,
             "clock_offset_s": self._offsets,  # by run: the database's clock less this host's
             "samples_missed": self._missed,
             "fresh": beside["fresh"],
             "latencies": "closed-loop: a slot makes its next call after the last has returned",
         }
+
+
+def _elsewhere(hosts: Sequence[Mapping[str, Any]]) -> str:
+    """How many index tasks went to another host than the writer's, of an experiment on several."""
+    if not hosts:
+        return ""
+    tasks, other = (sum(run[name] for run in hosts) for name in ("tasks", "on_another_host"))
+    return f"on several hosts {other} of {tasks} index tasks read what another host had written or read before"
 
 
 def shares_told(points: Sequence[Point]) -> list[str]:

@@ -43,11 +43,14 @@ class ReplayTelling(Telling):
         self._recorded = decode(RecordedFigures, surroundings["recorded"], "recorded")
         self._pace = pace_of(surroundings["configuration"])
         self._drops: list[Drop] = []
+        self._hosts: list[dict[str, Any]] = []
         self._touched = self._adapted = self._opened = 0
 
     def see(self, raw: Observed) -> None:
         """What its files and its program came to, and what its clients dropped."""
         self._drops += map(drop_of, dropped_by(raw.clients))
+        if raw.hosts:
+            self._hosts.append({"run": raw.order, "hosts": list(raw.hosts)})
         self._touched = max(self._touched, raw.touched)
         self._adapted = max(self._adapted, raw.adapted)
         self._opened = max(self._opened, raw.opened)
@@ -126,6 +129,7 @@ class ReplayTelling(Telling):
                 "drops": [drop.to_json() for drop in self._drops],
                 "not_dropped": NOT_DROPPED if self._drops else "nothing was dropped",
             },
+            **({"hosts_by_run": self._hosts} if self._hosts else {}),
             "workers": run.job["workers"],
             "versions": run.job["versions"],
         }

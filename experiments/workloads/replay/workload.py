@@ -21,6 +21,8 @@ from core.errors import UsageError
 from core.filer import FilerModel, load_filer
 from core.memory import client_memory
 from experiments.conditions import emulated, host, place
+from experiments.hosts.fleet import described, memory_of
+from experiments.hosts.players import Players
 from experiments.processes import processors
 from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
@@ -43,7 +45,11 @@ class Replays(Workload):
 
     about = ABOUT
 
-    def __init__(self, stage: Stage, order: ReplayOrder, filers: Sequence[str], bounded: Iterable[str] = ()) -> None:
+    def __init__(
+        self, stage: Stage, order: ReplayOrder, filers: Sequence[str], bounded: Iterable[str] = (),
+        players: Players | None = None,
+    ) -> None:  # fmt: skip
+        self._players = players
         self.storage, self.clock, self.say = stage.settings.storage, stage.clock, stage.say
         self._stage, self._order, self._bounded = stage, order, tuple(bounded)
         self._filers: dict[str, FilerModel | None] = {}  # by the storage's name
@@ -73,15 +79,26 @@ class Replays(Workload):
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
-        """A replay brings its files, clients and their end along."""
-        yield lambda: self._observed(turn)
+        """A replay brings its files, clients and their end along; hosts their workers before."""
+        if self._players is None:
+            yield lambda: self._observed(turn, self._stage)
+            return
+        with self._players.playing(cast(Load, turn.at).clients) as cluster:
+            stage = dataclasses.replace(self._stage, ours=False, cluster=cluster)
 
-    def _observed(self, turn: Turn) -> Observed:
+            def observed() -> Observed:
+                seen = self._observed(turn, stage)
+                cluster.leave()
+                return dataclasses.replace(seen, processors=cluster.processors, hosts=tuple(cluster.left))
+
+            yield observed
+
+    def _observed(self, turn: Turn, stage: Stage) -> Observed:
         at = cast(Load, turn.at)
         order = dataclasses.replace(self._order, speed=self._speed(at))
         self._levels |= at.percent is not None
-        settings = dataclasses.replace(self._stage.settings, filer=self._sources[at.storage])
-        stage = dataclasses.replace(self._stage, settings=settings)
+        settings = dataclasses.replace(stage.settings, filer=self._sources[at.storage])
+        stage = dataclasses.replace(stage, settings=settings)
         done = replay_once(stage, self._trace, order, at.clients)
         plan, streams = done.program.plan, self._trace.header.streams
         return Observed(
@@ -118,7 +135,7 @@ class Replays(Workload):
         return self._ceilings[clients]
 
     def _ceiling(self, clients: int) -> dict[str, Any]:
-        if not self._stage.ours:
+        if not self._stage.ours or self._players is not None:
             self._no_pair = "the clients run on hosts of others"
             return {}
         ceiling_run = ceiling(self._order.trace, self._order.choice(clients), self._stage.settings.scratch)
@@ -137,6 +154,7 @@ class Replays(Workload):
         order = self._order
         cache = filer_cache(order.paths[0], self._stage.settings.filer_cache)
         filers = [emulated(filer) for filer in self._filers.values()]
+        hosts = None if self._players is None else self._players.fleet.admitted
         return {
             "configuration": {
                 "pace": LEVELS if self._levels else pace_text(order.speed, order.closed),
@@ -155,7 +173,7 @@ class Replays(Workload):
             "emulated_filer": filers[0] if len(filers) == 1 else filers,
             "digests": {name: "" if filer is None else filer.digest for name, filer in self._filers.items()},
             "cache": {
-                "client_memory_bytes": client_memory(),
+                "client_memory_bytes": client_memory() if hosts is None else memory_of(hosts),
                 "filer_cache_bytes": cache.declared,
                 "filer_caches_itself": cache.possible,
             },
@@ -167,7 +185,7 @@ class Replays(Workload):
                 "writes": "discarded; a file is as long as if it had them",
                 "discarded_bytes": {str(clients): size for clients, size in self._discarded.items()},
             },
-            "hosts": [host()],
+            "hosts": [host()] if hosts is None else described(hosts),
         }
 
 

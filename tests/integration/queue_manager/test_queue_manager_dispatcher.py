@@ -189,9 +189,9 @@ def test_without_a_broker_tasks_stay_pending(
     now, tried = [1_000.0], []
 
     class Trying(Sender):
-        def send(self, tasks: Any) -> None:
+        def send(self, tasks: Any, not_on: Any) -> None:
             tried.append(now[0])
-            super().send(tasks)
+            super().send(tasks, not_on)
 
         def epoch(self) -> str:
             tried.append(now[0])
@@ -209,7 +209,7 @@ def test_without_a_broker_tasks_stay_pending(
     assert sum("trying again" in r.getMessage() for r in caplog.records) == 1
     for _ in range(2):  # a sender that failed once tries again like a fresh one
         with pytest.raises(BrokerFault, match="broker"):
-            sender.send([(uuid.uuid4(), uuid.uuid4())])
+            sender.send([(uuid.uuid4(), uuid.uuid4())], {})
     sender.close()
 
 

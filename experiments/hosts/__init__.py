@@ -1,0 +1,1 @@
+"""Experiments on many hosts (decision 54): hosts join, the command gives them orders, they work and tell what they saw."""

@@ -1,0 +1,106 @@
+"""Whether a host has the same storage at the same path: both sides read what the other one wrote there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from core.errors import StorageFault, UsageError
+from experiments.conditions import host, place
+from experiments.hosts.messages import Hello, Look, Sight
+from worker.phases.task import same_root
+
+_TOKEN = ".edbench-hosts-"
+
+
+def look_at(look: Look, name: str) -> Sight:
+    """On the host: what is there, and a sign beside the token. Raises nothing for what is not there."""
+    unseen: dict[str, str] = {}
+    storage, token, source = {}, "", (0, 0)
+    try:
+        storage = place(Path(look.storage))
+    except OSError as error:
+        unseen["storage"] = os.strerror(error.errno or 0)
+        return Sight(host=host(), unseen=unseen)
+    try:
+        token = Path(look.token).read_text(encoding="ascii")
+    except (OSError, ValueError) as error:
+        unseen["token"] = str(error)
+        return Sight(host=host(), storage=storage, unseen=unseen)
+    try:
+        sign_of(look.token, name).write_text(token, encoding="ascii")
+    except OSError as error:
+        unseen["sign"] = os.strerror(error.errno or 0)
+    try:
+        root = os.stat(look.source)
+        source = (root.st_dev, root.st_ino)
+    except OSError as error:
+        unseen["source"] = os.strerror(error.errno or 0)
+    return Sight(host=host(), storage=storage, token=token, source=source, unseen=unseen)
+
+
+def sign_of(token: str, name: str) -> Path:
+    """The file that a host of that name leaves; the name is one that a file can have."""
+    return Path(f"{token}.{name}")
+
+
+@contextmanager
+def token_in(storage: Path) -> Iterator[tuple[Path, str]]:
+    """A file there and what it holds, for as long as the block lasts; then it goes, with every sign. Raises StorageFault."""
+    file, text = storage / f"{_TOKEN}{secrets.token_hex(8)}", secrets.token_hex(16)
+    try:
+        file.write_text(text, encoding="ascii")
+    except OSError as error:
+        raise StorageFault(f"{storage} cannot be written to: {error.strerror}", errno=error.errno or 0) from error
+    try:
+        yield file, text
+    finally:
+        for left in (file, *storage.glob(f"{file.name}.*")):
+            with suppress(OSError):
+                left.unlink()
+
+
+def refuse_other_storage(hello: Hello, sight: Sight, look: Look, text: str) -> None:
+    """On the command's host: raises UsageError in one line unless the host sees what this one does, and the reverse."""
+    who, here = f"host {hello.name}", place(Path(look.storage))
+    if "storage" in sight.unseen:
+        raise UsageError(
+            f"{who} does not see the storage {look.storage} ({sight.unseen['storage']}): mount it there at the same path"
+        )
+    if sight.token != text:
+        raise UsageError(
+            f"{who} has another storage at {look.storage} than this one: {mounted(sight.storage)} there,"
+            f" {mounted(here)} here"
+        )
+    if "sign" in sight.unseen:
+        raise UsageError(f"{who} cannot write to the storage {look.storage} ({sight.unseen['sign']}): let it")
+    if not _signed(look, hello.name, text):
+        raise UsageError(
+            f"what {who} writes to the storage {look.storage} does not arrive here: {mounted(sight.storage)}"
+        )
+    root = os.stat(look.source)
+    if "source" in sight.unseen or not same_root(sight.source, (root.st_dev, root.st_ino)):
+        why = sight.unseen.get("source", "it is another directory there")
+        raise UsageError(f"{who} does not see the source {look.source} ({why}): mount it there at the same path")
+
+
+def mounted(storage: dict[str, object]) -> str:
+    """`nfs4 of filer:/x`, of a place as the disclosure has it."""
+    mount = storage.get("mount")
+    return f"{mount['type']} of {mount['source']}" if isinstance(mount, dict) else str(storage.get("label", "unknown"))
+
+
+def _signed(look: Look, name: str, text: str) -> bool:
+    """A directory's entries may be cached for a moment: opening the file by its name asks the filer."""
+    try:
+        return sign_of(look.token, name).read_text(encoding="ascii") == text
+    except (OSError, ValueError):
+        return False
+
+
+def same_kinds(sights: Sequence[Sight]) -> bool:
+    """Whether all hosts mount the storage alike, by type and source."""
+    return len({mounted(sight.storage) for sight in sights}) <= 1

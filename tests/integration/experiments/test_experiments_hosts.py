@@ -1,0 +1,124 @@
+"""Hosts that join: a real meeting place, real agents in threads; no workers."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from core.errors import RunFailed, UsageError
+from core.roles import Login, login_name
+from core.services.broker import free_port
+from core.services.broker_users import HOST
+from experiments.hosts.agent import Agent
+from experiments.hosts.fleet import Fleet
+from experiments.hosts.meeting import Meeting, join_url, kept_login, meeting
+from experiments.workload import HostLost
+
+ADDRESS = "127.0.0.2"
+PATIENCE = 120.0
+Joins = Callable[..., contextlib.AbstractContextManager[Agent]]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Meeting, str]]:
+    """A meeting place and the URL, login and all, that hosts join it by."""
+    scratch, port = tmp_path_factory.mktemp("scratch"), free_port(ADDRESS)
+    with meeting(scratch, ADDRESS, port) as met:
+        yield met, kept_login(scratch).into(join_url(ADDRESS, port))
+
+
+@pytest.fixture
+def joined(place: tuple[Meeting, str], tmp_path: Path) -> Joins:
+    """Has an agent there for as long as a block lasts."""
+
+    @contextlib.contextmanager
+    def join(name: str, **said: Any) -> Iterator[Agent]:
+        agent = Agent(place[1], name, tmp_path / name, {}, lambda _line: None, **said)
+        thread = threading.Thread(target=agent.run)
+        thread.start()
+        try:
+            yield agent
+        finally:
+            agent.stop()
+            thread.join()
+
+    return join
+
+
+def _fleet(place: tuple[Meeting, str], wanted: int, storage: Path, said: list[str]) -> Fleet:
+    return Fleet(place[0], wanted, storage, storage, said.append)
+
+
+def test_hosts_are_looked_at_and_told_with_storage_and_clock(
+    place: tuple[Meeting, str], joined: Joins, tmp_path: Path
+) -> None:
+    """Each in a line; a host that leaves is lost, and the next one takes its place."""
+    said: list[str] = []
+    fleet = _fleet(place, 2, tmp_path, said)
+    with joined("h1"):
+        with joined("h2"):
+            hosts = fleet.await_all(PATIENCE)
+            assert [host.name for host in hosts] == ["h1", "h2"]
+            assert all("processors" in line and f"at {tmp_path}, clock" in line for line in said)
+            offsets = fleet.offsets(hosts)
+            assert all(abs(offset) <= error + 0.1 for offset, error in offsets.values())  # it is one clock
+            place[0].check([host.hello for host in hosts])
+        with pytest.raises(HostLost, match="host h2 was lost"):
+            place[0].check([host.hello for host in hosts])
+        with pytest.raises(HostLost, match="host h2 was lost"):
+            place[0].ask(hosts[1].hello, "clock")
+        with joined("h3"):
+            assert [host.name for host in fleet.await_all(PATIENCE)] == ["h1", "h3"]
+    with pytest.raises(RunFailed, match="2 hosts are wanted, and after 0 s there is nobody"):
+        fleet.await_all(0.0)
+
+
+def test_a_host_of_another_version(place: tuple[Meeting, str], joined: Joins, tmp_path: Path) -> None:
+    """Named, with both versions."""
+    with (
+        joined("old", version="0.0.1"),
+        pytest.raises(UsageError, match=r"host old has edbench 0\.0\.1, this command is"),
+    ):
+        _fleet(place, 1, tmp_path, []).await_all(PATIENCE)
+
+
+def test_two_hosts_of_one_name(place: tuple[Meeting, str], joined: Joins, tmp_path: Path) -> None:
+    """Queues go by names: whoever comes second is told to take another."""
+    with joined("twin"), joined("twin"), pytest.raises(UsageError, match="two hosts are called twin"):
+        _fleet(place, 2, tmp_path, []).await_all(PATIENCE)
+
+
+def test_a_host_with_a_name_that_is_none(place: tuple[Meeting, str], tmp_path: Path) -> None:
+    """Commas part names, slashes lead elsewhere."""
+    for name in ("", "a,b", "../h", "-w1"):
+        with pytest.raises(UsageError, match="--name is"):
+            Agent(place[1], name, tmp_path, {}, lambda _line: None)
+
+
+def test_a_wrong_login_ends_the_agent(place: tuple[Meeting, str], tmp_path: Path) -> None:
+    """In one line: it would try for ever."""
+    wrong = Login(role=HOST, password="0" * 48).into(place[1])
+    with pytest.raises(UsageError, match="the meeting place refuses this login"):
+        Agent(wrong, "h1", tmp_path, {}, lambda _line: None).run()
+
+
+def test_a_host_takes_its_orders_and_nothing_else(place: tuple[Meeting, str]) -> None:
+    """The login may say that it is there, take orders and answer."""
+    with redis.Redis.from_url(place[1]) as client:
+        assert client.ping()
+        for line in (
+            "KEYS *",
+            "FLUSHALL",
+            "LPUSH edbench:hosts:orders:x y",
+            "GET edbench:hosts:alive:x",
+            "BRPOP edbench.db1 1",
+        ):
+            with pytest.raises(redis.exceptions.NoPermissionError):
+                client.execute_command(*line.split())
+    assert login_name(HOST) in place[1]
