@@ -11,11 +11,18 @@ _CORE, _CORE_SIZE = struct.Struct("<IHHHH"), 12
 _BIT_FIELDS = 3
 _DEPTHS = frozenset((1, 4, 8, 16, 24, 32))
 _LARGEST_HEADER = 124
+BEGINNING = _LARGEST_HEADER + 1
 _SIDE = 1 << 20  # pixels; nobody's picture is as wide
 
 
 def with_header(dib: bytes) -> bytes:
     """A device-independent bitmap as a BMP file; b"" where these bytes are none."""
+    header = file_header(dib[:BEGINNING], len(dib))
+    return header + dib if header else b""
+
+
+def file_header(dib: bytes, length: int) -> bytes:
+    """What stands in front of a bitmap of so many bytes in a file, by its first bytes (BEGINNING); b"" where it is none."""
     size = int.from_bytes(dib[:4], "little")
     if size == _CORE_SIZE and len(dib) > _CORE.size:
         _, width, height, _, depth = _CORE.unpack_from(dib)
@@ -29,4 +36,4 @@ def with_header(dib: bytes) -> bytes:
     if depth not in _DEPTHS or not (0 < width < _SIDE and 0 < abs(height) < _SIDE):
         return b""
     begin = _FILE_HEADER.size + size + table
-    return _FILE_HEADER.pack(b"BM", _FILE_HEADER.size + len(dib), 0, 0, begin) + dib
+    return _FILE_HEADER.pack(b"BM", _FILE_HEADER.size + length, 0, 0, begin)

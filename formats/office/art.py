@@ -44,7 +44,9 @@ def pictures(stream: bytes) -> Iterator[tuple[str, bytes]]:
         if extension in _BEGINS:
             picture = stream[begin + _TAG : end] if stream.startswith(_BEGINS[extension], begin + _TAG) else b""
         elif extension == "bmp":
-            picture = bitmaps.with_header(stream[begin + _TAG : end])
+            begin += _TAG
+            header = bitmaps.file_header(stream[begin : min(end, begin + bitmaps.BEGINNING)], end - begin)
+            picture = header + stream[begin:end] if header else b""
         else:
             picture = _metafile(stream, begin, end, tried)
         if picture:

@@ -71,7 +71,9 @@ class PublisherHandler(LeafHandler):
             raise compound.error or DocumentError(ExceptionCode.UNSUPPORTED, "it has no text of Publisher 98 or newer")
         collector = clean.Collector(limits.text_characters)
         for start, length in pieces:
-            collector.add(contents[start : start + length].decode("utf-16-le", "replace").translate(_SHOWN))
+            text = contents[start : start + length].decode("utf-16-le", "replace").translate(_SHOWN)
+            if not collector.add(text):
+                break
         out = collector.result("\n")
         out.metadata = property_set.metadata(compound)
         out.error = compound.error
