@@ -53,6 +53,7 @@ KEYS: dict[str, Key] = {
     "application": Key(TEXT, "program that wrote it"),
     "address": Key(TEXT, "where a saved web page was found"),
     "thumbnail": Key(YES, "true of a small picture of the first page that the document's program put into it"),
+    "rendering": Key(YES, "true of a picture that stands for an object of its document, or for another picture"),
     # Pictures
     "format": Key(TEXT, "which kind of picture"),
     "width": Key(NUMBER, "pixels across"),
@@ -91,6 +92,7 @@ KEYS: dict[str, Key] = {
     "password_line": Key(NUMBER, "line of the password bank that opened it"),
     # Mail stores
     "password": Key(YES, "true where the store is marked with a password (it keeps nobody out)"),
+    "empty_folders": Key(LIST, "folders that no message lies in, as A/B, search folders and the top one too; the first 1,000"),
 }  # fmt: skip
 
 _TYPES: dict[str, tuple[type, ...]] = {TEXT: (str,), DATE: (str,), NUMBER: (int, float), LIST: (list,), YES: (bool,)}

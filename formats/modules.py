@@ -64,10 +64,10 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
         "application/vnd.ms-excel.sheet.5",
     ),
     "office.ppt.handler": ("application/vnd.ms-powerpoint",),
+    "office.publisher": ("application/x-mspublisher",),
     "office.ole.handler": (
         "application/x-ole-storage",
         "application/vnd.visio",
-        "application/x-mspublisher",
         "application/x-msi",
     ),
     "documents.pdf.handler": ("application/pdf",),

@@ -13,8 +13,8 @@ are the set of those in its text and in the text of everything inside it. What c
 document counts for more than a short one. A file counts where Tika found a term at all.
 
 **Children** are all items below the file, at any depth: embedded documents of Tika, child items of ours. Tika makes
-the body of a winmail.dat a document of its own, under a name that is not in the file (`message.rtf`); it is the text of
-the message, which we count as text, and no child.
+the body of a winmail.dat a document of its own, under a name that is not in the file (`message.rtf`), and so it does with
+parts of a message that have no name: both are the text of the message, which we count as text, and no child.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
 from worker.indexes.readings import readings
 
 _TERM = re.compile(r"[^\W\d_]{3,}")
 _MADE_UP = "message.rtf"
+_NO_NAME = re.compile(r"embedded-\d+")  # what Tika calls what has no name
 SAMPLE = 12  # missing terms that are shown of a file
 
 
@@ -40,6 +42,11 @@ class Extract:
     children: int = 0
     media_type: str = ""
     codes: set[str] = field(default_factory=set)  # exceptions of the file's items; only of ours
+    texts: list[str] = field(default_factory=list)  # case-folded; only of ours
+    unread: int = 0  # characters that stand for bytes which the charset lacks; only of the peer's, as what follows
+    endings: set[str] = field(default_factory=set)  # of the names of what lies in the file
+    wrappers: int = 0  # mail stores of one message
+    stores: int = 0  # mail stores; only of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +114,43 @@ def peer_extract(documents: Iterable[dict[str, Any]]) -> Extract:
     """Of Tika's recursive JSON: the file itself first, then everything embedded in it."""
     extract = Extract()
     known = list(documents)
-    bodies = {
-        f"{document.get('X-TIKA:embedded_resource_path') or ''}/{_MADE_UP}"
-        for document in known
-        if document.get("Content-Type") == "application/vnd.ms-tnef"
-    }
+    types = {_path(document): _type(document) for document in reversed(known)}  # of like names the first counts
+    extract.media_type = types.get("", "")
+    extract.wrappers = sum(_wraps(path, types) for path in types)
     for number, document in enumerate(known):
         text = document.get("X-TIKA:content") or ""
+        path = _path(document)
         extract.terms |= terms_of(text)
         extract.characters += len(text)
-        extract.children += number > 0 and document.get("X-TIKA:embedded_resource_path") not in bodies
+        extract.unread += text.count("\ufffd")
+        extract.endings |= terms_of(PurePosixPath(path).suffix)
+        extract.children += number > 0 and not _is_body(path, types)
     return extract
+
+
+def _path(document: dict[str, Any]) -> str:
+    return document.get("X-TIKA:embedded_resource_path") or ""
+
+
+def _type(document: dict[str, Any]) -> str:
+    """The first that it gives of a document: it names those of a message's parts behind the message's own."""
+    told = document.get("Content-Type") or ""
+    return str(told if isinstance(told, str) else told[0])
+
+
+def _is_body(path: str, types: dict[str, str]) -> bool:
+    """Whether what Tika found at this path is the text of what it lies in."""
+    around, _, name = path.rpartition("/")
+    if types.get(around) == "application/vnd.ms-tnef":
+        return name == _MADE_UP
+    unnamed = types.get(around, "").startswith("message/rfc822") and _NO_NAME.fullmatch(name)
+    return bool(unnamed) and types[path].startswith(("text/plain", "text/html"))
+
+
+def _wraps(path: str, types: dict[str, str]) -> bool:
+    """Whether this is a mail store of one message: Tika takes messages for one that begin with a From_ line."""
+    inside = [kind for other, kind in types.items() if other and other.rpartition("/")[0] == path]
+    return types[path] == "application/mbox" and len(inside) == 1
 
 
 def our_extracts(lines: Iterable[dict[str, Any]]) -> dict[str, Extract]:
@@ -130,6 +163,8 @@ def our_extracts(lines: Iterable[dict[str, Any]]) -> dict[str, Extract]:
             for reading in readings(words):  # as a search finds them: across hyphens, in any form of a letter
                 extract.terms |= terms_of(reading)
         extract.characters += len(line["text"])
+        extract.texts.append(line["text"].casefold())
+        extract.stores += line["media_type"] == "application/mbox"
         extract.codes.update(line.get("exceptions", ()))
         if len(path) == 1:
             extract.media_type = line["media_type"]

@@ -13,7 +13,7 @@ from formats.charset import by_structure
 from formats.charset_guess import readable, wide
 from formats.identification import libmagic
 from formats.identification.ole import ole_type
-from formats.identification.text import as_text, mail_type, text_type
+from formats.identification.text import as_text, mail_type, page_type, text_type
 from formats.identification.zip import zip_type
 from formats.mail.smime.content_type import content_type
 
@@ -263,13 +263,12 @@ def _by_content(head: bytes, extension: bytes, declared: str | None) -> str:
     text = as_text(head)
     if text is not None:
         return text_type(text, extension, declared)
-    mail = mail_type(head, extension, declared)
-    if mail is not None:
-        return mail
+    if (known := mail_type(head, extension, declared) or page_type(head, extension)) is not None:
+        return known
+    if head[40:44] == b" EMF":  # [MS-EMF] 2.3.4.2; a PDF in one is its child
+        return "image/emf"
     if head.find(b"%PDF-", 0, 1024) >= 0:  # PDF 32000-1, annex H: junk in front is tolerated
         return "application/pdf"
-    if head[40:44] == b" EMF":  # [MS-EMF] 2.3.4.2; those that hold a PDF are read as that
-        return "image/emf"
     kind = libmagic.media_type(head)
     if kind is None or kind in _GUESSES or (kind == _PROGRAM and not head.startswith(b"MZ")):
         codec = by_structure(head) or wide(head)  # what as_text does not know: no ASCII in it, or escape sequences

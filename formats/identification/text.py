@@ -144,6 +144,12 @@ def mail_type(head: bytes, extension: bytes, declared: str | None) -> str | None
     return "message/rfc822" if is_mail(lines, extension) or (declared_mail and _header_names(lines)[0]) else None
 
 
+def page_type(head: bytes, extension: bytes) -> str | None:
+    """The media type of a web page with binary bytes among its first ones, whose name says what it is; None of others."""
+    named = extension in (b"html", b"htm", b"xhtml")
+    return "text/html" if named and _HTML_START.match(head.lstrip()[:64]) else None
+
+
 def _by_tie(head: bytes, extension: bytes, declared: str | None) -> str:
     """Nothing in the bytes speaks; the name does, then the parent."""
     if extension == b"csv" or (declared == "text/csv" and extension not in (b"txt", b"log")):

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from core.records import Kind
 from formats.base import Child
+from formats.images import bitmaps
 
 # The header of a picture's record: instance (the even ones have one identifier before the picture, the odd ones two),
 # type. These four bytes and the picture's own first ones do not come together by chance.
 _HEADER = re.compile(
     rb"(?P<jpg>[\xa0\xb0]\x46\x1d\xf0|[\x20\x30]\x6e\x1d\xf0|[\xa0\xb0]\x46\x2a\xf0)"
     rb"|(?P<png>[\x00\x10]\x6e\x1e\xf0)|(?P<tif>[\x40\x50]\x6e\x29\xf0)"
-    rb"|(?P<emf>[\x40\x50]\x3d\x1a\xf0)|(?P<wmf>[\x60\x70]\x21\x1b\xf0)|(?P<pict>[\x20\x30]\x54\x1c\xf0)"
+    rb"|(?P<bmp>[\x80\x90]\x7a\x1f\xf0)|(?P<emf>[\x40\x50]\x3d\x1a\xf0)|(?P<wmf>[\x60\x70]\x21\x1b\xf0)|(?P<pict>[\x20\x30]\x54\x1c\xf0)"
 )
 _BEGINS = {"jpg": (b"\xff\xd8\xff",), "png": (b"\x89PNG",), "tif": (b"II*\0", b"MM\0*")}
 _IDENTIFIER, _TAG = 16, 1
@@ -26,12 +27,12 @@ _METAFILE = struct.Struct("<I24xIBB")
 _DEFLATED, _STORED, _NO_FILTER = 0, 0xFE, 0xFE
 _LARGEST = 64_000_000  # bytes of a metafile
 _FIRST_STEP = 1 << 12  # bytes that are inflated first
-_PICT_HEADER = bytes(512)  # a file of QuickDraw's begins with as many bytes that mean nothing
 
 
 def pictures(stream: bytes) -> Iterator[tuple[str, bytes]]:
-    """(extension, bytes) of the pictures anywhere in a stream, in order. Bitmaps, which are stored without their
-    headers, are left out, and so is a picture that ends beyond the stream and a metafile that cannot be inflated."""
+    """(extension, bytes) of the pictures anywhere in a stream, in order; bitmaps and Macintosh pictures with the headers of
+    their files, which they are stored without. A picture that ends beyond the stream is left out, and so is a metafile that
+    cannot be inflated."""
     at, tried = 0, _Tried(4 * len(stream) + 1_000_000)
     while tried.left > 0 and (match := _HEADER.search(stream, at)) is not None:
         at = match.end() + 4
@@ -42,10 +43,14 @@ def pictures(stream: bytes) -> Iterator[tuple[str, bytes]]:
             continue
         if extension in _BEGINS:
             picture = stream[begin + _TAG : end] if stream.startswith(_BEGINS[extension], begin + _TAG) else b""
+        elif extension == "bmp":
+            begin += _TAG
+            header = bitmaps.file_header(stream[begin : min(end, begin + bitmaps.BEGINNING)], end - begin)
+            picture = header + stream[begin:end] if header else b""
         else:
             picture = _metafile(stream, begin, end, tried)
         if picture:
-            yield extension, (_PICT_HEADER if extension == "pict" else b"") + picture
+            yield extension, (bitmaps.PICT_HEADER if extension == "pict" else b"") + picture
             at = end
 
 

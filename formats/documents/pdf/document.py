@@ -25,6 +25,7 @@ from formats.passwords import Passwords, TryBudget
 _COST_OF_A_TRY, _COST_OF_A_BYTE = 1_500.0, 0.002  # microseconds: PDFium reads the document's outline with each
 MOST_FILES, MOST_FIELDS, MOST_ENDLESS = 5_000, 10_000, 500
 _FIELD = re.compile(rb"/T\s*[(<]")
+_EMBEDDED = re.compile(rb"/Type\s{0,8}/EmbeddedFile(?![A-Za-z])")
 _STREAM, _END = b"stream", b"endstream"
 _TAIL = 4096  # Acrobat wants %%EOF in the last 1,024 bytes (PDF 32000-1, annex H.3, note 18)
 _CODES = {
@@ -135,6 +136,12 @@ def attachments(document: pdfium.PdfDocument, data: bytes) -> Iterator[Attachmen
             yield from pages.attached(number)
         except pdfium.PdfiumError:  # `text` reports the unreadable page
             continue
+
+
+def embedded(data: bytes) -> int:
+    """How many streams say that they are embedded files (ISO 32000-1, table 45; they need not say so). No stream is packed
+    into another, and names are not encrypted."""
+    return len(_EMBEDDED.findall(data)) if b"/EmbeddedFile" in data else 0
 
 
 def attachment_name(attachment: Attachment) -> str:

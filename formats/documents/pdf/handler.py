@@ -53,8 +53,8 @@ class PdfHandler(LeafHandler):
         Declared(
             title="PDF documents",
             extensions=("pdf",),
-            text="all pages, comments, what stamps and signatures show, the values of form fields, XFA's too, who signed, "
-            "where and why, the outline, and addresses behind links",
+            text="all pages, comments, what stamps and signatures show, the names and values of form fields, values of XFA's "
+            "too, who signed, where and why, the outline, and addresses behind links",
             metadata=(
                 *("title", "author", "doc_subject", "keywords", "application", "created", "modified"),
                 "pages_without_text",
@@ -65,7 +65,9 @@ class PdfHandler(LeafHandler):
                 "the contents of documents that need a password which is not in the bank (`--passwords`)",
                 "text in pictures, unless `--ocr` finds some on a page that has no other; a document without any has the "
                 "state `no text layer`, and one that has such pages names them (the first 1,000)",
-                "pictures, sounds and films on pages; scripts; what XFA forms say beside the values",
+                "pictures on pages; scripts; what XFA forms say beside the values",
+                "embedded files in no name tree and at no place on a page, as films and older versions are: the exception is "
+                "`unsupported`, where they say what they are",
                 "embedded files beyond the first 5,000: the exception is `children_limit`",
                 "of more than 10,000 form fields, values that only a field above the one on the page has",
                 "documents in which more than 500 streams have no end: the exception is `corrupt`",
@@ -74,15 +76,22 @@ class PdfHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded files. A PDF that needs a password or cannot be read has none: `text` says why."""
+        """Embedded files. A PDF that needs a password or cannot be read has none: `text` says why. Raises `unsupported` at
+        the end when there are more of them than the lists that are read lead to."""
         data = source.whole(limits.parse_bytes)
+        count = 0
         try:
             with pdf_document.opened(data, source.passwords, limits) as (document, _):
-                for position, attachment in enumerate(pdf_document.attachments(document, data)):
-                    yield _child(position, attachment)
+                for attachment in pdf_document.attachments(document, data):
+                    count += 1
+                    yield _child(count - 1, attachment)
         except DocumentError as error:
             if error.code is ExceptionCode.CHILDREN_LIMIT:
                 raise
+            return
+        if (more := pdf_document.embedded(data) - count) > 0:
+            detail = f"{more} embedded files (other forms of one, films and the like, older versions) are not taken out"
+            raise DocumentError(ExceptionCode.UNSUPPORTED, detail, missing=more)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text of all pages, page count, and the document information as metadata."""

@@ -1,4 +1,4 @@
-"""What stands on the pages of a PDF: their text, comments and form values, and the files attached to places on them.
+"""What stands on the pages of a PDF: their text, comments and form fields, and the files attached to places on them.
 
 By PDFium's own calls: the objects that pypdfium2 wraps around a page and its text cost more than a short page does.
 """
@@ -18,6 +18,7 @@ Annotation = Any  # raw.FPDF_ANNOTATION
 Attachment = Any  # raw.FPDF_ATTACHMENT
 _TOLD = 10_000  # different addresses and authors of a document
 _FIRST_BUFFER = 8192  # characters of a page; a fuller one gets a larger buffer
+_TICKED = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
 _FILLED_IN = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
 _DRAWN = (raw.FPDF_ANNOT_STAMP, raw.FPDF_ANNOT_FREETEXT)  # what they show may be in no string of theirs
 
@@ -31,7 +32,7 @@ def utf16(data: bytes) -> str:
 class Content:
     """What a page says."""
 
-    texts: tuple[str, ...]  # its text, then its comments and form values
+    texts: tuple[str, ...]  # its text, then its comments and form fields
     bare: bool  # something is drawn on it (a scan, mostly), and no text
 
 
@@ -131,6 +132,7 @@ class Pages:
             elif subtype != raw.FPDF_ANNOT_WIDGET:
                 text = _string(annotation, b"Contents")
             elif self._form is not None:
+                yield from filter(None, map(self._once, _field_names(self._form, annotation)))
                 text = _field_value(self._form, annotation)
             else:
                 text = _string(annotation, b"V")
@@ -173,9 +175,23 @@ def _string(annotation: Annotation, key: bytes) -> str:
     return _told(lambda buffer, length: raw.FPDFAnnot_GetStringValue(annotation, key, buffer, length))
 
 
+def _field_names(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> Iterator[str]:
+    """What a field is called where people see it, and its full name (ISO 32000-1, 12.7.3.1); programs that make forms from XML
+    number the names, and nobody reads those, nor those of places to sign."""
+    if raw.FPDFAnnot_GetFormFieldType(form, annotation) == raw.FPDF_FORMFIELD_SIGNATURE:
+        return
+    yield _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldAlternateName(form, annotation, buffer, length))
+    name = _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldName(form, annotation, buffer, length))
+    yield "" if "[" in name else name
+
+
 def _field_value(form: raw.FPDF_FORMHANDLE, annotation: Annotation) -> str:
-    """What was filled in or chosen, wherever in the field's ancestors it stands (ISO 32000-1, 12.7.3.1); "" for buttons."""
-    if raw.FPDFAnnot_GetFormFieldType(form, annotation) not in _FILLED_IN:
+    """What was filled in, chosen or ticked, wherever in the field's ancestors it stands (ISO 32000-1, 12.7.3.1); "" for
+    buttons that are to be pressed."""
+    kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
+    if kind in _TICKED and raw.FPDFAnnot_IsChecked(form, annotation):
+        return _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldExportValue(form, annotation, buffer, length))
+    if kind not in _FILLED_IN:
         return ""
     return _told(lambda buffer, length: raw.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, length))
 

@@ -10,6 +10,7 @@ from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.documents.rtf.reader import Carried, RtfReader, payload
+from formats.images import bitmaps
 from formats.last import Last
 from formats.office.ole import native as ole_native
 from formats.office.ole import objects as ole_objects
@@ -52,18 +53,18 @@ class RtfHandler(LeafHandler):
                 "created",
                 "modified",
             ),
-            children="embedded objects (a packaged file under its own name) and pictures in order",
+            children="embedded objects (a packaged file under its own name) and pictures in order; of those that stand for "
+            "an object, or for another picture, `rendering` says so",
             leaves_out=(
-                "pictures as Macintosh pictures or device-dependent bitmaps",
-                "second forms of pictures and renderings of objects",
+                "pictures as device-dependent bitmaps",
                 "objects that are only linked to",
             ),
         ),
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Objects and pictures in order. A packaged file is itself the child, under its own name. Links carry nothing;
-        renderings of objects and second forms of pictures are left out."""
+        """Objects and pictures in order. A packaged file is itself the child, under its own name. Links carry nothing.
+        Renderings of objects and second forms of pictures may show what was there before: they are children too."""
         data = source.whole(limits.parse_bytes)
         if b"\\objdata" not in data and b"\\pict" not in data:
             return
@@ -92,7 +93,8 @@ def _child(data: bytes, carried: Carried, position: int) -> Child | None:
     kind, content = payload(data, carried)
     name, error = b"", None
     if carried.kind == b"picture":
-        if not kind or not content:  # Macintosh pictures and device-dependent bitmaps are no files
+        content = _file(kind, content)
+        if not kind or not content:  # device-dependent bitmaps are no files
             return None
         name = b"picture-%d.%b" % (position, kind)
     else:
@@ -109,7 +111,15 @@ def _child(data: bytes, carried: Carried, position: int) -> Child | None:
         data=None if error else content,
         error=error,
         emit=error is None,
+        notes={"rendering": True} if carried.rendering else {},
     )
+
+
+def _file(kind: bytes, content: bytes) -> bytes:
+    """A picture as the file that it would be; b"" where it cannot be."""
+    if kind == b"bmp":
+        return bitmaps.with_header(content)
+    return bitmaps.PICT_HEADER + content if kind == b"pict" and content else content
 
 
 def _object(data: bytes) -> tuple[bytes, bytes]:

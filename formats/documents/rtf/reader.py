@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from core.errors import DocumentError, ExceptionCode
 from formats.charset import CodePage
 from formats.clean import Collector
-from formats.documents.rtf import words
+from formats.documents.rtf import shapes, words
 from formats.fonts import FONT_CODECS
 
 _MAX_DEPTH = 10_000  # groups inside one another; Word writes about ten
@@ -43,6 +43,7 @@ class Carried:
     kind: bytes  # "object", or the extension of a picture
     start: int
     stop: int
+    rendering: bool = False  # stands for an object or for another picture
 
 
 @dataclass(slots=True)
@@ -201,6 +202,9 @@ class RtfReader:
             return token.end() + max(0, int(number or b"0"))
         if word in (b"pict", b"objdata"):
             return self._carry(word, token)
+        if word == b"sn":
+            self._tell(token.start() - 1, None)
+            return None
         if word in words.SKIPPED or (starred and word not in words.ENTERED):
             return group_end(self.data, token.end())
         if word == b"fonttbl":
@@ -216,9 +220,16 @@ class RtfReader:
         stop = group_end(self.data, token.end())
         if word == b"objdata":
             self.carried.append(Carried(b"object", token.end(), stop))
-        elif self._now.pictures:
-            self.carried.append(Carried(b"picture", token.end(), stop))
+        else:
+            self.carried.append(Carried(b"picture", token.end(), stop, not self._now.pictures))
+            self._tell(token.end(), stop)
         return stop
+
+    def _tell(self, start: int, stop: int | None) -> None:
+        """What a shape or picture is said to show, by its properties between these places, as a line."""
+        for text in shapes.said(self.data, start, stop, self._document, self._now.fallback):
+            self._flush()
+            self._put(f"\n{text}\n")
 
     def _font_table(self, token: re.Match[bytes]) -> int | None:
         """Code pages by font; nothing else of the table matters. One that does not end where it should is not left out
@@ -284,7 +295,7 @@ class RtfReader:
             now.apart = True
         else:
             now.mute = True
-            now.pictures = now.pictures and word != b"object"
+            now.pictures = now.pictures and word not in words.SHOWN_OTHERWISE
 
     def _info_word(self, word: bytes, number: int) -> None:
         """A destination of the information group."""
@@ -310,7 +321,7 @@ _ACTIONS: dict[bytes, _Action] = {
 
 
 _KNOWN = frozenset(
-    (*words.CHARACTERS, *words.SKIPPED, *_ACTIONS, b"u", b"bin", b"pict", b"objdata", b"fonttbl", b"upr")
+    (*words.CHARACTERS, *words.SKIPPED, *_ACTIONS, b"u", b"bin", b"pict", b"objdata", b"fonttbl", b"upr", b"sn")
 )
 
 

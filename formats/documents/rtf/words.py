@@ -25,11 +25,11 @@ CHARACTERS = {
     b"ldblquote": "\u201c",
     b"rdblquote": "\u201d",
 }
-SYMBOLS = {b"~": "\u00a0", b"_": "-", b"\n": "\n", b"\r": "\n", b"{": "{", b"}": "}", b"\\": "\\"}
+SYMBOLS = {b"~": "\u00a0", b"_": "-", b"-": "\u00ad", b"\n": "\n", b"\r": "\n", b"{": "{", b"}": "}", b"\\": "\\"}
 
 # Destinations whose text nobody sees, or sees a second time elsewhere; skipped with everything in them.
 SKIPPED = frozenset(
-    b"colortbl stylesheet listtable listoverridetable revtbl rsidtbl nonshppict shprslt themedata "
+    b"colortbl stylesheet listtable listoverridetable revtbl rsidtbl shprslt themedata "
     b"colorschememapping latentstyles datastore xmlnstbl filetbl template private1 xe rxe txe tc tcn bkmkstart "
     b"bkmkend fldinst objclass objname objalias objsect pgdsctbl mmathPict ftnsep ftnsepc aftnsep aftnsepc aftncn "
     b"ftncn pnseclvl falt panose fontemb picprop blipuid blipcompr generator passwordhash htmltag".split()
@@ -37,7 +37,8 @@ SKIPPED = frozenset(
 # Destinations marked as ignorable (\*) that hold text, pictures or objects all the same.
 ENTERED = frozenset(b"shppict shpinst do annotation atnid atnauthor ud moMath moMathPara company".split())
 # Groups with text of their own among what is no text.
-MUTE = frozenset(b"object shp do shpgrp sp".split())
+MUTE = frozenset(b"object shp do shpgrp sp nonshppict".split())
+SHOWN_OTHERWISE = frozenset((b"object", b"nonshppict"))  # pictures in these stand for what there is already
 LOUD = frozenset(b"result shptxt dptxbxtext".split())
 # Kinds of objects that lie in another file: the picture of one is all that the document has of it.
 LINKED = frozenset(b"objautlink objlink".split())
@@ -60,7 +61,14 @@ INFO = {
 }
 TIME = {b"yr": 0, b"mo": 1, b"dy": 2, b"hr": 3, b"min": 4, b"sec": 5}
 
-PICTURES = {b"pngblip": b"png", b"jpegblip": b"jpg", b"emfblip": b"emf", b"wmetafile": b"wmf", b"dibitmap": b""}
+PICTURES = {
+    b"pngblip": b"png",
+    b"jpegblip": b"jpg",
+    b"emfblip": b"emf",
+    b"wmetafile": b"wmf",
+    b"dibitmap": b"bmp",
+    b"macpict": b"pict",
+}
 
 # Windows-1252 by another of its names, for bytes of a code page that nobody here knows.
 UNKNOWN = "windows-1252"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from core.errors import DocumentError, ExceptionCode
 from formats.images.metafiles import emf_plus, wmf
@@ -18,7 +18,8 @@ _SMALL_TEXT = struct.Struct("<iiII12x")  # 2.3.5.37
 _GLYPHS, _NO_RECTANGLE, _IN_BYTES, _PAIRS = 0x10, 0x100, 0x200, 0x2000  # of ExtTextOutOptions (2.1.11)
 _CHARSET = 12 + 23  # of a font (2.2.13), behind the record's head and the font's number
 _EMF_PLUS, _PUBLIC = b"EMF+", b"GDIC"
-_WINDOWS_METAFILE = 0x80000001  # 2.3.3.4.3: the same picture for older programs, behind 16 bytes about it
+_OLDER = _PUBLIC + (0x80000001).to_bytes(4, "little")  # 2.3.3.4.3: the same picture, behind 16 bytes about it
+_PDF, _BEFORE_PDF = b"%PDF-", 64  # how one begins, and in how many bytes of a comment's record it does
 
 
 class EmfReader:
@@ -75,7 +76,7 @@ class EmfReader:
     def _comment(self, record: bytes) -> None:
         if record[12:16] == _EMF_PLUS:
             self._dual |= emf_plus.read(record[16 : 12 + _word(record, 8)], self._plus)
-        elif record[12:16] == _PUBLIC and _word(record, 16) == _WINDOWS_METAFILE:
+        elif record.startswith(_OLDER, 12):
             try:
                 self._older_error = wmf.read(record[36 : 36 + _word(record, 32)], self._older)
             except DocumentError as error:
@@ -141,6 +142,21 @@ class EmfReader:
         _POLY_W: _poly_w,
         _SMALL: _small,
     }
+
+
+def carried(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """(extension, bytes) of what lies whole in comments: PDFs, for Office for Mac keeps a picture that came as one in both
+    forms, and the Windows metafile for older programs. Up to the first record that is not whole."""
+    at = 0
+    while at + _RECORD.size <= len(data):
+        kind, length = _RECORD.unpack_from(data, at)
+        if length < _RECORD.size or at + length > len(data) or kind == _EOF:
+            return
+        if kind == _COMMENT and (begin := data.find(_PDF, at, min(at + _BEFORE_PDF, at + length))) >= 0:
+            yield "pdf", data[begin : min(at + length, at + 12 + _word(data, at + 8))]
+        elif kind == _COMMENT and data.startswith(_OLDER, at + 12):
+            yield "wmf", data[at + 36 : min(at + length, at + 36 + _word(data, at + 32))]
+        at += length
 
 
 def _word(record: bytes, at: int) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from core.errors import DocumentError, ExceptionCode
-from core.records import Limits, TextState
+from core.records import Kind, Limits, TextState
 from formats import clean
-from formats.base import Handler, LeafHandler, Source, Text
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
-from formats.images.metafiles import wmf
+from formats.images.metafiles import emf, wmf
 from formats.images.metafiles.emf import EmfReader
 from formats.images.metafiles.lines import Lines
 
@@ -23,12 +25,20 @@ class MetafileHandler(LeafHandler):
             extensions=("emf", "wmf"),
             text="the characters that they write, in the order of their records, what stands at one height as a line",
             metadata=("format",),
+            children="a PDF in an enhanced metafile, as Office for Mac keeps it, and a Windows metafile for older programs",
             leaves_out=(
                 "characters given as numbers of a font's glyphs: the exception is `unsupported`",
-                "pictures and further metafiles in them, but the Windows metafile in a comment; what is drawn as curves, with `--ocr` too: the state is `no text layer`",
+                "pictures in them; what is drawn as curves, with `--ocr` too: the state is `no text layer`",
             ),
         ),
     )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """What comments of an enhanced metafile carry: other forms of the picture, which may show something else."""
+        data = source.whole(limits.parse_bytes)
+        for position, (extension, content) in enumerate(emf.carried(data) if _is_emf(data) else ()):
+            name, notes = f"picture-{position}.{extension}".encode(), {"rendering": True}
+            yield Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=content, notes=notes)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """What is written; `no_text_layer` where nothing is. `error` says that the file breaks off, or that not all

@@ -37,7 +37,7 @@ class DocHandler(LeafHandler):
                 "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
                 "Word for DOS, Word 2 and older",
                 "code pages of Word 6 and 95 that only a style other than Normal tells, by its font",
-                "pictures as bitmaps without their headers; links; macros",
+                "links; macros",
             ),
         ),
     )

@@ -17,6 +17,7 @@ _TABLE = {
     0x0D: "\n",
     0x0E: "\n",
     0x1E: "-",
+    0x1F: "\xad",  # the index has the word whole and in its parts
     0xFFFE: None,
     0xFFFF: None,
 }

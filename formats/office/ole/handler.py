@@ -15,20 +15,19 @@ from formats.office.ooxml import handler as ooxml
 
 
 class StorageHandler(LeafHandler):
-    """Visio drawings, Publisher documents, installers, and compound files that are not otherwise known."""
+    """Visio drawings, installers, and compound files that are not otherwise known."""
 
     name = "compound"
     media_types: tuple[str, ...] = (
         "application/x-ole-storage",
         "application/vnd.visio",
-        "application/x-mspublisher",
         "application/x-msi",
     )
     whole = False
     declared: tuple[Declared, ...] = (
         Declared(
-            title="Visio drawings of Visio 2003 and older, Publisher documents, installers, other compound files",
-            extensions=("vsd", "vst", "pub", "msi", "db"),
+            title="Visio drawings of Visio 2003 and older, installers, other compound files",
+            extensions=("vsd", "vst", "msi", "db"),
             metadata=property_set.KEYS,
             children="the file in an OLE package",
             leaves_out=(

@@ -12,18 +12,24 @@ from formats.office.ooxml.xml import Element, elements, local
 
 # Built-in number formats that show dates or times (ECMA-376 part 1, 18.8.30, East Asian ones included).
 _DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
-_NAMED_DATES = frozenset((15, 16, 17))  # with the month's name
+_NAMED_DATES = frozenset((15, 16, 17))  # with the month's name, cut short
 _PERCENT = frozenset((9, 10))
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")  # fmt: skip
-DATES = ("date", "date with Jan", "date with January")  # what `style_of` says of cells that show dates
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+DATE = "date"  # how begins what `style_of` says of cells that show dates: `date`, `date Jan`, `date January Mon` …
+SAID = "\t"  # before the words that a cell shows beside a positive number, those beside a negative one, and beside 0
 _SHEETS = ("worksheet", "chartsheet", "dialogsheet", "macrosheet", "intlmacrosheet")
 _ROW_CHARACTERS = 1_000_000
 _CODE_CHARACTERS = 255  # of a format code: as many as Excel takes
-_LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.')  # parts of a format code that are not placeholders
+_LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|[_*].')  # parts of a format code that are not placeholders
 # Codes of headers and footers: font, size, colour, what is filled in. Three begin the left, middle and right part.
 _CODES = re.compile(r'&(?:"[^"]*"|\d+|K(?:[0-9A-Fa-f]{6}|\d\d[+-]\d{3})|[A-Za-z&])')
 _SHOWN = {"&&": "&", "&L": " ", "&C": " ", "&R": " "}
 _NAMED_MONTH = re.compile(r"m{3,5}", re.IGNORECASE)
+_NAMED_DAY = re.compile(r"d{3,4}", re.IGNORECASE)
+# Of a format code: what stands in quotes, the sign of a currency, letters behind a backslash; and what ends a section.
+_WORDS = re.compile(r'"([^"]*)"|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|((?:\\.)+)|[_*].|(;)')
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _DATE_LETTERS = re.compile(r"[ymdhs]", re.IGNORECASE)
 
 
@@ -72,23 +78,53 @@ class Workbook:
 
 
 def style_of(number: str, code: str) -> str:
-    """How a cell format shows numbers: one of DATES, "percent" or ""."""
+    """How a cell format shows numbers: DATE and by which names, "percent" or ""; then SAID and its words, if it has any."""
     if code:
-        plain = _LITERAL.sub("", code[:_CODE_CHARACTERS].split(";", 1)[0])
-        if plain.lower() != "general" and _DATE_LETTERS.search(plain):
-            named = _NAMED_MONTH.search(plain)
-            return DATES[0 if named is None else 1 if len(named[0]) == 3 else 2]
-        return "percent" if "%" in plain else ""
+        code = code[:_CODE_CHARACTERS]
+        said = _said(code) if '"' in code or "\\" in code or "[$" in code else ""
+        return _kind(_LITERAL.sub("", code.split(";", 1)[0])) + said
     if not number.isdecimal() or len(number) > 4:
         return ""
     if int(number) in _DATES:
-        return DATES[int(number) in _NAMED_DATES]
+        return f"{DATE} Jan" if int(number) in _NAMED_DATES else DATE
     return "percent" if int(number) in _PERCENT else ""
 
 
+def _kind(plain: str) -> str:
+    """Of a section of a format code without its words."""
+    if plain.lower() == "general" or not _DATE_LETTERS.search(plain):
+        return "percent" if "%" in plain else ""
+    month, day = _NAMED_MONTH.search(plain), _NAMED_DAY.search(plain)
+    names = "" if month is None else " Jan" if len(month[0]) == 3 else " January"
+    return DATE + names + ("" if day is None else " Mon" if len(day[0]) == 3 else " Monday")
+
+
+def _said(code: str) -> str:
+    """The words of a format code (ECMA-376 part 1, 18.8.31), by sections: for positive numbers, negative ones and 0, which
+    show as the first does where they have no section of their own."""
+    sections: list[list[str]] = [[]]
+    for quoted, currency, escaped, end in _WORDS.findall(code):
+        if end:
+            sections.append([])
+        else:
+            sections[-1] += _WORD.findall(quoted or currency or escaped.replace("\\", ""))
+    words = [" ".join(section) for section in (sections + sections[:1] * 2)[:3]]
+    return SAID + SAID.join(words) if any(words) else ""
+
+
+def with_words(shown: str, number: float, text: str) -> str:
+    """The text of a number, and behind it the words that its cell shows with it: `12.5 dollars and cents`."""
+    words = shown.split(SAID)
+    word = words[1 if number > 0 else 2 if number < 0 else 3]
+    return f"{text} {word}" if word else text
+
+
 def _string(element: Element) -> str:
-    """Text of a string item, phonetic readings left out."""
-    return "".join(t.text or "" for t in element.iter("{*}t") if local(t.getparent()) != "rPh")
+    """Text of a string item, and behind it how it is read (18.4.6), where it says that."""
+    texts: tuple[list[str], list[str]] = [], []
+    for t in element.iter("{*}t"):
+        texts[local(t.getparent()) == "rPh"].append(t.text or "")
+    return " ".join(filter(None, map("".join, texts)))
 
 
 def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[str]:
@@ -151,8 +187,14 @@ def number_text(value: str, style: str, book: Workbook) -> str:
         number = float(value)
     except ValueError:
         return value
-    if shown in DATES and 0 <= number < 2_958_466:  # the year 9999
-        return date_text(number, book.start, shown)
+    if SAID in shown:
+        return with_words(shown, number, _number_text(value, number, shown.partition(SAID)[0], book.start))
+    return _number_text(value, number, shown, book.start)
+
+
+def _number_text(value: str, number: float, shown: str, start: datetime) -> str:
+    if shown.startswith(DATE) and 0 <= number < 2_958_466:  # the year 9999
+        return date_text(number, start, shown)
     if shown == "percent":
         return f"{number * 100:.10g}%"
     return f"{number:.15g}" if abs(number) < 1e15 else value
@@ -160,12 +202,12 @@ def number_text(value: str, style: str, book: Workbook) -> str:
 
 def date_text(number: float, start: datetime, shown: str) -> str:
     """A serial date: days since the start, the time of day as a fraction. As ISO 8601 has it; where the cell shows the
-    month's name, that behind it, in English: by which one a search is made nobody knows."""
+    name of the month or day, that behind it, in English: by which one a search is made nobody knows."""
     text = _date_text(number, start)
-    if shown == DATES[0] or number < 1:
+    if shown == DATE or number < 1:
         return text
-    month = _MONTHS[int(text[5:7]) - 1]
-    return f"{text} {month[:3] if shown == DATES[1] else month}"
+    names = {"J": _MONTHS[int(text[5:7]) - 1], "M": _DAYS[datetime.fromisoformat(text).weekday()]}
+    return " ".join([text, *(names[kind[0]][: 3 if len(kind) == 3 else None] for kind in shown.split()[1:])])
 
 
 def _date_text(number: float, start: datetime) -> str:

@@ -13,7 +13,7 @@ from formats.office.ooxml.xml import Element, elements, local
 
 _RUN = frozenset(("t", "delText", "tab", "ptab", "br", "cr", "noBreakHyphen", "softHyphen"))
 _OF_PARAGRAPH = tuple("{*}" + name for name in ("p", *_RUN))
-_MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": ""}
+_MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "softHyphen": "\xad"}
 _CHARTS = ("chart", "chartex")
 _DRAWN = ("drawing", "diagramdata", *_CHARTS)
 _CACHED = ("strCache", "multiLvlStrCache", "strLit", "strDim")  # strings of a chart's series and categories

@@ -36,7 +36,6 @@ class PptHandler(LeafHandler):
                 "presentations that need a password which is not in the bank (`--passwords`); pictures and properties of such",
                 "PowerPoint 95 and older",
                 "prompts of masters; sounds; macros",
-                "pictures as bitmaps without their headers",
             ),
         ),
     )

@@ -72,16 +72,28 @@ class Strings:
         return int.from_bytes(data, "little")
 
     def string(self, count_bytes: int = 2) -> str:
-        """One string with its length (of so many bytes) and flags in front; formatting runs and readings are
-        passed over."""
+        """One string with its length (of so many bytes) and flags in front, and behind it how it is read, where it says
+        that; formatting runs are passed over."""
         if (simple := self._simple(count_bytes)) is not None:
             return simple
         count, flags = self.number(count_bytes), self.number(1)
         runs = self.number(2) if flags & _RICH else 0
         reading = self.number(4) if flags & _PHONETIC else 0
         text = self.characters(count, flags)
-        self._at += 4 * runs + reading
-        return text
+        self._at += 4 * runs
+        read = self._reading(reading) if reading else ""
+        return f"{text} {read}" if read else text
+
+    def _reading(self, size: int) -> str:
+        """What an ExtRst of so many bytes says (2.5.86, 2.5.219): how the string in front of it is read."""
+        got: list[bytes] = []
+        while size > 0 and self.more:
+            got.append(self._pieces[self._piece][self._at : self._at + size])
+            self._at += len(got[-1])
+            size -= len(got[-1])
+        raw = b"".join(got)
+        end = 14 + 2 * int.from_bytes(raw[12:14], "little")
+        return raw[14:end].decode("utf-16-le", "replace") if raw[:2] == b"\1\0" and end <= len(raw) else ""
 
     def rest(self) -> Iterator[str]:
         """All strings that are left, each with a length of two bytes."""

@@ -39,7 +39,6 @@ class XlsHandler(LeafHandler):
                 "workbooks that need a password which is not in the bank (`--passwords`)",
                 "controls of Excel 5 and 95 that are neither boxes nor buttons",
                 "formulas (their results are there); macros",
-                "pictures as bitmaps without their headers",
             ),
         ),
     )

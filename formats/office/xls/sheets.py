@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from core.errors import DocumentError, ExceptionCode
 from formats.charset import CodePage
 from formats.office.ole.property_set import codec_of
-from formats.office.ooxml.sheet import DATES, date_text, printed, style_of
+from formats.office.ooxml.sheet import DATE, SAID, date_text, printed, style_of, with_words
 from formats.office.xls.biff import BOF, CONTINUED, EOF, Strings, cut_short, record, rk
 
 _FILEPASS, _CODEPAGE, _DATEMODE = 0x2F, 0x42, 0x22
@@ -238,7 +238,12 @@ class Sheets:
 
     def _number(self, number: float, style: int) -> str:
         shown = self._styles[style] if style < len(self._styles) else ""
-        if shown in DATES and 0 <= number < 2_958_466:  # the year 9999
+        if SAID in shown:
+            return with_words(shown, number, self._number_text(number, shown.partition(SAID)[0]))
+        return self._number_text(number, shown)
+
+    def _number_text(self, number: float, shown: str) -> str:
+        if shown.startswith(DATE) and 0 <= number < 2_958_466:  # the year 9999
             return date_text(number, self._start, shown)
         return f"{number * 100:.10g}%" if shown == "percent" else f"{number:.15g}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Protocol
 
 from core.errors import DocumentError, ExceptionCode
@@ -24,6 +25,7 @@ from formats.outlook.pst.libpff import LibpffStore
 from formats.outlook.pst.store import Folder, PstStore
 
 MEDIA_TYPE = "application/vnd.ms-outlook-pst"
+_MAX_NAMES = 1_000  # of folders that are named for want of messages that would name them
 
 
 class Store(Protocol):
@@ -31,6 +33,7 @@ class Store(Protocol):
 
     damage: str | None
     password: bool
+    aside: list[tuple[str, ...]]  # once the folders were asked for: search folders and the top one, which is in no path
 
     @property
     def folders(self) -> list[Folder]:
@@ -55,7 +58,7 @@ class PstHandler(LeafHandler):
         Declared(
             title="Outlook mail stores",
             extensions=("pst", "ost"),
-            metadata=("password",),
+            metadata=("password", "empty_folders"),
             children="messages folder by folder, named by folders and subject, `folder` in their metadata; then those in "
             "no folder, in a folder `recovered`",
             announces="the folders' tables and the index of the store",
@@ -63,6 +66,7 @@ class PstHandler(LeafHandler):
                 "search folders and what Outlook hides in folders (views, forms, rules)",
                 "recovered messages of stores in the ANSI format and of OST files with pages of 4,096 bytes, where the "
                 "library that reads these finds none",
+                "names of empty folders beyond the first 1,000",
             ),
         ),
     )
@@ -96,9 +100,13 @@ class PstHandler(LeafHandler):
 
     def text(self, source: Source, limits: Limits) -> Text:
         """None: a mail store says nothing by itself. Whether it asks for a password is in the metadata: it keeps
-        nobody out."""
+        nobody out. So are the folders that no message names, as far as they can be read."""
         with _Open(source, limits) as opened:
-            return Text(state=TextState.EMPTY, metadata={"password": True} if opened.store.password else {})
+            out = Text(state=TextState.EMPTY, metadata={"password": True} if opened.store.password else {})
+            with suppress(DocumentError):  # what is damaged is told with the children
+                if names := list(itertools.islice(_empty(opened.store), _MAX_NAMES)):
+                    out.metadata["empty_folders"] = names
+        return out
 
 
 class _Open:
@@ -190,6 +198,12 @@ class _Open:
         code = ExceptionCode.TRUNCATED if truncated else ExceptionCode.CORRUPT
         detail = damage or "the store is shorter than it says"
         return DocumentError(code, detail, missing=None if self.incomplete else 0)
+
+
+def _empty(store: Store) -> Iterator[str]:
+    """Folders that no message lies in."""
+    empty = [folder.path for folder in store.folders if not folder.messages]
+    return (name for path in (*empty, *store.aside) if (name := clean.value("/".join(path))))
 
 
 HANDLERS: tuple[Handler, ...] = (PstHandler(),)

@@ -35,6 +35,7 @@ class LibpffStore:
         self._limits = limits
         self.damage: str | None = None
         self.folders: list[Folder] = []
+        self.aside: list[tuple[str, ...]] = []
         self._places: list[tuple[int, Any]] = []  # first number and folder
         self._count = 0
         self._reader = source.open()
@@ -79,9 +80,13 @@ class LibpffStore:
             self.folders.append(Folder(path, array("I", range(self._count, self._count + count))))
             self._count += count
             for child in reversed(inside):
-                if len(path) < _MAX_DEPTH and child.identifier & 0x1F != _SEARCH_FOLDER:
-                    shown = _properties(child).text(mapi.DISPLAY_NAME) or ""
-                    waiting.append((child, () if child.identifier == subtree else (*path, shown)))
+                if len(path) < _MAX_DEPTH:
+                    named = (*path, _properties(child).text(mapi.DISPLAY_NAME) or "")
+                    searches = child.identifier & 0x1F == _SEARCH_FOLDER
+                    if searches or child.identifier == subtree:
+                        self.aside.append(named)
+                    if not searches:
+                        waiting.append((child, () if child.identifier == subtree else named))
 
     def recovered(self) -> Folder:
         """Messages whose folder is gone."""

@@ -18,7 +18,11 @@ from formats.outlook.pst.file import Node, PstFile
 from formats.outlook.pst.heap import Heap, TableContext, properties
 
 _STORE, _ROOT_FOLDER = 0x21, 0x122  # node ids (2.4.1)
-_FOLDER, _MESSAGE = 0x02, 0x04  # node types: search folders (3) hold nothing of their own, 8 is what Outlook hides
+_FOLDER, _SEARCH, _MESSAGE = (
+    0x02,
+    0x03,
+    0x04,
+)  # node types: search folders hold nothing themselves, 8 is what Outlook hides
 _HIERARCHY, _CONTENTS = 0x0D, 0x0E
 _ATTACHMENTS, _RECIPIENTS = 0x671, 0x692
 _IPM_SUBTREE, _PASSWORD = 0x35E0, 0x67FF
@@ -45,6 +49,7 @@ class PstStore:
         self._file, self._limits = file, limits
         self.damage: str | None = None  # of folders; their messages are found as recovered ones
         self.password = False
+        self.aside: list[tuple[str, ...]] = []
         self._subtree = self._about()
         self._folders: list[Folder] | None = None
         # No store has more rows than fit into its index (twice: each folder is in a row and has a table itself); tables
@@ -93,15 +98,19 @@ class PstStore:
             left -= len(folder.messages)
             out.append(folder)
             inside: list[tuple[int, tuple[str, ...]]] = []
-            for child in self._rows(nid, _HIERARCHY, _FOLDER):
+            for child in self._rows(nid, _HIERARCHY, _FOLDER, _SEARCH):
                 if child not in seen and len(path) < _MAX_FOLDER_DEPTH:
                     seen.add(child)
-                    inside.append((child, () if child == self._subtree else (*path, self._name(child))))
+                    named = (*path, self._name(child))
+                    if child == self._subtree or child & 0x1F == _SEARCH:
+                        self.aside.append(named)
+                    if child & 0x1F == _FOLDER:
+                        inside.append((child, () if child == self._subtree else named))
             waiting.extend(reversed(inside))
         return out
 
-    def _rows(self, nid: int, table: int, kind: int) -> list[int]:
-        """Ids of this type in one of a folder's tables, as far as it can be read; a folder without the table has
+    def _rows(self, nid: int, table: int, *kinds: int) -> list[int]:
+        """Ids of these types in one of a folder's tables, as far as it can be read; a folder without the table has
         nothing in it."""
         out: list[int] = []
         try:
@@ -111,7 +120,7 @@ class PstStore:
                     self._rows_left -= 1
                     if self._rows_left < 0:
                         raise self._file.fail("its folders' tables have more rows than the store has room for")
-                    if row & 0x1F == kind:
+                    if row & 0x1F in kinds:
                         out.append(row)
         except DocumentError as e:
             self._note(e)
@@ -121,7 +130,8 @@ class PstStore:
         try:
             own, _ = properties(Heap(self._file, self._node(nid), _SMALL), (mapi.DISPLAY_NAME,))
         except DocumentError as e:
-            self._note(e)
+            if nid & 0x1F == _FOLDER:  # nothing lies in others
+                self._note(e)
             return f"folder-{nid:x}"
         return own.text(mapi.DISPLAY_NAME) or ""
 

@@ -163,6 +163,21 @@ def _pictures(n: int) -> bytes:
     return word(["a"], streams={"Data": (head + about) * 40 * n + bytes(20_000)})
 
 
+def _bitmaps(n: int) -> bytes:
+    """Headers of bitmaps, each within the data of those before it, and nothing that is one."""
+    return word(
+        ["a"], streams={"Data": (b"\x80\x7a\x1f\xf0" + struct.pack("<I", 25 * 80 * n) + bytes(17)) * 80 * n + bytes(99)}
+    )
+
+
+def _frames(n: int) -> bytes:
+    """Pieces of text in a Publisher document that are all the same one."""
+    entry = struct.pack("<H4s6x4sII", 24, b"TEXT", b"TEXT", 1568, 2 * n)
+    contents = b"CHNKINK " + bytes(24) + entry * 64 + b"a\0" * n
+    inner = Storage(name="QuillSub", streams={"CONTENTS": contents})
+    return write(Storage(storages=[Storage(name="Quill", storages=[inner])]))
+
+
 def _edits(n: int) -> bytes:
     """Edits of a presentation, all with one long directory."""
     entries = struct.pack("<II", 1 << 20 | 1, 0) + struct.pack("<II", 1 << 20 | 2, 0) * n
@@ -241,6 +256,8 @@ SHAPES = [
         ("pictures", 500, lambda n: _rtf(rb"{\pict\pngblip 89}" * n)),
         ("pictures that hold groups without end", 3_000, lambda n: _rtf(rb"{\pict{\bin9" * n)),
         ("the same twice", 1_000, lambda n: _rtf(rb"{\upr{a}{\*\ud{b}}}" * n)),
+        ("what is written about shapes", 1_000, lambda n: _rtf(rb"{\sp{\sn wzDescription}{\sv a}}" * n)),
+        ("what does not end", 500, lambda n: _rtf(rb"{\pict{\sn wzDescription}{\sv " * n)),
         ("titles", 1_000, lambda n: _rtf(rb"{\info{\title a}}" * n)),
     ),
     *shapes(
@@ -276,9 +293,11 @@ SHAPES = [
         ("piece tables that are none", 2_000, _word_tables),
         ("fields in one another", 5_000, _word_fields),
         ("metafiles in one another", 40, _pictures),
+        ("bitmaps in one another", 40, _bitmaps),
         ("objects", 400, _storages),
         ("objects of the same sectors", 50, _shared_sectors),
     ),
+    *shapes("application/x-mspublisher", ("frames of the same text", 5_000, _frames)),
     *shapes(
         "application/vnd.ms-powerpoint",
         ("slides", 5_000, _slides),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.formats.recall import format_of, rows
-from benchmarks.formats.score import Extract, our_extracts
+from benchmarks.formats.differences import losses, misread
+from benchmarks.formats.recall import format_of, peer_children, rows
+from benchmarks.formats.score import Extract, our_extracts, peer_extract
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,51 @@ def test_a_shortfall_says_so_or_is_silent() -> None:
     assert (doc.files, doc.terms, doc.found, doc.items, doc.peer_items) == (3, 6, 2, 4, 6)
     assert (doc.less, doc.silent) == (["a.doc", "b.doc", "c.doc"], ["a.doc", "c.doc"])
     assert (found["pdf"].share, found["pdf"].less) == (1.0, [])
+
+
+def test_a_file_that_tika_misread_is_named_and_its_terms_do_not_count() -> None:
+    """A document that it takes for plain text, and a text that it could not read; not what we do not know either."""
+    text, pdf = Extract(media_type="text/plain"), Extract(media_type="application/pdf")
+    garbage = peer_extract([{"X-TIKA:content": "word \ufffd", "Content-Type": "text/html; charset=IBM420"}])
+    assert misread(pdf, text)
+    assert misread(text, garbage)
+    assert not misread(Extract(media_type="application/octet-stream"), text)
+    assert not misread(text, text)
+    peer = Extract(terms={"zzz"}, media_type="text/plain", children=2)
+    row = rows({"a.pdf": pdf}, {"a.pdf": peer, "b.pdf": Extract(terms={"one"})})["pdf"]
+    assert (row.aside, row.terms, row.compared, row.lost, row.less) == (["a.pdf"], 2, 1, 1, ["a.pdf", "b.pdf"])
+    assert (row.share, row.share_compared) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("term", "lost"),
+    [
+        ("mergeformat", False),  # its own
+        ("xls", False),  # of a name that it makes up
+        ("novemberdecember", False),  # our lines as one
+        ("valueunit", False),  # our cells
+        ("threelinesof", False),
+        ("samuelcleveland", True),  # a blank is between ours: they may be one
+        ("vemberdecember", True),  # begins in the middle of a word
+        ("\u4eac\u30bf\u30ef\u30fc", False),  # no blanks: a search finds it
+        ("\u4eac\u6771", True),
+    ],
+)
+def test_what_is_no_loss(term: str, lost: bool) -> None:
+    """Rules that hold for every file."""
+    said = "In November\nDecember value\tunit, Samuel Cleveland: Three\n lines\n\nof, \u6771\u4eac\u30bf\u30ef\u30fc"
+    mine = our_extracts([{"container_path": ["a"], "text": said, "metadata": {}, "media_type": "text/plain"}])["a"]
+    peer = peer_extract([{}, {"X-TIKA:embedded_resource_path": "/_12.xls"}])
+    assert bool(losses({term}, mine, peer)) is lost
+
+
+def test_a_message_that_begins_as_a_store_does_is_one_item() -> None:
+    """Unless we say that it is a store, too."""
+    paths = {"": "application/mbox", "/embedded-1": "message/rfc822", "/embedded-1/a.png": "image/png"}
+    peer = peer_extract({"X-TIKA:embedded_resource_path": path, "Content-Type": kind} for path, kind in paths.items())
+    assert peer.children == 2
+    assert peer_children(Extract(media_type="message/rfc822"), peer) == 1
+    assert peer_children(Extract(media_type="application/mbox", stores=1), peer) == 2
 
 
 def test_exceptions_of_all_items_are_the_files() -> None:

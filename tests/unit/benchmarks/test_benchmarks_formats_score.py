@@ -32,6 +32,15 @@ def test_what_tika_found_is_text_of_the_file_and_what_is_in_it() -> None:
     assert (found.children, found.characters) == (2, len("outer words" + "the body" + "inner"))
 
 
+def test_parts_of_a_message_without_a_name_are_its_text() -> None:
+    """Tika makes documents of them; what lies in an attached archive is none."""
+    kinds = {"": ["message/rfc822", "text/plain"], "/embedded-1": "text/plain", "/a.txt": "text/plain", "/b.zip": "x/y"}
+    kinds |= {"/b.zip/embedded-2": "text/plain", "/embedded-3": "image/png"}
+    found = peer_extract({"X-TIKA:embedded_resource_path": path, "Content-Type": kind} for path, kind in kinds.items())
+    assert (found.children, found.media_type, found.wrappers) == (4, "message/rfc822", 0)
+    assert found.endings == {"txt", "zip"}
+
+
 def test_a_file_called_message_rtf_is_a_child_elsewhere() -> None:
     """Only below a TNEF stream is the name made up."""
     found = peer_extract(

@@ -81,18 +81,24 @@ def test_form_fields_are_text() -> None:
     assert "filled in" in read(buffer.getvalue()).text
 
 
-def test_form_values_of_parent_fields() -> None:
-    """A value may stand in a field above the widget; what a button is set to is no text."""
+def test_names_and_values_of_form_fields() -> None:
+    """A value may stand in a field above the widget; a box says what it means where it is ticked; what a button is set to
+    is no text, nor is a name that a program counted."""
+    box = b"<</Type/Annot/Subtype/Widget/FT/Btn/T(%b)/TU(Was it paid?)/V/%b/AS/%b/AP<</N<</cash 9 0 R/Off 9 0 R>>>>"
     objects = (
-        b"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[4 0 R 6 0 R]>>>>",
+        b"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[4 0 R 6 0 R 7 0 R 8 0 R]>>>>",
         b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Annots[5 0 R 6 0 R]>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Annots[5 0 R 6 0 R 7 0 R 8 0 R]>>",
         b"<</FT/Tx/T(above)/V(inherited value)/Kids[5 0 R]>>",
         b"<</Type/Annot/Subtype/Widget/Parent 4 0 R/Rect[10 10 100 30]>>",
         b"<</Type/Annot/Subtype/Widget/FT/Btn/T(button)/V/Pressed/Rect[10 50 100 80]>>",
+        box % (b"paid", b"cash", b"cash") + b"/Rect[10 100 30 120]>>",
+        box % (b"form[0].late[0]", b"Off", b"Off") + b"/Rect[10 130 30 150]>>",
+        b"<</Type/XObject/Subtype/Form/BBox[0 0 20 20]/Length 0>>stream\n\nendstream",
     )
     data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
-    assert read(data + b"trailer<</Size 7/Root 1 0 R>>\n%%EOF\n").text == "inherited value\n"
+    told = ["above", "inherited value", "button", "Was it paid?", "paid", "cash"]
+    assert read(data + b"trailer<</Size 10/Root 1 0 R>>\n%%EOF\n").text.splitlines() == told
 
 
 def test_unreadable_pages_are_counted_and_the_others_read() -> None:
@@ -129,6 +135,25 @@ def test_attachments_are_children() -> None:
         ("zwei ü.bin", bytes(range(256)), Kind.EMBEDDED_OBJECT),
     ]
     assert [c.ordinal for c in found] == [0, 1]
+
+
+def test_embedded_files_that_no_list_leads_to_are_counted() -> None:
+    """Other forms of a file and older versions are in the document, and nobody takes them out: the exception says so."""
+    files = b"<</Type/Filespec/F(a)/EF<</F 5 0 R/Unix 6 0 R>>>>"
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R/Names<</EmbeddedFiles<</Names[(a) 4 0 R]>>>>>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]>>",
+        files,
+        b"<</Type/EmbeddedFile/Length 3>>stream\none\nendstream",
+        b"<</Type /EmbeddedFile/Length 3>>stream\ntwo\nendstream",
+    )
+    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+    found = HANDLER.children(MemorySource(b"x.pdf", data + b"trailer<</Size 7/Root 1 0 R>>\n%%EOF\n"), LIMITS)
+    assert next(found).data == b"one"
+    with pytest.raises(DocumentError) as caught:
+        next(found)
+    assert (caught.value.code, caught.value.missing) == (ExceptionCode.UNSUPPORTED, 1)
 
 
 def test_password_is_encrypted_without_children() -> None:

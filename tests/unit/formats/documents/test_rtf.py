@@ -41,7 +41,7 @@ def read(body: str, head: str = r"\ansi\ansicpg1252\uc1") -> str:
         (r"{\uc0\u26085}x", "日x"),
         (r"a\u8217\'92s", "a’s"),
         (r"\u8226\bullet x", "•x"),
-        (r"non\~breaking \_ op\-tional", "non\u00a0breaking - optional"),
+        (r"non\~breaking \_ op\-tional", "non\u00a0breaking - op\u00adtional"),
         (r"\ldblquote x\rdblquote\emdash y", "“x”—y"),
         (r"{\fonttbl{\f0 Arial;}}{\colortbl;\red1;}{\stylesheet{\s0 Normal;}}{\*\generator Word;}x", "x"),
         (r"{\field{\*\fldinst HYPERLINK http://x}{\fldrslt link}} end", "link end"),
@@ -118,10 +118,20 @@ def test_bytes_contradict_the_code_page() -> None:
 
 
 def test_the_picture_of_a_linked_object_is_all_there_is() -> None:
-    """Of one whose bytes are in the document it is left out (above): it shows the same again."""
+    """Of one whose bytes are in the document it is a rendering (below)."""
     rendering = rb"{\result{\pict\emfblip 01000000}}"
     linked = rb"{\rtf1{\object\objautlink{\*\objdata 0105000001000000}" + rendering + b"}}"
-    assert [child.name for child in children(linked)] == [b"picture-0.emf"]
+    assert [(child.name, child.notes) for child in children(linked)] == [(b"picture-0.emf", {})]
+
+
+def test_what_is_written_about_a_picture_and_letters_that_are_drawn() -> None:
+    """Both stand in properties of a shape, in the document's code page or in Unicode; the others are no text."""
+    told = r"{\*\shppict{\pict{\*\picprop{\sp{\sn wzDescription}{\sv Gr\'f6\'dfe \u8364\'3f\par}}}\pngblip 89}}"
+    drawn = r"{\shp{\*\shpinst{\sp{\sn shapeType}{\sv 136}}{\sp{\sn gtextUNICODE}{\sv Annual \{report\\}}}}"
+    assert read(f"a{told}b").split() == ["a", "Größe", "€", "b"]
+    assert "Annual" in read(drawn + "b").split()
+    assert rtf_text(rb"{\rtf1{\sp{\sn wzDescription}{\sv never ends") == ""
+    assert read(r"{\uc0{\shp{\sp{\sn wzTooltip}{\sv \u26085n}}}}").split() == ["日n"]
 
 
 @settings(max_examples=100, deadline=None)
@@ -189,7 +199,8 @@ def _package(name: bytes, data: bytes) -> bytes:
 
 
 def test_children() -> None:
-    """Packaged files under their names, other objects as they are, pictures once; links and renderings not."""
+    """Packaged files under their names, other objects as they are; links not. Pictures that stand for an object or another
+    picture say so: they may show what was there before."""
     data = b"".join(
         (
             b"{\\rtf1 ",
@@ -197,27 +208,35 @@ def test_children() -> None:
             _object(b"PBrush", b"BM picture"),
             _object(b"Word.Document.8", b"", form=1),
             b"{\\*\\shppict{\\pict{\\*\\picprop{\\sp x}}\\picw1\\pngblip\n8950\n4e47}}{\\nonshppict{\\pict\\wmetafile8 00}}",
-            b"{\\pict\\jpegblip\\bin4 }{\\\xff}{\\pict\\macpict 00}",
+            b"{\\pict\\jpegblip\\bin4 }{\\\xff}{\\pict\\macpict 00}{\\pict\\wbitmap0 00}",
             _object(b"Package", b"\2\0 no end"),
             b"}",
         )
     )
     found = children(data)
-    assert [(c.name, c.data, c.ordinal) for c in found[:4]] == [
-        (b"offer.xlsx", b"PK\3\4 sheet", 0),
-        (b"object-1", b"BM picture", 1),
-        (b"picture-2.png", b"\x89PNG", 2),
-        (b"picture-3.jpg", b"}{\\\xff", 3),
+    assert [(c.name, c.data, bool(c.notes)) for c in found] == [
+        (b"offer.xlsx", b"PK\3\4 sheet", False),
+        (b"picture-1.png", b"\0", True),
+        (b"object-2", b"BM picture", False),
+        (b"picture-3.png", b"\0", True),
+        (b"picture-4.png", b"\0", True),
+        (b"picture-5.png", b"\x89PNG", False),
+        (b"picture-6.wmf", b"\0", True),
+        (b"picture-7.jpg", b"}{\\\xff", False),
+        (b"picture-8.pict", bytes(513), False),
+        (b"object-9", b"\2\0 no end", False),
+        (b"picture-10.png", b"\0", True),
     ]
+    assert found[1].notes == {"rendering": True}
     assert {c.kind for c in found} == {Kind.EMBEDDED_OBJECT}
-    assert len(found) == 5
+    assert [c.ordinal for c in found] == list(range(11))
 
 
 def test_object_that_is_a_compound_file() -> None:
     """Newer programs put one into the object; what it packages is the child."""
     inner = ole_package.compound_file("table.csv", b"a,b")
     data = b"{\\rtf1 " + _object(b"Excel.Sheet.12", inner) + b"}"
-    assert [(c.name, c.data) for c in children(data)] == [(b"table.csv", b"a,b")]
+    assert [(c.name, c.data) for c in children(data) if not c.notes] == [(b"table.csv", b"a,b")]
 
 
 def test_damage() -> None:

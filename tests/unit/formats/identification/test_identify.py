@@ -101,7 +101,7 @@ def compound(*names: str) -> bytes:
         (b"\xffWPC\x10\0\0\0\1\x0a\2\1", "application/vnd.wordperfect"),
         (b"\0\5\x16\7\0\2\0\0Mac OS X        ", "application/applefile"),
         (b"\1\0\0\0\x6c\0\0\0" + bytes(32) + b" EMF\0\0\1\0", "image/emf"),
-        (b"\1\0\0\0\x6c\0\0\0" + bytes(32) + b" EMF\0\0\1\0" + bytes(99) + b"%PDF-1.3\n", "application/pdf"),
+        (b"\1\0\0\0\x6c\0\0\0" + bytes(32) + b" EMF\0\0\1\0" + bytes(99) + b"%PDF-1.3\n", "image/emf"),
         (MAIL, "message/rfc822"),
         (b"From a@b.example Mon Jan  1 00:00:00 2024\n" + MAIL, "application/mbox"),
         (b"From here on the text goes about its business.\n", "text/plain"),
@@ -284,3 +284,10 @@ def test_a_message_is_told_without_reading_all_of_its_prose(lines: list[bytes], 
     if extension == b"txt" and not known & identify_text._STRONG:
         expected = expected and odd == 0 and known.issuperset(names)
     assert identify_text.is_mail(head, extension) == expected
+
+
+@pytest.mark.parametrize(("name", "told"), [(b"page.html", "text/html"), (b"page", "application/octet-stream")])
+def test_a_web_page_with_binary_bytes_in_it(name: bytes, told: str) -> None:
+    """It is one where its name says so, as a message is one that has such bytes in it."""
+    page = b"<HTML><HEAD>\n<META content=3D" + bytes(60) + b"GENERATOR>\n<BODY>Hi, good morning.</BODY>"
+    assert identify(MemorySource(name, page)) == told

@@ -142,6 +142,24 @@ def test_the_limit_of_characters() -> None:
     assert (out.text, out.state) == ("abc", TextState.TRUNCATED_BY_LIMIT)
 
 
+def test_other_forms_of_a_picture_are_children() -> None:
+    """Office for Mac keeps a PDF, others a metafile for older programs; other comments, and what is cut off, carry none."""
+    pdf = b"%PDF-1.3 page %%EOF"
+    about = b"\2\0\0\0mac" + pdf
+    carried = emr(70, struct.pack("<I", len(about)) + about + b"\0\0")
+    old = wmf(wmr_text(b"older words"))
+    older = struct.pack("<4sIHHIII", b"GDIC", 0x80000001, 0x300, 0, 0, 0, len(old)) + old
+    comments = emr(70, struct.pack("<I", 4) + b"none"), emr(70, struct.pack("<I", len(older)) + older)
+    data = emf(wide("said"), *comments, carried)
+    source = MemorySource(b"picture1.emf", data)
+    assert identify(source) == "image/emf"
+    handler = handler_for("image/emf")
+    found = [(b"picture-0.wmf", old), (b"picture-1.pdf", pdf)]
+    assert [(c.name, c.data) for c in handler.children(source, Limits())] == found
+    cut = MemorySource(b"picture1.emf", data[: data.index(b"%PDF") + 9])
+    assert [(c.name, c.data) for c in handler.children(cut, Limits())] == found[:1]
+
+
 def test_the_windows_metafile_in_a_comment() -> None:
     """What it alone says is text; where the enhanced one says the same, it comes once, and its damage costs nothing."""
 

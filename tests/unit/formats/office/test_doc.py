@@ -16,6 +16,9 @@ from formats.base import Child, MemorySource, Text
 from formats.office.doc.handler import DocHandler
 
 HANDLER = DocHandler()
+BITMAP = (
+    struct.pack("<IiiHHIIiiII", 40, 1, 1, 1, 24, 0, 4, 0, 0, 0, 0) + b"\1\2\3\0"
+)  # a pixel, without the header of a file
 
 
 def read(data: bytes, limits: Limits | None = None) -> Text:
@@ -41,9 +44,10 @@ def test_every_story_is_text() -> None:
 
 
 def test_special_characters() -> None:
-    """Cells by tabs, rows and breaks by lines, hyphens kept, marks and pictures dropped."""
+    """Cells by tabs, rows and breaks by lines, hyphens kept, optional ones too, for the index has such a word whole
+    and in its parts; marks and pictures dropped."""
     out = read(word(["a\x07b\x07\x07c\x0bd\x0ce\x1ef\x1fg\x01\x02\x05\x08h\r"]))
-    assert out.text == "a\tb\nc\nd\ne-fgh\n"
+    assert out.text == "a\tb\nc\nd\ne-f\xadgh\n"
 
 
 @pytest.mark.parametrize(
@@ -244,12 +248,14 @@ def test_embedded_files_and_documents() -> None:
 
 
 def test_pictures_in_and_above_the_text() -> None:
-    """Those of both streams, after the objects; one that is cut off, and one that is no picture, are none."""
+    """Those of both streams, after the objects, a bitmap with the header of its file; one that is cut off, and one that is
+    no picture, are none."""
     jpg, png, tif = b"\xff\xd8\xff\xe0jpg", b"\x89PNG\r\n", b"II*\0tif"
     data = b"".join(
         (
             b"header" * 20 + record(0xF01D, bytes(17) + jpg, 0x46A) + b"between",
             record(0xF01D, bytes(33) + jpg, 0x6E3) + record(0xF01D, bytes(17) + b"text", 0x46A),
+            record(0xF01F, bytes(17) + b"no bitmap" * 9, 0x7A8) + record(0xF01F, bytes(17) + BITMAP, 0x7A8),
             record(0xF029, bytes(17) + tif, 0x6E4) + record(0xF01E, bytes(17) + png, 0x6E0)[:-1],
         )
     )
@@ -258,7 +264,8 @@ def test_pictures_in_and_above_the_text() -> None:
     assert [(c.name, c.ordinal, c.data) for c in found[1:]] == [
         (b"picture1.jpg", 1, jpg),
         (b"picture2.jpg", 2, jpg),
-        (b"picture3.tif", 3, tif),
+        (b"picture3.bmp", 3, b"BM" + struct.pack("<IHHI", 14 + len(BITMAP), 0, 0, 54) + BITMAP),
+        (b"picture4.tif", 4, tif),
     ]
     with olefile.OleFileIO(io.BytesIO(word(["x\r"]))) as other:
         main = other.openstream("WordDocument").read() + record(0xF01E, bytes(33) + png, 0x6E1)

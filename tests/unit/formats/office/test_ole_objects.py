@@ -135,7 +135,6 @@ def test_code_pages() -> None:
     ("stream", "media_type"),
     [
         ("VisioDocument", "application/vnd.visio"),
-        ("Quill", "application/x-mspublisher"),
         ("something", "application/x-ole-storage"),
     ],
 )

@@ -10,6 +10,7 @@ import struct
 import zipfile
 from collections import Counter
 from datetime import datetime
+from xml.sax.saxutils import quoteattr
 
 import pytest
 
@@ -17,7 +18,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits, TextState
 from formats.base import MemorySource, Text
 from formats.office.ooxml.handler import OoxmlHandler
-from formats.office.ooxml.sheet import date_text, style_of
+from formats.office.ooxml.sheet import SAID, date_text, style_of
 
 LIMITS = Limits()
 HANDLER = OoxmlHandler()
@@ -159,7 +160,7 @@ def test_xlsx_shows_cells_as_people_see_them() -> None:
         '<c t="str"><f>A1</f><v>formula</v></c><c t="s"><v>99</v></c>'
     )
     out = read(workbook(f"<row>{cells}</row><row/>"))
-    shown = "plain\trich\tinline\t11.99\t2020-01-01\t2020-01-01 12:00:00\t12.5%\tTRUE\tformula"
+    shown = "plain\trich no\tinline\t11.99\t2020-01-01\t2020-01-01 12:00:00\t12.5%\tTRUE\tformula"
     assert out.text.splitlines() == ["Secret", shown, "remark"]
 
 
@@ -456,8 +457,57 @@ def test_addresses_behind_links_and_who_commented() -> None:
         ("164", "[$-409]d\\-mmm\\-yy;@", "2006-04-12 Apr"),
         ("164", '"mmm" d/m/yyyy', "2006-04-12"),
         ("164", "MMMM yyyy", "2006-04-12 April"),
+        ("164", "dddd, d mmm yyyy", "2006-04-12 Apr Wednesday"),
+        ("164", "ddd", "2006-04-12 Wed"),
     ],
 )
-def test_a_month_that_a_cell_shows_by_name_is_found_by_it(number: str, code: str, text: str) -> None:
-    """Beside the date as numbers; what a format code has in quotes is no month."""
-    assert date_text(38819.0, datetime(1899, 12, 30), style_of(number, code)) == text
+def test_what_a_cell_shows_of_a_date_by_name_is_found_by_it(number: str, code: str, text: str) -> None:
+    """Month and day, beside the date as numbers; what a format code has in quotes is no month."""
+    style = style_of(number, code).partition(SAID)[0]
+    assert date_text(38819.0, datetime(1899, 12, 30), style) == text
+
+
+@pytest.mark.parametrize(
+    ("code", "value", "text"),
+    [
+        ('0 "dollars and" .00 "cents"', "12.5", "12.5 dollars and cents"),
+        ('General" units"', "3", "3 units"),
+        ("#,##0 [$USD-409]", "7", "7 USD"),
+        ("0.0\\k\\g", "1.5", "1.5 kg"),
+        ('"profit" 0;"loss" 0;"neither"', "-4", "-4 loss"),
+        ('"profit" 0;"loss" 0;"neither"', "0", "0 neither"),
+        ('"profit" 0;"loss" 0', "0", "0 profit"),
+        ('0% "of all"', "0.25", "25% of all"),
+        ('"paid on" yyyy', "38819", "2006-04-12 paid on"),
+        ('[$€-407]0_x*y"-"', "2", "2"),
+    ],
+)
+def test_words_that_a_cell_shows_with_its_number_are_found(code: str, value: str, text: str) -> None:
+    """They stand in the format of the cell alone; signs and single letters are none."""
+    form = f'<numFmt numFmtId="164" formatCode={quoteattr(code)}/>'
+    parts: dict[str, str | bytes] = {
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{S}"><row><c s="0"><v>{value}</v></c></row></worksheet>',
+        "xl/styles.xml": f'<styleSheet xmlns="{S}">{form}<cellXfs><xf numFmtId="164"/></cellXfs></styleSheet>',
+    }
+    types = {"xl/worksheets/sheet1.xml": "spreadsheetml.worksheet", "xl/styles.xml": "spreadsheetml.styles"}
+    assert read(package(parts, types)).text == text + "\n"
+
+
+def test_how_a_cell_is_read_is_found() -> None:
+    """Japanese names are looked for by their readings, which stand beside the string (18.4.6)."""
+    item = '<si><t>東京タワー</t><rPh sb="0" eb="1"><t>トウ</t></rPh><rPh sb="1" eb="2"><t>キョウ</t></rPh></si>'
+    rows = '<row><c t="s"><v>0</v></c></row>'
+    parts: dict[str, str | bytes] = {
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{S}"><sheetData>{rows}</sheetData></worksheet>',
+        "xl/sharedStrings.xml": f'<sst xmlns="{S}">{item}</sst>',
+    }
+    types = {
+        "xl/worksheets/sheet1.xml": "spreadsheetml.worksheet",
+        "xl/sharedStrings.xml": "spreadsheetml.sharedStrings",
+    }
+    assert read(package(parts, types)).text == "東京タワー トウキョウ\n"
+
+
+def test_an_optional_hyphen_stays_where_a_word_may_be_cut() -> None:
+    """The index has such a word whole and in its parts."""
+    assert read(docx("<w:p><w:r><w:t>con</w:t><w:softHyphen/><w:t>tract</w:t></w:r></w:p>")).text == "con\xadtract\n"

@@ -74,6 +74,25 @@ def test_every_kind_of_cell() -> None:
     ]
 
 
+def test_how_a_string_is_read_and_what_stands_beside_a_number() -> None:
+    """The reading in front of which a string stands (2.5.86), wherever a record ends in it; words of a cell's format."""
+    reading = "トウキョウ"
+    words = struct.pack("<HH", 0, len(reading)) + struct.pack("<H", len(reading)) + reading.encode("utf-16-le")
+    extended = struct.pack("<HHHH", 1, len(words) + 4, 0, 0) + words
+    string = struct.pack("<HBI", 2, 5, len(extended)) + "東京".encode("utf-16-le") + extended
+    shared = struct.pack("<II", 2, 2) + string
+    form = (0x41E, struct.pack("<H", 164) + wide('0 "pieces"'))
+    styles = [(0xE0, struct.pack("<HH16x", 0, number)) for number in (0, 164)]
+    strings = [(0xFC, shared[:30]), (0x3C, shared[30:] + wide("next"))]
+    rows = [
+        (0xFD, cell(0, 0, 0, struct.pack("<I", 0))),
+        (0xFD, cell(0, 1, 0, struct.pack("<I", 1))),
+        (0x203, cell(0, 2, 1, double(5))),
+    ]
+    out = read(biff(begin(5), form, *styles, *strings, END, begin(), *rows, END))
+    assert out.text == "東京 トウキョウ\tnext\t5 pieces\n"
+
+
 def test_beside_the_cells() -> None:
     """Notes with their authors, boxes, titles of charts, headers and footers."""
     note = (0x1C, struct.pack("<HHHH", 0, 0, 0, 1) + wide("Ann"))

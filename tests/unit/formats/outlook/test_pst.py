@@ -119,8 +119,33 @@ def test_ranges_cover_everything_once() -> None:
 def test_a_password_keeps_nobody_out() -> None:
     """It is in the metadata; the messages come out."""
     data = store((("Inbox",), NOTE), password="secret")
-    assert HANDLER.text(MemorySource(b"m.pst", data), Limits()).metadata == {"password": True}
+    assert HANDLER.text(MemorySource(b"m.pst", data), Limits()).metadata["password"] is True
     assert len(children(data)) == 1
+
+
+def test_a_folder_without_messages_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No message names it: the store does, by either reader; so it does those that only search, and the top one."""
+    file = io.BytesIO()
+    writer = PstWriter(file)
+    writer.folder(("Project Falcon", "Bids"))
+    writer.add(("Inbox",), NOTE)
+    writer.finish()
+    own = HANDLER.text(MemorySource(b"m.pst", file.getvalue()), Limits())
+    assert {"Project Falcon", "Project Falcon/Bids"} <= set(own.metadata["empty_folders"])
+    assert "Inbox" not in own.metadata["empty_folders"]
+    monkeypatch.setattr(pst, "UNICODE", 99)
+    assert sorted(HANDLER.text(MemorySource(b"m.pst", file.getvalue()), Limits()).metadata["empty_folders"]) == sorted(
+        own.metadata["empty_folders"]
+    )
+
+
+@real
+def test_names_of_search_folders_and_of_the_top_one() -> None:
+    """Of a store that Outlook wrote."""
+    data = (REAL / "ingest-file/testPST.pst").read_bytes()
+    named = HANDLER.text(MemorySource(b"m.pst", data), Limits()).metadata["empty_folders"]
+    assert any("Search" in name for name in named)
+    assert any(name.startswith("Début du fichier") for name in named)
 
 
 def _wipe(data: bytes, nid: int) -> bytes:
@@ -279,7 +304,7 @@ def test_libpff_reads_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pst, "UNICODE", 99)
     assert children(data) == own
     passworded = (REAL / "java-libpst/passworded.pst").read_bytes()
-    assert HANDLER.text(MemorySource(b"m.pst", passworded), Limits()).metadata == {"password": True}
+    assert HANDLER.text(MemorySource(b"m.pst", passworded), Limits()).metadata["password"] is True
     assert children(data, Part(start=2, stop=4)) == own[2:4]
 
 

@@ -1,0 +1,64 @@
+"""Which of the terms that Tika has and we lack are no loss, told by rules and not by hand (decision 26).
+
+Beside a table's raw share stands the share without these:
+
+* **its own words**: labels of messages and sheets, names of parts, codes of fields, and the endings of the names that it gives
+  to what lies in a file (`_1345470949.xls`);
+* **joined words**: two of our words, apart by the end of a line, a cell or a paragraph, as one (`NovemberDecember`);
+* **runs in scripts without blanks**: what a search for the term finds, because its letters stand in our text in a row;
+* **misread files**: those that Tika takes for plain text or a web page and we for a document or a message, and those of whose
+  characters it could not read more than 2 %, which is what makes a text of ours `partial`. No term of them counts; a file
+  that we misread ourselves has to be found by what Tika reads of its like.
+
+Names of those files, and the words of each kind, go to the output file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from benchmarks.formats.score import Extract
+from worker.indexes.query_language import apart
+from worker.items.texts import UNREAD_SHARE
+
+# What Tika writes into text and no document says: labels of messages and sheets, names of parts, placeholders, codes of fields.
+OWN = frozenset(
+    ["docprops", "footnoteref", "endnoteref", "recipients", "from", "unknown", "embed", "mergeformat", "sheet"]
+)
+_TEXT = ("text/plain", "text/html", "application/xhtml+xml")
+_NOTHING = ("", "application/octet-stream")  # we do not know what it is either
+_CUT = "\0"  # in a squeezed text: where a line, a cell or a paragraph ends
+
+
+def misread(mine: Extract, peer: Extract) -> bool:
+    """Whether Tika did not read this file as what it is."""
+    as_text = peer.media_type.startswith(_TEXT) and mine.media_type not in _NOTHING and not _is_text(mine.media_type)
+    return as_text or peer.unread > UNREAD_SHARE * peer.characters
+
+
+def _is_text(media_type: str) -> bool:
+    return media_type.startswith(("text/", "application/json", "application/xml", "application/xhtml"))
+
+
+def losses(missing: Iterable[str], mine: Extract, peer: Extract) -> set[str]:
+    """Those of the missing terms that are none of the above."""
+    left = {term for term in missing if term not in OWN and term not in peer.endings}
+    cut = [_squeezed(text) for text in mine.texts] if left else []
+    return {term for term in left if not (_in_a_row(term, mine.texts) or _joined(term, cut))}
+
+
+def _in_a_row(term: str, texts: Iterable[str]) -> bool:
+    """Whether it is of a script without blanks, and stands somewhere."""
+    return all(apart(letter) != letter for letter in term) and any(term in text for text in texts)
+
+
+def _joined(term: str, cut: Iterable[str]) -> bool:
+    """Whether it is made of words with the end of a line or cell between them."""
+    pattern = re.compile(rf"(?<![^\W\d_]){f'{_CUT}?'.join(term)}(?![^\W\d_])")
+    return any(_CUT in match[0] for text in cut for match in pattern.finditer(text))
+
+
+def _squeezed(text: str) -> str:
+    """Letters, one blank for what stands between words, and one `_CUT` for it where a line or cell ends in it."""
+    return re.sub(r"[\W\d_]+", lambda match: _CUT if "\n" in match[0] or "\t" in match[0] else " ", text)

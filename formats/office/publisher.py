@@ -1,0 +1,98 @@
+"""Publisher documents: the text of all frames, which lies together in one stream, and pictures.
+
+The format is not published. The stream of text is laid out as the pages of Apache POI on HPBF describe it: a directory of
+entries of 24 bytes, each with the kind of a piece and where it lies.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits
+from formats import clean
+from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.declared import Declared
+from formats.office import art as office_art
+from formats.office.ole import property_set
+from formats.office.ole.compound import CompoundFile
+
+_CONTENTS = ("Quill", "QuillSub", "CONTENTS")
+_PICTURES = (("Escher", "EscherStm"), ("Escher", "EscherDelayStm"))
+_MAGIC, _DIRECTORY = b"CHNKINK ", 0x20
+_ENTRY = struct.Struct("<H4s6x4sII")  # its size, its use, its kind, where the piece begins, how long it is
+_MOST = 64  # entries
+_SHOWN = {
+    **dict.fromkeys(range(0x20)),  # marks of fields and objects: no text
+    0x09: "\t",
+    0x0A: "\n",
+    0x0B: "\n",
+    0x0C: "\n",
+    0x0D: "\n",
+    0x1E: "-",
+    0x1F: "\xad",
+}
+
+
+class PublisherHandler(LeafHandler):
+    """Publisher 98 and newer."""
+
+    name = "pub"
+    media_types: tuple[str, ...] = ("application/x-mspublisher",)
+    declared: tuple[Declared, ...] = (
+        Declared(
+            title="Publisher documents",
+            extensions=("pub",),
+            text="what stands in all frames, in the order in which it is stored",
+            metadata=property_set.KEYS,
+            children="pictures",
+            leaves_out=(
+                "documents older than Publisher 98: the exception is `unsupported`",
+                "WordArt; addresses behind links; embedded objects",
+            ),
+        ),
+    )
+
+    def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
+        """Pictures. A document that cannot be opened has none: `text` says why."""
+        try:
+            compound = CompoundFile(source.whole(limits.parse_bytes))
+        except DocumentError:
+            return
+        yield from office_art.children((compound.read(compound.root.stream(*path)) for path in _PICTURES), 0)
+
+    def text(self, source: Source, limits: Limits) -> Text:
+        """Text of all frames; DocumentError `unsupported` where it is not stored in the known way."""
+        compound = CompoundFile(source.whole(limits.parse_bytes))
+        contents = compound.read(compound.root.stream(*_CONTENTS))
+        pieces = list(_pieces(contents))
+        if not pieces:
+            raise compound.error or DocumentError(ExceptionCode.UNSUPPORTED, "it has no text of Publisher 98 or newer")
+        collector = clean.Collector(limits.text_characters)
+        for start, length in pieces:
+            text = contents[start : start + length].decode("utf-16-le", "replace").translate(_SHOWN)
+            if not collector.add(text):
+                break
+        out = collector.result("\n")
+        out.metadata = property_set.metadata(compound)
+        out.error = compound.error
+        if any(start + length > len(contents) for start, length in pieces):
+            out.error = out.error or DocumentError(ExceptionCode.TRUNCATED, "the text ends before it is all there")
+        return out
+
+
+def _pieces(contents: bytes) -> Iterator[tuple[int, int]]:
+    """Where the pieces of text begin, and how long they are."""
+    if not contents.startswith(_MAGIC):
+        return
+    for number in range(_MOST):
+        at = _DIRECTORY + number * _ENTRY.size
+        if at + _ENTRY.size > len(contents):
+            return
+        size, _, kind, start, length = _ENTRY.unpack_from(contents, at)
+        if size == _ENTRY.size and kind == b"TEXT" and length:
+            yield start, length
+
+
+HANDLERS: tuple[Handler, ...] = (PublisherHandler(),)
