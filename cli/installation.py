@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ def installation(settings: Settings, *, slots: int = SLOTS_BESIDE, databases: in
         opened = open_databases(attached)
         try:
             yield Installation(attached, settings.embedded, opened)
+            sys.stdout.flush()  # it can be read while the services end
         finally:
             for database in opened:
                 database.dispose()

@@ -18,7 +18,7 @@ from controller.databases import newest_jobs
 from controller.jobs.documents import document_of, group_document, holds_of, line_of
 from controller.jobs.groups.find import list_groups
 from controller.observe.wire import WireShares, wire_shares
-from controller.replay.outcome import played
+from controller.replay.outcome import Played, played
 from sql.groups import GroupRow
 
 
@@ -32,12 +32,12 @@ def jobs(
     with installation(context.settings()) as installed:
         pairs = newest_jobs(installed.databases, limit)
         groups = {row.id: row for row in list_groups(installed.databases)}
-    if as_json:
-        print_json([line_of(summary, database.name).to_json() for database, summary in pairs])
-    elif pairs:
-        context.out.print(jobs_table(pairs, groups))
-    else:
-        context.say("no job yet; `edbench discover DIR` makes one")
+        if as_json:
+            print_json([line_of(summary, database.name).to_json() for database, summary in pairs])
+        elif pairs:
+            context.out.print(jobs_table(pairs, groups))
+        else:
+            context.say("no job yet; `edbench discover DIR` makes one")
 
 
 def job(
@@ -55,15 +55,19 @@ def job(
         counts = [(handle.database.name, count_job(handle)) for handle in selected.each]
         wire = wire_shares(selected.each)
         replayed = None if selected.group else played(selected.each[0])
-    if selected.group is not None:
-        _show_group(context, selected.group, counts, wire, as_json)
-    elif as_json:
-        print_json(document_of(counts[0][1], wire, replayed).to_json())
-    else:
-        show_counts(context.out, counts[0][1])
-        if replayed is not None:
-            show_played(context.out, replayed)
-        show_wire(context.out, wire)
+        if selected.group is not None:
+            _show_group(context, selected.group, counts, wire, as_json)
+        elif as_json:
+            print_json(document_of(counts[0][1], wire, replayed).to_json())
+        else:
+            _show_job(context, counts[0][1], wire, replayed)
+
+
+def _show_job(context: CommandContext, counts: JobCounts, wire: WireShares | None, replayed: Played | None) -> None:
+    show_counts(context.out, counts)
+    if replayed is not None:
+        show_played(context.out, replayed)
+    show_wire(context.out, wire)
 
 
 def _show_group(

@@ -32,10 +32,10 @@ def search(
     context = shared(ctx)
     with installation(context.settings()) as installed:
         hits = search_all(installed.find(job).each, installed.settings, query, limit)
-    if as_json:
-        print_json([hit.to_json() for hit in hits])
-        return
-    _show(context, hits)
+        if as_json:
+            print_json([hit.to_json() for hit in hits])
+        else:
+            _show(context, hits)
 
 
 def _show(context: CommandContext, found_items: list[FoundItem]) -> None:
