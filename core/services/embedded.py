@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psycopg2
@@ -31,13 +31,20 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 @contextlib.contextmanager
-def embedded_services(settings: Settings, *, databases: Sequence[str] = ("db1",), slots: int) -> Iterator[Settings]:
+def embedded_services(
+    settings: Settings,
+    *,
+    databases: Sequence[str] = ("db1",),
+    slots: int,
+    meanwhile: Callable[[], object] | None = None,
+) -> Iterator[Settings]:
     """Settings with `databases` and `broker` filled in, valid inside the `with`.
 
     Each database has a server of its own. Those of earlier commands are started again beside the ones asked for, so
     that all who use the services know the same databases. Where a running keeper has fewer than are asked for,
     that is a UsageError: whoever uses it does not know the others. `slots` is the number of slots, over all workers, that this command is going to use; the number of
-    connections the database takes follows from it. Settings that name databases already are given back as they
+    connections the database takes follows from it. `meanwhile` is called once where services have to be started, while they
+    start. Settings that name databases already are given back as they
     are. Raises UsageError, StorageFault, DatabaseFault or BrokerFault with one line saying what to do.
     """
     if not settings.embedded:
@@ -50,7 +57,7 @@ def embedded_services(settings: Settings, *, databases: Sequence[str] = ("db1",)
             raise UsageError(f"{name!r} cannot name a database; use lower-case letters, digits and _")
     home = Home(settings.scratch)
     home.prepare()
-    with _attached(home, slots, databases) as addresses:
+    with _attached(home, slots, databases, meanwhile) as addresses:
         yield dataclasses.replace(
             settings,
             databases=tuple(DatabaseAddress(name=s.name, url=s.url(s.name)) for s in addresses.servers),
@@ -79,7 +86,9 @@ def _kept(home: Home) -> bool:
 
 
 @contextlib.contextmanager
-def _attached(home: Home, slots: int, databases: Sequence[str]) -> Iterator[Addresses]:
+def _attached(
+    home: Home, slots: int, databases: Sequence[str], meanwhile: Callable[[], object] | None
+) -> Iterator[Addresses]:
     try:
         users = FileLock(home.lock("users"))
     except OSError as error:
@@ -91,19 +100,27 @@ def _attached(home: Home, slots: int, databases: Sequence[str]) -> Iterator[Addr
         with open_lock(home.lock("start")) as start:
             if not start.wait_alone(ATTACH_SECONDS):
                 raise SystemFault(f"another command has been starting the services in {home.scratch} for too long")
-            addresses = _join(home, slots, databases, keepers)
+            addresses = _join(home, slots, databases, keepers, meanwhile)
         yield addresses
     finally:
         _leave(home, users, keepers)
 
 
-def _join(home: Home, slots: int, databases: Sequence[str], keepers: list[subprocess.Popen[bytes]]) -> Addresses:
+def _join(
+    home: Home,
+    slots: int,
+    databases: Sequence[str],
+    keepers: list[subprocess.Popen[bytes]],
+    meanwhile: Callable[[], object] | None,
+) -> Addresses:
     """Addresses of services that answer and hold the databases. A keeper that is there may be starting still, or
     have been killed a moment ago, and its database may be recovering: look again until the time is over."""
     deadline = time.monotonic() + ATTACH_SECONDS
     while True:
         if not _kept(home):
-            keepers.append(_start_keeper(home, slots, sorted({*home.databases(), *databases}, key=natural)))
+            names = sorted({*home.databases(), *databases}, key=natural)
+            keepers.append(_start_keeper(home, slots, names, meanwhile))
+            meanwhile = None
         addresses = read_addresses(home.address_file)
         fault = DatabaseFault(f"the embedded services do not come up; see {home.keeper_log}")
         if addresses is not None:
@@ -120,7 +137,9 @@ def _join(home: Home, slots: int, databases: Sequence[str], keepers: list[subpro
         time.sleep(0.05)
 
 
-def _start_keeper(home: Home, slots: int, databases: Sequence[str]) -> subprocess.Popen[bytes]:
+def _start_keeper(
+    home: Home, slots: int, databases: Sequence[str], meanwhile: Callable[[], object] | None
+) -> subprocess.Popen[bytes]:
     """Start it and wait for its line. It gets no terminal and none of our pipes but one, so nobody waits for it."""
     log = home.keeper_log
     rotate(log)
@@ -134,6 +153,8 @@ def _start_keeper(home: Home, slots: int, databases: Sequence[str]) -> subproces
             start_new_session=True,
         )
     assert keeper.stdout is not None
+    if meanwhile is not None:
+        meanwhile()
     with keeper.stdout as pipe:
         line = pipe.readline()
     if not line:

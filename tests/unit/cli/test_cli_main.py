@@ -36,10 +36,7 @@ HEAVY = {
 }
 DATABASE = {"sqlalchemy"}
 # Commands that are nothing without a database, and do nothing before.
-ASKING = {
-    *("cli.jobs.import_counters", "cli.jobs.items", "cli.jobs.lifecycle", "cli.jobs.listing", "cli.jobs.requeue"),
-    "cli.jobs.search",
-}
+ASKING = {"cli.jobs.import_counters", "cli.jobs.lifecycle", "cli.jobs.requeue"}
 # Modules that a start may import; a fifth above what it does. What takes a start beyond should rather come when it is used.
 MOST_FOR_HELP, MOST_FOR_INSPECT = 180, 405
 _MENTION = re.compile(r"\bedbench (?!COMMAND)([a-z]+(?:-[a-z]+)*)\b")
