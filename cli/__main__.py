@@ -28,7 +28,7 @@ def _leave(status: list[int]) -> None:
     """End here: the interpreter would take every module apart for the kernel, which takes all of it anyway."""
     if status:
         for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):  # closed; whoever read it went away
+            with suppress(OSError, ValueError, AttributeError):  # whoever read it went away; closed; never there
                 stream.flush()
         os._exit(status[0])
 
