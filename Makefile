@@ -9,7 +9,7 @@ EDBENCH := .venv/bin/edbench
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-joins bench-load bench-model up down scale clean
+.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-joins bench-load bench-model bench-starts up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -110,6 +110,9 @@ bench-load: setup ## a million queued tasks, cancelled jobs, a directory of mill
 bench-model: setup ## the capacity model against runs that it predicted beforehand; 11 minutes of a quiet machine
 	@$(PYTHON) -m benchmarks.model $(BENCH_ARGS)
 
+bench-starts: setup ## how long commands take to say their first word
+	@$(PYTHON) -m benchmarks.starts $(BENCH_ARGS)
+
 up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env when there is none
 	@DATABASES="$(DATABASES)" sh scripts/compose-env.sh
 	@docker compose build --quiet controller
@@ -124,5 +127,5 @@ down: ## stop the system in containers; databases and the shared directory stay
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
-	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-load.json bench-model.json bench-model.predictions.json .bench-cache sbom.json
+	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-load.json bench-model.json bench-model.predictions.json bench-starts.json .bench-cache sbom.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

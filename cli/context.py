@@ -7,15 +7,17 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import typer
-from rich.console import Console
 
 from controller.cluster.base import COMPOSE, chosen_cluster
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
 from core.settings import INDEX_ENGINES, Settings, filer_source, read_settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 PIPE_WIDTH = 200
 
@@ -56,6 +58,8 @@ class CommandContext:
 
 def _console(file: TextIO) -> Console:
     """A console that fits the terminal; what is piped has room enough."""
+    from rich.console import Console
+
     return Console(file=file, width=None if file.isatty() else PIPE_WIDTH, highlight=False)
 
 

@@ -1,16 +1,21 @@
-"""The way to the databases, for commands that ask them: it brings the database's libraries, a quarter of a second."""
+"""The way to the databases, for commands that ask them. The database's libraries, a quarter of a second, come while the
+services start."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from controller.databases import Jobs, first_databases, open_databases
-from controller.jobs.groups.find import find
 from core.services import embedded_services
 from core.settings import Settings
-from sql.session import Database
+
+if TYPE_CHECKING:
+    from controller.databases import Jobs
+    from sql.session import Database
 
 # Slots that a command without workers makes room for, so that a `discover` beside it finds connections too.
 SLOTS_BESIDE = 16
@@ -26,27 +31,43 @@ class Installation:
 
     def find(self, reference: str) -> Jobs:
         """The job or group meant by an id, an unambiguous beginning of one, or `last`; raises UsageError."""
+        from controller.jobs.groups.find import find
+
         return find(self.databases, reference)
 
     def first(self, databases: int) -> list[Database]:
         """So many databases; raises UsageError when there are fewer."""
+        from controller.databases import first_databases
+
         return first_databases(self.databases, databases)
 
 
 @contextmanager
 def installation(
-    settings: Settings, *, slots: int = SLOTS_BESIDE, databases: int = 1, listen: str = ""
+    settings: Settings,
+    *,
+    slots: int = SLOTS_BESIDE,
+    databases: int = 1,
+    listen: str = "",
+    work: str = "controller.databases",
 ) -> Iterator[Installation]:
     """Attach to the services (embedded ones are started if need be) for as long as the block lasts.
 
     `slots`: how many slots, over all workers, are going to be used; `databases`: how many embedded databases are to
-    be there, beside those of earlier commands; `listen`: where workers of other hosts reach them. Raises UsageError and SystemFaults.
+    be there, beside those of earlier commands; `listen`: where workers of other hosts reach them; `work`: the module that
+    goes on then, imported while services start. Raises UsageError and SystemFaults.
     """
     names = [f"db{number}" for number in range(1, databases + 1)]
-    with embedded_services(settings, databases=names, slots=max(slots, SLOTS_BESIDE), listen=listen) as attached:
+    room = max(slots, SLOTS_BESIDE)
+    with embedded_services(
+        settings, databases=names, slots=room, listen=listen, meanwhile=lambda: import_module(work)
+    ) as attached:
+        from controller.databases import open_databases
+
         opened = open_databases(attached)
         try:
             yield Installation(attached, settings.embedded, opened)
+            sys.stdout.flush()  # it can be read while the services end
         finally:
             for database in opened:
                 database.dispose()

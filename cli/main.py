@@ -105,13 +105,9 @@ def _terminated(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def run() -> None:
-    """Entry point of the `edbench` script. SIGTERM and SIGHUP end a command as Ctrl-C does."""
+def run() -> int:
+    """This process's own command; its exit status. SIGTERM and SIGHUP end it as Ctrl-C does."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, _terminated)
-    sys.exit(main(sys.argv[1:], os.environ))
-
-
-if __name__ == "__main__":
-    run()
+    return main(sys.argv[1:], os.environ)

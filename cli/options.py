@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.bank import Passwords as Passwords
 from core.errors import UsageError
 from core.filer.load import site_names
-from core.passwords import MOST_PASSWORDS
 from core.settings import Settings, parse_bytes
 
 if TYPE_CHECKING:
@@ -63,14 +63,6 @@ PlannedWorkers = Annotated[
     int | None, typer.Option(min=1, max=512, help="worker processes to start  [default: as planned]")
 ]
 PlannedSlots = Annotated[int | None, typer.Option(min=1, max=64, help="slots of each  [default: as planned]")]
-Passwords = Annotated[
-    Path | None,
-    typer.Option(
-        "--passwords",
-        metavar="FILE",
-        help=f"passwords to try on encrypted items, one a line, UTF-8, at most {MOST_PASSWORDS:,}",
-    ),
-]
 Serve = Annotated[bool, typer.Option("--serve", help="show the page on loopback while it runs")]
 ServePort = Annotated[int, typer.Option("--serve-port", min=0, max=65_535, help="of that page; 0: any that is free")]
 

@@ -3,8 +3,6 @@ interface of `bz2` and `lzma`."""
 
 from __future__ import annotations
 
-import inflate64
-
 _FEED = 1 << 14  # it gives all it can of what it is fed: of this much at most a thousand times as much
 
 
@@ -14,6 +12,8 @@ class Deflate64:
     unused_data = b""
 
     def __init__(self) -> None:
+        import inflate64  # brings importlib.metadata, which is slower to come than a document is read
+
         self._codec = inflate64.Inflater()
         self._waiting = b""
 

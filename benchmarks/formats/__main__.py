@@ -25,6 +25,7 @@ from benchmarks.formats.readers import PROGRAMS, ReaderAbsent, read_by
 from benchmarks.formats.recall import show_recall
 from benchmarks.formats.score import Extract, our_extracts, peer_extract, scores
 from benchmarks.formats.table import show_formats, show_shortfalls
+from benchmarks.formats.whole import show_whole
 
 REAL_FILES = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-files"
 
@@ -50,12 +51,19 @@ def main() -> None:
     parser.add_argument("--reader", action="append", choices=sorted(PROGRAMS), help=hint)
     hint = "by format, how much of what Tika finds below this directory we find; no times; may be given several times"
     parser.add_argument("--table", action="append", type=Path, metavar="DIR", help=hint)
+    hint = (
+        "both commands over this directory, start and end included, --rounds times in turns; may be given several times"
+    )
+    parser.add_argument("--whole", action="append", type=Path, metavar="DIR", help=hint)
     arguments = parser.parse_args()
     if arguments.reader:
         _beside(arguments.real_files, arguments.reader)
         return
     if arguments.table:
         _table(arguments.table, arguments.cache, arguments.output)
+        return
+    if arguments.whole:
+        _whole(arguments.whole, arguments.cache, arguments.rounds)
         return
     figures = Figures(arguments.output)
     options = _options(arguments.rounds, arguments.cache)
@@ -94,6 +102,13 @@ def _beside(source: Path, programs: list[str]) -> None:
 def _table(sources: list[Path], cache: Path, output: Path) -> None:
     try:
         show_recall(sources, formats_tika.find_tika(cache), output)
+    except formats_tika.TikaAbsent as e:
+        print(f"no comparison with Apache Tika: {e}")
+
+
+def _whole(sources: list[Path], cache: Path, rounds: int) -> None:
+    try:
+        show_whole(sources, formats_tika.find_tika(cache), rounds)
     except formats_tika.TikaAbsent as e:
         print(f"no comparison with Apache Tika: {e}")
 

@@ -105,14 +105,7 @@ def can_be_named(name: str) -> bool:
 
 def run_tika(tika: Tika, source: Path, files: Sequence[str], rounds: int, scratch: Path) -> TikaRun:
     """Read `files` (relative to `source`) once for warm-up and `rounds` times under the clock."""
-    view, out, listed, config = (scratch / name for name in ("in", "out", "list", "config.xml"))
-    view.mkdir(parents=True)
-    for number in range(rounds + 1):
-        (view / str(number)).symlink_to(source.resolve(), target_is_directory=True)
-    listed.write_text("".join(f"{n}/{name}\n" for n in range(rounds + 1) for name in files), encoding="utf-8")
-    config.write_text(_NO_OCR, encoding="utf-8")
-    command = [tika.java, "-jar", str(tika.jar), "-i", str(view), "-o", str(out), "-J", "-t"]
-    command += ["-numConsumers", str(CONSUMERS), "-fileList", str(listed), "-c", str(config)]
+    command, out = batch(tika, source, files, rounds, scratch)
     with (scratch / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ | {"LC_ALL": "C.UTF-8"})
         with sampled(process.pid) as samples:
@@ -129,6 +122,18 @@ def run_tika(tika: Tika, source: Path, files: Sequence[str], rounds: int, scratc
         {name: _mean_ms(paths[1:]) for name, paths in times.items() if paths[1:]},
         {name: _documents(paths[0]) if paths else [] for name, paths in times.items()},
     )
+
+
+def batch(tika: Tika, source: Path, files: Sequence[str], rounds: int, scratch: Path) -> tuple[list[str], Path]:
+    """A command that reads them so many times and once more, and the directory where it writes what it found."""
+    view, out, listed, config = (scratch / name for name in ("in", "out", "list", "config.xml"))
+    view.mkdir(parents=True)
+    for number in range(rounds + 1):
+        (view / str(number)).symlink_to(source.resolve(), target_is_directory=True)
+    listed.write_text("".join(f"{n}/{name}\n" for n in range(rounds + 1) for name in files), encoding="utf-8")
+    config.write_text(_NO_OCR, encoding="utf-8")
+    command = [tika.java, "-jar", str(tika.jar), "-i", str(view), "-o", str(out), "-J", "-t"]
+    return [*command, "-numConsumers", str(CONSUMERS), "-fileList", str(listed), "-c", str(config)], out
 
 
 def files_per_second(finished_ns: Sequence[int], warm: int) -> float:

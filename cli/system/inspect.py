@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections import Counter
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from cli.options import Passwords
-from cli.show.table import table
+from cli.bank import Passwords
 from controller.jobs.ocr import ocr_choice, refuse_no_ocr
 from core.ocr import DEFAULT_LANGUAGES
 from core.passwords import read_bank
 from core.records import JobOptions
 from core.settings import read_settings
-from worker.inspect.summary import FormatCount, Summary, counted
+from worker.inspect.summary import Summary, counted
 from worker.inspect.tree import inspect_paths
 from worker.plugins import load_plugins
 
@@ -49,10 +46,11 @@ def inspect(
     Example: edbench inspect odd.zip --jsonl
     """
     settings = read_settings(os.environ)
-    load_plugins(settings.plugins)  # here too: the summary has formats by the names that their handlers give them
+    load_plugins(settings.plugins)  # here too: what their handlers call a format may have to be looked up
     bank = read_bank(passwords).passwords if passwords else None
     choice = ocr_choice(ocr, ocr_languages)
     refuse_no_ocr(choice)
+    titles: dict[str, str] = {}
     lines = inspect_paths(
         paths,
         JobOptions(ocr=choice),
@@ -60,8 +58,10 @@ def inspect(
         memory_mb=settings.slot_memory_mb,
         plugins=settings.plugins,
         passwords=bank,
+        meanwhile=_import_tables,
+        titles=titles,
     )
-    summary = Summary()
+    summary = Summary(titles)
     shown: list[Any] = []
     for line in lines:
         wanted = not jsonl and len(shown) < ROWS_SHOWN
@@ -72,44 +72,11 @@ def inspect(
         elif wanted:
             shown.append(item)
     sys.stdout.buffer.flush()
-    console = Console(stderr=jsonl, highlight=False, emoji=False)
-    if not jsonl:
-        _show_items(console, shown, summary.items)
-    _show(console, summary)
+    from cli.show.inspected import show
+
+    show(summary, None if jsonl else shown)
 
 
-def _show_items(console: Console, lines: list[Any], items: int) -> None:
-    rows = []
-    for line in lines:
-        text = f"{len(line['text']):,} characters" if line["text"] else _spaced(line["text_state"])
-        path = " / ".join(line["container_path"])
-        rows.append((path, line["kind"], line["media_type"], line["bytes"], text, ", ".join(line["exceptions"])))
-    console.print(table(("container path", "kind", "media type", "bytes", "text", "exceptions"), rows, right=(3,)))
-    if items > len(lines):
-        console.print(f"only the first {len(lines)} of {items:,} items are shown; --jsonl gives all of them")
-    console.print()
-
-
-def _show(console: Console, summary: Summary) -> None:
-    rows = [(title, *_counts(of)) for title, of in (*summary.by_items(), ("all", summary.total()))]
-    console.print(table(("format", "items", "bytes", "text", "exceptions"), rows, right=(1, 2)))
-    unknown = f"; {summary.remainders:,} cut short, so that some are not known" if summary.remainders else ""
-    console.print(
-        f"{summary.loose_files:,} loose files, {summary.items:,} items, {summary.with_exceptions:,} of them with "
-        f"exceptions; children: {summary.expected:,} expected = {summary.emitted:,} emitted + {summary.failed:,} failed"
-        f"{unknown}",
-        soft_wrap=True,
-    )
-
-
-def _counts(of: FormatCount) -> tuple[int, int, str, str]:
-    """Items, bytes, text states and exceptions of one format."""
-    return of.items, of.bytes, _counted(of.states), _counted(of.exceptions)
-
-
-def _counted(counts: Counter[str]) -> str:
-    return ", ".join(f"{_spaced(name)} {count:,}" for name, count in counts.most_common())
-
-
-def _spaced(name: str) -> str:
-    return name.replace("_", " ")
+def _import_tables() -> None:
+    """What draws tables takes a fifth of a start."""
+    import cli.show.inspected  # noqa: F401

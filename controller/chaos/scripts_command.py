@@ -64,7 +64,7 @@ def _start(stage: Stage, home: Path, *words: str) -> subprocess.Popen[bytes]:
     }
     with (home / "said").open("ab") as out:
         return subprocess.Popen(
-            [sys.executable, "-m", "cli.main", *words],
+            [sys.executable, "-m", "cli", *words],
             env=env,
             cwd=Path(core.__file__).parents[1],
             stdin=subprocess.DEVNULL,

@@ -59,17 +59,22 @@ class BrokerServer:
         """For redis-py: as the one who may do everything there."""
         return f"redis://{self._own}@{LOOPBACK}:{self._port}/0"
 
-    def open(self) -> None:
-        """Start it and wait until it answers. Raises StorageFault or BrokerFault."""
+    def begin(self) -> None:
+        """Start it on a port that is free. Raises StorageFault or BrokerFault."""
         rotate(self._log)
-        for _ in range(_ATTEMPTS):
-            self._port = self._fixed or free_port(self._listen)
-            try:
-                self._directory.mkdir(mode=0o700, exist_ok=True)
-                self._write_config()
-            except OSError as error:
-                raise StorageFault(f"cannot write to {self._directory}: {error.strerror or error}") from error
-            self._spawn()
+        self._port = self._fixed or free_port(self._listen)
+        try:
+            self._directory.mkdir(mode=0o700, exist_ok=True)
+            self._write_config()
+        except OSError as error:
+            raise StorageFault(f"cannot write to {self._directory}: {error.strerror or error}") from error
+        self._spawn()
+
+    def open(self) -> None:
+        """Wait until it answers; where it does not, another port is tried. Raises as `begin`."""
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                self.begin()
             if self._wait():
                 return
         raise BrokerFault(f"the broker did not start: {last_line(self._log) or 'it said nothing'}; see {self._log}")

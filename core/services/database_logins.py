@@ -26,6 +26,7 @@ def make_logins(connection: Any, logins: Iterable[Login]) -> None:
     Raises psycopg2.Error.
     """
     with connection.cursor() as cursor:
+        cursor.execute("BEGIN")  # one write to disk, not one for each statement
         for login in logins:
             name = login_name(login.role)
             cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (name,))
@@ -37,6 +38,7 @@ def make_logins(connection: Any, logins: Iterable[Login]) -> None:
             if login.role in _WATCHING:
                 cursor.execute(sql.SQL("GRANT pg_read_all_stats TO {}").format(sql.Identifier(name)))
         cursor.execute("REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC")
+        cursor.execute("COMMIT")
 
 
 def make_database(connection: Any, name: str) -> None:
@@ -49,11 +51,12 @@ def make_database(connection: Any, name: str) -> None:
         cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,))
         if cursor.fetchone() is None:
             cursor.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(database, owner))
-        else:
-            cursor.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(database, owner))
+        cursor.execute("BEGIN")
+        cursor.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(database, owner))
         cursor.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
         everybody = sql.SQL(", ").join(sql.Identifier(login_name(role)) for role in (QUEUE_MANAGER, WORKER))
         cursor.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, everybody))
+        cursor.execute("COMMIT")
 
 
 def give_tables(connection: Any) -> None:

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psycopg2
@@ -31,17 +31,33 @@ LEAVE_SECONDS = 90.0
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """Of services: as `embedded_services` takes it."""
+
+    databases: Sequence[str]
+    slots: int
+    listen: str
+    meanwhile: Callable[[], object]
+
+
 @contextlib.contextmanager
 def embedded_services(
-    settings: Settings, *, databases: Sequence[str] = ("db1",), slots: int, listen: str = ""
+    settings: Settings,
+    *,
+    databases: Sequence[str] = ("db1",),
+    slots: int,
+    listen: str = "",
+    meanwhile: Callable[[], object] = bool,
 ) -> Iterator[Settings]:
     """Settings with `databases` and `broker` filled in, valid inside the `with`.
 
     Each database has a server of its own. Those of earlier commands are started again beside the ones asked for, so
     that all who use the services know the same databases. Where a running keeper has fewer than are asked for,
     that is a UsageError: whoever uses it does not know the others; so it is where `listen`, an address of this host at which
-    workers of other hosts reach them, is not the running keeper's. `slots` is the number of slots, over all workers, that this command is going to use; the number of
-    connections the database takes follows from it. Settings that name databases already are given back as they
+    workers of other hosts reach them, is not the running keeper's. `slots` is the number of slots, over all workers, that this
+    command is going to use; the number of connections the database takes follows from it. `meanwhile` is called where
+    services have to be started, while they start. Settings that name databases already are given back as they
     are. Raises UsageError, StorageFault, DatabaseFault or BrokerFault with one line saying what to do.
     """
     if not settings.embedded:
@@ -54,7 +70,8 @@ def embedded_services(
             raise UsageError(f"{name!r} cannot name a database; use lower-case letters, digits and _")
     home = Home(settings.scratch)
     home.prepare()
-    with _attached(home, slots, listen, databases) as addresses:
+    wanted = _Wanted(databases=databases, slots=slots, listen=listen, meanwhile=meanwhile)
+    with _attached(home, wanted) as addresses:
         yield dataclasses.replace(
             settings,
             databases=tuple(DatabaseAddress(name=s.name, url=s.url(s.name)) for s in addresses.servers),
@@ -95,7 +112,7 @@ def _kept(home: Home) -> bool:
 
 
 @contextlib.contextmanager
-def _attached(home: Home, slots: int, listen: str, databases: Sequence[str]) -> Iterator[Addresses]:
+def _attached(home: Home, wanted: _Wanted) -> Iterator[Addresses]:
     try:
         users = FileLock(home.lock("users"))
     except OSError as error:
@@ -107,27 +124,25 @@ def _attached(home: Home, slots: int, listen: str, databases: Sequence[str]) -> 
         with open_lock(home.lock("start")) as start:
             if not start.wait_alone(ATTACH_SECONDS):
                 raise SystemFault(f"another command has been starting the services in {home.scratch} for too long")
-            addresses = _join(home, slots, listen, databases, keepers)
+            addresses = _join(home, wanted, keepers)
         yield addresses
     finally:
         _leave(home, users, keepers)
 
 
-def _join(
-    home: Home, slots: int, listen: str, databases: Sequence[str], keepers: list[subprocess.Popen[bytes]]
-) -> Addresses:
+def _join(home: Home, wanted: _Wanted, keepers: list[subprocess.Popen[bytes]]) -> Addresses:
     """Addresses of services that answer and hold the databases. A keeper that is there may be starting still, or
     have been killed a moment ago, and its database may be recovering: look again until the time is over."""
     deadline = time.monotonic() + ATTACH_SECONDS
     while True:
         if not _kept(home):
-            keepers.append(_start_keeper(home, slots, listen, sorted({*home.databases(), *databases}, key=natural)))
+            keepers.append(_start_keeper(home, wanted))
         addresses = read_addresses(home.address_file)
         fault = DatabaseFault(f"the embedded services do not come up; see {home.keeper_log}")
         if addresses is not None:
-            _check_connections(addresses, slots)
-            _check_listens(addresses, listen)
-            _check_servers(addresses, databases)
+            _check_connections(addresses, wanted.slots)
+            _check_listens(addresses, wanted.listen)
+            _check_servers(addresses, wanted.databases)
             try:
                 for server in addresses.servers:
                     _check_answers(server)
@@ -139,13 +154,14 @@ def _join(
         time.sleep(0.05)
 
 
-def _start_keeper(home: Home, slots: int, listen: str, databases: Sequence[str]) -> subprocess.Popen[bytes]:
+def _start_keeper(home: Home, wanted: _Wanted) -> subprocess.Popen[bytes]:
     """Start it and wait for its line. It gets no terminal and none of our pipes but one, so nobody waits for it."""
     log = home.keeper_log
     rotate(log)
+    names = sorted({*home.databases(), *wanted.databases}, key=natural)
     with open_log(log) as output:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", "core.services.keeper", str(home.scratch), str(slots), listen, *databases],
+            [sys.executable, "-m", "core.services.keeper", str(home.scratch), str(wanted.slots), wanted.listen, *names],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=output,
@@ -153,6 +169,7 @@ def _start_keeper(home: Home, slots: int, listen: str, databases: Sequence[str])
             start_new_session=True,
         )
     assert keeper.stdout is not None
+    wanted.meanwhile()
     with keeper.stdout as pipe:
         line = pipe.readline()
     if not line:

@@ -58,6 +58,8 @@ class Keeper:
         for server in stale.servers if stale else ():
             remove_socket_dir(Path(server.socket_dir))
         try:
+            for service in self._tended:  # all of them come up at the same time
+                service.service.begin()
             for service in self._tended:
                 service.service.open()
             self._publish()

@@ -36,7 +36,8 @@ _TROUBLE = ("FATAL", "PANIC", "could not", "error:", "cannot")
 
 
 class PostgresServer:
-    """Belongs to the keeper. `open` prepares and starts it; afterwards `tend` brings it back when it dies."""
+    """Belongs to the keeper. `begin` prepares and starts it, `open` waits for it; afterwards `tend` brings it back when it
+    dies."""
 
     def __init__(self, name: str, home: Home, max_connections: int, logins: Sequence[Login], listen: str = "") -> None:
         """`listen`: an address of this host at which workers of other hosts reach it; empty: none does."""
@@ -72,11 +73,9 @@ class PostgresServer:
             port=self._port,
         )
 
-    def open(self) -> None:
-        """Make the data if there are none, start, wait until it answers, and let the roles in.
-
-        Raises UsageError for data it must not touch, StorageFault or DatabaseFault when it will not start.
-        """
+    def begin(self) -> None:
+        """Make the data if there are none, and start. Raises UsageError for data it must not touch, StorageFault,
+        DatabaseFault."""
         self._place = postgres_place(self._home, self.name)
         self._run_as = server_user(self._place)
         refuse_weak_root(self._place, self._run_as)
@@ -90,7 +89,11 @@ class PostgresServer:
         self._socket_dir = make_socket_dir(self._run_as)
         if self._listen:
             self._admit()
-        self._start_and_wait()
+        self._spawn()
+
+    def open(self) -> None:
+        """Wait until it answers, and let the roles in. Raises UsageError or DatabaseFault when it will not start."""
+        self._wait()
         self._let_in()
 
     def _admit(self) -> None:
@@ -191,8 +194,7 @@ class PostgresServer:
     def _afar(self) -> dict[str, str]:
         return listening(self._listen, self._port, self._place / _ADMISSION) if self._listen else {}
 
-    def _start_and_wait(self) -> None:
-        self._spawn()
+    def _wait(self) -> None:
         start = time.monotonic()
         while not self._answers():
             if self._exited():

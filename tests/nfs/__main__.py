@@ -147,7 +147,7 @@ def main(names: Sequence[str]) -> int:
             corpus = [
                 sys.executable,
                 "-m",
-                "cli.main",
+                "cli",
                 "generate",
                 str(work / "corpus"),
                 "--scale",

@@ -39,7 +39,7 @@ def edbench(out: Path, *arguments: str) -> int:
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     with (out / f"{arguments[0]}.txt").open("wb") as text:
-        command = [sys.executable, "-m", "cli.main", *arguments]
+        command = [sys.executable, "-m", "cli", *arguments]
         return subprocess.run(command, env=env, stdout=text, stderr=subprocess.STDOUT, check=False).returncode
 
 

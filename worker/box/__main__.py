@@ -14,7 +14,7 @@ import socket
 import sys
 from dataclasses import asdict
 
-from formats import charset_guess
+from formats import charset_guess, ciphers
 from formats.archives.libarchive import library as libarchive
 from formats.identification.libmagic import preload
 from formats.registry import all_handlers
@@ -50,7 +50,9 @@ def load_everything(plugins: tuple[str, ...]) -> None:
     """A box can load nothing any more: every parser, library and character set that is loaded when it is first used."""
     load_plugins(plugins)
     all_handlers()
-    importlib.import_module("worker.ocr.pdf_pages")
+    for late in ("worker.ocr.pdf_pages", "inflate64"):
+        importlib.import_module(late)
+    ciphers.preload()
     preload()
     libarchive.library()
     for module in pkgutil.iter_modules(encodings.__path__):

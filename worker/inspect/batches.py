@@ -53,6 +53,7 @@ class Batches:
     scratch: Path
     ahead: int  # batches under way
     together: int = TOGETHER  # 1 where a file may take minutes, so that none waits behind it while a processor is idle
+    titles: dict[str, str] = field(default_factory=dict)  # of formats, by the media types of lines that were given
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def lines(self, files: Iterator[Loose]) -> Iterator[bytes | Line]:
@@ -105,7 +106,7 @@ class Batches:
             (loose,) = batch.files
             yield _failed(loose)
             return
-        error = _outcome(batch.work)
+        error = self._outcome(batch.work)
         if error is None:
             yield from _found(batch)
             self._remove(batch)
@@ -135,6 +136,19 @@ class Batches:
         again.died = [*batch.died, (batch.spool, trace.spooled)]
         self._schedule(again)
         return again
+
+    def _outcome(self, work: Work) -> DocumentError | None:
+        try:
+            self.titles.update(work.result())
+        except Died as e:
+            if e.status == -signal.SIGALRM:
+                return DocumentError(ExceptionCode.TIMEOUT, "still being read at its deadline")
+            return DocumentError(ExceptionCode.KILLED_PARSER, f"the process died reading it (exit status {e.status})")
+        except MemoryError:
+            return DocumentError(ExceptionCode.MEMORY, "reading it needs more memory than allowed")
+        except OSError as e:
+            raise RunFailed(f"inspect could not go on: {e}; see that the temporary directory has space") from e
+        return None
 
     def _remove(self, batch: _Batch) -> None:
         """Of a batch that is over: what it and those before it spooled and spilled."""
@@ -190,17 +204,3 @@ def _lines(spool: Path, start: int = 0, stop: int | None = None) -> Iterator[byt
 
 def _id_of(line: bytes) -> str:
     return str(json.loads(line)["id"])
-
-
-def _outcome(work: Work) -> DocumentError | None:
-    try:
-        work.result()
-    except Died as e:
-        if e.status == -signal.SIGALRM:
-            return DocumentError(ExceptionCode.TIMEOUT, "still being read at its deadline")
-        return DocumentError(ExceptionCode.KILLED_PARSER, f"the process died reading it (exit status {e.status})")
-    except MemoryError:
-        return DocumentError(ExceptionCode.MEMORY, "reading it needs more memory than allowed")
-    except OSError as e:
-        raise RunFailed(f"inspect could not go on: {e}; see that the temporary directory has space") from e
-    return None

@@ -32,6 +32,7 @@ from formats.identification.identify import identify
 from formats.passwords import NO_PASSWORDS, Passwords
 from formats.registry import handler_for
 from worker.costs.budget import Budget
+from worker.inspect.summary import title_of
 from worker.inspect.trace import Deadline
 from worker.items import store
 from worker.items.findings import Findings
@@ -121,9 +122,9 @@ def inspect_files(
     *,
     trace: Path | None = None,
     convicted: Convicted | None = None,
-) -> None:
+) -> dict[str, str]:
     """Append one JSON line for each item found to `spool`, a file's after the other's; children come before what they
-    lie in.
+    lie in. Gives the titles of formats by the media types that were met: whoever counts these need load no reader.
 
     `trace` (worker.inspect.trace) always says which file and item is being read; the `convicted` are items at which
     earlier processes died, and they are not read again.
@@ -147,6 +148,7 @@ def inspect_files(
                 inspection.run(loose)
             finally:
                 children.clear()
+    return {media_type: title_of(media_type) for media_type in inspection.met}
 
 
 @dataclass(slots=True)
@@ -159,6 +161,7 @@ class _Inspection:
     storage: Storage
     out: Findings = field(default_factory=Findings)
     texts: list[tuple[str, ItemText]] = field(default_factory=list)  # of the items being read, the innermost last
+    met: set[str] = field(default_factory=set)  # media types
     unpacker: Unpacker = field(init=False)
 
     def __post_init__(self) -> None:
@@ -253,6 +256,7 @@ class _Inspection:
         if out.notes:
             out.notes.pop(ident, None)
         out.items.clear()
+        self.met.add(item.media_type)
         self.write(json_line(line_of(item, text, row, codes, counts)))
 
 

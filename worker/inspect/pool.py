@@ -35,16 +35,18 @@ class Work:
     """A call that some process is to make, or has made."""
 
     pool: InspectPool
-    call: tuple[Callable[..., None], Sequence[Any], Mapping[str, Any]]
+    call: tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any]]
     done: bool = False
+    value: Any = None
     error: BaseException | None = None
 
-    def result(self) -> None:
-        """Wait for it. Raises Died, or what the call raised."""
+    def result(self) -> Any:
+        """Wait for it; what the call gave. Raises Died, or what the call raised."""
         while not self.done:
             self.pool.go_on()
         if self.error is not None:
             raise self.error
+        return self.value
 
 
 @dataclass(slots=True)
@@ -62,10 +64,10 @@ class _Process:
     def take(self) -> None:
         """Its answer; raises EOFError where it died."""
         try:
-            error = pickle.load(self.said)
+            error, value = pickle.load(self.said)
         except (pickle.UnpicklingError, OSError) as cut:  # in the middle of an answer
             raise EOFError from cut
-        self._finish(error)
+        self._finish(error, value)
 
     def bury(self) -> None:
         self.close()
@@ -76,17 +78,20 @@ class _Process:
         self.said.close()
         self.talk.close()
 
-    def _finish(self, error: BaseException | None) -> None:
+    def _finish(self, error: BaseException | None, value: Any = None) -> None:
         if self.work is not None:
-            self.work.done, self.work.error, self.work = True, error, None
+            self.work.done, self.work.error, self.work.value, self.work = True, error, value, None
 
 
 @dataclass(slots=True)
 class InspectPool:
-    """At most `most` processes, each of which does `begin` first. Close it, or use it as a context."""
+    """At most `most` processes, each of which does `begin` first. Close it, or use it as a context.
+
+    `meanwhile`: something to be done once, here, while the first processes are at work."""
 
     most: int
     begin: Callable[[], None]
+    meanwhile: Callable[[], None] | None = None
     _processes: list[_Process] = field(default_factory=list)
     _waiting: deque[Work] = field(default_factory=deque)
 
@@ -96,8 +101,8 @@ class InspectPool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def schedule(self, function: Callable[..., None], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Work:
-        """Have a process call this, as soon as one is idle; the call is pickled."""
+    def schedule(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Work:
+        """Have a process call this, as soon as one is idle; the call and what it gives are pickled."""
         work = Work(self, (function, args, kwargs))
         self._waiting.append(work)
         self._hand_out()
@@ -105,6 +110,9 @@ class InspectPool:
 
     def go_on(self) -> None:
         """Wait until some process has said something, and hand out what waits. Only while there is work."""
+        if self.meanwhile is not None:
+            self.meanwhile()
+            self.meanwhile = None
         poll = select.poll()
         busy = {process.talk.fileno(): process for process in self._processes if process.work is not None}
         for number in busy:
@@ -158,11 +166,11 @@ class InspectPool:
             for number in (signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_DFL)
             die_with_parent(parent)
-            begun = _outcome(self.begin)
+            begun, _ = _outcome(self.begin)
             with talk, talk.makefile("rb") as orders:
                 while True:
                     function, args, kwargs = pickle.load(orders)
-                    talk.sendall(_told(begun or _outcome(function, *args, **kwargs)))
+                    talk.sendall(_told(*((begun, None) if begun else _outcome(function, *args, **kwargs))))
         except EOFError:
             status = 0
         except BaseException:  # noqa: BLE001 — nothing comes back from here
@@ -171,21 +179,20 @@ class InspectPool:
             os._exit(status)
 
 
-def _outcome(function: Callable[..., None], *args: Any, **kwargs: Any) -> Exception | None:
-    """What it raised, to be raised where the call was ordered."""
+def _outcome(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Exception | None, Any]:
+    """What it raised, to be raised where the call was ordered, and what it gave."""
     try:
-        function(*args, **kwargs)
+        return None, function(*args, **kwargs)
     except Exception as error:  # noqa: BLE001 — it is told
         error.add_note(traceback.format_exc())
-        return error
-    return None
+        return error, None
 
 
-def _told(error: Exception | None) -> bytes:
+def _told(error: Exception | None, value: Any) -> bytes:
     """As it goes over; an exception that cannot is told as its text."""
     try:
-        data = pickle.dumps(error)
+        data = pickle.dumps((error, value))
         pickle.loads(data)
     except Exception:  # noqa: BLE001 — whatever its own way of being made again raises
-        return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+        return pickle.dumps((RuntimeError(f"{type(error).__name__}: {error}"), None))
     return data

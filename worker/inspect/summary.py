@@ -46,6 +46,7 @@ class FormatCount:
 class Summary:
     """Grows by a line of `inspect` at a time; of constant size."""
 
+    titles: Mapping[str, str] = field(default_factory=dict)  # by media type; others are looked up
     formats: dict[str, FormatCount] = field(default_factory=dict)  # by title, or media type where no handler reads it
     loose_files: int = 0
     with_exceptions: int = 0  # items
@@ -57,7 +58,7 @@ class Summary:
     def take(self, line: Mapping[str, Any]) -> None:
         """Count one item."""
         media_type = line["media_type"]
-        of = self.formats.setdefault(_title(media_type), FormatCount())
+        of = self.formats.setdefault(self.titles.get(media_type) or title_of(media_type), FormatCount())
         of.items += 1
         of.bytes += line["bytes"]
         of.states[line["text_state"]] += 1
@@ -91,7 +92,7 @@ class Summary:
 
 
 @functools.cache
-def _title(media_type: str) -> str:
-    """The format's, or the media type itself where no handler declares it."""
+def title_of(media_type: str) -> str:
+    """The format's, or the media type itself where no handler declares it. Its handler is loaded for this."""
     listing = listed((handler_for(media_type),))
     return next((one.declared.title for one in listing if media_type in one.media_types), media_type)

@@ -8,7 +8,7 @@ import os
 import signal
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -90,8 +90,7 @@ def _initialise(memory_mb: int, plugins: tuple[str, ...], passwords: Mapping[str
 
 
 def _load_readers(plugins: tuple[str, ...]) -> None:
-    """Once, for all processes that are forked afterwards, and for the summary, which has formats by their handlers. Of few
-    files each process loads what it meets."""
+    """Once, for all processes that are forked afterwards. Of few files each process loads what it meets."""
     load_plugins(plugins)
     all_handlers()
     libmagic.preload()
@@ -108,9 +107,12 @@ def inspect_paths(
     memory_mb: int,
     plugins: tuple[str, ...] = (),
     passwords: Mapping[str, int] | None = None,
+    meanwhile: Callable[[], None] | None = None,
+    titles: dict[str, str] | None = None,
 ) -> Iterator[bytes | Line]:
     """One line for each item: JSON text as it was spooled, or a dictionary for what this process found itself.
-    `passwords` are tried on encrypted items; each has its line in their file."""
+    `passwords` are tried on encrypted items; each has its line in their file. `meanwhile`: see InspectPool. `titles` has
+    those of the formats of each line before it comes, by media type."""
     storage = Storage(NullRecorder())
     for argument in arguments:
         storage_check = find_loose(storage, argument)
@@ -121,9 +123,9 @@ def inspect_paths(
         _load_readers(plugins)
     with (
         tempfile.TemporaryDirectory(prefix="edbench-inspect-") as scratch,
-        InspectPool(processes, lambda: _initialise(memory_mb, plugins, passwords or {})) as pool,
+        InspectPool(processes, lambda: _initialise(memory_mb, plugins, passwords or {}), meanwhile) as pool,
     ):
         together = 1 if options.ocr.asked or passwords else TOGETHER
-        yield from Batches(pool, options, storage, Path(scratch), processes * _AHEAD, together).lines(
-            itertools.chain(first, files)
-        )
+        titles = {} if titles is None else titles
+        batches = Batches(pool, options, storage, Path(scratch), processes * _AHEAD, together, titles)
+        yield from batches.lines(itertools.chain(first, files))

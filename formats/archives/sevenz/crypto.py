@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 
-from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
-
 from core.errors import DocumentError, ExceptionCode
+from formats.ciphers import aes_cbc
 
 _MOST_POWER = 24  # of two: rounds that a writer may ask for, as 7-Zip has it
 _NO_ROUNDS = 0x3F
@@ -60,7 +59,7 @@ def last_block(properties: bytes, password: str, before: bytes, block: bytes) ->
     """What the last block of a stream decrypts to; `before` is the block in front of it, b"" when it is the only one."""
     aes = Properties(properties)
     key = _key(password, aes.salt, aes.power)
-    return Cipher(algorithms.AES(key), modes.CBC(before or aes.vector)).decryptor().update(block)
+    return aes_cbc(key, before or aes.vector).update(block)
 
 
 class Aes:
@@ -71,7 +70,7 @@ class Aes:
     def __init__(self, properties: bytes, password: str) -> None:
         aes = Properties(properties)
         key = _key(password, aes.salt, aes.power)
-        self._cipher: CipherContext = Cipher(algorithms.AES(key), modes.CBC(aes.vector)).decryptor()
+        self._cipher = aes_cbc(key, aes.vector)
         self._held = b""
 
     def feed(self, data: bytes, last: bool) -> bytes:

@@ -18,12 +18,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol, cast
 
-from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from isal import isal_zlib
 
 from core.errors import DocumentError, ExceptionCode
 from formats.archives.zip.directory import LOCAL, ZipEntry
 from formats.archives.zip.member import MemberReader
+from formats.ciphers import aes_ecb
 from formats.inflate import METHODS
 from formats.passwords import Opened, Passwords, TryBudget
 from formats.streams import CHUNK, SMALL_MEMBER
@@ -77,7 +77,7 @@ class _Counter:
     """AES in counter mode with a little-endian counter that begins with 1."""
 
     def __init__(self, key: bytes) -> None:
-        self._block: CipherContext = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+        self._block = aes_ecb(key).encryptor()
         self._next, self._rest = 1, b""
 
     def decrypt(self, data: bytes) -> bytes:

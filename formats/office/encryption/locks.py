@@ -13,10 +13,10 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from lxml import etree
 
 from core.errors import DocumentError, ExceptionCode
+from formats.ciphers import aes_cbc, aes_ecb
 
 _SEGMENT = 4096  # bytes of the package under one initialisation vector (2.3.4.15)
 _MOST_SPINS = 10_000_000  # 2.3.4.10
@@ -98,7 +98,7 @@ class Standard:
         return key if hmac.compare_digest(digest, self.package(key, self.verifier_hash)[:20]) else None
 
     def package(self, key: bytes, data: bytes) -> bytes:
-        return Cipher(algorithms.AES(key), modes.ECB()).decryptor().update(data[: len(data) // 16 * 16])
+        return aes_ecb(key).decryptor().update(data[: len(data) // 16 * 16])
 
 
 def lock_of(info: bytes) -> Agile | Standard:
@@ -183,4 +183,4 @@ def _fitted(data: bytes, size: int) -> bytes:
 
 
 def _cbc(key: bytes, vector: bytes, data: bytes) -> bytes:
-    return Cipher(algorithms.AES(key), modes.CBC(vector)).decryptor().update(data[: len(data) // 16 * 16])
+    return aes_cbc(key, vector).update(data[: len(data) // 16 * 16])

@@ -7,9 +7,7 @@ import hmac
 import struct
 from dataclasses import dataclass
 
-from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
-from cryptography.hazmat.primitives.ciphers import Cipher
-
+from formats.ciphers import rc4
 from formats.office.encryption.locks import unknown
 
 COST = 60.0  # microseconds of a try
@@ -38,7 +36,7 @@ class Keys:
         else:
             key = hashlib.sha1(numbered).digest()[: self.bits // 8]
             key = key.ljust(16, b"\0") if self.bits == 40 else key
-        return Cipher(ARC4(key), None).decryptor().update(data)
+        return rc4(key).update(data)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,6 @@ import zipfile
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from cryptography.hazmat.decrepit.ciphers.algorithms import Blowfish
-from cryptography.hazmat.decrepit.ciphers.modes import CFB
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from isal import isal_zlib
 from lxml import etree
 
@@ -26,6 +23,7 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
 from formats.archives.zip.directory import ZipEntry, find_directory, iter_entries
 from formats.base import MemorySource, Source
+from formats.ciphers import aes_cbc, blowfish_cfb
 from formats.inflate import ISAL_ERROR
 from formats.office.encryption.locks import unknown
 from formats.office.ooxml.package import part_reader
@@ -58,8 +56,8 @@ class Lock:
     def decrypted(self, key: bytes, data: bytes) -> bytes:
         """The part, still deflated."""
         if self.algorithm == "blowfish":
-            return Cipher(Blowfish(key), CFB(self.vector)).decryptor().update(data)
-        plain = Cipher(algorithms.AES(key), modes.CBC(self.vector)).decryptor().update(data[: len(data) // 16 * 16])
+            return blowfish_cfb(key, self.vector).update(data)
+        plain = aes_cbc(key, self.vector).update(data[: len(data) // 16 * 16])
         return plain[: -plain[-1]] if plain and 0 < plain[-1] <= 16 else plain
 
     def fits(self, plain: bytes) -> bool:

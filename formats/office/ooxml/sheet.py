@@ -40,6 +40,7 @@ class Workbook:
         self._package = package
         self.strings: list[str] = []
         self.styles: list[str] = []  # for each cell format: what `style_of` says
+        self._shown: dict[str, str] = {}
         self.start = datetime(1899, 12, 30)
         self.sheets: list[tuple[str, str]] = [("", name) for name in package.having(*_SHEETS)]
 
@@ -51,6 +52,15 @@ class Workbook:
         for name in self._package.having("sharedstrings"):
             for element in elements(self._package.pieces(name), "si"):
                 self.strings.append(_string(element))
+
+    def shown(self, style: str) -> str:
+        """How cells of this format, by its number, show theirs: as `style_of`."""
+        known = self._shown.get(style)
+        if known is not None:
+            return known
+        if not (style.isdecimal() and len(style) < 7 and int(style) < len(self.styles)):
+            return ""
+        return self._shown.setdefault(style, self.styles[int(style)])
 
     def _sheets(self) -> None:
         named: dict[str, str] = {}
@@ -162,12 +172,15 @@ def printed(code: str) -> str:
 def _cell(cell: Element, book: Workbook) -> str:
     """What a cell shows; tags are compared by their ends, as this runs for every cell."""
     value = ""
-    for child in cell:
+    for at in range(len(cell) - 1, -1, -1):  # the value is the last of its parts; a formula stands in front
+        child = cell[at]
         tag = str(child.tag)
         if tag[-1:] == "v":
             value = child.text or ""
-        elif tag[-2:] == "is":
+            break
+        if tag[-2:] == "is":
             value = _string(child)
+            break
     if not value:
         return ""
     kind = cell.get("t") or "n"
@@ -182,7 +195,7 @@ def _cell(cell: Element, book: Workbook) -> str:
 
 
 def number_text(value: str, style: str, book: Workbook) -> str:
-    shown = book.styles[int(style)] if style.isdecimal() and len(style) < 7 and int(style) < len(book.styles) else ""
+    shown = book.shown(style)
     try:
         number = float(value)
     except ValueError:

@@ -102,15 +102,21 @@ def _streamed(first: bytes, pieces: Iterator[bytes], names: tuple[str, ...]) -> 
 def _ready(parser: etree.XMLPullParser, names: tuple[str, ...]) -> Iterator[Element]:
     """Elements that are complete, inner ones first; each is emptied after use, and siblings before it are let go unless
     they belong to an element that is still to come."""
+    above: Element | None = None
+    copied = within = False
     try:
         for _, node in parser.read_events():
             element = cast("Element", node)
-            if next(element.iterancestors("{*}Fallback"), None) is None:
+            parent = element.getparent()
+            if parent is not above or parent is None:  # thousands of rows have the same ancestors
+                above = parent
+                copied = next(element.iterancestors("{*}Fallback"), None) is not None
+                within = next(element.iterancestors(*names), None) is not None
+            if not copied:
                 yield element
             element.clear()
-            if next(element.iterancestors(*names), None) is not None:
+            if within:
                 continue
-            parent = element.getparent()
             while parent is not None and element.getprevious() is not None:
                 del parent[0]
     except etree.XMLSyntaxError:  # raised again by the next feed or close

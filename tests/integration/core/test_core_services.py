@@ -117,6 +117,20 @@ def test_first_starts_others_attach_last_stops(scratch: Path) -> None:
         assert query(settings.databases[0].url, "SELECT n FROM kept") == [(42,)]
 
 
+def test_who_starts_them_does_something_meanwhile(scratch: Path) -> None:
+    """Once, before they are there; who finds them there has nothing to wait for."""
+    seen: list[bool] = []
+
+    def meanwhile() -> None:
+        seen.append((scratch / "services" / "address.json").exists())
+
+    with (
+        embedded_services(Settings(scratch=scratch), slots=1, meanwhile=meanwhile),
+        embedded_services(Settings(scratch=scratch), slots=1, meanwhile=meanwhile),
+    ):
+        assert seen == [False]
+
+
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_nothing_is_left_when_the_command_is_ended(scratch: Path, signum: signal.Signals) -> None:
     """However its only user ends, the services end too, and so does their socket directory."""

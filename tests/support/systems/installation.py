@@ -110,7 +110,7 @@ class Bench:
     def _command(self, arguments: tuple[str, ...]) -> list[str]:
         if self.user is None:
             return [str(EDBENCH), *arguments]
-        return self._as_user([self.python, "-m", "cli.main", *arguments])
+        return self._as_user([self.python, "-m", "cli", *arguments])
 
     def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("EDBENCH_")}

@@ -36,10 +36,7 @@ HEAVY = {
 }
 DATABASE = {"sqlalchemy"}
 # Commands that are nothing without a database, and do nothing before.
-ASKING = {
-    *("cli.jobs.import_counters", "cli.jobs.items", "cli.jobs.lifecycle", "cli.jobs.listing", "cli.jobs.requeue"),
-    "cli.jobs.search",
-}
+ASKING = {"cli.jobs.import_counters", "cli.jobs.lifecycle", "cli.jobs.requeue"}
 # Modules that a start may import; a fifth above what it does. What takes a start beyond should rather come when it is used.
 MOST_FOR_HELP, MOST_FOR_INSPECT = 180, 405
 _MENTION = re.compile(r"\bedbench (?!COMMAND)([a-z]+(?:-[a-z]+)*)\b")
@@ -188,3 +185,29 @@ def test_inspecting_a_text_loads_no_other_reader(tmp_path: Path) -> None:
         assert _packages(loaded) & (READERS | ELSEWHERE) == set()
         assert len(loaded) <= MOST_FOR_INSPECT
     assert "pypdfium2" in _packages(_modules(reading.format(pdf, str(tmp_path / "other"))))
+    # The process that reads tells the others what its formats are called.
+    assert "pypdfium2" not in _packages(_modules(command.format(os.fsdecode(pdf))))
+
+
+def test_what_draws_the_summary_comes_while_others_read(tmp_path: Path) -> None:
+    """It is imported when the first processes are at work, and not by these."""
+    place = tmp_path / "a.txt"
+    place.write_text("words")
+    code = (
+        "import os, sys; from worker.inspect import tree; load = tree._initialise; "
+        "tree._initialise = lambda *how: (os.write(2, str('rich' in sys.modules).encode()), load(*how))[0] and None; "
+        f"from cli.main import main; main(['inspect', {str(place)!r}], {{}}); print('rich' in sys.modules)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert (ended.stderr, ended.stdout.splitlines()[-1]) == ("False", "True")
+
+
+def test_the_end_is_short_and_in_good_order() -> None:
+    """With the command's status, behind everything else that is to be done at the end, and with nothing unsaid."""
+    code = (
+        "import atexit, sys, cli.main as command; from cli.__main__ import start; "
+        "command.run = lambda: (atexit.register(print, 'last'), print('said'), 3)[2]; "
+        "atexit.register(print, 'taken apart'); start()"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (3, "said\nlast\n")

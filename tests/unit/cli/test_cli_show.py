@@ -9,7 +9,7 @@ import pytest
 from job_figures import TRACE, figures
 from rich.console import Console
 
-from cli.jobs.search import highlighted
+from cli.jobs.found import highlighted
 from cli.output import bytes_text, write_json
 from cli.show.jobs import show_result
 from cli.show.table import table

@@ -64,8 +64,8 @@ class _Pool:
         function(*args, **kwargs)
         return self
 
-    def result(self) -> None:
-        return None
+    def result(self) -> dict[str, str]:
+        return {}
 
 
 def _given(where: Path, sizes: list[int], together: int = TOGETHER) -> list[int]:

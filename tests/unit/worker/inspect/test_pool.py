@@ -53,6 +53,24 @@ def test_one_call_forks_one_process(tmp_path: Path) -> None:
     assert seen != {str(os.getpid())}
 
 
+def test_a_call_gives_what_its_function_gives() -> None:
+    """From the process that made it; None where it gives nothing."""
+    with InspectPool(1, _nothing) as pool:
+        assert pool.schedule(sorted, ["cab"], {"reverse": True}).result() == ["c", "b", "a"]
+        assert pool.schedule(_nothing, [], {}).result() is None
+
+
+def test_something_is_done_meanwhile() -> None:
+    """Once, when there is a process to wait for."""
+    done = list[int]()
+    with InspectPool(1, _nothing, lambda: done.append(os.getpid())) as pool:
+        work = pool.schedule(_nothing, [], {})
+        assert not done
+        work.result()
+        pool.schedule(_nothing, [], {}).result()
+    assert done == [os.getpid()]
+
+
 def test_more_calls_than_processes(tmp_path: Path) -> None:
     """All are made, whichever is waited for first."""
     with InspectPool(2, _nothing) as pool:

@@ -1,0 +1,71 @@
+"""`make bench-starts`: how long commands take to say their first word, by clock; medians.
+
+Each is run once beforehand, which also makes the database that the last ones start. For `inspect` the first word is the whole:
+it prints when it has read the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+from benchmarks.bench_home import EDBENCH, BenchHome, bench_home
+from benchmarks.figures import Figure, Figures
+
+# Command, most seconds to its first word.
+_COMMANDS = (
+    (("--help",), 0.2),
+    (("inspect", "small.txt"), 0.3),
+    (("inspect", "small.eml"), 0.3),
+    (("discover", "--help"), 0.5),
+    (("formats", "pdf"), 0.5),
+    (("profile", "describe", "reference", "--scale", "0.01"), 0.5),
+    (("doctor",), 0.5),
+    (("jobs",), 0.5),
+    (("job", "last"), 0.5),
+    (("search", "last", "word"), 0.5),
+)
+_SMALL = b"From: a@example.org\nTo: b@example.org\nSubject: small\n\n" + b"A line of some words, as in a letter.\n" * 52
+
+
+def main() -> None:
+    """Measure; exit status 0 whether targets are met or not."""
+    parser = argparse.ArgumentParser(prog="make bench-starts BENCH_ARGS=…", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--output", type=Path, default=Path("bench-starts.json"))
+    arguments = parser.parse_args()
+    figures = Figures(arguments.output)
+    with bench_home() as home:
+        (home.directory / "small.eml").write_bytes(_SMALL)
+        (home.directory / "small.txt").write_bytes(_SMALL.partition(b"\n\n")[2])
+        for command, most in _COMMANDS:
+            times = [_first_word(home, command) for _ in range(arguments.rounds + 1)][1:]
+            note = f"median of {len(times)}, {min(times):.3f} to {max(times):.3f}"
+            figure = Figure(value=statistics.median(times), unit="s", target=most, at_most=True, note=note)
+            figures.add(f"first word of edbench {' '.join(command)}", figure)
+    print()
+    figures.show()
+
+
+def _first_word(home: BenchHome, command: tuple[str, ...]) -> float:
+    """Seconds until it has printed something, on either stream; waits for its end."""
+    start = time.perf_counter()
+    with subprocess.Popen(
+        [str(EDBENCH), *command],
+        env=home.environment(),
+        cwd=home.directory,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.read(1)
+        taken = time.perf_counter() - start
+        process.stdout.read()
+    return taken
+
+
+if __name__ == "__main__":
+    main()
