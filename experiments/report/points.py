@@ -67,7 +67,7 @@ def _intervals(result: Result) -> str:
     return (
         f"Medians of the repeats, under them the interval that holds the true median with a probability of "
         f"{words.percent(coverage)} (order statistics of {words.many(least, 'repeat')}; six or more give 95 %). "
-        "Overlapping intervals are no difference. 1 GB is 10⁹ bytes."
+        "Whether points differ is not told by whether these overlap. 1 GB is 10⁹ bytes."
     )
 
 

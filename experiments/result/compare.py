@@ -9,7 +9,7 @@ from typing import Any
 from core.errors import UsageError
 from experiments.result.grounds import differing_grounds
 from experiments.result.schema import Estimate, Point, Result
-from experiments.result.significance import Ratio, corrected, difference, ratio_of
+from experiments.result.significance import Ratio, difference, judged, ratio_of
 from experiments.workload import About, Figure, Same
 from experiments.workloads import about as about_of
 
@@ -197,7 +197,7 @@ def _judged(
 ) -> tuple[tuple[Row, ...], tuple[Overall | None, ...]]:
     """Everything that is compared, judged together."""
     ratios = _ratios(about, keys) | _overall_ratios(results)
-    words = dict(zip(ratios, map(difference, ratios.values(), corrected(list(ratios.values()))), strict=True))
+    words = dict(zip(ratios, map(difference, judged(list(ratios.values()))), strict=True))
     overall = tuple(_overall(result, number, words) for number, result in enumerate(results))
     return _rows(keys, ratios, words), overall if any(result.levels for result in results) else ()
 

@@ -7,7 +7,7 @@ procedure (S. Holm, Scandinavian Journal of Statistics 6, 1979), so that a diffe
 of *results*, not of points. Nothing is assumed but independent repeats of positive figures.
 
 Limits: fewer than five repeats allow no statement at all; five against five can carry six comparisons (their least
-p is 2/252), more comparisons want more repeats.
+p is 2/252). Of more nothing could be found however far apart they were, so that "no difference" is not said of them either.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Ratio:
     high: float
     coverage: float
     p: float  # of this one comparison, before Holm's correction
+    least_p: float  # that so many repeats can have
 
 
 def ratio_of(values: Sequence[float], to: Sequence[float]) -> Ratio | None:
@@ -54,23 +55,41 @@ def ratio_of(values: Sequence[float], to: Sequence[float]) -> Ratio | None:
         high=ratios[-1 - first],
         coverage=1 - 2 * sum(shares[: first + 1]),
         p=rank_sum_p(values, to),
+        least_p=min(1.0, 2 * shares[0]),
     )
 
 
-def difference(ratio: Ratio | None, p: float) -> str:
-    """A comparison in words, `p` corrected for all that stand beside it: `+12.3 % [+9.8 – +14.9]`, `no difference`, or
-    that there is no statement."""
-    if ratio is None:
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A comparison among others."""
+
+    ratio: Ratio
+    differs: bool
+    open: bool  # whether, among so many, so few repeats could have differed at all
+
+
+def judged(ratios: Sequence[Ratio | None]) -> list[Judged | None]:
+    """Each of a result's comparisons, by Holm's procedure over all of them; None where there is none."""
+    made = [ratio for ratio in ratios if ratio is not None]
+    p_values, least = holm([ratio.p for ratio in made]), holm([ratio.least_p for ratio in made])
+    among = iter([Judged(*one) for one in zip(made, map(_small, p_values), map(_small, least), strict=True)])
+    return [None if ratio is None else next(among) for ratio in ratios]
+
+
+def _small(p: float) -> bool:
+    return p <= 1 - LEVEL
+
+
+def difference(one: Judged | None) -> str:
+    """A comparison in words: `+12.3 % [+9.8 – +14.9]`, `no difference`, or that there is no statement."""
+    if one is None:
         return f"fewer than {LEAST_REPEATS} repeats: no statement"
-    if p > 1 - LEVEL:
+    if not one.open:
+        return "too few repeats for so many comparisons: no statement"
+    if not one.differs:
         return "no difference"
+    ratio = one.ratio
     return f"{ratio.ratio - 1:+.1%} [{ratio.low - 1:+.1%} – {ratio.high - 1:+.1%}]".replace("%", " %")
-
-
-def corrected(ratios: Sequence[Ratio | None]) -> list[float]:
-    """Holm's p for each of a result's comparisons; 1.0 where there is none."""
-    p_values = iter(holm([ratio.p for ratio in ratios if ratio is not None]))
-    return [1.0 if ratio is None else next(p_values) for ratio in ratios]
 
 
 def rank_sum_p(some: Sequence[float], others: Sequence[float]) -> float:

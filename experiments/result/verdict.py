@@ -10,7 +10,7 @@ from controller.jobs.rates import duration
 from controller.labels.rules import Effort, short_of_processors, study_labels
 from experiments.result.levels import told_levels
 from experiments.result.schema import At, Estimate, Knee, Levels, Point, Run
-from experiments.result.significance import LEAST_REPEATS, LEVEL, Ratio, corrected, ratio_of
+from experiments.result.significance import LEAST_REPEATS, Judged, Ratio, judged, ratio_of
 from experiments.result.statistics import estimate, interval_text
 from experiments.result.steady import MIN_SECONDS, too_short, unsteady
 from experiments.workload import About, Figure
@@ -103,8 +103,8 @@ def sentence(
     groups: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
         groups.setdefault(tuple(value for name, value in point.at.values().items() if name != axis), []).append(point)
-    ratios = [_ratio(about, group) for group in groups.values()]
-    said = [_extremes(about, axis, *all_of) for all_of in zip(groups.values(), ratios, corrected(ratios), strict=True)]
+    among = judged([_ratio(about, group) for group in groups.values()])
+    said = [_extremes(about, axis, group, one) for group, one in zip(groups.values(), among, strict=True)]
     if len(groups) == 1:
         return f"{what} on {where}: {said[0]}"
     named = (f"on {', '.join(map(str, key))}: {clause}" for key, clause in zip(groups, said, strict=True))
@@ -117,14 +117,15 @@ def _ratio(about: About, points: Sequence[Point]) -> Ratio | None:
     return None if first is last else ratio_of(figure.values(last.repeats), figure.values(first.repeats))
 
 
-def _extremes(about: About, axis: str, points: Sequence[Point], ratio: Ratio | None, p: float) -> str:
+def _extremes(about: About, axis: str, points: Sequence[Point], judgement: Judged | None) -> str:
     """With the highest load, and against the lowest where the repeats allow a statement."""
     first, last = points[0], points[-1]
     said = f"{_told(about, last)} at {last.at.on(axis)}"
-    if ratio is None:
+    if judgement is None or not judgement.open:
         return said if first is last else f"{said}; {_told(about, first)} at {first.at.on(axis)}"
-    if p > 1 - LEVEL:
+    if not judgement.differs:
         return f"{said}, no difference from {first.at.on(axis)}"
+    ratio = judgement.ratio
     return f"{said}, {ratio.ratio:.2f} x [{ratio.low:.2f} – {ratio.high:.2f}] that of {first.at.values()[axis]}"
 
 

@@ -76,7 +76,8 @@ def test_repeats_that_mix_or_are_too_few_make_no_difference() -> None:
 
 
 def test_more_comparisons_want_more_evidence() -> None:
-    """What one comparison alone would show is no difference among seven: they are judged together."""
+    """What one comparison alone would show cannot be shown among seven, by five repeats: they are judged together, and
+    what could not be found is not said to be none."""
 
     def one(seconds: float) -> list[Any]:
         return [a_run(seconds + n / 10) for n in range(5)]
@@ -89,7 +90,7 @@ def test_more_comparisons_want_more_evidence() -> None:
     assert alone is not None
     assert among is not None
     assert alone.against_first[RATE].startswith("-")
-    assert among.against_first[RATE] == "no difference"
+    assert among.against_first[RATE] == "too few repeats for so many comparisons: no statement"
 
 
 def test_a_point_that_one_has_not_is_left_empty() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.result.significance import LEAST_REPEATS, difference, holm, rank_sum_p, ratio_of
+from experiments.result.significance import LEAST_REPEATS, difference, holm, judged, rank_sum_p, ratio_of
 
 FIVE = st.lists(st.integers(1, 1000), min_size=5, max_size=7)
 
@@ -54,10 +54,7 @@ def test_identical_populations_are_called_different_in_at_most_a_twentieth_of_re
         assert len(kept) == points
         held += sum(ratio.low <= 1 <= ratio.high for ratio in kept)
         coverage = kept[0].coverage
-        false += any(
-            difference(ratio, p) != "no difference"
-            for ratio, p in zip(kept, holm([ratio.p for ratio in kept]), strict=True)
-        )
+        false += any(difference(one) != "no difference" for one in judged(kept))
     assert false / trials <= 0.05
     assert held / (trials * points) == pytest.approx(coverage, abs=0.01)
     assert coverage >= 0.95
@@ -67,9 +64,18 @@ def test_a_true_difference_is_found() -> None:
     """Twice as fast with a noise of 5 %: at five repeats and four points."""
     dice = random.Random(2)
     ratio = ratio_of(*([mean * dice.lognormvariate(0, 0.05) for _ in range(5)] for mean in (2.0, 1.0)))
+    same = ratio_of([1.0] * 5, [1.0] * 5)
     assert ratio is not None
-    assert difference(ratio, holm([ratio.p, 1.0, 1.0, 1.0])[0]).startswith("+")
+    assert [difference(one)[0] for one in judged([ratio, same, same, same])] == ["+", "n", "n", "n"]
     assert ratio.low <= 2.0 <= ratio.high
+
+
+@pytest.mark.parametrize(("repeats", "comparisons", "said"), [(5, 6, "+"), (5, 7, "too few"), (6, 7, "+")])
+def test_where_nothing_could_be_found_nothing_is_said(repeats: int, comparisons: int, said: str) -> None:
+    """Twice as fast everywhere, without noise: among more comparisons than so few repeats can carry that is no proof, and
+    "no difference" would be false."""
+    ratios = [ratio_of([2.0] * repeats, [1.0] * repeats)] * comparisons
+    assert all(difference(one).startswith(said) for one in judged(ratios))
 
 
 def test_few_repeats_or_figures_that_are_nothing_allow_no_statement() -> None:
@@ -77,7 +83,7 @@ def test_few_repeats_or_figures_that_are_nothing_allow_no_statement() -> None:
     few = [1.0] * (LEAST_REPEATS - 1)
     assert ratio_of(few, [1.0] * 9) is None
     assert ratio_of([0.0, *few], [1.0] * 9) is None
-    assert difference(None, 1.0) == "fewer than 5 repeats: no statement"
+    assert difference(None) == "fewer than 5 repeats: no statement"
 
 
 def test_holm_is_as_published() -> None:
