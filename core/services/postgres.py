@@ -43,7 +43,7 @@ class PostgresServer:
         """`listen`: an address of this host at which workers of other hosts reach it; empty: none does."""
         self.name = name  # of the database that it is for
         self._listen = listen
-        self._port = free_port(listen) if listen else _PORT
+        self._port = _PORT
         self._logins = logins
         self._home = home
         self._log = home.logs / f"{home.inside(name).name}.log"
@@ -88,6 +88,7 @@ class PostgresServer:
         self._password = self._read_password()
         self._socket_dir = make_socket_dir(self._run_as)
         if self._listen:
+            self._port = free_port(self._listen)
             self._admit()
         self._spawn()
 

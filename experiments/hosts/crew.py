@@ -20,7 +20,7 @@ from experiments.workload import HostLost
 from sql import workers as worker_table
 from sql.session import Database
 
-_ALL_UP_SECONDS, _LOOK_SECONDS = 90.0, 0.1
+_ALL_UP_SECONDS, _LOOK_SECONDS = 180.0, 0.1
 _CHECK_SECONDS = 1.0
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 ALIVE, ORDERS, ANSWERS = "edbench:hosts:alive:", "edbench:hosts:orders:", "edbench:hosts:answers:"
-ALIVE_SECONDS = 10.0  # after which a host that says nothing is lost
+ALIVE_SECONDS = 30.0  # after which a host that says nothing is lost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

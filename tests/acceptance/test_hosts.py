@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from installation import Bench, Hold, until
+from installation import COMMAND_SECONDS, Bench, Hold, until
 
 from core.services.broker import free_port
 from experiments.result.codec import read_result
@@ -37,12 +37,16 @@ def test_a_lost_host_is_named_and_the_run_is_made_again_on_another(bench: Bench,
     )  # fmt: skip
     agents: list[subprocess.Popen[str]] = []
     try:
-        until(lambda: (bench.scratch / "hosts/login").exists() or experiment.poll() is not None, "the login is made")
+        until(
+            lambda: (bench.scratch / "hosts/login").exists() or experiment.poll() is not None, "login", COMMAND_SECONDS
+        )
         agents += [_join(bench, name, port) for name in ("h1", "h2")]
-        held.until_reached(experiment)
+        until(lambda: held.reached() or experiment.poll() is not None, "an index task is held", COMMAND_SECONDS)
         agents.append(_join(bench, "h3", port))
+        assert agents[2].stderr is not None
+        assert "waits for experiments" in agents[2].stderr.readline()  # it is there before the other is gone
         agents[1].terminate()
-        until(lambda: agents[1].poll() is not None, "h2 has left")
+        agents[1].wait(COMMAND_SECONDS)
         held.let_go()
         said = bench.end(experiment)
     finally:
