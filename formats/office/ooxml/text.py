@@ -211,9 +211,11 @@ def _charted(package: Package, name: str) -> Iterator[str]:
     """Titles and labels of a chart, and the names of its series and categories as it keeps them beside the sheet that
     they come from, which may be elsewhere (ECMA-376 part 1, 21.2; [MS-ODRAWXML]); each once."""
     seen: set[str] = set()
-    for element in elements(package.pieces(name), "p", *_CACHED):
+    for element in elements(package.pieces(name), "p", "tx", *_CACHED):
         if local(element) == "p":
             lines = [paragraph(element)]
+        elif local(element) == "tx":  # a name that comes from no sheet stands there itself (21.2.2.215)
+            lines = [child.text or "" for child in element if local(child) == "v"]
         else:
             lines = [text.strip() for text in element.itertext() if isinstance(text, str)]
         for line in lines:

@@ -253,8 +253,16 @@ def _from_header(header: _Header, name: bytes) -> tuple[Address, ...]:
     if not raw:
         return ()
     one_by_one = islice(_ADDRESS.finditer(raw_text(raw[:1_000_000])), _MAX_PEOPLE)
-    addresses = [address for one in one_by_one for address in getaddresses([_plain(one[0])])]
+    addresses = [address for one in one_by_one for address in _taken_apart(_plain(one[0]))]
     return tuple((decode_words(shown), address) for shown, address in addresses if shown or address)
+
+
+def _taken_apart(one: str) -> list[Address]:
+    """The standard library takes a name without an address, as Exchange writes some, for an address without blanks."""
+    found = getaddresses([one])
+    if len(found) == 1 and not found[0][0] and "@" not in found[0][1] and " " in (name := one.strip('" ')):
+        return [(name, "")]
+    return found
 
 
 def _plain(address: str) -> str:

@@ -235,7 +235,7 @@ def test_charts_say_what_their_series_are(folder: str) -> None:
     another file. Numbers are no words."""
     names = "<c:cat><c:strRef><c:strCache><c:pt><c:v>January</c:v></c:pt> <c:pt><c:v>May</c:v></c:pt></c:strCache></c:strRef></c:cat>"
     numbers = "<c:val><c:numCache><c:pt><c:v>1.5</c:v></c:pt></c:numCache></c:val>"
-    title = "<c:title><a:p><a:r><a:t>Sales</a:t></a:r></a:p></c:title>"
+    title = "<c:title><a:p><a:r><a:t>Sales</a:t></a:r></a:p></c:title><c:ser><c:tx><c:v>Typed</c:v></c:tx></c:ser>"
     chart = f'<c:chartSpace xmlns:c="c" xmlns:a="{A}">{title}{(names + numbers) * 2}</c:chartSpace>'
     newer = '<cx:chartSpace xmlns:cx="cx"><cx:strDim><cx:lvl><cx:pt>Region</cx:pt></cx:lvl></cx:strDim></cx:chartSpace>'
     main = {"ppt": "presentation", "word": "document", "xl": "workbook"}[folder]
@@ -250,7 +250,7 @@ def test_charts_say_what_their_series_are(folder: str) -> None:
         f"{folder}/charts/chart1.xml": "drawingml.chart",
         f"{folder}/charts/chartEx1.xml": "chartex",
     }
-    assert read(package(parts, types)).text.splitlines() == ["Sales", "January", "May", "Region"]
+    assert read(package(parts, types)).text.splitlines() == ["Sales", "Typed", "January", "May", "Region"]
 
 
 def test_pptx_says_what_masters_add() -> None:

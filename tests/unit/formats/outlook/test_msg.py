@@ -72,6 +72,16 @@ def test_a_message_without_unicode(page: int) -> None:
     assert text.metadata["from"] == "Борис <boris@x.example>"
 
 
+@pytest.mark.parametrize("written", ['"alec milton"', "alec milton"])
+def test_a_sender_without_an_address_keeps_his_name(written: str) -> None:
+    """Exchange writes such a header; the two words were one, and neither was found."""
+    streams = {"__substg1.0_0C1A001E": b"alec milton", "__substg1.0_1000001E": b"see you"}
+    streams["__substg1.0_007D001E"] = f'From: {written}\r\nTo: "Jo Roe"\r\nCc: ann@x.example\r\n\r\n'.encode()
+    data = cfb.write(cfb.Storage(streams={"__properties_version1.0": bytes(32), **streams}))
+    told = HANDLER.text(MemorySource(b"m.msg", data), Limits()).metadata
+    assert [told[key].strip('"') for key in ("from", "to", "cc")] == ["alec milton", "Jo Roe", "ann@x.example"]
+
+
 @pytest.mark.parametrize("plain", [" \r\n", "\u00a0\n\n"])
 def test_a_blank_body_hides_no_other(plain: str) -> None:
     """Programs leave a blank line where the body is in RTF or HTML."""
