@@ -16,11 +16,13 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Linux's own file systems on devices of this host, and what lies over them. A device may itself be a volume of an array
-# (iSCSI, Fibre Channel): that the mount table does not tell.
+# Linux's own file systems on devices of this host. A device may itself be a volume of an array (iSCSI, Fibre Channel): that
+# the mount table does not tell. Nor what lies below a union or another view of directories (mergerfs, bindfs, aufs), which
+# may be NFS: those are in neither list. Overlays are containers' roots, written to on the host; their lower
+# directories are taken to lie there too.
 _LOCAL = _names(
     "ext2 ext3 ext4 xfs btrfs zfs bcachefs f2fs jfs reiserfs nilfs2 ntfs ntfs3 vfat msdos exfat hfsplus udf iso9660"
-    " squashfs erofs overlay aufs fuseblk fuse.bindfs fuse.mergerfs fuse.unionfs fuse.fuse-overlayfs"
+    " squashfs erofs overlay fuseblk fuse.fuse-overlayfs"
 )
 _MEMORY = frozenset(("tmpfs", "ramfs", "devtmpfs"))
 _NETWORK = _names(

@@ -1,8 +1,25 @@
-"""Plain data beside what was made of it."""
+"""Plain data: out of JSON, and beside what was made of it."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
+
+
+def unambiguous(text: str) -> Any:
+    """JSON whose objects have each name once; raises ValueError. Of two, readers differ in which they take, so that a file
+    could show a person one value and a program another."""
+    return json.loads(text, object_pairs_hook=_named_once)
+
+
+def _named_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in out if names.count(name) > 1)
+        raise ValueError(f"an object has {twice!r} twice")
+    return out
 
 
 def surplus(given: Any, kept: Any, at: str) -> str | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from controller.labels.rules import OVERRUN
 from experiments.result.schema import CallTime
 
 MOST_BUSY = 0.70  # of this host's processors: beyond it slots wait for them
 MOST_OVER = 0.05  # of the time that calls were booked for: what they ended later than booked
-LABEL = "EMULATION OVERRUN"
 
 
 class Emulated(Protocol):
@@ -42,4 +42,4 @@ def told_overrun(runs_by_point: Sequence[Sequence[Emulated]]) -> str:
     over = sum(any(map(overran, runs)) for runs in runs_by_point)
     if not over:
         return ""
-    return LABEL if over == len(runs_by_point) else f"{LABEL} at {over} of {len(runs_by_point)} points"
+    return OVERRUN if over == len(runs_by_point) else f"{OVERRUN} at {over} of {len(runs_by_point)} points"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controller.labels.rules import LOWERED, UNDECLARED, UNPAIRED
+from controller.labels.rules import LOWERED, OVERRUN, UNDECLARED, UNPAIRED
 from controller.timeline.thresholds import CACHE_FACTOR, LIMITED
 
 _ADVICE = {
     "EMULATED FILER": "its delays are computed; measure the filer itself, without --filer",
+    OVERRUN: "there is no verdict, this machine's own speed is in the figures; give the site a larger time_scale, or take fewer"
+    " workers, with nothing else on this machine",
     "CACHED": f"take data of at least {CACHE_FACTOR} x what this client's memory and the filer's cache hold",
     "SHORT": "it shows the start, and what caches took; take more data or a longer trace, until every run lasts as long as the"
     " rule wants (--min-seconds; 10 minutes)",

@@ -19,6 +19,7 @@ from controller.timeline.thresholds import (
 )
 from core.records import GroupKind
 
+OVERRUN = "EMULATION OVERRUN"  # this machine was too slow for the site that it emulated: no verdict
 UNPAIRED = "UNPAIRED"  # no run of a point has a pair on null storage
 UNDECLARED = "FILER CACHE UNDECLARED"
 LOWERED = "LEAST LENGTH LOWERED"  # by the operator, below that of the rule

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import RunFailed, UsageError
+from core.plain import unambiguous
 from experiments.evaluation import evaluated
 from experiments.package.manifest import SIGNATURE, broken, files_of
 from experiments.package.records import RAW, RUNS, STUDY, Records, read_study
@@ -76,7 +77,7 @@ def _other_version(result: Result) -> str | None:
 
 def _against_result(directory: Path, result: Result) -> Iterator[str]:
     try:
-        written = json.loads((directory / FILE).read_text(encoding="utf-8"))
+        written = unambiguous((directory / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(f"{FILE} cannot be read: {error}") from error
     yield from differing(written, json.loads(json.dumps(to_json(result))), "")

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from core.errors import RunFailed, UsageError
+from core.plain import unambiguous
 from experiments.kinds.kind import Plan
 from experiments.result.codec import decode
 from experiments.result.schema import At
@@ -92,6 +93,6 @@ def read_study(directory: Path) -> Study:
     """The inverse; raises UsageError."""
     file = directory / STUDY
     try:
-        return decode(Study, json.loads(file.read_text(encoding="utf-8")), "study")
+        return decode(Study, unambiguous(file.read_text(encoding="utf-8")), "study")
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{RAW}/{STUDY} cannot be read: {error}") from error

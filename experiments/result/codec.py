@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from core.errors import RunFailed, UsageError
-from core.plain import surplus
+from core.plain import surplus, unambiguous
 from experiments.result.schema import SCHEMA, Result
 from experiments.workloads import about
 
@@ -78,7 +78,7 @@ def read_result(path: Path) -> Result:
     """A result by its file, or by the directory it lies in; raises UsageError when it is none."""
     file = path / FILE if path.is_dir() else path
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = unambiguous(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror}; give a result.json or its directory") from error
     except ValueError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.observe.place_kind import storage_label
+from controller.observe.place_kind import caches_itself, storage_label
 
 MOUNTS = rb"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 40 22 0:40 / /mnt/filer rw,relatime shared:5 - nfs4 10.0.0.1:/export rw,vers=4.2
@@ -15,6 +15,8 @@ MOUNTS = rb"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 45 22 0:45 / /mnt/mfs rw - fuse mfs#10.0.0.7:9421 rw
 46 22 0:46 / /mnt/sea rw - fuse.seaweedfs filer:8888:/ rw
 47 22 0:47 / /mnt/odd rw - fuse something rw
+48 22 0:48 / /mnt/pool rw - fuse.mergerfs nfs1:nfs2 rw
+49 22 0:49 / /mnt/view rw - fuse.bindfs /mnt/filer rw
 not a mount line
 """
 
@@ -49,6 +51,10 @@ def test_a_moosefs_mount_is_network_storage() -> None:
 
 
 def test_what_is_not_known_is_said_to_be_so() -> None:
-    """A FUSE program may be anything, and without a mount table nothing is known: never `local` by default."""
+    """A FUSE program may be anything, and show directories of a filer; without a mount table nothing is known: never
+    `local` by default."""
+    assert storage_label("/mnt/pool", MOUNTS).startswith("cannot tell whether local or network storage (fuse.mergerfs")
+    assert storage_label("/mnt/view", MOUNTS).startswith("cannot tell whether local or network storage (fuse.bindfs")
+    assert caches_itself("/mnt/pool", MOUNTS)
     assert storage_label("/mnt/odd", MOUNTS) == "cannot tell whether local or network storage (fuse from something)"
     assert storage_label("/home", b"") == "cannot tell whether local or network storage (the mount table does not say)"

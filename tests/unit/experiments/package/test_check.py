@@ -205,6 +205,14 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
         "1,000,000,000,000 repeats",
     ),
     "no observations": (lambda at: shutil.rmtree(at / "raw"), "raw/study.json cannot be read"),
+    "a verdict before the verdict": (
+        _replaced(FILE, '"verdict": ', '"verdict": "twice as fast", "verdict": '),
+        "result.json cannot be read: an object has 'verdict' twice",
+    ),
+    "a plan before the plan": (
+        _replaced("raw/study.json", '"min_seconds": ', '"min_seconds": 9999.0, "min_seconds": '),
+        "raw/study.json cannot be read: an object has 'min_seconds' twice",
+    ),
     "nonsense observed": (_run(lambda observed: observed.update(offsets=[{}, {}])), "makes no result: KeyError"),
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from report_results import point, result, run
 
+from controller.labels.advice import advice_on
 from experiments.overrun import overran, told_overrun
 from experiments.result.schema import CallTime
 from experiments.workloads.discovery.phase_use import PhaseUse
@@ -148,3 +149,4 @@ def test_a_machine_that_did_not_keep_up_comes_to_no_verdict() -> None:
     assert told_overrun([[runs[0]], [runs[0]]]) == ""
     assert told_overrun([[runs[0]], [runs[0], runs[1]]]) == "EMULATION OVERRUN at 1 of 2 points"
     assert told_overrun([[runs[1]], [runs[2]]]) == "EMULATION OVERRUN"
+    assert len(advice_on([told_overrun([[runs[1]]])])) == 1
