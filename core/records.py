@@ -199,6 +199,9 @@ class JobOptions:
     index_streams: int | None = (
         None  # so many tasks of phase index at a time at most, whatever slots there are; None: no limit
     )
+    # Tasks of phase index are put together at its barrier until there are no more than so many; None: they stay as
+    # phase expand made them. For data so small that a task's own share of the work would be most of it.
+    index_tasks: int | None = None
     null: bool = False  # on null storage: what is published and read by no task again is discarded (decision 0049)
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when whoever asked lets the job go
 

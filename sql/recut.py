@@ -1,4 +1,4 @@
-"""Cuts the tasks of a phase finer when it begins with too few of them for the slots that live.
+"""Cuts the tasks of a phase finer when it begins with too few of them for the slots that live, or puts them together.
 
 Batches are cut for large jobs, where every task that publishes index segments costs a writer of its own and files that a
 search opens (decisions 14, 50). A small job on a large crew would leave slots
@@ -7,6 +7,7 @@ without work, or all waiting for one. How many tasks there are is known only whe
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 import uuid
@@ -19,13 +20,17 @@ from sql import bulk, workers
 from sql.queries import QUERIES
 
 TASKS_A_SLOT = 3  # a phase that begins with fewer is cut finer
-_LEAST = {"items": 16, "files": 16, FINALISE_LIST: 2}  # by the list in a payload: entries that a part has at least
+_LEAST = {"items": 16, "files": 16, FINALISE_LIST: 1}  # by the list in a payload: entries that a part has at least
+
+_MOST_JOINED = 100_000  # tasks; what they are to do is read into memory
 
 
-def recut(conn: Connection, job: uuid.UUID, phase: Phase) -> None:
+def recut(conn: Connection, job: uuid.UUID, phase: Phase, at_a_time: int | None = None) -> None:
     """Divide pending tasks of the phase that has just begun, the heaviest most; entries are dealt out in turn, so that
-    the parts are about equally heavy. Does nothing where there are enough."""
-    wanted = TASKS_A_SLOT * workers.live_slots(conn)
+    the parts are about equally heavy. Does nothing where there are enough for the slots that live, or for `at_a_time`
+    tasks where no more may be out."""
+    slots = workers.live_slots(conn)
+    wanted = TASKS_A_SLOT * (slots if at_a_time is None else min(slots, at_a_time))
     rows = QUERIES["pending_payloads"].run(conn, job=job, phase=phase.value, limit=wanted).all() if wanted > 1 else []
     if not rows or len(rows) >= wanted:
         return
@@ -37,6 +42,27 @@ def recut(conn: Connection, job: uuid.UUID, phase: Phase) -> None:
         weight = row.weight // len(parts)
         QUERIES["recut_task"].run(conn, task=row.id, weight=weight, payload=json.dumps(parts[0]))
         bulk.insert_tasks(conn, job, [NewTask(phase=phase, weight=weight, payload=part) for part in parts[1:]])
+
+
+def join(conn: Connection, job: uuid.UUID, phase: Phase, most: int) -> None:
+    """Put pending tasks of the phase that has just begun together until there are at most so many, about equally heavy."""
+    rows = QUERIES["pending_payloads"].run(conn, job=job, phase=phase.value, limit=_MOST_JOINED).all()
+    rows = sorted((row for row in rows if "items" in row.payload), key=lambda row: -row.weight)
+    if len(rows) <= most:
+        return
+    together: list[list[Any]] = [[] for _ in range(most)]
+    lightest = [(0, number) for number in range(most)]
+    for row in rows:
+        weight, number = heapq.heappop(lightest)
+        together[number].append(row)
+        heapq.heappush(lightest, (weight + row.weight, number))
+    for of in together:
+        payload: dict[str, Any] = {"items": [item for row in of for item in row.payload["items"]]}
+        if notes := {item: note for row in of for item, note in row.payload.get("notes", {}).items()}:
+            payload["notes"] = notes
+        weight = sum(row.weight for row in of)
+        QUERIES["recut_task"].run(conn, task=of[0].id, weight=weight, payload=json.dumps(payload))
+    QUERIES["joined_tasks"].run(conn, tasks=[row.id for of in together for row in of[1:]])
 
 
 def _parts(payload: dict[str, Any], wanted: int) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from core.errors import UsageError
 from core.records import FINALISE_LIST, FINALISE_REST, JobOptions, JobState, NewTask, Phase
 from sql import bulk
 from sql.queries import QUERIES
-from sql.recut import recut
+from sql.recut import join, recut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +153,10 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
         if phase is Phase.FINALISE:
             whole = {FINALISE_LIST: [*"0123456789abcdef", FINALISE_REST]}
             bulk.insert_tasks(conn, job, [NewTask(phase=phase, weight=1, payload=whole)])
-        recut(conn, job, phase)
+        if phase is Phase.INDEX and options.index_tasks is not None:
+            join(conn, job, phase, options.index_tasks)
+        else:
+            recut(conn, job, phase, options.index_streams if phase is Phase.INDEX else None)
         if phase is options.hold_before:
             QUERIES["stop_job"].run(conn, job=job, state=JobState.HELD.value, reason=None)
             return JobState.HELD

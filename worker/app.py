@@ -6,18 +6,25 @@ processes, no signal handlers, no gossip, no heartbeats, no remote control.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from queue import Empty
 from typing import Any
 
 from celery import Celery
 from celery.worker import WorkController, state
 from celery.worker.consumer import Consumer
 from kombu.transport import redis as redis_transport
+from redis.exceptions import RedisError, ResponseError
 
 from core.celery_app import TASK_NAME, make_app
+from monitoring.broker import connect
 
-_IDLE_SECONDS = 0.25  # how long an idle slot may take to notice that it is to stop
+# For how long a slot without work asks the broker, which tells it at once of a message. Asking anew is the most of what
+# such a slot costs; one that is to stop has the broker answer (`_Asking.no_more`).
+_ASK_SECONDS = 2.0
 # Between attempts to reach a broker that is away: at once, then up to a second.
 _RETRY = {"interval_start": 0.1, "interval_step": 0.2, "interval_max": 1.0}
 
@@ -25,20 +32,49 @@ log = logging.getLogger(__name__)
 
 
 def _drain(consumer: Any, connection: Any, task_consumer: Any, blueprint: Any, _hub: Any, qos: Any, *_: Any) -> None:
-    """Celery's blocking loop with a shorter wait; returns when the consumer is to close, raises when it lost the broker."""
+    """Celery's blocking loop without its wakings; returns when the consumer is to close, raises when it lost the broker."""
     task_consumer.on_message = consumer.create_task_handler()
     task_consumer.consume()
     consumer.on_ready()
-    running = blueprint.state
+    _asking.number = _number(task_consumer.channel)
+    running, transport = blueprint.state, connection.transport
     while blueprint.state == running and consumer.connection:
         state.maybe_shutdown()
         if qos.prev != qos.value:
             qos.update()
         consumer.perform_pending_operations()
-        try:
-            connection.drain_events(timeout=_IDLE_SECONDS)
-        except TimeoutError:
-            continue
+        # Not `drain_events`: that asks anew by itself until its time is over.
+        with contextlib.suppress(Empty):
+            transport.cycle.get(transport._deliver, timeout=_ASK_SECONDS)
+
+
+@dataclass(slots=True)
+class _Asking:
+    """The question to the broker that a slot without work waits for the answer to."""
+
+    broker: str = ""
+    number: int = 0  # the broker's, of the connection that it is asked on; 0: not known
+
+    def no_more(self) -> None:
+        """Have the broker answer now: kombu waits for it when it closes, so that no message is lost in it."""
+        if not self.number:
+            return
+        with contextlib.suppress(RedisError), connect(self.broker) as client:
+            client.client_unblock(self.number)
+
+
+_asking = _Asking()
+
+
+def _number(channel: Any) -> int:
+    """Of the connection that messages are asked for on; 0 where the broker tells none."""
+    client = channel.client
+    if client.connection is None:  # as kombu does at the first question
+        client.connection = client.connection_pool.get_connection()
+    try:
+        return int(client.client_id())
+    except ResponseError:
+        return 0
 
 
 class SlotConsumer(Consumer):  # type: ignore[misc]
@@ -72,6 +108,7 @@ def quiet_celery(level: str) -> None:
 def ask_to_stop() -> None:
     """From a signal handler: end after the task that is running, if any."""
     state.should_stop = 0
+    _asking.no_more()
 
 
 def make_slot_app(broker_url: str, run: Callable[[str, str, str], None]) -> Celery:
@@ -90,8 +127,8 @@ def make_slot_app(broker_url: str, run: Callable[[str, str, str], None]) -> Cele
 
 def consume(app: Celery, name: str, queues: Sequence[str]) -> int:
     """Work on the messages of these queues until `ask_to_stop`; the exit status."""
-    # It has to be waited for before a slot can leave; the broker takes fractions.
-    redis_transport.Transport.brpop_timeout = _IDLE_SECONDS  # type: ignore[assignment]
+    _asking.broker = app.conf.broker_url
+    redis_transport.Transport.brpop_timeout = _ASK_SECONDS  # type: ignore[assignment]
     controller = WorkController(
         app=app,
         hostname=name,

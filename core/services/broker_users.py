@@ -17,12 +17,13 @@ _HELLO = "+ping +hello +auth +select +client|setinfo +client|setname"
 # the frames of the call record (monitoring.sender.STREAM).
 _QUEUES, _BINDINGS, _FRAMES = "~edbench.*", "~_kombu.binding*", "~edbench:frames"
 _DECLARE = f"+multi +exec +discard ({_QUEUES} +llen) ({_BINDINGS} +sadd +smembers)"
+_ANSWERED = "+client|id +client|unblock"  # a slot that is to stop waits for no message any more (worker.app)
 # Where hosts meet the command of an experiment (experiments.hosts): a broker of that command's, with none of the above.
 HOST = "host"
 _HOSTS = "edbench:hosts"
 _MAY = {
     HOST: f"(~{_HOSTS}:alive:* +set +del) (~{_HOSTS}:orders:* +blpop) (~{_HOSTS}:answers:* +rpush +expire)",
-    WORKER: f"{_DECLARE} ({_QUEUES} +brpop) ({_FRAMES} +xadd)",
+    WORKER: f"{_DECLARE} {_ANSWERED} ({_QUEUES} +brpop) ({_FRAMES} +xadd)",
     QUEUE_MANAGER: f"{_DECLARE} +info ({_QUEUES} +lpush) ({_FRAMES} +xread +xdel)",
     CONTROLLER: f"+info +time ({_QUEUES} +llen) ({_FRAMES} +xlen +xrange)",
 }

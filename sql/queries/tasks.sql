@@ -169,6 +169,10 @@ SELECT pg_notify('edbench_tasks', '');
 SELECT id, weight, payload FROM task
 WHERE job = %(job)s AND phase = %(phase)s AND state = 'pending' ORDER BY id LIMIT %(limit)s;
 
+-- name: joined_tasks
+-- Pending tasks whose work another one does from now on.
+DELETE FROM task WHERE id = ANY(%(tasks)s) AND state = 'pending';
+
 -- name: recut_task
--- A pending task has less to do from now on.
+-- A pending task has less to do from now on, or more.
 UPDATE task SET weight = %(weight)s, payload = %(payload)s::jsonb WHERE id = %(task)s AND state = 'pending';

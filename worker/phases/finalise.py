@@ -1,7 +1,7 @@
 """Phase finalise: remove files that no row names, then force everything to stable storage (design §3.10).
 
-A task has a share of the fan-out folders, by the first digit of their names; the one that has FINALISE_REST among them
-sees to the index and the sync. Where there are several, they need no order: what a sweep removes is nobody's.
+A task has a share of the fan-out folders and of the index's shards, by the first digit of their names; the one that has
+FINALISE_REST among them sees to what is named otherwise and to the sync. Where there are several, they need no order: what a sweep removes is nobody's.
 
 Files without a row come from claims that were taken over, lost by a crash of the database, or killed. A slot that was
 stopped for longer than its lease and wakes up after this phase removes its own (worker.phases.leftovers). Limit: not when it
@@ -24,14 +24,16 @@ from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
 
 _ROWS_AT_ONCE = 5_000
+_DIGITS = b"0123456789abcdef"
 
 
 def run(work: TaskWork) -> TaskResult:
     """Leave exactly what the database knows of in this task's share, and sync the storage root's file system."""
     shares = set(work.claimed.payload[FINALISE_LIST])
-    _remove_items_without_row(work, b"".join(share.encode() for share in shares))
+    digits = b"".join(share.encode() for share in shares)
+    _remove_items_without_row(work, digits)
+    _remove_shards_without_row(work, digits, rest=FINALISE_REST in shares)
     if FINALISE_REST in shares:
-        _remove_shards_without_row(work)
         work.context.crumb.doing(Activity.SYNCING, work.root)
         work.storage.sync_tree(work.root)
     return Findings().result()
@@ -92,11 +94,14 @@ def _item_of(name: bytes) -> uuid.UUID | None:
         return None
 
 
-def _remove_shards_without_row(work: TaskWork) -> None:
+def _remove_shards_without_row(work: TaskWork, digits: bytes, *, rest: bool) -> None:
+    """Of the shards whose names begin with one of the digits; `rest`: what is named like no shard too."""
     top = indexes_location(work.job.id)
     with work.database.transaction() as conn:
         known = {shard.hex.encode() for shard in shard_ids(conn, work.job.id)}
     for name in _directories(work, top):
+        if name[:1] not in digits and not (rest and name[:1] not in _DIGITS):
+            continue
         shard = os.path.join(work.root, top, name)
         work.context.crumb.doing(Activity.REMOVING, shard)
         if name not in known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from core.records import NewTask, Phase, TaskResult
+from core.records import JobOptions, NewTask, Phase, TaskResult
 from sql import states, workers
 from sql.recut import TASKS_A_SLOT
 
@@ -17,10 +17,15 @@ def _worker(hands: Any, slots: int) -> None:
         )
 
 
-def _index_tasks(hands: Any, *batches: tuple[int, list[str]]) -> list[tuple[int, dict[str, Any]]]:
+def _index_tasks(
+    hands: Any, *batches: tuple[int, list[str]], options: JobOptions | None = None
+) -> list[tuple[int, dict[str, Any]]]:
     """Enter phase index with these batches; what is pending then."""
-    job = hands.create(1)
-    follow_on = tuple(NewTask(phase=Phase.INDEX, weight=w, payload={"custodian": 3, "items": i}) for w, i in batches)
+    job = hands.create(1, options=options or JobOptions())
+    follow_on = tuple(
+        NewTask(phase=Phase.INDEX, weight=w, payload={"custodian": 3, "items": i, "notes": {i[0]: {"of": i[0]}}})
+        for w, i in batches
+    )
     hands.finish(hands.take(job), TaskResult(follow_on=follow_on))
     with hands.database.transaction(durable=True) as conn:
         assert states.advance(conn, job) is Phase.INDEX
@@ -61,3 +66,28 @@ def test_finalise_is_shared_out(hands: Any) -> None:
     shares = [row.payload["folders"] for row in hands.rows("SELECT payload FROM task WHERE job = %(job)s", job=job)]
     assert len(shares) > 4
     assert sorted(s for share in shares for s in share) == sorted([*"0123456789abcdef", ""])
+
+
+def test_small_tasks_are_put_together(hands: Any) -> None:
+    """Promise: of many tasks as many stay as were asked for, about equally heavy, and nothing is lost or doubled."""
+    _worker(hands, 4)
+    batches = [(10 + n, _entries(f"{n}-", 2)) for n in range(40)]
+    tasks = _index_tasks(hands, *batches, options=JobOptions(index_tasks=5))
+    assert len(tasks) == 5
+    assert sorted(e for _, p in tasks for e in p["items"]) == sorted(e for _, items in batches for e in items)
+    assert sum(weight for weight, _ in tasks) == sum(weight for weight, _ in batches)
+    assert max(weight for weight, _ in tasks) - min(weight for weight, _ in tasks) <= 50
+    assert {e: n for _, p in tasks for e, n in p["notes"].items()} == {i[0]: {"of": i[0]} for _, i in batches}
+
+
+def test_fewer_tasks_than_asked_for_stay(hands: Any) -> None:
+    """Promise: they are not cut for slots that may not work on them either."""
+    _worker(hands, 4)
+    assert len(_index_tasks(hands, (10, _entries("a", 400)), options=JobOptions(index_tasks=5))) == 1
+
+
+def test_tasks_are_cut_for_as_many_as_may_be_out(hands: Any) -> None:
+    """Promise: more slots than the job's index streams do not make for more and smaller segments."""
+    _worker(hands, 40)
+    tasks = _index_tasks(hands, (100, _entries("a", 4_000)), options=JobOptions(index_streams=2))
+    assert len(tasks) == 2 * TASKS_A_SLOT

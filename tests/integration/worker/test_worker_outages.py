@@ -6,6 +6,7 @@ import dataclasses
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,14 @@ import redis
 from installation import PATIENCE
 from servers import as_superuser
 
-from core.roles import Login
+from core.roles import WORKER, Login, login_name
 from core.services.binaries import valkey_server
 from core.services.broker_users import user_lines
 from core.settings import Settings
+from monitoring.broker import connect
 from monitoring.frames import decode_frame
 from monitoring.sender import FIELD, STREAM
+from worker import app
 
 
 class OwnBroker:
@@ -155,6 +158,25 @@ def test_calls_reach_the_broker_as_frames(bench: Any) -> None:
     deltas = [dataclasses.replace(delta) for frame in frames for delta in frame.deltas]
     assert {delta.job for delta in deltas} == {bench.job}
     assert sum(delta.calls for delta in deltas) == 3
+
+
+def test_who_waits_for_a_message_can_be_had_answered(bench: Any, own_broker: OwnBroker) -> None:
+    """A worker's login may end a question of its own: a slot without work leaves at once, however long it asks for."""
+    (login,) = (login for login in bench.handed if login.role == WORKER)
+    url = f"redis://{login_name(WORKER)}:{login.password}@127.0.0.1:{own_broker.port}/0"
+    asked = connect(url, block_seconds=PATIENCE).connection_pool.get_connection()
+    asked.send_command("CLIENT", "ID")
+    asking = app._Asking(url, int(asked.read_response()))
+    answers: list[object] = []
+    asked.send_command("BRPOP", "edbench.nothing", 0)
+    waiter = threading.Thread(target=lambda: answers.append(asked.read_response()))
+    waiter.start()
+    try:
+        bench.until(lambda: asking.no_more() or answers)
+    finally:
+        own_broker.kill()  # or the thread would wait for ever
+        waiter.join(PATIENCE)
+    assert answers == [None]
 
 
 def test_stopping_workers_lose_no_message(bench: Any) -> None:

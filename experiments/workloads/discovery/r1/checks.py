@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from experiments.report.views import middle
 from experiments.workloads.discovery.result import Point, Result, Run
 
-_PEAK = 0.9  # of a run's highest second: from there on it counts as the plateau
+_PEAK = 0.9  # of a run's peak: from there on it counts as the plateau
+_HELD = 0.05  # of a run's time, that a peak is the mean over: R1's was held for a tenth; calls are booked in bursts
 _SAMPLE_S = 1.0
 
 
@@ -58,8 +59,9 @@ def _ratio(what: str, r1: float, above: Point, below: Point) -> Check:
 
 
 def _peak(point: Point, r1: float) -> Check:
-    ops = filer_ops(middle(point.repeats))
-    peak = max((rate for _, rate in ops), default=0.0)
+    run = middle(point.repeats)
+    ops = filer_ops(run)
+    peak = peak_of(ops)
     return Check(
         what=f"peak with {point.workers} workers, filer ops/s",
         r1=f"about {r1:,.0f}",
@@ -75,7 +77,7 @@ def _course(point: Point) -> list[Check]:
     middle_rate, end_rate = (
         mean_between(ops, run.elapsed_s * a, run.elapsed_s * b) for a, b in ((0.4, 0.6), (0.8, 1.0))
     )
-    peak = max((rate for _, rate in ops), default=0.0)
+    peak = peak_of(ops)
     falls = peak > middle_rate > end_rate
     units = [_units(run, 0.0, 0.1), _units(run, 0.8, 0.98)]
     top, last = units
@@ -102,7 +104,8 @@ def _course(point: Point) -> list[Check]:
 
 
 def _longer(one: Point, two: Point) -> Check:
-    lengths = [plateau(filer_ops(middle(point.repeats))) for point in (one, two)]
+    runs = [middle(point.repeats) for point in (one, two)]
+    lengths = [plateau(ops := filer_ops(run), peak_of(ops)) for run in runs]
     ratio = lengths[1] / lengths[0] if lengths[0] else 0.0
     return Check(
         what="plateau with two databases over that with one",
@@ -125,9 +128,15 @@ def filer_ops(run: Run) -> list[tuple[float, float]]:
     return out
 
 
-def plateau(ops: Sequence[tuple[float, float]]) -> float:
-    """Seconds during which the rate was near its highest."""
-    peak = max((rate for _, rate in ops), default=0.0)
+def peak_of(ops: Sequence[tuple[float, float]]) -> float:
+    """The highest rate that was held for a twentieth of the run."""
+    number = max(1, round(len(ops) * _HELD))
+    rates = [rate for _, rate in ops]
+    return max((statistics.fmean(rates[n : n + number]) for n in range(len(rates) - number + 1)), default=0.0)
+
+
+def plateau(ops: Sequence[tuple[float, float]], peak: float) -> float:
+    """Seconds during which the rate was near its peak."""
     return sum(at - before for (before, _), (at, rate) in itertools.pairwise(ops) if rate >= _PEAK * peak)
 
 

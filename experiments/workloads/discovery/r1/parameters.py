@@ -9,8 +9,9 @@ from core.records import JobOptions
 KIND = "r1"
 SITE = "r1"
 SLOTS = 4
-INDEX_STREAMS = 27
-_LEAST_BATCH, _LEAST_SPLIT = 16_384, 65_536  # bytes
+INDEX_STREAMS = 36
+INDEX_TASKS = 3 * INDEX_STREAMS
+_LEAST_FILES, _LEAST_BATCH, _LEAST_SPLIT = 6, 300_000, 256_000  # or bytes: else a task's own share is most of it
 POINTS = ((1, 10), (1, 30), (2, 30))  # databases, workers; with two databases two simultaneous jobs
 
 
@@ -20,8 +21,9 @@ def scaled_tasks(times: float) -> JobOptions:
     return replace(
         usual,
         batch_bytes=max(_LEAST_BATCH, round(usual.batch_bytes / times)),
-        batch_files=max(1, round(usual.batch_files / times)),
+        batch_files=max(_LEAST_FILES, round(usual.batch_files / times)),
         split_bytes=max(_LEAST_SPLIT, round(usual.split_bytes / times)),
+        index_tasks=INDEX_TASKS,
     )
 
 
@@ -33,16 +35,19 @@ FROM_REPORT = (
 )
 ASSUMED = (
     "filer ops of our calls: protocol r1 (docs/filer.md); R1 names none, and its product made other calls",
-    "a data set of the reference profile: 28,700 items a GB raw where R1's had 22,200",
+    "a data set of the reference profile, 22,600 items a GB raw where R1's had 22,200",
     "hosts of 9, 9, 9, 9 and 8 cores of equal speed; workers dealt out to them in turn",
-    "database times: 2 ms a transaction and 5 ms a row of one core at 3.16 GHz; 2 filer ops a transaction, 0.5 a row",
-    "tasks of one in K of the usual size, K being the scale: as many tasks as the whole data set would have",
+    "database times: 2 ms a transaction and 2 ms a row of one core at 3.16 GHz; 2 filer ops a transaction, 0.5 a row",
+    f"tasks of at most {_LEAST_FILES} files, {_LEAST_BATCH:,} bytes or one in K of the usual size, whichever is more, K being the"
+    f" scale; those of phase index put together to {INDEX_TASKS}: a task's own share would be most of it",
     "both jobs read one copy of the source; sizes leave index bytes out",
 )
 FITTED = (
-    "a round trip of 3.6 ms a metadata op, and an emulated processor 15 times slower than this machine's: so that 10 workers are"
-    " bound by their slots and 30 by the filer until indexing begins",
-    f"{INDEX_STREAMS} tasks of phase index at a time, of each job: so that indexing takes as long with 10 workers as with 30",
+    "an emulated processor 65 times slower than this machine's, and a round trip of 1.8 ms a metadata op: so that 10 workers are"
+    " bound by their processors and slots, and 30 by the filer until indexing begins",
+    "filer ops of a call by kind (protocol r1) and the service times of both units: 99 and 60 % busy at 39,000, the data unit"
+    " with the larger part of what indexing asks",
+    f"{INDEX_STREAMS} tasks of phase index at a time, of each job: so that indexing takes about as long with 10 workers as with 30",
 )
 STRUCTURE = (
     "One stage of walking, extraction and database together, A, bound by filer and slots; one of indexing, B, whose parallelism is"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +11,10 @@ from report_results import point, result, run
 
 from controller.labels.advice import advice_on
 from experiments.overrun import overran, told_overrun
+from experiments.result.codec import from_json, to_json
 from experiments.result.schema import CallTime
 from experiments.workloads.discovery.phase_use import PhaseUse
-from experiments.workloads.discovery.r1.checks import checks, filer_ops, plateau, verdict
+from experiments.workloads.discovery.r1.checks import checks, filer_ops, peak_of, plateau, verdict
 from experiments.workloads.discovery.r1.parameters import INDEX_STREAMS, KIND, POINTS
 from experiments.workloads.discovery.r1.tables import TABLE, r1_tables
 from experiments.workloads.discovery.result import Point, Result, Run
@@ -114,7 +116,14 @@ def test_rates_are_by_the_time_between_samples() -> None:
     """Samples a second and a half apart count for a second and a half."""
     seen = SimpleNamespace(series=SimpleNamespace(filer=((0.0, _second(0, 0, 0)), (1.5, _second(3000, 0, 0)))))
     assert filer_ops(seen) == [(1.5, 2000.0)]  # type: ignore[arg-type]
-    assert plateau([(0.0, 1.0), (1.0, 10.0), (2.0, 9.5), (3.0, 2.0)]) == 2.0
+    assert plateau([(0.0, 1.0), (1.0, 10.0), (2.0, 9.5), (3.0, 2.0)], 10.0) == 2.0
+
+
+def test_a_peak_is_what_was_held() -> None:
+    """One second of many in which calls were booked ahead is no peak."""
+    calm = [(float(at), 10.0) for at in range(40)]
+    assert peak_of(calm) == 10.0
+    assert peak_of([*calm[:20], (20.0, 30.0), *calm[21:]]) == 20.0  # the mean of two seconds
 
 
 def test_both_tables_have_the_reports_rows_first() -> None:
@@ -139,6 +148,12 @@ def test_its_report_has_the_section_and_others_have_not() -> None:
 
 def _time(late: float) -> CallTime:
     return CallTime(call_s=100.0 + late, service_s=100.0, queue_s=0.0, processor_s=late, exact=True, dominated={})
+
+
+def test_what_it_writes_can_be_read_again() -> None:
+    """A kind of its own is one that a result may have: report, compare and check read it."""
+    study = _study()
+    assert from_json(json.loads(json.dumps(to_json(study)))) == study
 
 
 def test_a_machine_that_did_not_keep_up_comes_to_no_verdict() -> None:
