@@ -1,7 +1,7 @@
 """`make bench-starts`: how long commands take to say their first word, by clock; medians.
 
-Each is run once beforehand, which also makes the database that the last ones start. For `inspect` the first word is the whole:
-it prints when it has read the file.
+Each is run once beforehand, and there is a job of one message. For `inspect` the first word is the whole: it prints when it has
+read the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _COMMANDS = (
     (("doctor",), 0.5),
     (("jobs",), 0.5),
     (("job", "last"), 0.5),
-    (("search", "last", "word"), 0.5),
+    (("items", "last"), 0.5),
+    (("search", "last", "words"), 0.5),
 )
 _SMALL = b"From: a@example.org\nTo: b@example.org\nSubject: small\n\n" + b"A line of some words, as in a letter.\n" * 52
 
@@ -41,6 +42,10 @@ def main() -> None:
     with bench_home() as home:
         (home.directory / "small.eml").write_bytes(_SMALL)
         (home.directory / "small.txt").write_bytes(_SMALL.partition(b"\n\n")[2])
+        source = home.directory / "source"
+        (source / "custodian").mkdir(parents=True)
+        (source / "custodian" / "small.eml").write_bytes(_SMALL)
+        home.run("discover", str(source), "--workers", "1")
         for command, most in _COMMANDS:
             times = [_first_word(home, command) for _ in range(arguments.rounds + 1)][1:]
             note = f"median of {len(times)}, {min(times):.3f} to {max(times):.3f}"

@@ -29,6 +29,8 @@ from worker.processes import limit_slot
 
 _END: tuple[bytes, None] = (b"", None)
 _MANY = 200  # loose files from which on every reader is loaded before processes are forked
+# Python's own: what a damaged document leaves may be large and few objects, whatever the command that forks has set.
+_COLLECTED = (700, 10, 10)
 _AHEAD = 4  # batches under way for each process, so that results come in order without holding all of them
 
 
@@ -84,6 +86,7 @@ def _inside(listing: Listing, relative: bytes) -> Iterator[tuple[bytes, EntryKin
 def _initialise(memory_mb: int, plugins: tuple[str, ...], passwords: Mapping[str, int]) -> None:
     use_passwords(passwords)
     load_plugins(plugins)
+    gc.set_threshold(*_COLLECTED)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # the deadline of an item ends the process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_slot(memory_mb)
