@@ -45,8 +45,8 @@ ASSUMED = (
 FITTED = (
     "an emulated processor 65 times slower than this machine's, and a round trip of 1.8 ms a metadata op: so that 10 workers are"
     " bound by their processors and slots, and 30 by the filer until indexing begins",
-    "filer ops of a call by kind (protocol r1) and the service times of both units: 99 and 60 % busy at 39,000, the data unit"
-    " with the larger part of what indexing asks",
+    "filer ops of a call by kind (protocol r1) and the service times of both units: 99 and 60 % busy at 39,000; that"
+    " the data unit is the busier one at the end is not reached",
     f"{INDEX_STREAMS} tasks of phase index at a time, of each job: so that indexing takes about as long with 10 workers as with 30",
 )
 STRUCTURE = (
