@@ -28,9 +28,8 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "job_phase": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT", "INSERT")},
     "job_pause": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT",)},
     "custodian": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT",)},
-    # A slot takes out what an earlier claim of its task wrote in portions (decision 0042); at a barrier tasks are put
-    # together (sql.recut).
-    "task": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE", "DELETE"), WORKER: ("SELECT", "INSERT", "UPDATE", "DELETE")},
+    # A slot takes out what an earlier claim of its task wrote in portions (decision 0042).
+    "task": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE"), WORKER: ("SELECT", "INSERT", "UPDATE", "DELETE")},
     "item": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "DELETE")},
     "item_text": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
     "shard": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},

@@ -170,8 +170,9 @@ SELECT id, weight, payload FROM task
 WHERE job = %(job)s AND phase = %(phase)s AND state = 'pending' ORDER BY id LIMIT %(limit)s;
 
 -- name: joined_tasks
--- Pending tasks whose work another one does from now on.
-DELETE FROM task WHERE id = ANY(%(tasks)s) AND state = 'pending';
+-- Pending tasks whose work another one does from now on: they are over, with nothing done.
+UPDATE task SET state = 'done', weight = 0, payload = '{}', finished_at = clock_timestamp()
+WHERE id = ANY(%(tasks)s) AND state = 'pending';
 
 -- name: recut_task
 -- A pending task has less to do from now on, or more.
