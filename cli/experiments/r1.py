@@ -15,7 +15,9 @@ Scale = Annotated[str, typer.Option(metavar="1/K", help="of the report's data: 1
 Streams = Annotated[
     int | None,
     typer.Option(
-        min=0, max=512, help="tasks of phase index at a time, of each job; 0: no limit  [default: as fitted, docs/site.md]"
+        min=0,
+        max=512,
+        help="tasks of phase index at a time, of each job; 0: no limit  [default: as fitted, docs/site.md]",
     ),
 ]
 
