@@ -18,15 +18,10 @@ def processors() -> int:
 
 
 def host_seconds() -> tuple[float, float]:
-    """Processor seconds that the whole host was busy, and those that passed, since it was started. What runs at a lower
-    priority than this process gives way to it, and does not count as busy."""
+    """Processor seconds that the whole host was busy, and those that passed, since it was started."""
     times = psutil.cpu_times()
-    way = getattr(times, "nice", 0.0)
-    busy = sum(getattr(times, name, 0.0) for name in ("user", "system", "irq", "softirq", "steal"))
-    left = times.idle + getattr(times, "iowait", 0.0)
-    if os.getpriority(os.PRIO_PROCESS, 0) > 0:
-        busy, way = busy + way, 0.0
-    return busy, busy + way + left
+    busy = sum(getattr(times, name, 0.0) for name in ("user", "system", "nice", "irq", "softirq", "steal"))
+    return busy, busy + times.idle + getattr(times, "iowait", 0.0)
 
 
 class WorkerMeter:

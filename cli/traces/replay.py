@@ -116,8 +116,9 @@ def replay(
     """Make the storage calls of a trace again, from client processes, without the work between them.
 
     A tree of files of the same sizes and depths is prepared below each --path and removed afterwards. Intended start
-    times are kept, so that response time includes waiting; --pace job tells how long the job would take there. Several numbers of clients, and several filers, run one
-    after another in random order into one report, whose path is the last line printed.
+    times are kept, so that response time includes waiting; --pace job tells how long the job would take there. Several
+    numbers of clients, and several filers, run one after another in random order into one report, whose path is the last
+    line printed.
     """
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)

@@ -88,10 +88,11 @@ def run_all_to_rest(
     except DatabaseFault:
         raise
     except SystemFault as fault:
-        if not interrupted:  # else what fails while all leave is not why it ended
+        if not interrupted:
             for handle in handles:
                 _suspend(handle, str(fault))
             raise
+        say(f"while the workers left: {fault}")  # it is not why the job ended
     outcomes = []
     for number, handle in enumerate(handles):
         state = settle_job(handle, clock, _LAST_SETTLE_SECONDS)

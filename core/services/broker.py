@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 import signal
@@ -12,17 +11,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.errors import BrokerFault, StorageFault, UsageError
+from core.errors import BrokerFault, StorageFault
 from core.roles import CONTROLLER, Login, login_name
 from core.services.address import BrokerAddress, write_private
 from core.services.binaries import valkey_server
 from core.services.broker_users import digest, user_lines
 from core.services.logs import rotate
 from core.services.place import Home
+from core.services.ports import LOOPBACK, free_port
 from core.services.process import last_line, spawn, stop
 
 START_SECONDS = 20.0
-LOOPBACK = "127.0.0.1"
 _ATTEMPTS = 5  # another port each
 _STOP = ((signal.SIGTERM, 5.0),)
 
@@ -154,35 +153,3 @@ def answers(port: int, login: Login) -> bool:
     except OSError:
         return False
     return reply == b"+OK\r\n+PONG\r\n"
-
-
-def free_port(listen: str = LOOPBACK) -> int:
-    """A port that is free now, on loopback and at `listen`, and that the kernel gives to no outgoing connection, so that a
-    server which dies finds it free again. Raises BrokerFault when there is none, UsageError for an address of others."""
-    low, high = _ephemeral_range()
-    choices = [port for port in range(10_000, 61_000) if not low <= port <= high] or list(range(20_000, 61_000))
-    for _ in range(200):
-        port = secrets.choice(choices)
-        if all(_is_free(address, port) for address in dict.fromkeys((LOOPBACK, listen))):
-            return port
-    raise BrokerFault("no free port on 127.0.0.1 for the broker; is the loopback interface up?")
-
-
-def _is_free(address: str, port: int) -> bool:
-    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((address, port))
-        except OSError as error:
-            if error.errno == errno.EADDRNOTAVAIL and address != LOOPBACK:
-                raise UsageError(f"{address} is no address of this host; `ip address` lists them") from error
-            return False
-    return True
-
-
-def _ephemeral_range() -> tuple[int, int]:
-    try:
-        low, high = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()
-    except (OSError, ValueError):
-        return 32_768, 60_999
-    return int(low), int(high)

@@ -1,8 +1,8 @@
 """The keeper: a process of its own that starts the services, keeps them up and stops them after the last user.
 
 `python -m core.services.keeper SCRATCH SLOTS LISTEN DATABASE…`, started by `core.services.embedded`: one PostgreSQL
-server for each database. LISTEN: an address of this host at which other hosts reach them; empty: none does. It says one line of JSON on standard output: `{"ready": true}`, or `{"error": <class>, "text":
-<line>}`. It is the leader of its own session, so Ctrl-C in a terminal does not reach it, and the services ask the
+server for each database. LISTEN: an address of this host at which other hosts reach them; empty: none does. It says one
+line of JSON on standard output: `{"ready": true}`, or `{"error": <class>, "text": <line>}`. It is the leader of its own session, so Ctrl-C in a terminal does not reach it, and the services ask the
 kernel to be ended when it dies.
 """
 

@@ -18,10 +18,10 @@ from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.roles import CONTROLLER, Login
 from core.services.address import SUPERUSER, ServerAddress, write_private
 from core.services.binaries import postgres_for, postgres_version
-from core.services.broker import free_port
 from core.services.database_logins import prepare_server
 from core.services.logs import rotate
 from core.services.place import Home, give_to, make_socket_dir, postgres_place, refuse_weak_root, server_user
+from core.services.ports import free_port
 from core.services.postgres_settings import ADMISSION, listening, server_arguments
 from core.services.process import RunAs, last_line, spawn, stop
 

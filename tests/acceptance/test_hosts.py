@@ -8,7 +8,7 @@ from typing import Any
 
 from installation import COMMAND_SECONDS, Bench, Hold, until
 
-from core.services.broker import free_port
+from core.services.ports import free_port
 from experiments.result.codec import read_result
 
 ADDRESS = "127.0.0.2"  # one of this host that is not the services' own loopback address

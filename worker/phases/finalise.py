@@ -1,7 +1,8 @@
 """Phase finalise: remove files that no row names, then force everything to stable storage (design §3.10).
 
 A task has a share of the fan-out folders and of the index's shards, by the first digit of their names; the one that has
-FINALISE_REST among them sees to what is named otherwise and to the sync. Where there are several, they need no order: what a sweep removes is nobody's.
+FINALISE_REST among them sees to what is named otherwise and to the sync. Where there are several, they need no order: what
+a sweep removes is nobody's.
 
 Files without a row come from claims that were taken over, lost by a crash of the database, or killed. A slot that was
 stopped for longer than its lease and wakes up after this phase removes its own (worker.phases.leftovers). Limit: not when it

@@ -13,8 +13,8 @@ import redis
 
 from core.errors import RunFailed, UsageError
 from core.roles import Login, login_name
-from core.services.broker import free_port
 from core.services.broker_users import HOST
+from core.services.ports import free_port
 from experiments.hosts.agent import Agent
 from experiments.hosts.fleet import Fleet
 from experiments.hosts.meeting import Meeting, join_url, kept_login, meeting

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +15,6 @@ from controller.jobs.source import PreparedSource, prepare_source
 from core.errors import UsageError
 from core.operations import NullRecorder
 from core.storage.layer import Storage
-from experiments import processes
 from experiments.conditions import configuration_hash, database_places, place
 from experiments.processes import WorkerMeter, host_seconds
 from experiments.workloads.discovery import content
@@ -85,15 +83,6 @@ def test_the_host_is_never_busier_than_time_allows() -> None:
     while (now := host_seconds())[1] < first[1] + 0.1:
         assert time.monotonic() < deadline
     assert 0 <= now[0] - first[0] <= now[1] - first[1] + 0.05
-
-
-def test_what_gives_way_does_not_make_the_host_busy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work of lower priority than ours is no load of ours; to a process that gives way itself it is."""
-    times = SimpleNamespace(user=10.0, nice=5.0, system=2.0, idle=3.0, iowait=1.0)
-    monkeypatch.setattr(processes.psutil, "cpu_times", lambda: times)
-    for nice, busy in ((0, 12.0), (19, 17.0)):
-        monkeypatch.setattr(processes.os, "getpriority", lambda *_, nice=nice: nice)
-        assert host_seconds() == (busy, 21.0)
 
 
 def test_places_tell_their_mount_and_the_hash_ignores_order(tmp_path: Path) -> None:
