@@ -9,7 +9,7 @@ EDBENCH := .venv/bin/edbench
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-joins bench-load bench-model bench-starts up down scale clean
+.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -18,7 +18,7 @@ help: ## list the targets
 setup: ## make .venv with everything in it, as locked; again only when the lock or pyproject.toml changed
 	@sh scripts/setup.sh
 
-demo: setup ## generate a corpus, run a discovery job, verify it, then a scale-up and a scale-out with their reports
+demo: setup ## generate a corpus, run a discovery job, verify it, then report R1's rows, small, on an emulated site
 	@mkdir -p .demo
 	@test -e .demo/corpus/dataset.json || rm -rf .demo/corpus
 	@test -e .demo/corpus || $(EDBENCH) generate .demo/corpus --profile reference --scale 0.002 --seed 7
@@ -30,8 +30,9 @@ demo: setup ## generate a corpus, run a discovery job, verify it, then a scale-u
 	$(EDBENCH) verify last
 	@job="$$($(DEMO_JOB))"; printf '\nThe job is there to be looked at, for instance:\n'; \
 		printf '  $(EDBENCH) job %s\n  $(EDBENCH) search %s "type:message/rfc822"\n\n' "$$job" "$$job"
-	$(EDBENCH) experiment scale-up --corpus .demo/small --workers 1,2 --repeats 5
-	$(EDBENCH) experiment scale-out --corpus .demo/small --databases 1,2 --workers 2 --repeats 3
+	@$(EDBENCH) experiment scale-up --corpus .demo/small --workers 2 --repeats 1 2>/dev/null >.demo/machine.txt
+	@printf 'This machine: '; sed -n 1p .demo/machine.txt; printf '\nReport R1 on an emulated site, small:\n'
+	$(EDBENCH) experiment r1 --scale 1/2000 --repeats 1 --brief
 
 # Three processes on two cores: jobs under test wait for storage and for each other. In the order of the directories, so
 # that the long ones come first.
@@ -110,6 +111,12 @@ bench-load: setup ## a million queued tasks, cancelled jobs, a directory of mill
 bench-model: setup ## the capacity model against runs that it predicted beforehand; 11 minutes of a quiet machine
 	@$(PYTHON) -m benchmarks.model $(BENCH_ARGS)
 
+bench-model-site: setup ## the same on an emulated site: hosts, databases, shares; ten quiet minutes (BENCH_ARGS="--time-scale 3" when not)
+	@$(PYTHON) -m benchmarks.model_site $(BENCH_ARGS)
+
+bench-model-storage: setup ## the same on real storage whose service times nobody told: BENCH_ARGS=DIR on its mount; quiet machine
+	@$(PYTHON) -m benchmarks.model_storage $(BENCH_ARGS)
+
 bench-starts: setup ## how long commands take to say their first word
 	@$(PYTHON) -m benchmarks.starts $(BENCH_ARGS)
 
@@ -127,5 +134,5 @@ down: ## stop the system in containers; databases and the shared directory stay
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
-	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-load.json bench-model.json bench-model.predictions.json bench-starts.json .bench-cache sbom.json
+	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

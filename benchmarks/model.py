@@ -92,7 +92,7 @@ TARGETS = (
 )
 
 
-class _Unpaired(EmbeddedSite):
+class Unpaired(EmbeddedSite):
     """Without the runs on null storage, which a prediction has no use for."""
 
     def no_null(self) -> str | None:
@@ -129,7 +129,7 @@ class Bench:
             say=lambda line: print(f"  {filer}: {line}", flush=True),
         )
         source = prepare_source(Storage(NullRecorder()), self._corpus)
-        return of_discovery(conduct(Discovery(settings, source, load, _Unpaired()), plan)[0])
+        return of_discovery(conduct(Discovery(settings, source, load, Unpaired()), plan)[0])
 
     def measure(self, targets: Sequence[Target], repeats: int, seed: int) -> dict[Target, list[float]]:
         """Elapsed seconds of every run."""

@@ -66,9 +66,10 @@ def carry_out(
     order: DiscoveryOrder,
     copies: bool = False,
     options: JobOptions | None = None,
+    brief: bool = False,
 ) -> tuple[Result, Path]:
-    """Run it, with progress, and print the result; gives it, and the path of its report. `options`: those that no order
-    has. Raises what `conduct` does."""
+    """Run it, with progress, and print the result, of which only the verdict where it is to be `brief`; gives it, and the path
+    of its report. `options`: those that no order has. Raises what `conduct` does."""
     context = shared(ctx)
     bank = read_bank(study.passwords) if study.passwords else None
     cache = declared_cache(study.filer_cache, settings)
@@ -96,8 +97,11 @@ def carry_out(
         with site_shown(context, site, settings, study.serve_port if study.serve else None) as shown:
             discovery = Discovery(settings, source, load, shown, filer_cache=cache, null_cap=cap)
             result, directory = conduct(discovery, plan, study.min_seconds)
-    show_study(context.out, result)
-    show_warnings(context.out, result)
+    if brief:
+        context.out.print(result.verdict, markup=False, soft_wrap=True)
+    else:
+        show_study(context.out, result)
+        show_warnings(context.out, result)
     return result, finish(result, directory)
 
 

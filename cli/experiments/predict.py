@@ -30,10 +30,18 @@ Filer = Annotated[
         metavar="NAME", help="the filer asked about: a profile, or a file in TOML  [default: the calibration's]"
     ),
 ]
+Streams = Annotated[
+    int | None,
+    typer.Option(
+        min=0, max=512, help="tasks of phase index at a time, of each job; 0: no limit  [default: the calibration's]"
+    ),
+]
 RawGb = Annotated[
     float | None,
     typer.Option(
-        "--raw-gb", min=0.0001, help=f"size of the data set, of the calibration's kind  [default: {DEFAULT_RAW_GB:g}]"
+        "--raw-gb",
+        min=0.0001,
+        help=f"size of the data set, of the calibration's kind  [default: {DEFAULT_RAW_GB:g}; of a site's data its part]",
     ),
 ]
 OneHost = Annotated[
@@ -42,7 +50,10 @@ OneHost = Annotated[
         "--one-host", help="everything shares the calibration's processors; else each worker and server has its own"
     ),
 ]
-Slots = Annotated[int | None, typer.Option(min=1, max=64, help="slots of each worker  [default: the calibration's]")]
+Slots = Annotated[
+    int | None,
+    typer.Option(min=1, max=64, help="slots of each worker  [default: the calibration's; with --site 4]"),
+]
 
 
 def predict(
@@ -50,14 +61,16 @@ def predict(
     workers: Annotated[str, typer.Option(metavar="N,N,…", help="numbers of workers")] = DEFAULT_WORKERS,
     databases: Annotated[str, typer.Option(metavar="N,N,…", help="numbers of database servers")] = DEFAULT_DATABASES,
     filer: Filer = None,
+    site: opt.SiteFile = None,
     from_: From = None,
     slots: Slots = None,
     raw_gb: RawGb = None,
+    index_streams: Streams = None,
     shard: opt.Shard = False,
     one_host: OneHost = False,
     json_file: opt.JsonFile = None,
 ) -> None:
-    """Predict elapsed time and GB/hour for more workers, more databases or another filer, and what limits each.
+    """Predict elapsed time and GB/hour for more workers, more databases, another filer or a site, and what limits each.
 
     A simulation of the job, calibrated on a result with 1 and 2 workers; each figure has a 90 % interval
     (docs/capacity-model.md). Then in words: from how many workers on the filer is the limit, and what helps most.
@@ -74,9 +87,11 @@ def predict(
             workers=checked(numbers(workers, "--workers"), "--workers"),
             databases=checked(numbers(databases, "--databases"), "--databases"),
             filer=filer,
+            site=site,
             result=from_,
             slots=slots,
             raw_gb=raw_gb,
+            index_streams=index_streams,
             shard=shard,
             one_host=one_host,
         )

@@ -21,6 +21,8 @@ Streams = Annotated[
     ),
 ]
 
+Brief = Annotated[bool, typer.Option("--brief", help="print the tables and a few lines; the report has the rest")]
+
 
 def r1(
     ctx: typer.Context,
@@ -30,6 +32,7 @@ def r1(
     index_streams: Streams = None,
     repeats: Repeats = 5,
     min_seconds: MinSeconds = _LEAST_SECONDS,
+    brief: Brief = False,
     storage: opt.StorageRoot = None,
     seed: Seed = None,
 ) -> None:
@@ -49,5 +52,6 @@ def r1(
         min_seconds=min_seconds,
         storage=storage,
         seed=given_seed(seed),
+        brief=brief,
     )
     run_rows(ctx, order)

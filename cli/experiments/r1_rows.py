@@ -19,6 +19,8 @@ from core.errors import UsageError
 from core.filer.load import scaled_site
 from dataset_gen.corpus import generate_corpus
 from experiments.kinds.grid import Grid
+from experiments.report import FIGURES
+from experiments.workloads.discovery.r1.brief import brief
 from experiments.workloads.discovery.r1.checks import checks, verdict
 from experiments.workloads.discovery.r1.parameters import (
     ASSUMED,
@@ -49,6 +51,7 @@ class R1Order:
     min_seconds: float
     storage: Path | None
     seed: int
+    brief: bool = False  # the tables and a few lines
 
 
 def run_rows(ctx: typer.Context, asked: R1Order) -> None:
@@ -66,10 +69,13 @@ def run_rows(ctx: typer.Context, asked: R1Order) -> None:
     plan = Grid(KIND, "workers", points, repeats=asked.repeats, seed=asked.seed)
     streams = INDEX_STREAMS if asked.index_streams is None else asked.index_streams
     order = DiscoveryOrder(index_streams=streams or None)
-    result, path = carry_out(
-        ctx, settings, corpus, plan, Study(min_seconds=asked.min_seconds), order, options=scaled_tasks(times)
-    )
-    _show(context.out, of_discovery(result))
+    study = Study(min_seconds=asked.min_seconds)
+    result, path = carry_out(ctx, settings, corpus, plan, study, order, options=scaled_tasks(times), brief=asked.brief)
+    _tables(context.out, of_discovery(result))
+    if asked.brief:
+        _few_lines(context.out, of_discovery(result), times, path)
+    else:
+        _show(context.out, of_discovery(result))
     print(path)
 
 
@@ -80,12 +86,25 @@ def _times(scale: str) -> int:
     return int(found[1])
 
 
-def _show(console: Console, result: Result) -> None:
-    """Both tables with R1's rows beside, the checks, the three lists."""
+def _tables(console: Console, result: Result) -> None:
+    """Both, with R1's rows beside."""
     for title, rows in r1_tables(result):
         console.print(f"\n{title}")
         console.print(table(TABLE, rows, right=range(1, len(TABLE))))
     console.print()
+
+
+def _few_lines(console: Console, result: Result, times: int, report: Path) -> None:
+    """What held, and where the picture of the filer's ops over time is."""
+    for line in brief(result, checks(result), times):
+        console.print(line, markup=False, soft_wrap=True)
+    picture = report.parent / FIGURES / "filer-ops.png"
+    if picture.exists():
+        console.print(f"filer ops over time, R1's figure: {picture}", markup=False, soft_wrap=True)
+
+
+def _show(console: Console, result: Result) -> None:
+    """The checks, the three lists."""
     header = ("what", "R1", "ours", "tolerance", "held")
     console.print(table(header, [(c.what, c.r1, c.ours, c.tolerance, verdict(c)) for c in checks(result)]))
     for title, lines in (("from the report", FROM_REPORT), ("assumed", ASSUMED), ("fitted", FITTED)):

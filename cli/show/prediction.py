@@ -16,7 +16,16 @@ def show_prediction(console: Console, forecast: Forecast) -> None:
     for line in forecast.assumptions:
         console.print(f"assumed: {line}", markup=False, soft_wrap=True)
     console.print()
-    columns = ("databases", "workers", "elapsed", f"{LEVEL:.0%}", "GB/hour discovered", f"{LEVEL:.0%}", "limit")
+    columns = (
+        "databases",
+        "workers",
+        "elapsed",
+        f"{LEVEL:.0%}",
+        "GB/hour discovered",
+        f"{LEVEL:.0%}",
+        "limit",
+        "by phase",
+    )
     console.print(table(columns, [_row(point) for point in forecast.points], right=range(6)))
     check = forecast.agreement
     if check is not None:
@@ -38,4 +47,5 @@ def _row(point: Prediction) -> tuple[object, ...]:
         words.figure(rate.value),
         f"{words.figure(rate.low)} to {words.figure(rate.high)}",
         words_of(point.limit),
+        ", ".join(f"{phase} {limit}" for phase, limit in point.by_phase.items()),
     )

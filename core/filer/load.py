@@ -85,6 +85,16 @@ def load_filer(name_or_path: str) -> FilerModel | None:
     return _Reader(f"filer {name_or_path}", ours=own).model(table, source, path.parent)
 
 
+def _filer_of_a_site(said: str, beside: Path) -> FilerModel | None:
+    """What a site names; None where that is no filer but another site, or itself. Raises UsageError."""
+    if said in profile_names():
+        return load_filer(said)
+    path = beside / said
+    if not said or said.startswith(SITE) or "filer" in read_table(path, f"filer {said!r}", profile_names()):
+        return None
+    return load_filer(str(path))
+
+
 class _Reader(Tables):
     def __init__(self, where: str, *, ours: bool) -> None:
         super().__init__(where)
@@ -119,9 +129,8 @@ class _Reader(Tables):
         """The filer that the site names, with the site around it. Its delays are stretched with everything else."""
         self.known(table, ("name", "description", "client", *SITE_KEYS), "")
         said = self.text(table, "filer")
-        named = said in profile_names() or not said
-        filer = load_filer((said or "none") if named else str(beside / said))
-        if filer is None or filer.site is not None:
+        filer = _filer_of_a_site(said, beside)
+        if filer is None:
             raise self.wrong(f"filer is {said!r}; it must be a filer's profile or file, and no other site's")
         site = read_site(self, table)
         times = site.time_scale

@@ -11,6 +11,8 @@ from typing import Any
 from core.errors import UsageError
 
 MAX_FILE_BYTES = 65_536
+_MOST_SAID = 60  # characters of a wrong value
+_MOST_BITS = 1000  # of a whole number; far more of them cannot be written out
 
 
 def read_table(path: Path, what: str, known: Collection[str]) -> dict[str, Any]:
@@ -23,7 +25,7 @@ def read_table(path: Path, what: str, known: Collection[str]) -> dict[str, Any]:
         return tomllib.loads(raw.decode("utf-8"))
     except OSError as e:
         raise UsageError(f"{what}: {e.strerror}; take {', '.join(known)}, or a file in TOML") from e
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+    except (ValueError, RecursionError) as e:  # not TOML, no text, no path, a number of thousands of digits, depth
         raise UsageError(f"{what}: not TOML: {' '.join(str(e).split())}") from e
 
 
@@ -34,7 +36,7 @@ class Tables:
         self._where = where
 
     def wrong(self, what: str) -> UsageError:
-        return UsageError(f"{self._where}: {what}")
+        return UsageError("".join(c if c.isprintable() else "?" for c in f"{self._where}: {what}"))
 
     def text(self, table: Mapping[str, Any], key: str) -> str:
         value = table.get(key, "")
@@ -65,14 +67,29 @@ class Tables:
         self, table: Mapping[str, Any], key: str, at: str, default: float, high: float, *, low: float = 0.0
     ) -> float:
         value = table.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise self.wrong(f"{at}{key} is {value!r}; it must be a number")
+        if not _a_number(value):
+            raise self.wrong(f"{at}{key} is {_said(value)}; it must be a number")
         if not low <= value <= high:
-            raise self.wrong(f"{at}{key} is {value:g}; it must be from {low:g} to {high:g}")
+            raise self.wrong(f"{at}{key} is {_said(value)}; it must be from {low:g} to {high:g}")
         return float(value)
 
     def whole(self, table: Mapping[str, Any], key: str, at: str, default: int, high: int, *, low: int = 1) -> int:
         value = table.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise self.wrong(f"{at}{key} is {value!r}; it must be a whole number from {low} to {high:,}")
+            raise self.wrong(f"{at}{key} is {_said(value)}; it must be a whole number from {low} to {high:,}")
         return value
+
+
+def _a_number(value: object) -> bool:
+    """A finite one; whole ones may be of any size."""
+    return not isinstance(value, bool) and (
+        isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    )
+
+
+def _said(value: object) -> str:
+    """As it stands in the file, or its beginning."""
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return "of more than 300 digits"
+    said = f"{value:g}" if isinstance(value, float) else repr(value)
+    return said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}…"

@@ -30,7 +30,7 @@ def common(network: Network) -> Network:
     own = network.own_processors
     stations = [_random(station) for station in network.stations]
     if own is not None:
-        stations.append(_random(replace(own, servers=own.servers * network.workers)))
+        stations.append(_random(_together(own, network)))
     jobs = tuple(_plain(job, network.slots) for job in network.jobs)
     return replace(
         network,
@@ -38,9 +38,20 @@ def common(network: Network) -> Network:
         databases=tuple(_random(station) for station in network.databases),
         jobs=jobs,
         own_processors=None,
+        hosts=(),
         dispatch_s=0.0,
         window=None,
     )
+
+
+def _together(own: Station, network: Network) -> Station:
+    """All workers' processors as one station; where hosts have fewer, these, at their mean speed."""
+    servers, hosts = own.servers * network.workers, network.hosts
+    if not hosts:
+        return replace(own, servers=servers)
+    cores = sum(host.servers for host in hosts)
+    speed = sum(host.servers * host.speed for host in hosts) / cores
+    return replace(own, servers=min(servers, cores), speed=speed)
 
 
 def _random(station: Station) -> Station:

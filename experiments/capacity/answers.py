@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.filer import FilerModel
+from core.filer.site import SiteModel
 from experiments.capacity.assemble import Question
-from experiments.capacity.network import SLOTS, TASKS
+from experiments.capacity.network import SLOTS, STREAMS, TASKS
 from experiments.capacity.predict import Prediction, Predictor
 
 MOST_WORKERS = 512
@@ -42,7 +43,9 @@ def words_of(limit: str) -> str:
         return "the number of slots (each is busy, and nothing else is)"
     if limit == TASKS:
         return "the tasks (too few or too unequal for so many slots)"
-    return limit if limit.startswith("database") else f"the {limit}"
+    if limit == STREAMS:
+        return "the index streams (as many tasks of a job are out as may be)"
+    return limit if limit.startswith(("database", "host ")) else f"the {limit}"
 
 
 def is_filer(limit: str) -> bool:
@@ -104,11 +107,25 @@ def _additions(predictor: Predictor, at: Prediction, filer: FilerModel | None) -
         if filer.link_bytes_per_s:
             more = replace(filer, link_bytes_per_s=filer.link_bytes_per_s * 1.5)
             tried.append(("half as much filer link again", replace(question, filer=more)))
+        tried += _of_site(question, filer, filer.site)
     base = at.gb_per_hour_discovered.value
     return [
         Addition(what=what, gain=predictor(changed, _SEEDS).gb_per_hour_discovered.value / base)
         for what, changed in tried
     ]
+
+
+def _of_site(question: Question, filer: FilerModel, site: SiteModel | None) -> list[tuple[str, Question]]:
+    """What may be added around an emulated filer."""
+    if site is None:
+        return []
+    hosts = tuple(replace(host, cores=_half_more(host.cores)) for host in site.hosts)
+    databases = tuple(replace(one, speed=one.speed * 1.5) for one in site.databases)
+    more = replace(site, hosts=hosts, worker_cores=_half_more(site.worker_cores))
+    return [
+        ("half as many cores again", replace(question, filer=replace(filer, site=more))),
+        ("database servers half as fast again", replace(question, filer=replace(filer, site=replace(site, databases=databases)))),
+    ]  # fmt: skip
 
 
 def _half_more(servers: int) -> int:

@@ -16,10 +16,12 @@ from typing import Any
 
 from core.errors import UsageError
 from core.filer import FilerModel
+from core.filer.model import STATIONS
 from core.operations import Op
 from core.records import Phase as PhaseName
 from experiments.capacity import filer_load
 from experiments.capacity.filer_load import Calls
+from experiments.capacity.site_load import SiteUse, booked, estimated
 from experiments.filer_numbers import filer_of
 from experiments.workloads.discovery.phase_use import SERVERS, WORKERS, PhaseUse
 from experiments.workloads.discovery.result import Point, Result, Run
@@ -31,6 +33,7 @@ _A_TASK: Mapping[str, frozenset[Op]] = {
     PhaseName.FINALISE.value: frozenset({Op.STAT}),
 }
 _MOST_GAP_S = 0.1  # of a slot between two tasks; more is a phase's end, not the queue's
+_UNTOLD = "untold"  # in a background: who is nobody that was asked
 _FAN_OUT = 16  # finalise's list: fan-out folders by their first digit
 
 
@@ -44,12 +47,14 @@ class PhaseLoad:
     calls: Mapping[Op, Calls]  # that come with items
     calls_a_task: Mapping[Op, Calls]
     call_s: float  # inside calls as measured
+    serving_s: float  # processor seconds of this host that real storage took to serve them: its client and servers here
     wait_s: float  # in calls beyond what the filer's numbers say, and of slots between tasks: nobody is busy then
     local_s: float  # beside calls, on the path
     beside_s: float  # the workers' processor seconds off the path: index threads, supervisors, calls under way
     database_s: float  # the servers' processor seconds that come with the work, on the path
     barrier_s: float
     heaviest: tuple[tuple[int, int], ...]  # items and bytes under the heaviest loose files
+    site: SiteUse  # what an emulated site is asked for beside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +82,7 @@ class Calibration:
     raw_bytes: int
     discovered_bytes: int
     items: int
+    index_streams: int | None  # tasks of phase index at a time, of each job; None: no limit
     measured: tuple[Measured, ...]
 
 
@@ -86,21 +92,29 @@ def calibrate(result: Result, name: str, *, filer_given: bool) -> Calibration:
     least, most = points[0], points[-1]
     first, last = _middle(least), _middle(most)
     filer = filer_of(result, name)
-    background = _background(first, last)
+    processors = _processors(result)
+    background = _background(first, last, processors, real=filer is None)
+    streams = result.conditions.get("configuration", {}).get("index_streams")
+    streams = streams if isinstance(streams, int) else None
+    site = None if filer is None or filer.site is None else booked(first, filer.site)
     return Calibration(
         source=name,
         labels=result.labels,
-        phases=tuple(_phase(n, use, first, last, filer, background, result) for n, use in enumerate(first.phases)),
+        phases=tuple(
+            _phase(n, first, last, filer, background, result, None if site is None else site[n], streams)
+            for n in range(len(first.phases))
+        ),
         filer=filer,
         burst=_burst(last, most, filer),
         slots=least.slots,
-        processors=_processors(result),
-        background=background.get("others", 0.0),
-        background_database=background.get(SERVERS, 0.0),
+        processors=processors,
+        background=background["others"] + background[_UNTOLD],
+        background_database=background[SERVERS],
         databases_known=any(SERVERS in phase.cpu_s for phase in first.phases),
         raw_bytes=int(first.result["raw_bytes"]),
         discovered_bytes=int(first.result["discovered_bytes"]),
         items=int(first.result["items"]),
+        index_streams=streams,
         measured=tuple(
             Measured(workers=point.workers, elapsed_s=tuple(run.elapsed_s for run in point.repeats)) for point in points
         ),
@@ -154,26 +168,40 @@ def _used(run: Run, *, databases: bool) -> float:
     )
 
 
-def _background(first: Run, last: Run) -> dict[str, float]:
-    """Processors busy with time rather than with work: the same work took the two runs differently long."""
+def _untold(run: Run, processors: int) -> float:
+    """Processor seconds of this host that nobody who is asked had used: a shared file system's client and servers here, and
+    whatever else ran. 0 where the host's own are not known."""
+    told = sum(seconds for phase in run.phases for seconds in phase.cpu_s.values())
+    return 0.0 if run.host_cpu is None else max(0.0, run.host_cpu * processors * run.elapsed_s - told)
+
+
+def _background(first: Run, last: Run, processors: int, *, real: bool) -> dict[str, float]:
+    """Processors busy with time rather than with work: the same work took the two runs differently long. `real`: on real
+    storage, which may be served by processes of this host that nobody asks."""
     longer = first.elapsed_s - last.elapsed_s
-    out = {}
-    for who, databases in ((SERVERS, True), ("others", False)):
-        more, base = _used(first, databases=databases) - _used(last, databases=databases), first.elapsed_s
-        most = _used(first, databases=databases) / base if base else 0.0
-        out[who] = min(max(0.0, more / longer), most) if longer > 0 else 0.0
-    return out
+
+    def busy(before: float, after: float) -> float:
+        most = before / first.elapsed_s if first.elapsed_s else 0.0
+        return min(max(0.0, (before - after) / longer), most) if longer > 0 else 0.0
+
+    out = {
+        who: busy(_used(first, databases=databases), _used(last, databases=databases))
+        for who, databases in ((SERVERS, True), ("others", False))
+    }
+    return out | {_UNTOLD: busy(_untold(first, processors), _untold(last, processors)) if real else 0.0}
 
 
 def _phase(
     n: int,
-    use: PhaseUse,
     first: Run,
     last: Run,
     filer: FilerModel | None,
     background: Mapping[str, float],
     result: Result,
+    site: SiteUse | None,
+    streams: int | None,
 ) -> PhaseLoad:
+    use = first.phases[n]
     again = next((other for other in last.phases if other.phase == use.phase), use)
     calls, calls_a_task = _calls(again)
     call_s = sum(call.seconds for call in use.calls.values())
@@ -184,7 +212,8 @@ def _phase(
     )
     waited = _queued_s(first) * sum(c.calls for c in use.calls.values()) / max(1, _number_of_calls(first))
     excess = max(0.0, call_s - sum(own.values()) - waited) if filer else 0.0
-    idle = max(0.0, use.elapsed_s * min(_slots(first), use.tasks) - use.busy_s)
+    at_once = min(_slots(first), use.tasks, streams if streams and use.phase == PhaseName.INDEX.value else use.tasks)
+    idle = max(0.0, use.elapsed_s * at_once - use.busy_s)
     path = max(0.0, use.busy_s - call_s)
     database = _with_work(use, SERVERS, background.get(SERVERS, 0.0))
     on_path = min(database, path / 2)
@@ -197,13 +226,22 @@ def _phase(
         calls=calls,
         calls_a_task=calls_a_task,
         call_s=call_s,
+        serving_s=0.0 if filer else _serving(first, background[_UNTOLD], _processors(result)) * call_s,
         wait_s=excess + min(idle, _MOST_GAP_S * use.tasks),
         local_s=path - on_path,
         beside_s=max(0.0, workers - (path - on_path)),
         database_s=on_path,
         barrier_s=max(0.0, following - use.start_s - use.elapsed_s),
         heaviest=use.heaviest,
+        site=site or estimated(use, workers, int(first.result["items"])),
     )
+
+
+def _serving(run: Run, background: float, processors: int) -> float:
+    """Of each second in calls, what processors of this host served that nobody was asked about."""
+    inside = sum(call.seconds for phase in run.phases for call in phase.calls.values())
+    untold = max(0.0, _untold(run, processors) - background * run.elapsed_s)
+    return untold / inside if inside else 0.0
 
 
 def _calls(use: PhaseUse) -> tuple[dict[Op, Calls], dict[Op, Calls]]:
@@ -254,8 +292,9 @@ def _stations(run: Run) -> Mapping[str, Mapping[str, float]]:
 
 
 def _queued_s(run: Run) -> float:
-    """Seconds that calls waited in the queues of an emulated filer."""
-    return sum(each["mean_wait_us"] * each["calls"] for each in _stations(run).values()) / 1e6
+    """Seconds that calls waited in the queues of an emulated filer, and not in those of a site around it."""
+    own = [each for name, each in _stations(run).items() if name in STATIONS]
+    return sum(each["mean_wait_us"] * each["calls"] for each in own) / 1e6
 
 
 def _burst(run: Run, point: Point, filer: FilerModel | None) -> float:

@@ -12,18 +12,22 @@ from pydantic import Field
 from core.document import Document, Milli
 from core.errors import UsageError
 from core.filer import FilerModel, load_filer
-from experiments.capacity import DEFAULT_RAW_GB
+from core.filer.load import site_source
+from core.filer.site import SiteModel
+from experiments.capacity import DEFAULT_RAW_GB, DEFAULT_SLOTS
 from experiments.capacity.agreement import Agreement, agreement
 from experiments.capacity.answers import answer, sentences
 from experiments.capacity.assemble import Question
 from experiments.capacity.calibration import Calibration, calibrate
 from experiments.capacity.predict import PointDocument, Prediction, Predictor, network_of, point_document
 from experiments.capacity.reference import NAME, read_reference
+from experiments.capacity.site_load import TRANSACTIONS_A_TASK
 from experiments.report.words import many
 from experiments.result.codec import read_result
 from experiments.workloads.discovery.result import of_discovery
 
 _MOST_SLOTS = 20_000
+_ROUNDED = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +37,13 @@ class Wish:
     workers: tuple[int, ...]
     databases: tuple[int, ...]
     filer: str | None = None  # a profile's name or a file; None: the calibration's own
+    site: str | None = None  # a site's name or file, in place of a filer
     result: Path | None = None  # to calibrate on; None: the reference calibration
-    slots: int | None = None  # of each worker; None: the calibration's
+    slots: int | None = (
+        None  # of each worker; None: the calibration's, on a site that it was not made on as workers have
+    )
     raw_gb: float | None = None
+    index_streams: int | None = None  # of each job; None: the calibration's, 0: no limit
     shard: bool = False
     one_host: bool = False
 
@@ -57,7 +65,7 @@ class Forecast:
         return PredictionDocument(
             schema="edbench-prediction/1",
             calibration=Source(source=self.calibration.source, labels=list(self.calibration.labels)),
-            filer=None if filer is None else FilerNamed(name=filer.name, scale=filer.scale),
+            filer=None if filer is None else FilerNamed(name=filer.name, scale=filer.scale, site=filer.choice.site),
             assumptions=list(self.assumptions),
             points=[point_document(point) for point in self.points],
             mean_value_check=None
@@ -75,10 +83,11 @@ class Source(Document):
 
 
 class FilerNamed(Document):
-    """The filer asked about."""
+    """The filer asked about; `site`: the scales of the emulated site around it, empty where there is none."""
 
     name: str
     scale: float
+    site: str
 
 
 class MeanValueCheck(Document):
@@ -102,16 +111,21 @@ class PredictionDocument(Document):
 
 def forecast(wish: Wish) -> Forecast:
     """Calibrate, simulate every point, and put it into words. Raises UsageError."""
-    filer = None if wish.filer is None else load_filer(wish.filer)
-    if wish.filer is not None and filer is None:
-        raise UsageError("--filer none is no filer to predict for; give a profile or a file, or leave it out")
+    filer = _filer(wish)
     name = NAME if wish.result is None else str(wish.result)
     result = read_reference() if wish.result is None else of_discovery(read_result(wish.result))
     calibration = calibrate(result, name, filer_given=filer is not None)
-    slots = calibration.slots if wish.slots is None else wish.slots
+    if filer is not None and filer.site is None and _made_on_a_site(calibration):
+        raise UsageError(
+            f"{name} was made on an emulated site, whose hosts and databases are in its times: it tells of sites only; give"
+            " --site, or a result made without one"
+        )
+    base = filer or calibration.filer
+    site = None if base is None else base.site
+    slots = _slots(wish, calibration, site)
     if max(wish.workers) * slots > _MOST_SLOTS:
         raise UsageError(f"{max(wish.workers)} workers x {slots} slots: at most {_MOST_SLOTS:,} slots are simulated")
-    times = (DEFAULT_RAW_GB if wish.raw_gb is None else wish.raw_gb) * 1e9 / calibration.raw_bytes
+    times = _times(wish, calibration, site)
     other = filer is not None and (calibration.filer is None or filer.digest != calibration.filer.digest)
     predictor = Predictor(calibration, filer_changed=other)
     questions = [
@@ -123,13 +137,13 @@ def forecast(wish: Wish) -> Forecast:
             shard=wish.shard,
             one_host=wish.one_host,
             times=times,
+            index_streams=wish.index_streams,
         )
         for databases in wish.databases
         for workers in wish.workers
     ]
     points = tuple(predictor(question) for question in questions)
-    base = filer or calibration.filer
-    called = "the filer" if base is None else f"the filer {_called(base)}"
+    called = "the filer" if base is None else f"the filer of {_called(base)}" if site else f"the filer {_called(base)}"
     largest = [point for point in points if point.question.workers == max(wish.workers)]
     return Forecast(
         calibration=calibration,
@@ -139,6 +153,54 @@ def forecast(wish: Wish) -> Forecast:
         agreement=agreement(network_of(calibration, questions[-1], 0)),
         answer=tuple(_unknown(base) or _answers(predictor, largest, base, called)),
     )
+
+
+def _filer(wish: Wish) -> FilerModel | None:
+    """That was asked about, with the site around it; None: the calibration's."""
+    if wish.site is not None:
+        if wish.filer is not None:
+            raise UsageError("--site and --filer exclude each other: a site has a filer of its own")
+        if wish.one_host:
+            raise UsageError("--site and --one-host exclude each other: a site says where everything is")
+        return load_filer(site_source(wish.site))
+    filer = None if wish.filer is None else load_filer(wish.filer)
+    if wish.filer is not None and filer is None:
+        raise UsageError("--filer none is no filer to predict for; give a profile or a file, or leave it out")
+    return filer
+
+
+def _slots(wish: Wish, calibration: Calibration, site: SiteModel | None) -> int:
+    if wish.slots is not None:
+        return wish.slots
+    return calibration.slots if site is None or _made_on_a_site(calibration) else DEFAULT_SLOTS
+
+
+def _made_on_a_site(calibration: Calibration) -> bool:
+    return calibration.filer is not None and calibration.filer.site is not None
+
+
+def _times(wish: Wish, calibration: Calibration, site: SiteModel | None) -> float:
+    """How many of the calibration's data sets there are. A site of one part in k of the data has as much less; where that is
+    what the calibration was made with but for rounding, it is the same data set."""
+    if wish.raw_gb is not None:
+        return wish.raw_gb * 1e9 / calibration.raw_bytes
+    times = DEFAULT_RAW_GB / (1.0 if site is None else site.data_scale) * 1e9 / calibration.raw_bytes
+    return 1.0 if site is not None and abs(times - 1.0) < _ROUNDED else times
+
+
+def _site_told(filer: FilerModel, site: SiteModel) -> str:
+    """What stands around the filer."""
+    cores = sum(host.cores for host in site.hosts)
+    return (
+        f"{filer.choice.label}: {many(len(site.hosts), 'host')} of {cores} cores in all, workers of {site.worker_cores},"
+        f" {many(len(site.databases), 'database server')} as the site has them; of more databases they are given out again;"
+        " seconds are those of the emulation"
+    )
+
+
+def _streams_told(wish: Wish, calibration: Calibration) -> str:
+    streams = calibration.index_streams if wish.index_streams is None else wish.index_streams
+    return f"tasks of phase index at a time, of each job: {streams or 'no limit'}"
 
 
 def _answers(predictor: Predictor, largest: Sequence[Prediction], filer: FilerModel | None, called: str) -> list[str]:
@@ -166,8 +228,11 @@ def _assumptions(
     calibration: Calibration, wish: Wish, times: float, filer: FilerModel | None, *, other: bool
 ) -> tuple[str, ...]:
     points = " and ".join(str(point.workers) for point in calibration.measured)
+    site = None if filer is None else filer.site
     hosts = (
-        f"all on one host of {calibration.processors} processors"
+        _site_told(filer, site)
+        if filer is not None and site is not None
+        else f"all on one host of {calibration.processors} processors"
         if wish.one_host
         else f"each worker and each database server on a host of its own, of {calibration.processors} processors as measured"
     )
@@ -180,8 +245,15 @@ def _assumptions(
     ]
     if filer is None:
         out.append("the filer keeps its measured latency whatever the load: it has no ceiling here")
+    elif site is not None:
+        out.append(_streams_told(wish, calibration))
+        if not _made_on_a_site(calibration):
+            out.append(
+                f"{TRANSACTIONS_A_TASK:g} transactions a task, rows by item and phase as a run on a site had them: the"
+                " calibration was made on none"
+            )
     elif other:
         out.append(f"the filer is {_called(filer)}, and not the one of the calibration")
-    if not calibration.databases_known:
+    if site is None and not calibration.databases_known:
         out.append("what the database servers use is not known from this result: no database is ever the limit here")
     return (*out, *(f"the calibration is labelled: {label}" for label in calibration.labels))

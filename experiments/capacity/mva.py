@@ -63,6 +63,7 @@ def why_not(network: Network) -> str | None:
         "the database servers differ": len(speeds) > 1,
         "jobs share a database server": len({job.database for job in network.jobs}) < len(network.jobs),
         "slots queue at processors of their own worker": bool(own and own.servers < network.slots_each),
+        "workers share the processors of hosts": bool(network.hosts),
         "workers are dealt out to jobs": not network.pooled and len(network.jobs) > 1,
         "service times are not exponential": any(s.shape != 1 and s.kind is Kind.QUEUE for s in stations),
         "units differ in size": any(phase.weights for phase in first.phases),

@@ -16,6 +16,7 @@ from core.errors import UsageError
 DATABASE = "database"  # in a phase's demands: the server of the unit's own job, whichever that is
 SLOTS = "slots"  # a limit that is no station: every slot is busy, and no station is
 TASKS = "tasks"  # nor that: slots stand idle, because tasks are too few, too unequal, or sent too slowly
+STREAMS = "streams"  # nor that: as many units are out as may be (`Phase.most_slots`)
 BUSY = 0.85  # a station's utilisation from which it is called the limit
 
 
@@ -100,8 +101,10 @@ class Job:
 class Network:
     """Everything that `simulate` needs beside a seed. A station named as a database must not be among `stations`.
 
-    Worker processors are a station like any other where slots share them (one host, or hosts that share cores); with
-    `own_processors` each worker has such a station of its own, by that name, and only its slots use it.
+    Worker processors are a station like any other where slots share them (one host); with `own_processors` each worker has
+    such a station of its own, by that name, and only its slots use it. With `hosts` it is a share of a host's: workers are dealt
+    out to them in turn, what a unit asks of its worker's share it asks of the host too, at the host's speed, and goes on
+    when it has had both.
     """
 
     stations: tuple[Station, ...]
@@ -110,6 +113,7 @@ class Network:
     workers: int
     slots_each: int = 4
     own_processors: Station | None = None
+    hosts: tuple[Station, ...] = ()
     pooled: bool = (
         True  # any slot takes units of any job, the job with the fewest out first; else workers are dealt out
     )
@@ -128,10 +132,12 @@ class Network:
         self._check_names()
 
     def _check_names(self) -> None:
-        names = [s.name for s in (*self.stations, *self.databases)]
+        names = [s.name for s in (*self.stations, *self.databases, *self.hosts)]
         if self.own_processors is not None:
             names.append(self.own_processors.name)
-        if len(set(names)) < len(names) or {DATABASE, SLOTS, TASKS} & {s.name for s in self.stations}:
+        elif self.hosts:
+            raise UsageError("hosts are shared by workers' own processors, and these have none")
+        if len(set(names)) < len(names) or {DATABASE, SLOTS, TASKS, STREAMS} & {s.name for s in self.stations}:
             raise UsageError(f"stations need names of their own: {', '.join(names)}")
         known = {DATABASE, *names}
         for job in self.jobs:
@@ -191,7 +197,7 @@ class PhaseTime:
     end_s: float  # of its last unit, before the barrier
     utilisation: Mapping[str, float]  # of each queue station meanwhile, by whatever job (0 to 1)
     slots_busy: float  # share of all slots that held a unit meanwhile
-    limit: str  # a station's name, SLOTS or TASKS
+    limit: str  # a station's name, SLOTS, TASKS or STREAMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,9 +212,12 @@ class Predicted:
     stay_s: Mapping[str, float] = field(default_factory=dict)  # mean seconds at a station a visit, waiting included
 
 
-def limit(utilisation: Mapping[str, float], slots_busy: float) -> str:
-    """What holds a closed network back: its busiest station when that is busy, else its slots, else a lack of tasks."""
+def limit(utilisation: Mapping[str, float], slots_busy: float, most: float = 1.0) -> str:
+    """What holds a closed network back: its busiest station when that is busy, else its slots, else that no more of them may
+    work at a time (`most` of all), else a lack of tasks."""
     busiest = max(utilisation, key=lambda name: utilisation[name], default=None)
     if busiest is not None and utilisation[busiest] >= BUSY:
         return busiest
-    return SLOTS if slots_busy >= BUSY else TASKS
+    if slots_busy >= BUSY:
+        return SLOTS
+    return STREAMS if most < 1.0 and slots_busy >= BUSY * most else TASKS

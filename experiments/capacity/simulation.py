@@ -206,7 +206,7 @@ class _Run:
                 end_s=self._env.now,
                 utilisation=utilisation,
                 slots_busy=busy,
-                limit=limit(utilisation, busy),
+                limit=limit(utilisation, busy, self._most(progress)),
             )
         )
         yield self._env.timeout(progress.now.barrier_s)
@@ -217,6 +217,11 @@ class _Run:
             self._hand_out(progress.pool)
         else:
             progress.phase -= 1
+
+    def _most(self, progress: _Progress) -> float:
+        """Share of all slots that may work on the phase at a time, of all jobs that are like this one."""
+        most = progress.now.most_slots
+        return 1.0 if most is None else most * len(self._jobs) / self._network.slots
 
     def _until(self, end: float) -> simpy.Event:
         return self._env.timeout(max(0.0, end - self._env.now))

@@ -6,6 +6,7 @@ import heapq
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from experiments.capacity.network import Kind, Network, Station
 
@@ -26,7 +27,14 @@ class Server:
 
     def book(self, now: float, mean_s: float) -> float:
         """When a unit that comes now is done here."""
-        service = self._draw(mean_s / self._speed)
+        return self.reserve(now, self.draw(mean_s))
+
+    def draw(self, mean_s: float) -> float:
+        """Seconds of a service."""
+        return self._draw(mean_s / self._speed)
+
+    def reserve(self, now: float, service: float) -> float:
+        """When so many seconds of a server are over that are asked for now."""
         if self._queues:
             self._booked += service
             end = max(now, self._free[0]) + service
@@ -45,6 +53,18 @@ class Server:
     def busy_until(self, now: float) -> float:
         """Server seconds worked so far; what is booked ahead lies without a gap before each server's end."""
         return self._booked - sum(end - now for end in self._free if end > now)
+
+
+class Share:
+    """A worker's share of a host's processors: the same service is asked of both, at once, and is over when both gave it."""
+
+    def __init__(self, own: Server, host: Server) -> None:
+        self._own, self._host = own, host
+
+    def book(self, now: float, mean_s: float) -> float:
+        """When a unit that comes now has had both."""
+        service = self._own.draw(mean_s)
+        return max(self._own.reserve(now, service), self._host.reserve(now, service))
 
 
 def _drawing(shape: float, source: random.Random) -> Callable[[float], float]:
@@ -78,17 +98,30 @@ class Places:
     def __init__(self, network: Network, source: random.Random) -> None:
         shared = (*network.stations, *network.databases)
         self._shared = {station.name: Server(station, source) for station in shared}
-        self._own_name, self._own = "", []
-        self._capacity = {station.name: station.servers for station in shared if station.kind is Kind.QUEUE}
+        self._hosts = {station.name: Server(station, source) for station in network.hosts}
+        self._own_name, self._own = "", list[Server]()
+        self._at: Sequence[Server | Share] = self._own
+        queues = (*shared, *network.hosts)
+        self._capacity = {station.name: station.servers for station in queues if station.kind is Kind.QUEUE}
         if network.own_processors is not None:
-            own = network.own_processors
-            self._own_name = own.name
-            self._own = [Server(own, source) for _ in range(network.workers)]
-            self._capacity[own.name] = own.servers * network.workers
+            self._give_processors(network, network.own_processors, source)
 
-    def at(self, name: str, worker: int) -> Server:
+    def _give_processors(self, network: Network, own: Station, source: random.Random) -> None:
+        """Each worker's own, as a share of its host's where there are hosts."""
+        self._own_name = own.name
+        self._capacity[own.name] = own.servers * network.workers
+        hosts = network.hosts
+        speeds = [hosts[worker % len(hosts)].speed if hosts else own.speed for worker in range(network.workers)]
+        self._own = [Server(replace(own, speed=speed), source) for speed in speeds]
+        self._at = self._own
+        if hosts:
+            self._at = [
+                Share(server, self._hosts[hosts[worker % len(hosts)].name]) for worker, server in enumerate(self._own)
+            ]
+
+    def at(self, name: str, worker: int) -> Server | Share:
         """Where a unit of that worker's goes."""
-        return self._own[worker] if name == self._own_name else self._shared[name]
+        return self._at[worker] if name == self._own_name else self._shared[name]
 
     def busy_until(self, now: float) -> dict[str, float]:
         """Server seconds worked so far at each queue station."""
@@ -101,10 +134,12 @@ class Places:
     def stay_s(self) -> dict[str, float]:
         """Mean seconds of a visit, by station."""
         means = {}
-        for name in (*self._shared, *([self._own_name] if self._own else [])):
+        for name in (*self._shared, *self._hosts, *([self._own_name] if self._own else [])):
             visits, seconds = zip(*(server.stayed for server in self._all(name)), strict=True)
             means[name] = sum(seconds) / sum(visits) if sum(visits) else 0.0
         return means
 
     def _all(self, name: str) -> Sequence[Server]:
-        return self._own if name == self._own_name else [self._shared[name]]
+        if name == self._own_name:
+            return self._own
+        return [self._hosts[name] if name in self._hosts else self._shared[name]]

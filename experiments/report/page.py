@@ -10,7 +10,7 @@ from pathlib import Path
 
 from controller.labels.advice import advice_on
 from core.errors import RunFailed
-from experiments.report import FILE, words
+from experiments.report import FIGURES, FILE, words
 from experiments.report.markup import Html, join, tag
 from experiments.report.parts import Part, Plot, Section, Series, Tabled
 from experiments.report.sheet import Sheet, sheet_in, sheet_section
@@ -20,7 +20,7 @@ from experiments.report.views import shouted
 from experiments.result.schema import Result
 from experiments.workloads import about
 
-FIGURES, SERIES = "figures", "series"
+SERIES = "series"
 
 
 def write_report(result: Result, directory: Path) -> Path:

@@ -185,6 +185,36 @@ def test_r1_is_the_reports_test_bed() -> None:
         ("time_scale = 1.0", "time_scale = 0.1", "time_scale"),
         ('name = "two"', 'name = "r1"', "give another"),
         ("[[host]]\ncores = 2\nspeed = 2.0", "", "host must be tables"),
+        ("cores = 2", "cores = -1", "host[1].cores"),
+        ("cores = 2", "cores = 0", "host[1].cores"),
+        ("cores = 2", 'cores = "two\\nfour"', "host[1].cores"),
+        ("cores = 2", f"cores = 0x{'f' * 6_000}", "of more than 300 digits"),
+        ("cores = 2", f"cores = {'9' * 6_000}", "not TOML"),
+        ("cores = 2\n", f"cores = {'[' * 20_000}\n", "not TOML"),
+        ("speed = 2.0", "speed = inf", "host[1].speed is inf"),
+        ("speed = 2.0", "sped = 2.0", "there is no host[1].sped"),
+        ("speed = 2.0", '"sp\\need" = 2.0', "there is no host[1].sp?eed"),
+        ("servers = 1", "servers = 0", "database[1].servers"),
+        ("speed = 0.5", "speed = -0.5", "database[1].speed"),
+        ("transaction_us = 1000.0", "transaction_us = -1.0", "database[1].transaction_us"),
+        ("transaction_us = 1000.0", f"transaction_us = 1{'0' * 400}", "database[1].transaction_us"),
+        ("transaction_us = 1000.0", "transaction_us = true", "database[1].transaction_us"),
+        ("filer_ops_a_row = 0.5", "filer_ops_a_row = -0.5", "database[1].filer_ops_a_row"),
+        ("filer_ops = 2.0", "filer_op = 2.0", "there is no database[1].filer_op"),
+        ("factor = 4.0", "factor = nan", "processor.factor"),
+        ("factor = 4.0", "faktor = 4.0", "there is no processor.faktor"),
+        ("[worker]\ncores", "[worker]\nslots = 4\ncores", "there is no worker.slots"),
+        ("data_scale = 10", "data_scale = -10", "data_scale"),
+        ("data_scale = 10", "data_scale = inf", "data_scale"),
+        ("time_scale = 1.0", "time_scale = 0", "time_scale"),
+        ("time_scale = 1.0", "time_scale = 1.0\nspeed = 3", "there is no speed"),
+        ("time_scale = 1.0", "time_scale = 1.0\nclient.round_trip_us = -1.0", "client.round_trip_us"),
+        ('"one.toml"', "7", "filer must be a text"),
+        ('"one.toml"', '""', "filer is ''"),
+        ('"one.toml"', '"."', "Is a directory"),
+        ('"one.toml"', '"site.toml"', "no other site's"),
+        ('"one.toml"', '"site/r1"', "no other site's"),
+        ('"one.toml"', '"one\\u0000.toml"', "null byte"),
     ],
 )
 def test_impossible_sites_are_refused_in_one_line(tmp_path: Path, old: str, new: str, says: str) -> None:
@@ -193,6 +223,17 @@ def test_impossible_sites_are_refused_in_one_line(tmp_path: Path, old: str, new:
         _model(tmp_path, (old, new))
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("left", ["", "database = []", "database = 3", "[database]\nservers = 1", "database = [1]"])
+def test_a_site_without_a_database_is_refused(tmp_path: Path, left: str) -> None:
+    """Whatever stands in place of its tables."""
+    kept, _, _ = _SITE.partition("[[database]]")
+    before, host, hosts = kept.partition("[processor]")
+    (tmp_path / "one.toml").write_text(_FILER)
+    (tmp_path / "site.toml").write_text(f"{kept}{left}" if left.startswith("[") else f"{before}{left}\n{host}{hosts}")
+    with pytest.raises(UsageError, match=r"^site .*: database must be tables"):
+        site_source(str(tmp_path / "site.toml"))
 
 
 def test_a_site_that_is_not_there_is_told_with_those_that_are() -> None:

@@ -136,3 +136,23 @@ def test_a_result_on_real_storage_has_a_delay_and_no_filer(measured: Result) -> 
     assert found.filer is None
     use: PhaseUse = measured.points[0].repeats[0].phases[1]
     assert found.phases[1].call_s == pytest.approx(sum(call.seconds for call in use.calls.values()))
+
+
+def test_processors_that_serve_real_storage_on_this_host_are_asked_for_by_its_calls(measured: Result) -> None:
+    """A shared file system whose servers run here: what of the host's processors nobody else used comes with calls, and more
+    workers compete for it. Where the host's own are not known nothing is made up."""
+    conditions = measured.conditions | {"emulated_filer": None, "hosts": [{"processors": 2}]}
+    points = []
+    for point in measured.points:
+        (run,) = point.repeats
+        told = sum(seconds for phase in run.phases for seconds in phase.cpu_s.values())
+        busy = dataclasses.replace(run, host_cpu=(told + 3.0) / (2 * run.elapsed_s))
+        points.append(dataclasses.replace(point, repeats=(busy,)))
+    real = dataclasses.replace(measured, conditions=conditions, points=tuple(points))
+    found = calibrate(real, "real", filer_given=True)
+    assert sum(phase.serving_s for phase in found.phases) == pytest.approx(3.0)
+    assert found.phases[1].serving_s / found.phases[2].serving_s == pytest.approx(
+        found.phases[1].call_s / found.phases[2].call_s
+    )
+    unknown = calibrate(_with_runs(real, host_cpu=None), "real", filer_given=True)
+    assert sum(phase.serving_s for phase in unknown.phases) == 0.0

@@ -42,7 +42,7 @@ def test_every_point_has_what_was_promised(found: Forecast) -> None:
             assert low < point[name] < high
         assert point["coverage"] == 0.9
         assert point["limit"] in {SLOTS, TASKS, *point["utilisation"]}
-    assert plain["filer"] == {"name": "titan", "scale": 1.0}
+    assert plain["filer"] == {"name": "titan", "scale": 1.0, "site": ""}
     refuse_unlike_schema("prediction", plain)
 
 

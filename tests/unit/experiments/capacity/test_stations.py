@@ -7,7 +7,7 @@ import random
 import pytest
 
 from experiments.capacity.network import Kind, Station
-from experiments.capacity.stations import Server, SlotPool
+from experiments.capacity.stations import Server, Share, SlotPool
 
 
 def _server(**changes: object) -> Server:
@@ -45,3 +45,11 @@ def test_slots_are_lent_across_workers_first() -> None:
     assert not pool
     pool.give_back(5)
     assert pool.lend() == 5
+
+
+def test_a_share_is_over_when_worker_and_host_have_both_served_it() -> None:
+    """Two workers of one core each on a host of one: the second waits for the host, and its own core is taken meanwhile."""
+    host = _server()
+    one, two = (Share(_server(), host) for _ in range(2))
+    assert [one.book(0.0, 2.0), two.book(0.0, 3.0), two.book(0.0, 1.0)] == [2.0, 5.0, 6.0]
+    assert host.busy_until(6.0) == 6.0

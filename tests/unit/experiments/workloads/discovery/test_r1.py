@@ -14,6 +14,7 @@ from experiments.overrun import overran, told_overrun
 from experiments.result.codec import from_json, to_json
 from experiments.result.schema import CallTime
 from experiments.workloads.discovery.phase_use import PhaseUse
+from experiments.workloads.discovery.r1.brief import brief
 from experiments.workloads.discovery.r1.checks import checks, filer_ops, peak_of, plateau, verdict
 from experiments.workloads.discovery.r1.parameters import INDEX_STREAMS, KIND, POINTS
 from experiments.workloads.discovery.r1.tables import TABLE, r1_tables
@@ -92,6 +93,20 @@ def test_each_check_can_fail() -> None:
     held = _held(_study(*flat))
     held.pop("plateau with two databases over that with one")  # all of it is one plateau, and the run is longer
     assert set(held.values()) == {"FAIL"}
+
+
+def test_few_lines_say_whether_the_ratios_come_out() -> None:
+    """And where they do not, or the machine did not keep up, that before anything else."""
+    study = _study()
+    assert brief(study, checks(study), 2000)[0].startswith("R1's ratios come out here (1/2000 of its data, 1 run of")
+    assert brief(study, checks(study), 2000)[1] == "Of the report's other figures 7 of 7 hold."
+    slow = point(30, runs=[dataclasses.replace(_run(1, 30), gb_per_hour_discovered=1.18 * 11.69)])
+    missed = _study(_point(1, 10), slow, _point(2, 30))
+    first = brief(missed, checks(missed), 2000)[0]
+    assert first.startswith("R1's ratios do NOT come out here")
+    assert "30 over 10 workers 1.18 x (R1 1.35 x)" in first
+    late = dataclasses.replace(study, labels=("EMULATION OVERRUN at 1 of 3 points",))
+    assert "did not keep up" in brief(late, checks(late), 2000)[0]
 
 
 def test_the_tolerance_is_five_percent() -> None:

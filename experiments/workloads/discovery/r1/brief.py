@@ -1,0 +1,39 @@
+"""What `experiment r1 --brief` says below its tables, in a few lines: R1's two ratios, the other figures, what the machine did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from controller.labels.rules import OVERRUN
+from experiments.result.schema import Result
+from experiments.workloads.discovery.r1.checks import Check
+
+_RATIO = ", GB/hour"  # how the checks of R1's two ratios end
+
+
+def brief(result: Result, found: Sequence[Check], times: int) -> list[str]:
+    """Lines for people; `times`: the data is one part in so many of R1's. A ratio that does not hold is said first, with why
+    so small a run may miss it."""
+    ratios = [one for one in found if one.what.endswith(_RATIO)]
+    others = [one for one in found if one not in ratios and one.passed is not None]
+    runs = min(len(point.repeats) for point in result.points)
+    size = f"1/{times} of its data, {runs} run{'s' if runs > 1 else ''} of each row"
+    missed = [one for one in ratios if not one.passed]
+    if any(OVERRUN in label for label in result.labels):
+        lines = [
+            f"{OVERRUN}: this machine did not keep up, so its own speed is in these figures and they prove nothing."
+        ]
+    elif missed:
+        lines = [
+            f"R1's ratios do NOT come out here ({size}): {_listed(missed)}. So short a run is bound by its largest mail store and"
+            " by its tasks; `edbench experiment r1` takes more data and five runs, docs/site.md says what came of it."
+        ]
+    else:
+        lines = [f"R1's ratios come out here ({size}): {_listed(ratios)}."]
+    held = sum(bool(one.passed) for one in others)
+    failed = f"; not: {', '.join(one.what for one in others if not one.passed)}" if held < len(others) else ""
+    return [*lines, f"Of the report's other figures {held} of {len(others)} hold{failed}."]
+
+
+def _listed(ratios: Sequence[Check]) -> str:
+    return ", ".join(f"{one.what.removesuffix(_RATIO)} {one.ours} (R1 {one.r1})" for one in ratios)
