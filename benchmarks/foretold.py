@@ -15,7 +15,7 @@ from rich.table import Table
 
 from benchmarks.figures import Figure, Figures
 from experiments.capacity.predict import LEVEL, Prediction, point_document
-from experiments.overrun import overran
+from experiments.overrun import overran, overshoot
 from experiments.workloads.discovery.result import Run
 
 WITHIN = 10.0  # per cent
@@ -57,11 +57,22 @@ def write_down(file: Path, predicted: Mapping[str, Prediction]) -> str:
 
 def show(console: Console, rows: Sequence[Row]) -> None:
     """One line a target."""
-    names = ("target", "predicted s", f"{LEVEL:.0%} interval", "measured s", "error", "held", "host busy", "by phase")
+    names = (
+        "target",
+        "predicted s",
+        f"{LEVEL:.0%} interval",
+        "measured s",
+        "error",
+        "held",
+        "host busy",
+        "late",
+        "by phase",
+    )
     table = Table(*names, box=None, header_style="bold", pad_edge=False)
     for row in rows:
         span = row.predicted.elapsed_s
         busy = [f"{run.host_cpu:.0%}" for run in row.runs if run.host_cpu is not None]
+        late = [f"{over:.0%}" for over in map(overshoot, row.runs) if over is not None]
         table.add_row(
             row.target,
             f"{span.value:.1f}",
@@ -70,6 +81,7 @@ def show(console: Console, rows: Sequence[Row]) -> None:
             f"{row.error:+.1f} %",
             "yes" if row.held else "NO",
             " ".join(busy) + (" OVERRUN" if row.overrun else ""),
+            " ".join(late),
             ", ".join(f"{phase} {limit}" for phase, limit in row.predicted.by_phase.items()),
         )
     console.print(table)

@@ -83,7 +83,7 @@ def filer_of(result: Result, name: str) -> FilerModel | None:
             mix=_by_op(numbers.mix),
             source=numbers.source,
             protocol=_protocol(numbers.protocol, name),
-            client=Client(**numbers.client),  # type: ignore[arg-type]
+            client=Client(**numbers.client | {"cache_bytes": int(numbers.client.get("cache_bytes", 0))}),  # type: ignore[arg-type]
             sizes=Sizes(**numbers.sizes),
             site=numbers.site,
         )

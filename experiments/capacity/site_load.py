@@ -19,10 +19,11 @@ from experiments.capacity.network import Station
 from experiments.workloads.discovery.phase_use import PhaseUse
 from experiments.workloads.discovery.result import Run
 
-TRANSACTIONS_A_TASK = (
-    4.0  # as `edbench experiment r1` was seen to have: claim, what is to be done, what is known, finish
-)
-ROWS_AN_ITEM: Mapping[str, float] = {PhaseName.EXPAND.value: 1.2, PhaseName.INDEX.value: 1.8}  # seen there, too
+# As `edbench experiment r1 --scale 1/2000` was seen to have: claim, what is to be done, what is known, finish, and portions.
+TRANSACTIONS_A_TASK = 4.5
+ROWS_AN_ITEM: Mapping[str, float] = {
+    PhaseName.WALK.value: 0.1, PhaseName.EXPAND.value: 1.4, PhaseName.INDEX.value: 2.0, PhaseName.FINALISE.value: 0.2,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 
@@ -70,10 +71,14 @@ def test_what_is_busy_with_time_is_told_from_what_comes_with_work(measured: Resu
     assert sum(phase.database_s for phase in found.phases) < used
 
 
-def test_the_filer_comes_back_from_its_numbers(measured: Result) -> None:
-    filer = load_filer("titan")
+@pytest.mark.parametrize("source", ["titan", "site/r1@2000", "site/small-office"])
+def test_the_filer_comes_back_from_its_numbers(measured: Result, source: str) -> None:
+    """With its client and the site around it, through JSON."""
+    filer = load_filer(source)
     assert filer is not None
-    said = {"name": filer.name, "scale": filer.scale, "digest": filer.digest, "numbers": numbers_of(filer)}
+    filer = dataclasses.replace(filer, source=source)
+    numbers = json.loads(json.dumps(numbers_of(filer)))
+    said = {"name": filer.name, "scale": filer.scale, "digest": filer.digest, "numbers": numbers}
     result = dataclasses.replace(measured, conditions=measured.conditions | {"emulated_filer": said})
     assert filer_of(result, "r") == filer
     said["numbers"]["metadata"]["servers"] = 3
