@@ -18,6 +18,8 @@ def test_a_prediction_is_printed_and_written(tmp_path: Path, capsys: pytest.Capt
     assert "GB/hour discovered" in shown
     assert "exact mean values" in shown
     assert "the reference calibration" in shown
+    assert "walk " in shown
+    assert "index " in shown
     plain = json.loads(file.read_text())
     assert [point["workers"] for point in plain["points"]] == [2, 4]
     assert {"workers", "databases", "elapsed_s", "gb_per_hour_discovered", "limit"} <= set(plain["points"][0])

@@ -11,6 +11,7 @@ from core.errors import UsageError
 from experiments.capacity.network import (
     DATABASE,
     SLOTS,
+    STREAMS,
     TASKS,
     Job,
     Network,
@@ -91,3 +92,15 @@ def test_the_limit_is_a_busy_station_else_the_slots(
 ) -> None:
     """The busiest station that is busy; slots when nothing else is; tasks when not even slots are."""
     assert limit(utilisation, slots_busy) == named
+
+
+def test_a_bound_on_units_at_a_time_is_a_limit_of_its_own() -> None:
+    """Where so many slots work as may, more tasks would not help; where fewer do, they would."""
+    assert limit({"filer": 0.3}, 0.29, most=0.3) == STREAMS
+    assert limit({"filer": 0.3}, 0.20, most=0.3) == TASKS
+    assert limit({"filer": 0.9}, 0.29, most=0.3) == "filer"
+
+
+def test_hosts_belong_to_workers_processors() -> None:
+    with pytest.raises(UsageError, match="hosts are shared"):
+        _network(hosts=(Station(name="host 1"),))
