@@ -57,9 +57,9 @@ def booked(run: Run, site: SiteModel) -> list[SiteUse]:
     tasks = sum(use.tasks for use in phases) or 1
     out = []
     for use, busy_s, database_s in zip(phases, processor, database, strict=True):
-        number = transactions * use.tasks / tasks
-        rows = (database_s * 1e6 - number * server.transaction_us) / server.row_us if server.row_us else 0.0
-        out.append(SiteUse(slot_s=busy_s / one_s if one_s else 0.0, transactions=number, rows=max(0.0, rows)))
+        own = transactions * use.tasks / tasks
+        rows = (database_s * 1e6 - own * server.transaction_us) / server.row_us if server.row_us else 0.0
+        out.append(SiteUse(slot_s=busy_s / one_s if one_s else 0.0, transactions=own, rows=max(0.0, rows)))
     return out
 
 
