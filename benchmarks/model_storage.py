@@ -83,7 +83,8 @@ class Bench:
 
 def predictions(result: Result, targets: Sequence[Target]) -> dict[str, Prediction]:
     """Everything before anything of it is measured; all on this host."""
-    predictor = Predictor(calibrate(result, "the calibration", filer_given=False), filer_changed=False)
+    # Whether this host or the storage is the limit does not matter: it is asked about both together.
+    predictor = Predictor(calibrate(result, "the calibration", filer_given=True), filer_changed=False)
     return {
         str(target): predictor(Question(workers=target.workers, databases=target.databases, slots=1, one_host=True))
         for target in targets
