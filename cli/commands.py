@@ -180,7 +180,7 @@ COMMANDS: tuple[LazyCommand, ...] = (
     LazyCommand(
         "predict",
         "cli.experiments.predict:predict",
-        "Predict elapsed time and GB/hour for more workers, more databases or another filer, and what limits each.",
+        "Predict elapsed time and GB/hour for more workers, more databases, another filer or a site, and what limits each.",
         "edbench predict --workers 10,30,100 --databases 1,2,4 --filer nas-10g",
     ),
 )
