@@ -34,7 +34,18 @@ class Said:
     def text(self) -> str:
         """In a cell."""
         share = [] if self.share is None else [f"storage share {self.share:.0%}"]
-        return "; ".join([*self.labels, *share, f"limit: {self.limit or 'not told'}"])
+        return "; ".join([*self.labels, *share, *_foretold(self.run), f"limit: {self.limit or 'not told'}"])
+
+
+def _foretold(run: Mapping[str, Any]) -> list[str]:
+    """Of a replayed job, the seconds: without the load of the machine they say little."""
+    if "job_s" not in run:
+        return []
+    recorded, replay, job = (f"{share:.0%}" for share in run["busy"])
+    return [
+        f"replay {run['elapsed_s']:.1f} s, job {run['job_s']:.1f} s, recorded {run['recorded_s']:.1f} s",
+        f"processors busy {replay}, {job}, {recorded}",
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
