@@ -82,13 +82,13 @@ def refuse_other_storage(hello: Hello, sight: Sight, look: Look, text: str) -> N
         )
     if "sign" in sight.unseen:
         raise UsageError(f"{who} cannot write to the storage {look.storage} ({sight.unseen['sign']}): let it")
-    why = _unsigned(look, hello.name, text)
-    if why == _MISSING:
+    lost = _unsigned(look, hello.name, text)
+    if lost == _MISSING:
         raise UsageError(
             f"what {who} writes to the storage {look.storage} does not arrive here: {mounted(sight.storage)}"
         )
-    if why is not None:
-        raise UsageError(f"what {who} writes to the storage {look.storage} cannot be read here ({why}): let this user")
+    if lost is not None:
+        raise UsageError(f"what {who} writes to the storage {look.storage} cannot be read here ({lost}): let this user")
     root = os.stat(look.source)
     if "source" in sight.unseen or not same_root(sight.source, (root.st_dev, root.st_ino)):
         why = sight.unseen.get("source", "it is another directory there")
