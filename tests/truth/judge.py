@@ -41,10 +41,11 @@ def _foretold(run: Mapping[str, Any]) -> list[str]:
     """Of a replayed job, the seconds: without the load of the machine they say little."""
     if "job_s" not in run:
         return []
-    recorded, replay, job = (f"{share:.0%}" for share in run["busy"])
+    calls = " and ".join(f"{seconds:.1f} s" for seconds in run["calls_waited_s"])
     return [
         f"replay {run['elapsed_s']:.1f} s, job {run['job_s']:.1f} s, recorded {run['recorded_s']:.1f} s",
-        f"processors busy {replay}, {job}, {recorded}",
+        f"calls of replay and job waited {calls} for a processor",
+        f"processors busy {', '.join(f'{share:.0%}' for share in run['busy'])}",
     ]
 
 

@@ -116,7 +116,8 @@ class ScaleUp:
 class JobReplay:
     """A real job is recorded, and its trace replayed in a closed loop: there, or (`slower`) where it is half as fast, and
     the job itself after it. The run has the seconds of the job that was recorded (`recorded_s`), of the one that the replay
-    is held against (`job_s`), and the processors' busy share meanwhile (`busy`)."""
+    is held against (`job_s`), what the calls of replay and job waited for a processor (`calls_waited_s`), which is no storage's, and
+    the processors' busy share meanwhile (`busy`)."""
 
     slots: int
     slower: bool = False
@@ -136,10 +137,12 @@ class JobReplay:
         real = self._job(there, work, corpus, work / "real.json") if self.slower and not heard.status else recorded
         if heard.status or real.status:
             return real if real.status else heard
-        heard.document["points"][-1]["repeats"][0] |= {
+        run = heard.document["points"][-1]["repeats"][0]
+        run |= {
             "recorded_s": recorded.document["elapsed_s"],
             "job_s": real.document["elapsed_s"],
-            "busy": tuple(one.busy for one in (recorded, heard, real)),
+            "calls_waited_s": tuple((one["call_time"] or {}).get("processor_s", 0.0) for one in (run, real.document)),
+            "busy": tuple(one.busy for one in (heard, real, recorded)),
         }
         return heard
 
