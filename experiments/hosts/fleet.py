@@ -56,8 +56,11 @@ class Fleet:
         doubles = Doubles()
         while True:
             present = sorted(self.meeting.present(), key=lambda hello: hello.incarnation not in self._admitted)
-            if not doubles.among(present) and len(present) >= self.wanted:
-                hosts = [self._admit(hello) for hello in present[: self.wanted]]
+            chosen = present[: self.wanted]
+            new = {hello.name for hello in chosen if hello.incarnation not in self._admitted}
+            doubled = doubles.among([hello for hello in present if hello.name in new])
+            if not doubled and len(chosen) == self.wanted:
+                hosts = [self._admit(hello) for hello in chosen]
                 return sorted(hosts, key=lambda host: host.name)
             if time.monotonic() > deadline:
                 here = ", ".join(hello.name for hello in present) or "nobody"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -123,9 +124,18 @@ def test_a_host_whose_clock_is_off_by_minutes(place: tuple[Meeting, str], joined
 
 
 def test_two_hosts_of_one_name(place: tuple[Meeting, str], joined: Joins, tmp_path: Path) -> None:
-    """Queues go by names: whoever comes second is told to take another."""
-    with joined("twin"), joined("twin"), pytest.raises(UsageError, match="two hosts are called twin"):
-        _fleet(place, 2, tmp_path, []).await_all(PATIENCE)
+    """Queues go by names: whoever comes second is told to take another. Where nobody needs it, it disturbs nothing."""
+    with joined("twin"):
+        fleet = _fleet(place, 1, tmp_path, [])
+        (first,) = fleet.await_all(PATIENCE)
+        with joined("twin"):
+            deadline = time.monotonic() + PATIENCE
+            while len(place[0].present()) < 2 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert len(place[0].present()) == 2
+            assert [host.hello.incarnation for host in fleet.await_all(PATIENCE)] == [first.hello.incarnation]
+            with pytest.raises(UsageError, match="two hosts are called twin"):
+                _fleet(place, 2, tmp_path, []).await_all(PATIENCE)
 
 
 def test_a_host_with_a_name_that_is_none(place: tuple[Meeting, str], tmp_path: Path) -> None:
