@@ -10,7 +10,7 @@ DEMO_SCALE := 1/2000
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean
+.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -103,6 +103,9 @@ bench-formats: setup ## each format's speed and text beside Apache Tika's on the
 
 bench-charsets: setup ## texts in 45 languages and 68 charsets, which nothing declares: how many are read as they were written
 	@$(PYTHON) -m benchmarks.charsets $(BENCH_ARGS)
+
+bench-hosts: setup ## an experiment on 1, 2 and 4 hosts (spaces of this machine) with a mount each of MooseFS or GlusterFS; needs root (BENCH_ARGS="--filer glusterfs")
+	@$(PYTHON) -m benchmarks.hosts $(BENCH_ARGS)
 
 bench-joins: setup ## words that the index joins at the ends of lines, in files of yours: BENCH_ARGS="DIR --words LIST"
 	@$(PYTHON) -m benchmarks.joins $(BENCH_ARGS)

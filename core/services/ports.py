@@ -24,6 +24,19 @@ def free_port(listen: str = LOOPBACK) -> int:
     raise SystemFault(f"no port is free on {LOOPBACK}; is the loopback interface up?")
 
 
+def refuse_taken(address: str, port: int) -> None:
+    """Raises UsageError where nobody can listen at that port, here and on loopback: it is taken, or kept for root, or the
+    address is another host's."""
+    try:
+        free = all(_is_free(one, port) for one in dict.fromkeys((LOOPBACK, address)))
+    except PermissionError as error:
+        raise UsageError(f"this user may not listen at port {port}: name one above 1023") from error
+    if not free:
+        raise UsageError(
+            f"port {port} of {address} is taken: wait until the other command is over, or name another port"
+        )
+
+
 def _is_free(address: str, port: int) -> bool:
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -32,6 +45,8 @@ def _is_free(address: str, port: int) -> bool:
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL and address != LOOPBACK:
                 raise UsageError(f"{address} is no address of this host; `ip address` lists them") from error
+            if error.errno == errno.EACCES:
+                raise
             return False
     return True
 

@@ -131,6 +131,11 @@ class HostsCluster:
             if not any(slots) if wanted == 0 else min(slots) >= wanted:
                 return
             if time.monotonic() > deadline:
+                if wanted == 0:
+                    raise SystemFault(
+                        f"other workers still live after {_ALL_UP_SECONDS:.0f} s: of a host that was lost, and they end with"
+                        " its agent, or of another command"
+                    )
                 raise SystemFault(
                     f"{min(slots)} slots of the hosts live after {_ALL_UP_SECONDS:.0f} s where {wanted} are wanted; each"
                     " host's logs are in its scratch"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +15,13 @@ from controller.versions import own_version
 from core.errors import RunFailed, SystemFault, UsageError
 from core.memory import client_memory
 from experiments.drops import Drop
-from experiments.hosts.meeting import DROP_SECONDS, Meeting
+from experiments.hosts.meeting import LONG_SECONDS, Meeting
 from experiments.hosts.messages import Drops, Hello, Look, Sight
 from experiments.hosts.sight import mounted, refuse_other_storage, token_in
 
 BACK_SECONDS = 60.0  # that a lost host, or another in its place, is waited for
 _POLL_SECONDS = 0.2
+_MOST_OFFSET_SECONDS = 1.0  # of a host's clock: what it calls is told by the second, and a trace by less
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +53,14 @@ class Fleet:
         """All that are wanted, those first that worked before. Raises UsageError for one that may not work, RunFailed when
         they do not come."""
         deadline = time.monotonic() + seconds
+        doubles = Doubles()
         while True:
             present = sorted(self.meeting.present(), key=lambda hello: hello.incarnation not in self._admitted)
-            if len(present) >= self.wanted:
-                hosts = [self._admit(hello) for hello in present[: self.wanted]]
+            chosen = present[: self.wanted]
+            new = {hello.name for hello in chosen if hello.incarnation not in self._admitted}
+            doubled = doubles.among([hello for hello in present if hello.name in new])
+            if not doubled and len(chosen) == self.wanted:
+                hosts = [self._admit(hello) for hello in chosen]
                 return sorted(hosts, key=lambda host: host.name)
             if time.monotonic() > deadline:
                 here = ", ".join(hello.name for hello in present) or "nobody"
@@ -76,6 +82,11 @@ class Fleet:
             )
         host = Host(hello, self._seen_by(hello))
         offset, error = self.meeting.offset(hello)
+        if abs(offset) - error > _MOST_OFFSET_SECONDS:
+            raise UsageError(
+                f"the clock of host {hello.name} is {abs(offset):,.1f} s {'ahead of' if offset > 0 else 'behind'} this"
+                " one's, and its calls would be told at the wrong time: set it"
+            )
         self._say(
             f"host {hello.name}: {host.sight.host['processors']} processors, {mounted(host.sight.storage)} at"
             f" {self._storage}, clock {offset * 1e3:+.3f} ms from this one's (within {error * 1e3:.3f} ms)"
@@ -112,7 +123,25 @@ class Fleet:
         here = {hello.incarnation for hello in self.meeting.present()}
         order = Drops(directories=tuple(map(str, directories)), when=when)
         asked = [(host.hello, order) for host in self._admitted.values() if host.hello.incarnation in here]
-        return [msgspec.convert(answer, Drop) for answer in self.meeting.ask_all(asked, "drop", DROP_SECONDS)]
+        return [msgspec.convert(answer, Drop) for answer in self.meeting.ask_all(asked, "drop", LONG_SECONDS)]
+
+
+class Doubles:
+    """Hosts of one name. An agent that was killed and started again is there twice until the first is not heard of any
+    more; that is waited for. Where both are heard they are two hosts."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, int] = {}  # beat by incarnation, when they were seen together first
+
+    def among(self, present: Sequence[Hello]) -> bool:
+        """Whether there are any. Raises UsageError for two that both live."""
+        names = Counter(hello.name for hello in present)
+        doubled = [hello for hello in present if names[hello.name] > 1]
+        self._first = {one.incarnation: self._first.get(one.incarnation, one.beat) for one in doubled}
+        alive = Counter(one.name for one in doubled if one.beat > self._first[one.incarnation])
+        for name in sorted(name for name, count in alive.items() if count > 1):
+            raise UsageError(f"two hosts are called {name}: join one of them with another --name")
+        return bool(doubled)
 
 
 def processors_of(hosts: Sequence[Host]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import ipaddress
 import re
 import secrets
 import time
@@ -21,6 +21,7 @@ from core.services.address import in_url, write_private
 from core.services.broker import BrokerServer
 from core.services.broker_users import HOST
 from core.services.place import Home
+from core.services.ports import refuse_taken
 from experiments.hosts.messages import ALIVE, ANSWERS, ORDERS, Answer, Hello, Order
 from experiments.workload import HostLost
 from monitoring.broker import connect
@@ -28,7 +29,7 @@ from monitoring.broker import connect
 PORT = 6390
 MOST_HOSTS = 512
 _CLIENTS = 4 * MOST_HOSTS + 64
-ASK_SECONDS, DROP_SECONDS = 120.0, 3_600.0  # that an answer may take
+ASK_SECONDS, LONG_SECONDS = 120.0, 3_600.0  # that an answer may take; to an order that is work
 _SLACK_SECONDS = 30.0  # of a broker on a machine whose processors are all busy
 _WAIT_SECONDS = 1.0  # for an answer, between two looks whether the host is still there
 _LISTEN = re.compile(r"(?P<address>\[[0-9a-fA-F:]+\]|[0-9]{1,3}(?:\.[0-9]{1,3}){3})(?::(?P<port>[0-9]{1,5}))?")
@@ -38,11 +39,21 @@ def parse_listen(text: str) -> tuple[str, int]:
     """`10.0.0.1` or `10.0.0.1:6390` as address and port; raises UsageError."""
     match = _LISTEN.fullmatch(text)
     port = int(match["port"] or PORT) if match else 0
-    if match is None or not 0 < port < 65_536:
+    address = match["address"].strip("[]") if match else ""
+    if not _is_one(address) or not 0 < port < 65_536:
         raise UsageError(
-            f"--listen is {text!r}; it must be an address of this host, with a port or not: 10.0.0.1:{PORT}"
+            f"--listen is {text!r}; it must be one address of this host, with a port or not: 10.0.0.1:{PORT}"
         )
-    return match["address"].strip("[]"), port
+    return address, port
+
+
+def _is_one(address: str) -> bool:
+    """Hosts are told to come there, so `0.0.0.0` is none."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return not parsed.is_unspecified and not parsed.is_multicast
 
 
 class Meeting:
@@ -53,17 +64,14 @@ class Meeting:
         self._client: Any = connect(url, block_seconds=_SLACK_SECONDS)
 
     def present(self) -> list[Hello]:
-        """The hosts that are here now, by name. Raises BrokerFault, UsageError for two of one name."""
+        """The hosts that are here now, by name; of one name may be several. Raises BrokerFault."""
         try:
             keys = list(self._client.scan_iter(match=f"{ALIVE}*", count=1_000))
             texts = self._client.mget(keys) if keys else []
         except redis.RedisError as error:
             raise BrokerFault(f"the meeting place of the hosts does not answer: {error}") from error
-        hellos = sorted((msgspec.json.decode(text, type=Hello) for text in texts if text), key=lambda one: one.name)
-        for one, other in itertools.pairwise(hellos):
-            if one.name == other.name:
-                raise UsageError(f"two hosts are called {one.name}: join one of them with another --name")
-        return hellos
+        told = [_hello(key, text) for key, text in zip(keys, texts, strict=True) if text]
+        return sorted(told, key=lambda hello: (hello.name, hello.incarnation))
 
     def check(self, hosts: Sequence[Hello], *, working: bool = True) -> None:
         """Raises HostLost for one that is not here any more; of those that are `working` SystemFault for one whose workers
@@ -79,22 +87,31 @@ class Meeting:
     def ask(self, host: Hello, what: str, of: object = None, seconds: float = ASK_SECONDS) -> Mapping[str, Any]:
         """Have one host do something and wait for what came of it, for as long as the host is there.
 
-        Raises HostLost, SystemFault where it could not be done, BrokerFault.
+        Of a host that is lost the order is taken back, should it come again: but for `leave`, which its workers still
+        need. Raises HostLost, SystemFault where it could not be done, BrokerFault.
         """
-        deadline = time.monotonic() + seconds
         order = Order(id=secrets.token_hex(8), what=what, of=msgspec.to_builtins(of) if of is not None else {})
+        orders, text = f"{ORDERS}{host.incarnation}", msgspec.json.encode(order)
         try:
-            self._client.rpush(f"{ORDERS}{host.incarnation}", msgspec.json.encode(order))
-            while (answered := self._client.blpop(f"{ANSWERS}{order.id}", timeout=_WAIT_SECONDS)) is None:
-                self.check([host], working=False)
-                if time.monotonic() > deadline:
-                    raise HostLost(f"host {host.name} was lost: it did not answer {what} within {seconds:.0f} s")
+            self._client.rpush(orders, text)
+            try:
+                answer = self._answer(host, order, time.monotonic() + seconds)
+            except HostLost:
+                if what != "leave":
+                    self._client.lrem(orders, 0, text)
+                raise
         except redis.RedisError as error:
             raise BrokerFault(f"the meeting place of the hosts does not answer: {error}") from error
-        answer = msgspec.json.decode(answered[1], type=Answer)
         if answer.refused:
             raise SystemFault(f"host {host.name}: {answer.refused}")
         return answer.of
+
+    def _answer(self, host: Hello, order: Order, deadline: float) -> Answer:
+        while (answered := self._client.blpop(f"{ANSWERS}{order.id}", timeout=_WAIT_SECONDS)) is None:
+            self.check([host], working=False)
+            if time.monotonic() > deadline:
+                raise HostLost(f"host {host.name} was lost: it is there and did not answer {order.what} in time")
+        return msgspec.json.decode(answered[1], type=Answer)
 
     def ask_all(
         self, asked: Sequence[tuple[Hello, object]], what: str, seconds: float = ASK_SECONDS
@@ -122,11 +139,21 @@ class Meeting:
         self._client.close()
 
 
+def _hello(key: bytes, text: bytes) -> Hello:
+    """Also of an agent of another version, so far as it can be read: it is told apart by that."""
+    try:
+        return msgspec.json.decode(text, type=Hello)
+    except msgspec.MsgspecError:
+        incarnation = key.decode(errors="replace").removeprefix(ALIVE)
+        return Hello(name=f"with agent {incarnation}", incarnation=incarnation, version="of words unknown here")
+
+
 @contextmanager
 def meeting(scratch: Path, address: str, port: int) -> Iterator[Meeting]:
     """Open for as long as the block lasts. Raises UsageError, StorageFault, BrokerFault."""
     home = Home(scratch / "hosts")
     home.prepare()
+    refuse_taken(address, port)
     server = BrokerServer(home, _CLIENTS, [kept_login(scratch)], listen=address, port=port)
     server.open()
     try:

@@ -20,12 +20,13 @@ class Hello:
     name: str
     incarnation: str  # of its agent
     version: str  # of edbench there
+    beat: int = 0  # how often it was said
     trouble: str = ""  # why its workers do not stay up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a host is to do: see, clock, work, drop, leave."""
+    """What a host is to do: see, clock, work, drop, leave, ceiling."""
 
     id: str
     what: str
@@ -75,6 +76,16 @@ class Drops:
 
     directories: tuple[str, ...]
     when: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clones:
+    """Order `ceiling`: play clones of a trace on null storage (`controller.replay.ceiling`)."""
+
+    trace: str
+    clients: int
+    shared: bool
+    seed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import math
+import secrets
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import UsageError
+import msgspec
+
+from controller.replay.ceiling import Ceiling
+from core.errors import StorageFault, SystemFault, UsageError
+from core.records import ReplayChoice
 from core.settings import Settings
 from experiments.hosts.crew import HostsCluster
 from experiments.hosts.fleet import BACK_SECONDS, Fleet
-from experiments.hosts.meeting import join_url, login_file, meeting
+from experiments.hosts.meeting import LONG_SECONDS, join_url, login_file, meeting
+from experiments.hosts.messages import Clones
 from experiments.hosts.wanted import Wanted
 from sql.session import Database
 
@@ -36,6 +43,49 @@ class Players:
             self.fleet, hosts, self.settings, [self.database], workers=len(hosts), slots=slots, env=self.env
         ) as cluster:
             yield cluster
+
+    def ceiling(self, trace: Path, choice: ReplayChoice) -> Ceiling | str:
+        """What the hosts make of the calls on null storage, each with the clients that are its, all at the same time: all
+        calls in the time of the slowest. Or why that is not known. Raises RunFailed when hosts are gone."""
+        hosts = self.fleet.await_all(BACK_SECONDS)
+        try:
+            with _shown(trace, self.settings.storage) as there:
+                asked = [
+                    (host.hello, Clones(trace=str(there), clients=share, shared=choice.shared, seed=choice.seed))
+                    for host, share in zip(
+                        hosts, clients_by_host(choice.clients, self.streams, len(hosts)), strict=False
+                    )
+                ]
+                told = self.fleet.meeting.ask_all(asked, "ceiling", LONG_SECONDS)
+        except SystemFault as fault:
+            return str(fault)
+        found = [msgspec.convert(one, Ceiling) for one in told]
+        return Ceiling(
+            calls=sum(one.calls for one in found),
+            elapsed_s=max(one.elapsed_s for one in found),
+            discarded_bytes=sum(one.discarded_bytes for one in found),
+        )
+
+
+@contextlib.contextmanager
+def _shown(trace: Path, storage: Path) -> Iterator[Path]:
+    """A copy where the hosts see it, for as long as the block lasts. Raises StorageFault."""
+    there = storage / f".edbench-trace-{secrets.token_hex(8)}"
+    try:
+        shutil.copyfile(trace, there)
+    except OSError as error:
+        raise StorageFault(f"the trace cannot be copied to {storage}: {error.strerror}") from error
+    try:
+        yield there
+    finally:
+        there.unlink(missing_ok=True)
+
+
+def clients_by_host(clients: int, streams: int, hosts: int) -> list[int]:
+    """How many clients each of the first hosts has; those that would have none are left out."""
+    whole, rest = divmod(clients, max(1, streams))
+    clones = [max(1, streams)] * whole + ([rest] if rest else [])
+    return [sum(clones[host::hosts]) for host in range(min(hosts, len(clones)))]
 
 
 def slots_for(clients: int, streams: int, hosts: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from experiments.hosts.messages import Hello, Look, Sight
 from worker.phases.task import same_root
 
 _TOKEN = ".edbench-hosts-"
+_MISSING = os.strerror(errno.ENOENT)
 
 
 def look_at(look: Look, name: str) -> Sight:
@@ -26,12 +28,12 @@ def look_at(look: Look, name: str) -> Sight:
         unseen["storage"] = os.strerror(error.errno or 0)
         return Sight(host=host(), unseen=unseen)
     try:
-        token = Path(look.token).read_text(encoding="ascii")
-    except (OSError, ValueError) as error:
-        unseen["token"] = str(error)
+        token = Path(look.token).read_text(encoding="ascii", errors="replace")
+    except OSError as error:
+        unseen["token"] = os.strerror(error.errno or 0)
         return Sight(host=host(), storage=storage, unseen=unseen)
     try:
-        sign_of(look.token, name).write_text(token, encoding="ascii")
+        sign_of(look.token, name).write_text(token, encoding="ascii", errors="replace")
     except OSError as error:
         unseen["sign"] = os.strerror(error.errno or 0)
     try:
@@ -70,6 +72,9 @@ def refuse_other_storage(hello: Hello, sight: Sight, look: Look, text: str) -> N
         raise UsageError(
             f"{who} does not see the storage {look.storage} ({sight.unseen['storage']}): mount it there at the same path"
         )
+    why = sight.unseen.get("token", _MISSING)
+    if why != _MISSING:
+        raise UsageError(f"{who} cannot read what is written to the storage {look.storage} here ({why}): let it")
     if sight.token != text:
         raise UsageError(
             f"{who} has another storage at {look.storage} than this one: {mounted(sight.storage)} there,"
@@ -77,10 +82,13 @@ def refuse_other_storage(hello: Hello, sight: Sight, look: Look, text: str) -> N
         )
     if "sign" in sight.unseen:
         raise UsageError(f"{who} cannot write to the storage {look.storage} ({sight.unseen['sign']}): let it")
-    if not _signed(look, hello.name, text):
+    lost = _unsigned(look, hello.name, text)
+    if lost == _MISSING:
         raise UsageError(
             f"what {who} writes to the storage {look.storage} does not arrive here: {mounted(sight.storage)}"
         )
+    if lost is not None:
+        raise UsageError(f"what {who} writes to the storage {look.storage} cannot be read here ({lost}): let this user")
     root = os.stat(look.source)
     if "source" in sight.unseen or not same_root(sight.source, (root.st_dev, root.st_ino)):
         why = sight.unseen.get("source", "it is another directory there")
@@ -93,12 +101,14 @@ def mounted(storage: dict[str, object]) -> str:
     return f"{mount['type']} of {mount['source']}" if isinstance(mount, dict) else str(storage.get("label", "unknown"))
 
 
-def _signed(look: Look, name: str, text: str) -> bool:
-    """A directory's entries may be cached for a moment: opening the file by its name asks the filer."""
+def _unsigned(look: Look, name: str, text: str) -> str | None:
+    """Why the sign is not read here; None: it is. A directory's entries may be cached for a moment: opening the file by
+    its name asks the filer."""
     try:
-        return sign_of(look.token, name).read_text(encoding="ascii") == text
-    except (OSError, ValueError):
-        return False
+        there = sign_of(look.token, name).read_bytes()
+    except OSError as error:
+        return os.strerror(error.errno or 0)
+    return None if there == text.encode() else _MISSING
 
 
 def same_kinds(sights: Sequence[Sight]) -> bool:

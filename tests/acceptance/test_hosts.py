@@ -1,15 +1,22 @@
-"""An experiment on hosts that joined: here two agents with a name and a scratch each, on one local storage."""
+"""Experiments and replays on hosts that joined: here agents with a name and a scratch each, on one local storage."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 from installation import COMMAND_SECONDS, Bench, Hold, until
+from replay_traces import reading_trace
 
 from core.services.ports import free_port
 from experiments.result.codec import read_result
+from traces.write import write_trace
 
 ADDRESS = "127.0.0.2"  # one of this host that is not the services' own loopback address
 
@@ -22,52 +29,113 @@ def _join(bench: Bench, name: str, port: int) -> subprocess.Popen[str]:
         del bench.env["EDBENCH_LOGIN_FILE"]
 
 
-def test_a_lost_host_is_named_and_the_run_is_made_again_on_another(bench: Bench, small: Path) -> None:
-    """Three hosts join an experiment of two. One is gone in the middle of a run: it is named, the third takes its place, and
-    the result has the run of these two: who worked, with what clock and meters, whose index tasks read what the other wrote."""
-    port = free_port(ADDRESS)
-    bench.storage.mkdir()
-    bench.hold("index").let_go()  # beside the command's scratch; a host's workers look beside their own
-    held = Hold(bench.scratch / "joined/hold", "index")
-    held.directory.mkdir(parents=True)
-    held.after(1)
-    experiment = bench.start(
-        "experiment", "scale-up", "--hosts", "2", "--listen", f"{ADDRESS}:{port}", "--corpus", str(small),
-        "--workers", "2", "--slots", "1", "--repeats", "1", "--cold",
-    )  # fmt: skip
+@contextlib.contextmanager
+def _joined(bench: Bench, experiment: subprocess.Popen[str], port: int) -> Iterator[list[subprocess.Popen[str]]]:
+    """h1 and h2, once the command has made up the login; whatever is in the list then ends with the block."""
     agents: list[subprocess.Popen[str]] = []
     try:
-        until(
-            lambda: (bench.scratch / "hosts/login").exists() or experiment.poll() is not None, "login", COMMAND_SECONDS
-        )
+        login = bench.scratch / "hosts/login"
+        until(lambda: login.exists() or experiment.poll() is not None, "login", COMMAND_SECONDS)
         agents += [_join(bench, name, port) for name in ("h1", "h2")]
-        until(lambda: held.reached() or experiment.poll() is not None, "an index task is held", COMMAND_SECONDS)
-        agents.append(_join(bench, "h3", port))
-        assert agents[2].stderr is not None
-        assert "waits for experiments" in agents[2].stderr.readline()  # it is there before the other is gone
-        agents[1].terminate()
-        agents[1].wait(COMMAND_SECONDS)
-        held.let_go()
-        said = bench.end(experiment)
+        yield agents
     finally:
         for agent in agents:
             agent.terminate()
-        told = [agent.communicate()[1] for agent in agents]
+        for agent in agents:
+            agent.communicate()
         bench.end(experiment, check=None)
-    assert "host h2 was lost" in said, told
+
+
+def _held(bench: Bench, phase: str) -> Hold:
+    """Of the next job of hosts, after a task."""
+    bench.hold(phase).let_go()  # beside the command's scratch; a host's workers look beside their own
+    held = Hold(bench.scratch / "joined/hold", phase)
+    held.directory.mkdir(parents=True)
+    held.after(1)
+    return held
+
+
+def _scale_up(bench: Bench, corpus: Path, port: int) -> subprocess.Popen[str]:
+    bench.storage.mkdir()
+    return bench.start(
+        "experiment", "scale-up", "--hosts", "2", "--listen", f"{ADDRESS}:{port}", "--corpus", str(corpus),
+        "--workers", "2", "--slots", "1", "--repeats", "1", "--cold",
+    )  # fmt: skip
+
+
+def _workers(bench: Bench, host: str) -> list[psutil.Process]:
+    """Processes of the workers that a host has, its agent not among them."""
+    scratch, out = str(bench.scratch / "joined" / host), []
+    for candidate in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if candidate.environ().get("EDBENCH_SCRATCH") == scratch and candidate.status() != psutil.STATUS_ZOMBIE:
+                out.append(candidate)
+    return out
+
+
+def test_a_killed_host_is_named_and_the_run_is_made_again(bench: Bench, small: Path) -> None:
+    """One of two is killed in the middle of a run, and started again as whoever looks after it does: its workers are gone
+    with it, it is named as lost, and the result has the run that was made then: who worked, with what clock and meters,
+    whose index tasks read what the other wrote."""
+    port, held = free_port(ADDRESS), _held(bench, "index")
+    experiment = _scale_up(bench, small, port)
+    with _joined(bench, experiment, port) as agents:
+        until(lambda: held.reached() or experiment.poll() is not None, "an index task is held", COMMAND_SECONDS)
+        assert _workers(bench, "h2")
+        agents[1].kill()
+        agents[1].communicate()
+        until(lambda: not _workers(bench, "h2"), "no worker outlives the agent")
+        agents[1] = _join(bench, "h2", port)
+        held.let_go()
+        said = bench.end(experiment)
+    assert "host h2 was lost" in said
     assert "clock" in said
     result = read_result(Path(said.splitlines()[-1]).parent)
     (used,) = _used(result.conditions)
-    assert [(host["name"], host["workers"]) for host in used["hosts"]] == [("h1", 1), ("h3", 1)]
+    assert [(host["name"], host["workers"]) for host in used["hosts"]] == [("h1", 1), ("h2", 1)]
     assert all(abs(host["clock_offset_s"]["end"]) < 1 for host in used["hosts"])
     assert all(host["workers_cpu_s"] > 0 for host in used["hosts"])
     assert used["tasks"] == used["on_another_host"] > 0
     drops = result.conditions["cache"]["drops"]
-    assert {drop["host"] for drop in drops if drop["when"] == "index"} == {"", "h1", "h3"}
-    assert {host["name"] for host in result.conditions["hosts"]} >= {"h1"}
+    assert {drop["host"] for drop in drops if drop["when"] == "index"} == {"", "h1", "h2"}
+    assert [host["name"] for host in result.conditions["hosts"]] == ["h1", "h2", "h2"]  # the killed one was let in, too
     assert all(host["storage"]["mount"]["type"] for host in result.conditions["hosts"])
     assert result.conditions["databases"][0]["name"] == "db1"
     assert not list(bench.storage.glob(".edbench-hosts-*"))
+
+
+def test_an_interrupted_command_leaves_nothing_on_hosts_which_play_the_next_one(bench: Bench, small: Path) -> None:
+    """Ctrl-C in the middle of a run: no worker is left anywhere. The agents stay, and play a replay, a clone of the trace
+    each, with its pair on null storage."""
+    port, held = free_port(ADDRESS), _held(bench, "expand")
+    experiment = _scale_up(bench, small, port)
+    with _joined(bench, experiment, port):
+        until(lambda: held.reached() or experiment.poll() is not None, "a task is held", COMMAND_SECONDS)
+        assert _workers(bench, "h1")
+        experiment.send_signal(signal.SIGINT)
+        held.let_go()
+        bench.end(experiment, check=130)
+        assert not _workers(bench, "h1")
+        assert not _workers(bench, "h2")
+        result = _replayed(bench, port)
+    (point,) = result["points"]
+    (run,) = point["repeats"]
+    assert (run["calls"], run["null_calls"]) == (2 * result["recorded"]["calls"],) * 2
+    assert not [label for label in result["labels"] if label.startswith("UNPAIRED")]
+    (used,) = _used(result["conditions"])
+    assert [(host["name"], host["workers"]) for host in used["hosts"]] == [("h1", 1), ("h2", 1)]
+    assert not list(bench.storage.glob(".edbench-*"))
+
+
+def _replayed(bench: Bench, port: int) -> dict[str, Any]:
+    """By two clients of the hosts, each a data set of its own."""
+    trace, target, found = bench.home / "a.edbtrace", bench.home / "target", bench.home / "replay.json"
+    write_trace(reading_trace(streams=1, files=5, pause_ns=0), trace)
+    target.mkdir()
+    options = ("--hosts", "2", "--listen", f"{ADDRESS}:{port}", "--clients", "2", "--pace", "max", "--json", str(found))
+    bench.edbench("replay", str(trace), "--path", str(target), *options)
+    assert not list(target.iterdir())
+    return dict(json.loads(found.read_text()))
 
 
 def _used(conditions: dict[str, Any]) -> list[dict[str, Any]]:

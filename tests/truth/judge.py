@@ -34,7 +34,19 @@ class Said:
     def text(self) -> str:
         """In a cell."""
         share = [] if self.share is None else [f"storage share {self.share:.0%}"]
-        return "; ".join([*self.labels, *share, f"limit: {self.limit or 'not told'}"])
+        return "; ".join([*self.labels, *share, *_foretold(self.run), f"limit: {self.limit or 'not told'}"])
+
+
+def _foretold(run: Mapping[str, Any]) -> list[str]:
+    """Of a replayed job, the seconds: without the load of the machine they say little."""
+    if "job_s" not in run:
+        return []
+    calls = " and ".join(f"{seconds:.1f} s" for seconds in run["calls_waited_s"])
+    return [
+        f"replay {run['elapsed_s']:.1f} s, job {run['job_s']:.1f} s, recorded {run['recorded_s']:.1f} s",
+        f"calls of replay and job waited {calls} for a processor",
+        f"processors busy {', '.join(f'{share:.0%}' for share in run['busy'])}",
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, Protocol
 from testbeds import EDBENCH, Place
 
 from core.operations import Op
+from experiments.processes import host_seconds
 from traces.model import NO_NODE, Call, Node, NodeKind, Stream, TraceHeader
 from traces.write import TraceWriter
 
@@ -27,6 +29,7 @@ class Heard:
     status: int
     errors: str
     document: dict[str, Any]
+    busy: float = 0.0  # share of all processors of this machine, by whomever, while it ran
 
 
 class Load(Protocol):
@@ -112,7 +115,9 @@ class ScaleUp:
 @dataclass(frozen=True, slots=True)
 class JobReplay:
     """A real job is recorded, and its trace replayed in a closed loop: there, or (`slower`) where it is half as fast, and
-    the job itself after it. The run has the seconds of the job that the replay is held against (`job_s`)."""
+    the job itself after it. The run has the seconds of the job that was recorded (`recorded_s`), of the one that the replay
+    is held against (`job_s`), what the calls of replay and job waited for a processor (`calls_waited_s`), which is no storage's, and
+    the processors' busy share meanwhile (`busy`)."""
 
     slots: int
     slower: bool = False
@@ -124,38 +129,42 @@ class JobReplay:
         recorded = self._job(place, work, corpus, work / "recorded.json")
         if recorded.status:
             return recorded
+        trace = shutil.copy(recorded.document["trace"]["path"], work / "job.edbtrace")
         there = place.slow() if self.slower and place.slow is not None else place
-        target, said = place.directory / "replay", work / "result.json"
-        target.mkdir()
-        _drop_caches()
-        trace, clients = recorded.document["trace"]["path"], ("--clients", str(self.slots))
-        command = ["replay", str(trace), "--path", str(target), "--pace", "job", *clients, "--json", str(said)]
-        heard = _hear(there, work, [*command, *there.arguments], said)
+        if there.directory != place.directory:
+            corpus = _corpus(there, self.scale, work, there.directory / "corpus")
+        heard = self._replay(there, work, trace)
         real = self._job(there, work, corpus, work / "real.json") if self.slower and not heard.status else recorded
         if heard.status or real.status:
             return real if real.status else heard
-        heard.document["points"][-1]["repeats"][0]["job_s"] = real.document["elapsed_s"]
+        run = heard.document["points"][-1]["repeats"][0]
+        run |= {
+            "recorded_s": recorded.document["elapsed_s"],
+            "job_s": real.document["elapsed_s"],
+            "calls_waited_s": tuple((one["call_time"] or {}).get("processor_s", 0.0) for one in (run, real.document)),
+            "busy": tuple(one.busy for one in (heard, real, recorded)),
+        }
         return heard
 
+    def _replay(self, place: Place, work: Path, trace: Path) -> Heard:
+        """By as many clients as slots made calls, which is what nobody says: one more would be another data set."""
+        target, said = place.directory / "replay", work / "result.json"
+        target.mkdir()
+        _forget(place)
+        command = ["replay", str(trace), "--path", str(target), "--pace", "job", "--json", str(said)]
+        return _hear(place, work, [*command, *place.arguments], said)
+
     def _job(self, place: Place, work: Path, corpus: Path, said: Path) -> Heard:
-        _drop_caches()
-        command = [
-            "discover",
-            str(corpus),
-            "--workers",
-            "1",
-            "--slots",
-            str(self.slots),
-            "--trace",
-            "--json",
-            str(said),
-        ]
-        return _hear(place, work, [*command, *place.arguments], said, place.directory / "storage")
+        _forget(place)
+        crew = ["--workers", "1", "--slots", str(self.slots)]
+        command = ["discover", str(corpus), *crew, "--trace", "--json", str(said), *place.arguments]
+        return _hear(place, work, command, said, place.directory / "storage")
 
 
-def _drop_caches() -> None:
-    """All of this host's, where it may: a job on a corpus that was just written, and the replay's files, meet none."""
+def _forget(place: Place) -> None:
+    """All caches of this host, where it may: a job on a corpus that was just written, and the replay's files, meet none."""
     subprocess.run(["sync"], check=False)
+    place.cold()
     with contextlib.suppress(PermissionError):
         Path("/proc/sys/vm/drop_caches").write_text("3\n")
 
@@ -195,10 +204,12 @@ def _hear(
     }
     limited = [] if processors is None else ["taskset", "--cpu-list", f"0-{processors - 1}"]
     command = [*place.prefix, *limited, str(EDBENCH), *arguments]
+    busy, seconds = host_seconds()
     with (work / "output.txt").open("a") as out, (work / "errors.txt").open("w") as errors:
         done = subprocess.run(
             command, env=environment, cwd=work, stdout=out, stderr=errors, check=False, timeout=SECONDS
         )
     text = " ".join((work / "errors.txt").read_text().split())[-400:]
     document = json.loads(said.read_text()) if said is not None and said.is_file() else {}
-    return Heard(status=done.returncode, errors=text, document=document)
+    busy, seconds = (now - before for now, before in zip(host_seconds(), (busy, seconds), strict=True))
+    return Heard(status=done.returncode, errors=text, document=document, busy=busy / seconds if seconds else 0.0)

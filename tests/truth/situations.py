@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loads import Calls, Discovery, JobReplay, Load, Replay, ScaleUp
-from testbeds import Emulated, Loop, Memory, Mounted, SmallMemory, Testbed
+from testbeds import Emulated, Local, Loop, Memory, Mounted, Moved, SmallMemory, Testbed
 
 GENERATOR, CACHED, UNDECLARED, UNPAIRED = "GENERATOR-LIMITED", "CACHED", "FILER CACHE UNDECLARED", "UNPAIRED"
 
@@ -66,13 +66,15 @@ def _queues(times: int) -> str:
     return "".join(f"[{name}]\n{text}\n" for name, text in tables.items())
 
 
-def _jobs(name: str, truth: str, testbed: Testbed, says: tuple[str, ...]) -> tuple[Situation, ...]:
-    """With one slot and with eight: replayed where it was recorded, and where it is half as fast."""
+def _jobs(
+    name: str, truth: str, testbed: Testbed, says: tuple[str, ...], places: tuple[bool, ...] = (False, True)
+) -> tuple[Situation, ...]:
+    """With one slot and with eight: replayed where it was recorded, and where it is slower (True of `places`)."""
     return tuple(
         Situation(
             name=f"job-{name}-{slots}{'-slower' if slower else ''}",
             truth=f"a job with {slots} slots, {truth}"
-            + (", half as fast for the replay and the job held against it" if slower else ""),
+            + (", half as fast for the replay and the job held against it" if slower and False in places else ""),
             testbed=testbed,
             load=JobReplay(slots, slower),
             limit=None,
@@ -80,7 +82,7 @@ def _jobs(name: str, truth: str, testbed: Testbed, says: tuple[str, ...]) -> tup
             never=(),
             ceiling=Ceiling(figure="x the job's elapsed", value=1.0, within=0.10 if slower else 0.05),
         )
-        for slower in (False, True)
+        for slower in places
         for slots in (1, 8)
     )
 
@@ -167,6 +169,10 @@ SITUATIONS = (
     *_jobs("queues", "two servers of 3 and 4 ms, a link of 20 MB/s", Emulated(_queues(1), slower=_queues(2)), EMULATED),
     *_jobs("glusterfs", "GlusterFS, 2.5 MB/s link", Mounted("glusterfs", "20mbit", slower="10mbit"), (CACHED,)),
     *_jobs("moosefs", "MooseFS, 2.5 MB/s link", Mounted("moosefs", "20mbit", slower="10mbit"), (CACHED,)),
+    *_jobs("glusterfs-moosefs", "recorded on GlusterFS, 2.5 MB/s link; MooseFS with half of that for the replay and the job held"
+           " against it", Moved(Mounted("glusterfs", "20mbit"), Mounted("moosefs", "10mbit")), (CACHED,), (True,)),
+    *_jobs("local-glusterfs", "recorded on local storage; GlusterFS, 1.25 MB/s link, for the replay and the job held against it",
+           Moved(Local(), Mounted("glusterfs", "10mbit")), (CACHED,), (True,)),
     # Room.
     Situation(name="disk-fills", truth="a disk of 8 MB fills", testbed=Loop(8), load=Discovery(), limit="space",
               says=("SUSPENDED",), never=()),

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -18,6 +18,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 EDBENCH = REPOSITORY / ".venv/bin/edbench"
 FILERS = REPOSITORY.parent / "shared/tools/filers"
 GROUPS = Path("/sys/fs/cgroup")
+_SERVER = "192.0.2.10"  # of the tool's file systems, in the network of each
 _LOOP_TOOLS = ("losetup", "mkfs.ext4", "mount")
 
 
@@ -33,6 +34,7 @@ class Place:
     arguments: tuple[str, ...] = ()
     prefix: tuple[str, ...] = ()
     slow: Callable[[], Place] | None = None  # makes it half as fast; the place from then on
+    cold: Callable[[], None] = lambda: None  # empties what its client's own process caches
 
 
 class Testbed(Protocol):
@@ -151,7 +153,43 @@ class Mounted:
     def _at(self, rate: str, mount: Path, environment: dict[str, str]) -> Place:
         _run(str(FILERS), "slow", self.name, rate, environment=environment)
         slow = None if self.slower is None else functools.partial(self._at, self.slower, mount, environment)
-        return Place(mount, slow=slow)
+        return Place(mount, slow=slow, cold=functools.partial(self._remount, mount))
+
+    def _remount(self, mount: Path) -> None:
+        """As the tool mounted it: a new client process knows nothing."""
+        _run("umount", str(mount))
+        known = {"glusterfs": ("mount", "-t", "glusterfs", f"{_SERVER}:/edb", str(mount)),
+                 "moosefs": ("mfsmount", str(mount), "-H", _SERVER)}  # fmt: skip
+        _run("nsenter", f"--net=/run/netns/edb-{self.name}", *known[self.name])
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A directory on local storage."""
+
+    @contextlib.contextmanager
+    def up(self, work: Path) -> Iterator[Place]:
+        """Empty."""
+        (work / "local").mkdir()
+        yield Place(work / "local")
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One storage, and another one that is meant where a slower one is."""
+
+    first: Testbed
+    second: Testbed
+
+    @contextlib.contextmanager
+    def up(self, work: Path) -> Iterator[Place]:
+        """Both at the same time."""
+        with contextlib.ExitStack() as both:
+            places = []
+            for name, testbed in (("first", self.first), ("second", self.second)):
+                (work / name).mkdir(mode=0o711)
+                places.append(both.enter_context(testbed.up(work / name)))
+            yield replace(places[0], slow=lambda: places[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,10 +135,13 @@ class Replays(Workload):
         return self._ceilings[clients]
 
     def _ceiling(self, clients: int) -> dict[str, Any]:
-        if not self._stage.ours or self._players is not None:
-            self._no_pair = "the clients run on hosts of others"
-            return {}
-        ceiling_run = ceiling(self._order.trace, self._order.choice(clients), self._stage.settings.scratch)
+        trace, choice = self._order.trace, self._order.choice(clients)
+        if self._players is not None:
+            ceiling_run = self._players.ceiling(trace, choice)
+        elif self._stage.ours:
+            ceiling_run = ceiling(trace, choice, self._stage.settings.scratch)
+        else:
+            ceiling_run = "the clients run on hosts of others"
         if isinstance(ceiling_run, str):
             self._no_pair = ceiling_run
             return {}

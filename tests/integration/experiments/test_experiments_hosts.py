@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 import redis
 
+from core.clock import SystemClock
 from core.errors import RunFailed, UsageError
 from core.roles import Login, login_name
 from core.services.broker_users import HOST
@@ -18,6 +21,7 @@ from core.services.ports import free_port
 from experiments.hosts.agent import Agent
 from experiments.hosts.fleet import Fleet
 from experiments.hosts.meeting import Meeting, join_url, kept_login, meeting
+from experiments.hosts.messages import ALIVE
 from experiments.workload import HostLost
 
 ADDRESS = "127.0.0.2"
@@ -39,7 +43,8 @@ def joined(place: tuple[Meeting, str], tmp_path: Path) -> Joins:
 
     @contextlib.contextmanager
     def join(name: str, **said: Any) -> Iterator[Agent]:
-        agent = Agent(place[1], name, tmp_path / name, {}, lambda _line: None, **said)
+        scratch = Path(tempfile.mkdtemp(dir=tmp_path))
+        agent = Agent(place[1], name, scratch, {}, lambda _line: None, **said)
         thread = threading.Thread(target=agent.run)
         thread.start()
         try:
@@ -88,10 +93,49 @@ def test_a_host_of_another_version(place: tuple[Meeting, str], joined: Joins, tm
         _fleet(place, 1, tmp_path, []).await_all(PATIENCE)
 
 
+def test_a_host_whose_words_are_not_understood(place: tuple[Meeting, str], joined: Joins, tmp_path: Path) -> None:
+    """One of a version with other messages: named so far as that goes, and no trouble to whoever does not need it."""
+    with redis.Redis.from_url(place[1]) as client, joined("h1"):
+        fleet = _fleet(place, 1, tmp_path, [])
+        assert [host.name for host in fleet.await_all(PATIENCE)] == ["h1"]
+        client.set(f"{ALIVE}strange", b'{"called": 5}')
+        try:
+            assert [host.name for host in fleet.await_all(PATIENCE)] == ["h1"]
+            with pytest.raises(UsageError, match="host with agent strange has edbench of words unknown here"):
+                _fleet(place, 2, tmp_path, []).await_all(PATIENCE)
+        finally:
+            client.delete(f"{ALIVE}strange")
+
+
+class _Ahead(SystemClock):
+    """By five minutes."""
+
+    def now(self) -> float:
+        return super().now() + 300
+
+
+def test_a_host_whose_clock_is_off_by_minutes(place: tuple[Meeting, str], joined: Joins, tmp_path: Path) -> None:
+    """Its calls would be told of seconds in which no job ran."""
+    with (
+        joined("fast", clock=_Ahead()),
+        pytest.raises(UsageError, match=r"the clock of host fast is \d+\.\d s ahead of this one's, .*: set it"),
+    ):
+        _fleet(place, 1, tmp_path, []).await_all(PATIENCE)
+
+
 def test_two_hosts_of_one_name(place: tuple[Meeting, str], joined: Joins, tmp_path: Path) -> None:
-    """Queues go by names: whoever comes second is told to take another."""
-    with joined("twin"), joined("twin"), pytest.raises(UsageError, match="two hosts are called twin"):
-        _fleet(place, 2, tmp_path, []).await_all(PATIENCE)
+    """Queues go by names: whoever comes second is told to take another. Where nobody needs it, it disturbs nothing."""
+    with joined("twin"):
+        fleet = _fleet(place, 1, tmp_path, [])
+        (first,) = fleet.await_all(PATIENCE)
+        with joined("twin"):
+            deadline = time.monotonic() + PATIENCE
+            while len(place[0].present()) < 2 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert len(place[0].present()) == 2
+            assert [host.hello.incarnation for host in fleet.await_all(PATIENCE)] == [first.hello.incarnation]
+            with pytest.raises(UsageError, match="two hosts are called twin"):
+                _fleet(place, 2, tmp_path, []).await_all(PATIENCE)
 
 
 def test_a_host_with_a_name_that_is_none(place: tuple[Meeting, str], tmp_path: Path) -> None:
@@ -106,6 +150,38 @@ def test_a_wrong_login_ends_the_agent(place: tuple[Meeting, str], tmp_path: Path
     wrong = Login(role=HOST, password="0" * 48).into(place[1])
     with pytest.raises(UsageError, match="the meeting place refuses this login"):
         Agent(wrong, "h1", tmp_path, {}, lambda _line: None).run()
+
+
+def test_a_host_that_was_there_first_comes_when_the_command_does(tmp_path: Path) -> None:
+    """It says that nobody answers, tries on, and says so when somebody does; a second command at that port is refused."""
+    scratch, port, said = tmp_path / "scratch", free_port(ADDRESS), list[str]()
+    (scratch / "hosts").mkdir(parents=True)
+    url = kept_login(scratch).into(join_url(ADDRESS, port))
+    silent = threading.Event()
+
+    def say(line: str) -> None:
+        said.append(line)
+        silent.set()
+
+    agent = Agent(url, "early", tmp_path / "early", {}, say)
+    thread = threading.Thread(target=agent.run)
+    thread.start()
+    try:
+        assert silent.wait(PATIENCE)
+        with meeting(scratch, ADDRESS, port) as met:
+            assert [host.name for host in Fleet(met, 1, tmp_path, tmp_path, said.append).await_all(PATIENCE)] == [
+                "early"
+            ]
+            with (
+                pytest.raises(UsageError, match=f"port {port} of {ADDRESS} is taken: wait until"),
+                meeting(tmp_path / "second", ADDRESS, port),
+            ):
+                pytest.fail("two at one port")
+    finally:
+        agent.stop()
+        thread.join()
+    assert said[0].startswith("no experiment answers there now")
+    assert "an experiment answers" in said
 
 
 def test_a_host_takes_its_orders_and_nothing_else(place: tuple[Meeting, str]) -> None:

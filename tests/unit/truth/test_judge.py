@@ -102,3 +102,23 @@ def test_no_situation_may_call_storage_the_generator() -> None:
             assert "GENERATOR-LIMITED" in situation.says
         elif situation.limit not in (None, "space"):
             assert "GENERATOR-LIMITED" in situation.never
+
+
+def test_a_job_that_was_foretold_is_told_in_seconds_with_the_load() -> None:
+    """Right within the bound of its row, wrong beyond."""
+    job = next(one for one in SITUATIONS if one.name == "job-queues-8-slower")
+    run = {
+        "elapsed_s": 43.0,
+        "job_s": 40.0,
+        "recorded_s": 21.0,
+        "busy": (0.22, 0.33, 0.31),
+        "calls_waited_s": (2.0, 0.5),
+    }
+    said = heard("replay", (EMULATED,), "", {"figures": {}, "repeats": [run]}, "job")
+    verdict = judged(job, said)
+    assert verdict.wrong == ()
+    assert row(verdict)[5] == "1.075"
+    assert "replay 43.0 s, job 40.0 s, recorded 21.0 s" in row(verdict)[2]
+    assert "waited 2.0 s and 0.5 s for a processor; processors busy 22%, 33%, 31%" in row(verdict)[2]
+    run["elapsed_s"] = 45.0
+    assert judged(job, said).wrong[0].startswith("the ceiling is 1 x the job's elapsed, not 1.125")

@@ -13,9 +13,10 @@ from core.celery_app import queues_of
 from core.errors import UsageError
 from experiments.hosts.agent import host_of, worker_name
 from experiments.hosts.crew import dealt
+from experiments.hosts.fleet import Doubles
 from experiments.hosts.meeting import parse_listen
 from experiments.hosts.messages import Hello, Look, Sight
-from experiments.hosts.players import slots_for
+from experiments.hosts.players import clients_by_host, slots_for
 from experiments.hosts.sight import look_at, refuse_other_storage, sign_of, token_in
 
 HELLO = Hello(name="h2", incarnation="0" * 16, version="1")
@@ -33,6 +34,27 @@ def test_whole_clones_fit_on_a_host() -> None:
     assert slots_for(clients=4, streams=1, hosts=2) == 2
     assert slots_for(clients=9, streams=3, hosts=2) == 6
     assert slots_for(clients=2, streams=8, hosts=4) == 2
+
+
+def test_a_host_measures_the_clients_that_it_plays() -> None:
+    """Whole clones, in turn; of a trace that is dealt out one host plays all."""
+    assert clients_by_host(clients=9, streams=3, hosts=2) == [6, 3]
+    assert clients_by_host(clients=7, streams=3, hosts=2) == [4, 3]
+    assert clients_by_host(clients=2, streams=8, hosts=4) == [2]
+    assert clients_by_host(clients=4, streams=1, hosts=4) == [1, 1, 1, 1]
+
+
+def test_a_host_that_was_started_again_is_no_second_one() -> None:
+    """Until the one that was killed is forgotten its name is there twice; two that both live are two hosts."""
+    killed, again = HELLO, dataclasses.replace(HELLO, incarnation="1" * 16)
+    doubles = Doubles()
+    assert not doubles.among([dataclasses.replace(killed, beat=300)])
+    for beat in (1, 2, 3):
+        assert doubles.among([dataclasses.replace(killed, beat=301), dataclasses.replace(again, beat=beat)])
+    assert not doubles.among([dataclasses.replace(again, beat=4)])
+    assert doubles.among([killed, again])
+    with pytest.raises(UsageError, match="two hosts are called h2: join one of them with another --name"):
+        doubles.among([dataclasses.replace(killed, beat=1), dataclasses.replace(again, beat=1)])
 
 
 def test_a_worker_tells_its_host() -> None:
@@ -55,7 +77,20 @@ def test_an_address_to_listen_at(text: str, parsed: tuple[str, int]) -> None:
     assert parse_listen(text) == parsed
 
 
-@pytest.mark.parametrize("text", ["", "host0", "10.0.0.1:", "10.0.0.1:0", "10.0.0.1:70000", "redis://10.0.0.1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "host0",
+        "10.0.0.1:",
+        "10.0.0.1:0",
+        "10.0.0.1:70000",
+        "redis://10.0.0.1",
+        "0.0.0.0",
+        "[::]:7000",
+        "10.0.0.256",
+    ],
+)
 def test_what_is_no_address_is_refused(text: str) -> None:
     """In one line, with an example."""
     with pytest.raises(UsageError, match=r"--listen is .* 10\.0\.0\.1:6390"):
@@ -128,6 +163,14 @@ def test_a_copy_of_the_storage_is_another_one(asked: tuple[Look, str], tmp_path:
     Path(elsewhere.token).write_text(text)
     with pytest.raises(UsageError, match=r"what host h2 writes to the storage .* does not arrive here"):
         refuse_other_storage(HELLO, look_at(elsewhere, "h2"), look, text)
+
+
+def test_a_host_whose_user_may_not_read_here(asked: tuple[Look, str]) -> None:
+    """The storage is the same, the users are not: that is what is said."""
+    look, text = asked
+    sight = dataclasses.replace(look_at(look, "h2"), token="", unseen={"token": "Permission denied"})
+    with pytest.raises(UsageError, match=r"host h2 cannot read what is written .* \(Permission denied\): let it"):
+        refuse_other_storage(HELLO, sight, look, text)
 
 
 def test_a_host_without_the_source(asked: tuple[Look, str], tmp_path: Path) -> None:
