@@ -71,25 +71,29 @@ class Workbook:
         named: dict[str, str] = {}
         for main in self._package.having("main"):
             related = self._package.related(main)
-            for element in elements(self._package.pieces(main), "sheet"):
+            for element in elements(self._package.pieces(main), "sheet", "workbookPr"):
+                if local(element) == "workbookPr":
+                    if element.get("date1904") in ("1", "true"):
+                        self.start = datetime(1904, 1, 1)
+                    continue
                 for key, identifier in element.attrib.items():
                     if str(key).endswith("}id") and str(identifier) in related:
                         named.setdefault(related[str(identifier)], element.get("name", ""))
-            if any(e.get("date1904") in ("1", "true") for e in elements(self._package.pieces(main), "workbookPr")):
-                self.start = datetime(1904, 1, 1)
         known = {name for _, name in self.sheets}
         listed = [(title, name) for name, title in named.items() if name in known]
         self.sheets = listed + [(title, name) for title, name in self.sheets if name not in named]
 
     def _styles(self, name: str) -> None:
-        custom = {
-            element.get("numFmtId", ""): element.get("formatCode", "")
-            for element in elements(self._package.pieces(name), "numFmt")
-        }
-        for formats in elements(self._package.pieces(name), "cellXfs"):
-            for cell in formats:
-                number = cell.get("numFmtId", "")
-                self.styles.append(style_of(number, custom.get(number, "")))
+        custom: dict[str, str] = {}
+        used: list[str] = []
+        try:
+            for element in elements(self._package.pieces(name), "numFmt", "cellXfs"):
+                if local(element) == "numFmt":
+                    custom[element.get("numFmtId", "")] = element.get("formatCode", "")
+                else:
+                    used += [cell.get("numFmtId", "") for cell in element]
+        finally:
+            self.styles += [style_of(number, custom.get(number, "")) for number in used]
 
 
 def style_of(number: str, code: str) -> str:
