@@ -10,7 +10,6 @@ import typer
 
 from cli.bank import Passwords as Passwords
 from core.errors import UsageError
-from core.filer.load import site_names
 from core.settings import Settings, parse_bytes
 
 if TYPE_CHECKING:
@@ -35,14 +34,6 @@ Cluster = Annotated[
     typer.Option(
         "--cluster",
         help="embedded, or compose: the containers that `make up` started  [default: EDBENCH_CLUSTER or embedded]",
-    ),
-]
-SiteFile = Annotated[
-    str | None,
-    typer.Option(
-        "--site",
-        metavar="NAME",
-        help=f"emulated site, hosts and databases around an emulated filer: {', '.join(site_names())}, or a file in TOML",
     ),
 ]
 HOSTS_WAIT_S = 600.0

@@ -8,6 +8,7 @@ import typer
 
 from cli import options as opt
 from cli.experiments.studies import MinSeconds, Repeats, Seed, given_seed
+from cli.site_option import SiteFile
 
 _LEAST_SECONDS = 1.0
 
@@ -28,7 +29,7 @@ def r1(
     ctx: typer.Context,
     *,
     scale: Scale = "1/500",
-    site: opt.SiteFile = None,
+    site: SiteFile = None,
     index_streams: Streams = None,
     repeats: Repeats = 5,
     min_seconds: MinSeconds = _LEAST_SECONDS,

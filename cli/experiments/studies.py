@@ -13,6 +13,7 @@ from cli import options as opt
 from cli.beside import PORT
 from cli.context import shared, with_options
 from cli.options import numbers
+from cli.site_option import SiteFile
 from cli.taking import taking
 from controller.jobs.orders import DiscoveryOrder
 from core.errors import UsageError
@@ -61,7 +62,7 @@ class Study:
 
     slots: opt.Slots = None
     cluster: opt.Cluster = None
-    site: opt.SiteFile = None
+    site: SiteFile = None
     hosts: opt.Hosts = None
     listen: opt.Listen = None
     hosts_wait: opt.HostsWait = opt.HOSTS_WAIT_S

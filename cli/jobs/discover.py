@@ -11,6 +11,7 @@ from cli import options as opt
 from cli.beside import PORT, page_beside
 from cli.context import CommandContext, shared, with_options, writable_file
 from cli.jobs.cluster import compose_cluster, given, refuse_out_of_sight
+from cli.site_option import SiteFile
 from cli.taking import taking
 from controller.jobs.ocr import refuse_no_ocr
 from controller.jobs.orders import OperatorOrder
@@ -32,7 +33,7 @@ def discover(
     slots: opt.Slots = None,
     cluster: opt.Cluster = None,
     order: OperatorOrder,
-    site: opt.SiteFile = None,
+    site: SiteFile = None,
     passwords: opt.Passwords = None,
     json_file: opt.JsonFile = None,
     storage: opt.StorageRoot = None,

@@ -10,7 +10,7 @@ from cli.context import CommandContext
 from cli.installation import Installation
 from cli.jobs.live import progress_display
 from cli.output import flush, write_json
-from cli.show.jobs import show_result
+from cli.show.result import show_result
 from controller.databases import Jobs
 from controller.filer.emulated import watched_filer
 from controller.jobs.figures import Figures, GroupFigures, JobFigures

@@ -9,10 +9,8 @@ from cli.show.table import table
 from controller.observe.wire import WireShare, WireShares
 
 
-def show_wire(console: Console, wire: WireShares | None) -> None:
-    """A line for each phase and the whole; nothing without NFS."""
-    if wire is None:
-        return
+def show_wire(console: Console, wire: WireShares) -> None:
+    """A line for each phase and the whole."""
     rows = [(phase.value, *_cells(share)) for phase, share in wire.phases.items()]
     rows.append(("whole job", *_cells(wire.total)))
     console.print()

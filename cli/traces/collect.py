@@ -23,7 +23,7 @@ def collect(ctx: typer.Context, job: JobArgument, storage: StorageRoot = None, a
     be made again at any time.
     """
     from cli.installation import installation  # other commands on traces ask no database
-    from cli.show.jobs import trace_text
+    from cli.show.result import trace_text
     from controller.jobs.results import job_result
     from controller.observe.trace_collection import collect_trace, trace_figures
 

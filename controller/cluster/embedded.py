@@ -21,7 +21,9 @@ from monitoring.metrics.endpoint import Endpoint, read_endpoint
 
 TEND_SECONDS = 0.1
 SCALE_GRACE_SECONDS = 60.0
-TOGETHER_FROM = 9  # workers: so many are forked from one process; fewer are processes of their own
+# Workers: so many are forked from one process; fewer are processes of their own. Between the two it depends on whether
+# somebody wants to hear of each of them.
+TOGETHER_FROM, TOGETHER_ANYHOW = 3, 9
 _QUEUE_MANAGER = "queue-manager"
 _TOGETHER = re.compile(r"w1-w([0-9]+)")  # the name of a process that all workers are forked from
 _MANAGER_GRACE_SECONDS = 5.0  # after the workers are gone it has nothing left to do
@@ -38,6 +40,12 @@ def module_commands(name: str, slots: int) -> Sequence[str]:
     if together := _TOGETHER.fullmatch(name):
         return (sys.executable, "-m", "worker", "--name", "w", "--workers", together[1], "--slots", str(slots))
     return (sys.executable, "-m", "worker", "--name", name, "--slots", str(slots))
+
+
+def together(workers: int, env: Mapping[str, str]) -> bool:
+    """Whether so many are best forked from one process: each by itself loads everything anew, more than two processor
+    seconds, and answers Prometheus, where `env` says so."""
+    return workers >= (TOGETHER_ANYHOW if read_endpoint(env).port else TOGETHER_FROM)
 
 
 class EmbeddedCluster:

@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 
 from controller.cluster.base import Tended
-from controller.cluster.embedded import TOGETHER_FROM, EmbeddedCluster
+from controller.cluster.embedded import EmbeddedCluster
+from controller.cluster.embedded import together as best_together
 from controller.databases import JobHandle, open_databases
 from controller.jobs.groups.progress import combined
 from controller.jobs.jobs import settle_job
@@ -135,7 +136,7 @@ def _cluster(crew: Crew) -> Iterator[Callable[[], None]]:
 @contextmanager
 def _processes(crew: Crew) -> Iterator[Tended]:
     """Of many workers nothing is dispatched before all are there: the first would have begun alone."""
-    together = crew.workers >= TOGETHER_FROM
+    together = best_together(crew.workers, crew.env)
     with EmbeddedCluster(crew.settings, crew.workers, crew.slots, env=crew.env, together=together) as cluster:
         if together:
             _wait_for_all(crew, cluster)

@@ -69,9 +69,11 @@ def _libraries(tree: Path) -> Path:
     return tree.parent.with_name(f"{tree.parent.name}.libs")
 
 
-def can_reach(path: Path, run_as: RunAs | None, *, how: str = "-x") -> bool:
-    """Whether that user may enter a directory or run a file (`-x`), or read it (`-r`); asked by trying."""
-    command = ["/bin/sh", "-c", f'test {how} "$1"', "sh", os.fspath(path)]
+def can_reach(run_as: RunAs | None, *wanted: tuple[str, Path]) -> bool:
+    """Whether that user may enter a directory or run a file (`-x`), read it (`-r`) or write to it (`-w`): each of those that are
+    wanted. Asked by trying, in one process."""
+    tests = " && ".join(f'test {how} "${number}"' for number, (how, _) in enumerate(wanted, 1))
+    command = ["/bin/sh", "-c", tests, "sh", *(os.fspath(path) for _, path in wanted)]
     if run_as is None:
         done = subprocess.run(command, check=False, cwd="/", stdin=subprocess.DEVNULL)
     else:
@@ -90,11 +92,8 @@ def can_reach(path: Path, run_as: RunAs | None, *, how: str = "-x") -> bool:
 def _usable(tree: Path, run_as: RunAs | None) -> bool:
     libraries = sorted(_libraries(tree).glob("*"))
     catalogue = next((tree / "share").rglob("postgres.bki"), tree / "share")
-    return (
-        can_reach(tree / "bin" / "postgres", run_as)
-        and can_reach(catalogue, run_as, how="-r")
-        and all(can_reach(file, run_as, how="-r") for file in libraries[:1])
-    )
+    readable = [catalogue, *libraries[:1]]
+    return can_reach(run_as, ("-x", tree / "bin" / "postgres"), *(("-r", path) for path in readable))
 
 
 def _open_up(top: Path) -> None:

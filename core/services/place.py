@@ -172,7 +172,7 @@ def _takes(place: Path, run_as: RunAs | None) -> bool:
     probe = Path(tempfile.mkdtemp(dir=place))
     try:
         give_to(probe, run_as)
-        return can_reach(probe, run_as, how="-w")
+        return can_reach(run_as, ("-w", probe))
     except OSError:
         return False
     finally:

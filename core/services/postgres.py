@@ -81,9 +81,7 @@ class PostgresServer:
         refuse_weak_root(self._place, self._run_as)
         self._programs = postgres_for(self._run_as, self._place) / "bin"
         rotate(self._log)
-        if (self._place / "data").exists():
-            self._check_version()
-        else:
+        if not (self._place / "data").exists():
             self._make_data()
         self._password = self._read_password()
         self._socket_dir = make_socket_dir(self._run_as)
@@ -199,6 +197,7 @@ class PostgresServer:
         start = time.monotonic()
         while not self._answers():
             if self._exited():
+                self._check_version()  # it refuses others' data itself; to ask beforehand would cost every start
                 why = last_line(self._log, containing=_TROUBLE)
                 in_the_way = "lock file" in why or "shared memory block" in why
                 if not in_the_way or time.monotonic() - start > _LEFTOVER_SECONDS:

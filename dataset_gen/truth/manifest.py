@@ -18,35 +18,81 @@ from core.ids import number
 from core.names import Siblings, display_name, sibling_name, unsafe_name
 from core.records import Kind, Limits
 from dataset_gen.made import Truth
+from dataset_gen.truth.columns import (
+    ANNOUNCED as ANNOUNCED,
+)
+from dataset_gen.truth.columns import (
+    BYTES as BYTES,
+)
+from dataset_gen.truth.columns import (
+    CHARACTERS as CHARACTERS,
+)
+from dataset_gen.truth.columns import (
+    CONTAINER as CONTAINER,
+)
+from dataset_gen.truth.columns import (
+    CONTAINER_PATH as CONTAINER_PATH,
+)
+from dataset_gen.truth.columns import (
+    CONTENT as CONTENT,
+)
+from dataset_gen.truth.columns import (
+    CUSTODIAN as CUSTODIAN,
+)
+from dataset_gen.truth.columns import (
+    DEPTH as DEPTH,
+)
+from dataset_gen.truth.columns import (
+    DUPLICATE_GROUP as DUPLICATE_GROUP,
+)
+from dataset_gen.truth.columns import (
+    EXCEPTIONS as EXCEPTIONS,
+)
+from dataset_gen.truth.columns import (
+    FAILED as FAILED,
+)
+from dataset_gen.truth.columns import (
+    FAMILY as FAMILY,
+)
+from dataset_gen.truth.columns import (
+    FAULT as FAULT,
+)
+from dataset_gen.truth.columns import (
+    KIND as KIND,
+)
+from dataset_gen.truth.columns import (
+    MEDIA_TYPE as MEDIA_TYPE,
+)
+from dataset_gen.truth.columns import (
+    NAME as NAME,
+)
+from dataset_gen.truth.columns import (
+    ORDINAL as ORDINAL,
+)
+from dataset_gen.truth.columns import (
+    PAGES as PAGES,
+)
+from dataset_gen.truth.columns import (
+    PARENT as PARENT,
+)
+from dataset_gen.truth.columns import (
+    SHA256 as SHA256,
+)
+from dataset_gen.truth.columns import (
+    SYSTEM as SYSTEM,
+)
+from dataset_gen.truth.columns import (
+    TERMS as TERMS,
+)
+from dataset_gen.truth.columns import (
+    TEXT_STATES as TEXT_STATES,
+)
+from dataset_gen.truth.columns import (
+    Row as Row,
+)
 
 _GROUP_ROWS = 20_000  # at least, in a row group: a footer of thousands of groups takes 100 MB
 FILE_NAME = "manifest.parquet"
-
-CUSTODIAN = "custodian"
-CONTAINER_PATH = "container_path"  # display names; the first is the loose file's path relative to DIR/data
-NAME = "name"  # bytes
-ORDINAL = "ordinal"  # bytes, as core.ids
-KIND = "kind"
-CONTAINER = "container"
-MEDIA_TYPE = "media_type"
-BYTES = "bytes"
-SHA256 = "sha256"
-PARENT = "parent"  # row number; -1 for loose files
-FAMILY = "family"  # row number of the topmost non-container item; -1 for containers outside any family
-DEPTH = "depth"  # 0 for loose files
-PAGES = "pages"  # null where the format does not know
-CHARACTERS = "characters"  # of its text, about; null where it has none
-TEXT_STATES = (
-    "text_states"  # that its text may be in; null: whatever it comes to. In others than `ok` terms may be missing
-)
-SYSTEM = "system"  # on the list of known software files
-DUPLICATE_GROUP = "duplicate_group"  # row number of the first item with the same bytes; null when there is one only
-TERMS = "terms"  # planted tokens and phrases that a search has to find in it
-FAULT = "fault"  # kind of fault; null for sound items
-EXCEPTIONS = "exceptions"  # codes
-ANNOUNCED = "announced"  # containers: children announced; null where the format does not
-FAILED = "failed"  # containers: children expected less children that have a row; null for others and unopened ones
-CONTENT = "content"  # hash over what it says, whatever compressor packed it
 
 SCHEMA = pa.schema(
     [
@@ -75,8 +121,6 @@ SCHEMA = pa.schema(
         (TEXT_STATES, pa.list_(pa.string())),
     ]
 )
-
-Row = dict[str, Any]
 
 
 def rows_of(path: bytes, truth: Truth, first: int, depth_limit: int = Limits().depth) -> list[Row]:

@@ -15,11 +15,14 @@ from formats.images import bitmaps
 
 # The header of a picture's record: instance (the even ones have one identifier before the picture, the odd ones two),
 # type. These four bytes and the picture's own first ones do not come together by chance.
+# It is looked for by its last byte, for which no other expression is as fast.
 _HEADER = re.compile(
-    rb"(?P<jpg>[\xa0\xb0]\x46\x1d\xf0|[\x20\x30]\x6e\x1d\xf0|[\xa0\xb0]\x46\x2a\xf0)"
+    rb"\xf0(?<=(?P<jpg>[\xa0\xb0]\x46\x1d\xf0|[\x20\x30]\x6e\x1d\xf0|[\xa0\xb0]\x46\x2a\xf0)"
     rb"|(?P<png>[\x00\x10]\x6e\x1e\xf0)|(?P<tif>[\x40\x50]\x6e\x29\xf0)"
-    rb"|(?P<bmp>[\x80\x90]\x7a\x1f\xf0)|(?P<emf>[\x40\x50]\x3d\x1a\xf0)|(?P<wmf>[\x60\x70]\x21\x1b\xf0)|(?P<pict>[\x20\x30]\x54\x1c\xf0)"
+    rb"|(?P<bmp>[\x80\x90]\x7a\x1f\xf0)|(?P<emf>[\x40\x50]\x3d\x1a\xf0)|(?P<wmf>[\x60\x70]\x21\x1b\xf0)"
+    rb"|(?P<pict>[\x20\x30]\x54\x1c\xf0))"
 )
+_HEADER_BYTES = 4
 _BEGINS = {"jpg": (b"\xff\xd8\xff",), "png": (b"\x89PNG",), "tif": (b"II*\0", b"MM\0*")}
 _IDENTIFIER, _TAG = 16, 1
 # Of a metafile (2.2.31): its size, bounds and extent, its size as stored, whether it is compressed, no filter.
@@ -34,10 +37,10 @@ def pictures(stream: bytes) -> Iterator[tuple[str, bytes]]:
     their files, which they are stored without. A picture that ends beyond the stream is left out, and so is a metafile that
     cannot be inflated."""
     at, tried = 0, _Tried(4 * len(stream) + 1_000_000)
-    while tried.left > 0 and (match := _HEADER.search(stream, at)) is not None:
+    while tried.left > 0 and (match := _HEADER.search(stream, at + _HEADER_BYTES - 1)) is not None:
         at = match.end() + 4
         end = at + int.from_bytes(stream[match.end() : at], "little")
-        begin = at + (2 if stream[match.start()] & 0x10 else 1) * _IDENTIFIER
+        begin = at + (2 if stream[match.end() - _HEADER_BYTES] & 0x10 else 1) * _IDENTIFIER
         extension = str(match.lastgroup)
         if not begin < end <= len(stream):
             continue

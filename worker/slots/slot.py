@@ -63,6 +63,7 @@ def preload(settings: Settings) -> None:
     """Import what every slot needs, so that slots share its memory and a new one is up in milliseconds; and keep the
     garbage collector's hands off pages that they share. Where there are boxes, the nursery loads the parsers."""
     load_engine(settings.index_engine)
+    app.preload()
     if not settings.box:
         all_handlers()
         libmagic.preload()

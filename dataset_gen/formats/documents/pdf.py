@@ -10,10 +10,6 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from reportlab.lib.pagesizes import A4
-from reportlab.lib.pdfencrypt import StandardEncryption
-from reportlab.pdfgen.canvas import Canvas
-
 from core.records import Kind
 from dataset_gen.formats.documents.pdf_objects import PdfObjects, text_string
 from dataset_gen.formats.order import Order
@@ -169,6 +165,10 @@ def build_encrypted(order: Order) -> Made:
 
     `invariant=1` takes date and id out of reportlab's hands, and no stream is compressed by it.
     """
+    from reportlab.lib.pagesizes import A4  # a tenth of a second, for one fault
+    from reportlab.lib.pdfencrypt import StandardEncryption
+    from reportlab.pdfgen.canvas import Canvas
+
     encryption = StandardEncryption(_PASSWORD, ownerPassword=_PASSWORD, strength=128)
     out = io.BytesIO()
     canvas = Canvas(out, pagesize=A4, pageCompression=0, invariant=1, encrypt=encryption)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
+from formats.office.ooxml import plain
 from formats.office.ooxml.package import Package
 from formats.office.ooxml.xml import Element, elements, local
 
@@ -20,6 +21,7 @@ DATE = "date"  # how begins what `style_of` says of cells that show dates: `date
 SAID = "\t"  # before the words that a cell shows beside a positive number, those beside a negative one, and beside 0
 _SHEETS = ("worksheet", "chartsheet", "dialogsheet", "macrosheet", "intlmacrosheet")
 _ROW_CHARACTERS = 1_000_000
+_EXACT = 16  # digits from which on a number may be another one in fifteen
 _CODE_CHARACTERS = 255  # of a format code: as many as Excel takes
 _LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|[_*].')  # parts of a format code that are not placeholders
 # Codes of headers and footers: font, size, colour, what is filled in. Three begin the left, middle and right part.
@@ -50,7 +52,10 @@ class Workbook:
         for name in self._package.having("styles"):
             self._styles(name)
         for name in self._package.having("sharedstrings"):
-            for element in elements(self._package.pieces(name), "si"):
+            around = plain.Around(self._package.pieces(name))
+            for some in plain.strings(around):
+                self.strings += some
+            for element in elements(around.pieces(), "si"):
                 self.strings.append(_string(element))
 
     def shown(self, style: str) -> str:
@@ -66,25 +71,29 @@ class Workbook:
         named: dict[str, str] = {}
         for main in self._package.having("main"):
             related = self._package.related(main)
-            for element in elements(self._package.pieces(main), "sheet"):
+            for element in elements(self._package.pieces(main), "sheet", "workbookPr"):
+                if local(element) == "workbookPr":
+                    if element.get("date1904") in ("1", "true"):
+                        self.start = datetime(1904, 1, 1)
+                    continue
                 for key, identifier in element.attrib.items():
                     if str(key).endswith("}id") and str(identifier) in related:
                         named.setdefault(related[str(identifier)], element.get("name", ""))
-            if any(e.get("date1904") in ("1", "true") for e in elements(self._package.pieces(main), "workbookPr")):
-                self.start = datetime(1904, 1, 1)
         known = {name for _, name in self.sheets}
         listed = [(title, name) for name, title in named.items() if name in known]
         self.sheets = listed + [(title, name) for title, name in self.sheets if name not in named]
 
     def _styles(self, name: str) -> None:
-        custom = {
-            element.get("numFmtId", ""): element.get("formatCode", "")
-            for element in elements(self._package.pieces(name), "numFmt")
-        }
-        for formats in elements(self._package.pieces(name), "cellXfs"):
-            for cell in formats:
-                number = cell.get("numFmtId", "")
-                self.styles.append(style_of(number, custom.get(number, "")))
+        custom: dict[str, str] = {}
+        used: list[str] = []
+        try:
+            for element in elements(self._package.pieces(name), "numFmt", "cellXfs"):
+                if local(element) == "numFmt":
+                    custom[element.get("numFmtId", "")] = element.get("formatCode", "")
+                else:
+                    used += [cell.get("numFmtId", "") for cell in element]
+        finally:
+            self.styles += [style_of(number, custom.get(number, "")) for number in used]
 
 
 def style_of(number: str, code: str) -> str:
@@ -142,19 +151,22 @@ def lines(package: Package, name: str, title: str, book: Workbook) -> Iterator[s
     are left out."""
     if title:
         yield title
-    for element in elements(package.pieces(name), "row", "headerFooter"):
+    around = plain.Around(package.pieces(name))
+    for row in plain.rows(around):
+        yield from _row(_plain_cells(row, book))
+    for element in elements(around.pieces(), "row", "headerFooter"):
         if element.tag[-1:] == "r":
             yield from filter(None, (printed(child.text or "") for child in element))
             continue
-        yield from _row(element, book)
+        yield from _row(_cell(cell, book) for cell in element)
 
 
-def _row(element: Element, book: Workbook) -> Iterator[str]:
+def _row(texts: Iterable[str]) -> Iterator[str]:
     """The cells of a row; one in which a long string stands again and again comes in several lines."""
     cells: list[str] = []
     characters = 0
-    for cell in element:
-        if text := _cell(cell, book):
+    for text in texts:
+        if text:
             cells.append(text)
             characters += len(text)
             if characters > _ROW_CHARACTERS:
@@ -181,11 +193,20 @@ def _cell(cell: Element, book: Workbook) -> str:
         if tag[-2:] == "is":
             value = _string(child)
             break
-    if not value:
-        return ""
-    kind = cell.get("t") or "n"
+    return _shown(cell.get("t") or "n", cell.get("s") or "0", value, book) if value else ""
+
+
+def _plain_cells(cells: Sequence[plain.Cell], book: Workbook) -> Iterator[str]:
+    """The same of cells that were told without a tree."""
+    for _, attributes, value, string in cells:
+        if value or string:
+            yield _shown(*plain.look(attributes), plain.plain(value or string), book)
+
+
+def _shown(kind: str, style: str, value: str, book: Workbook) -> str:
+    """What a cell of this type and format shows."""
     if kind == "n":
-        return number_text(value, cell.get("s") or "0", book)
+        return number_text(value, style, book)
     if kind == "s":
         inside = value.isdecimal() and len(value) < 10 and int(value) < len(book.strings)
         return book.strings[int(value)] if inside else ""
@@ -196,6 +217,8 @@ def _cell(cell: Element, book: Workbook) -> str:
 
 def number_text(value: str, style: str, book: Workbook) -> str:
     shown = book.shown(style)
+    if not shown and len(value) < _EXACT and value.isdecimal() and value.isascii() and value[0] != "0":
+        return value
     try:
         number = float(value)
     except ValueError:

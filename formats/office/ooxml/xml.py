@@ -16,6 +16,16 @@ _TREE_BYTES = 2_000_000
 Element = etree._Element
 
 
+def _parser(*, recover: bool) -> etree.XMLParser:
+    return etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=recover, remove_comments=True
+    )
+
+
+# To make one takes longer than it takes to read a small part.
+_STRICT, _LENIENT = _parser(recover=False), _parser(recover=True)
+
+
 def elements(pieces: Iterator[bytes], *tags: str) -> Iterator[Element]:
     """Every element with one of these local names, in order. Text boxes come apart from the paragraph that anchors them; the fallback
     copies of mc:AlternateContent are left out. What was readable comes first, then DocumentError `corrupt` (or what
@@ -52,19 +62,13 @@ def gathered(pieces: Iterator[bytes]) -> tuple[bytes, DocumentError | None, bool
 def _tree(data: bytes) -> tuple[Element | None, str]:
     """The root, and what is wrong with the document when it is not well-formed."""
     try:
-        return etree.fromstring(data, _parser(recover=False)), ""
+        return etree.fromstring(data, _STRICT), ""
     except (etree.XMLSyntaxError, ValueError) as error:
         broken = str(error)[:200]
     try:
-        return etree.fromstring(data, _parser(recover=True)), broken
+        return etree.fromstring(data, _LENIENT), broken
     except (etree.XMLSyntaxError, ValueError):
         return None, broken
-
-
-def _parser(*, recover: bool) -> etree.XMLParser:
-    return etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=recover, remove_comments=True
-    )
 
 
 def _take_apart(root: Element) -> None:

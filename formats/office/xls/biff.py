@@ -9,6 +9,7 @@ from core.errors import DocumentError, ExceptionCode
 
 BOF, EOF, CONTINUE = 0x0809, 0x000A, 0x003C
 _HEADER = struct.Struct("<HH")
+_DOUBLE, _LONG = struct.Struct("<d"), struct.Struct("<Q")
 CONTINUED = CONTINUE.to_bytes(2, "little")  # how such a record begins
 _WIDE, _PHONETIC, _RICH = 0x01, 0x04, 0x08  # flags of a string (2.5.293)
 
@@ -145,5 +146,5 @@ def rk(word: int) -> float:
     if word & 2:
         value = float(word - 0x1_0000_0000 >> 2 if word & 0x8000_0000 else word >> 2)
     else:
-        value = float(struct.unpack("<d", struct.pack("<Q", (word & 0xFFFFFFFC) << 32))[0])
+        value = float(_DOUBLE.unpack(_LONG.pack((word & 0xFFFFFFFC) << 32))[0])
     return value / 100 if word & 1 else value

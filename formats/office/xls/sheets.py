@@ -23,6 +23,9 @@ _ASIDE = frozenset((_NOTE, _TXO, _HEADER, _FOOTER, _HEADERS, _CHART_TEXT, _OBJEC
 _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}
 _LONGEST_ROW = 1_000_000  # characters; a longer one is given in parts (cells may all share one long string)
 _CELL = struct.Struct("<HHH2xH")  # type, length, row, cell format of a record of one or more cells
+_WORD = struct.Struct("<I")
+_WORD_CELL = 10  # length of a record of one cell whose value is four bytes, …
+_WORDS = frozenset((_LABELSST, _RK))  # … as in these, which most cells are
 ReadCell = Callable[[Any, list[bytes], int], str]  # what the cells of one record show, with tabs between
 ReadGlobal = Callable[[Any, list[bytes]], None]
 
@@ -63,6 +66,7 @@ class Sheets:
         """All records, of which most are cells in one piece."""
         stream, size, at = self._stream, len(self._stream), 0
         read_head, readers, others, last_cell = _CELL.unpack_from, self.cells, self.others, size - _CELL.size
+        unpack_word = _WORD.unpack_from
         while at + 4 <= size:
             if at <= last_cell:
                 kind, length, row, style = read_head(stream, at)
@@ -72,7 +76,10 @@ class Sheets:
                     if row != self._row_number or self._row_size > _LONGEST_ROW:
                         yield from self._flush()
                         self._row_number = row
-                    self._add(read(self, [stream[at + 4 : end]], style))
+                    if length == _WORD_CELL and end <= size and kind in _WORDS:
+                        self._add(self._word(kind, unpack_word(stream, at + 10)[0], style))
+                    else:
+                        self._add(read(self, [stream[at + 4 : end]], style))
                     at = end
                     continue
                 if read is None and kind not in others:
@@ -215,6 +222,12 @@ class Sheets:
         data = pieces[0][6:14]
         return self._number(struct.unpack("<d", data)[0], style) if len(data) == 8 else ""
 
+    def _word(self, kind: int, word: int, style: int) -> str:
+        """A cell of `_WORDS`."""
+        if kind == _RK:
+            return self._number(rk(word), style)
+        return self._shared[word] if word < len(self._shared) else ""
+
     def _packed(self, pieces: list[bytes], style: int) -> str:
         return self._number(rk(int.from_bytes(pieces[0][6:10], "little")), style)
 
@@ -238,6 +251,8 @@ class Sheets:
 
     def _number(self, number: float, style: int) -> str:
         shown = self._styles[style] if style < len(self._styles) else ""
+        if not shown:
+            return f"{number:.15g}"
         if SAID in shown:
             return with_words(shown, number, self._number_text(number, shown.partition(SAID)[0]))
         return self._number_text(number, shown)

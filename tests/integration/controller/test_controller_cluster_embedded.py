@@ -15,7 +15,7 @@ import psutil
 import pytest
 from installation import until
 
-from controller.cluster.embedded import EmbeddedCluster, module_commands
+from controller.cluster.embedded import EmbeddedCluster, module_commands, together
 from core.errors import SystemFault
 from core.services.logs import MOST_BYTES
 from core.settings import Settings
@@ -68,6 +68,13 @@ def test_command_lines() -> None:
     assert module_commands("w2", 3) == (sys.executable, "-m", "worker", "--name", "w2", "--slots", "3")
     many = ("--name", "w", "--workers", "30", "--slots", "4")
     assert module_commands("w1-w30", 4) == (sys.executable, "-m", "worker", *many)
+
+
+def test_from_three_on_workers_are_forked_from_one_process() -> None:
+    """Each by itself would load everything anew. Where somebody wants to hear of each, a few answer for themselves."""
+    asked = {"EDBENCH_METRICS_PORT": "9100"}
+    assert [workers for workers in range(1, 12) if together(workers, {})] == [*range(3, 12)]
+    assert [workers for workers in range(1, 12) if together(workers, asked)] == [9, 10, 11]
 
 
 def test_many_workers_are_one_process_to_keep_up(tmp_path: Path) -> None:

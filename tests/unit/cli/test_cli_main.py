@@ -89,6 +89,26 @@ def test_a_command_brings_what_it_works_with_when_it_works() -> None:
     assert _packages(_modules(code.format(", ".join(modules - ASKING)))).isdisjoint(DATABASE)
 
 
+@pytest.mark.parametrize(
+    ("code", "without"),
+    [
+        ("import cli.jobs.listing, cli.jobs.listed", {"pydantic", "numpy"}),
+        ("import cli.jobs.items, cli.jobs.printed", {"pydantic", "numpy"}),
+        ("import cli.jobs.listing, cli.jobs.shown; assert 'controller.jobs.figures' not in sys.modules", {"numpy"}),
+        (
+            "from dataset_gen.describe import outline; from dataset_gen.profile import load_profile; "
+            "outline(load_profile('reference'), 0.01)",
+            {"numpy", "pyarrow", "reportlab"},
+        ),
+    ],
+    ids=["jobs", "items", "job", "profile describe"],
+)
+def test_what_is_listed_comes_without_what_is_not(code: str, without: set[str]) -> None:
+    """A list of jobs or items is no document of the API, a job's counts are not its figures, and to describe a corpus takes
+    none of those that write one."""
+    assert _packages(_modules(f"import sys; {code}")).isdisjoint({*HEAVY - {"cryptography", "mimesis"}, *without})
+
+
 def test_the_readme_and_the_commands_agree() -> None:
     """Every command is in the README, and the README names none that does not exist."""
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")

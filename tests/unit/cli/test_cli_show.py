@@ -11,7 +11,7 @@ from rich.console import Console
 
 from cli.jobs.found import highlighted
 from cli.output import bytes_text, write_json
-from cli.show.jobs import show_result
+from cli.show.result import show_result
 from cli.show.table import table
 from controller.jobs.figures import Figures
 from core.errors import RunFailed

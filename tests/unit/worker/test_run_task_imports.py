@@ -18,6 +18,21 @@ load_plugins(Settings().plugins)
 preload(Settings(box={box}))
 print(len(os.listdir("/proc/self/task")), *sys.modules)
 """
+_CONSUMER = """
+import sys
+import worker.__main__
+from celery.worker import WorkController
+from core.settings import Settings
+from worker.app import SlotConsumer, make_slot_app
+from worker.slots.slot import preload
+preload(Settings(box=True))
+before = set(sys.modules)
+without = {"without_gossip": True, "without_mingle": True, "without_heartbeat": True, "task_events": False}
+def run(database, job, task): pass
+app = make_slot_app("redis://127.0.0.1:1/0", run)
+WorkController(app=app, pool="solo", concurrency=1, queues="q", use_eventloop=False, consumer_cls=SlotConsumer, **without)
+print(*set(sys.modules) - before)
+"""
 _OF_A_PLUGIN = "edbench_extra_formats.onenote.handler"
 PARSERS = {"lxml", "pypdfium2", "selectolax", "pycdlib", "isal", "pypff"}
 
@@ -34,6 +49,12 @@ def test_a_worker_forks_with_one_thread_and_what_its_slots_use(box: bool) -> Non
     assert not packages & {"numpy", "whoosh", "fastapi", "docker"}
     assert packages & PARSERS == (set() if box else PARSERS)
     assert (_OF_A_PLUGIN in modules) is not box
+
+
+def test_a_slot_imports_nothing_of_its_consumer_by_itself() -> None:
+    """Celery imports much of itself when it is first used: sixteen slots would each do that beside the first task."""
+    said = subprocess.run([sys.executable, "-c", _CONSUMER], capture_output=True, text=True, check=True)
+    assert not [name for name in said.stdout.split() if name.partition(".")[0] in ("celery", "kombu")]
 
 
 def test_a_nursery_has_every_parser_and_nothing_of_the_database() -> None:
