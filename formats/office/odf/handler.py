@@ -79,7 +79,7 @@ class OdfHandler(LeafHandler):
             text="with notes, comments, deleted passages, headers and footers, and the text of objects in it",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
-            leaves_out=_DECLARED_LEFT,
+            leaves_out=("numbers and marks that lists make by themselves", *_DECLARED_LEFT),
         ),
         Declared(
             title="OpenDocument spreadsheets",

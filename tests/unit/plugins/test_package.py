@@ -88,4 +88,4 @@ def test_it_is_a_package_of_its_own() -> None:
     project = tomllib.loads((ROOT / "plugins" / PLUGINS[0] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == PLUGINS[0].replace("_", "-")
     assert version(project["name"]) == project["version"] == version("edbench")
-    assert project["dependencies"] == ["edbench"]
+    assert project["dependencies"] == ["edbench", "djvu-rs", "unhwp"]

@@ -101,6 +101,22 @@ def test_names_and_values_of_form_fields() -> None:
     assert read(data + b"trailer<</Size 10/Root 1 0 R>>\n%%EOF\n").text.splitlines() == told
 
 
+@pytest.mark.parametrize("kind", [b"RichMedia", b"Screen", b"Movie", b"Sound", b"3D"])
+def test_what_plays_on_a_page_is_told(kind: bytes) -> None:
+    """Flash may say anything; `ok` would say that all was read. The file in it need not say that it is one."""
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Annots[4 0 R]>>",
+        b"<</Type/Annot/Subtype/%b/Contents(a film)/Rect[10 10 100 30]>>" % kind,
+    )
+    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+    out = read(data + b"trailer<</Size 5/Root 1 0 R>>\n%%EOF\n")
+    assert out.text.strip() == "a film"
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.UNSUPPORTED
+
+
 def test_unreadable_pages_are_counted_and_the_others_read() -> None:
     """A page that is not there costs its own text only; one with much text does not run into the next."""
     much = " ".join(f"word{number}" for number in range(3000))
