@@ -13,6 +13,7 @@ from core.records import Kind, Limits, TextState
 from formats import clean, page_numbers
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.documents.pdf import damage as pdf_damage
 from formats.documents.pdf import document as pdf_document
 from formats.documents.pdf import outline as pdf_outline
 from formats.documents.pdf import signatures as pdf_signatures
@@ -124,6 +125,8 @@ class PdfHandler(LeafHandler):
         elif alone := _letters_alone(out.text):
             detail = f"{alone:,} letters stand alone: the PDF does not tell where its words begin and end"
             out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
+        elif pdf_damage.broken(data):
+            out.error = DocumentError(ExceptionCode.CORRUPT, "what is drawn on its pages breaks off where it is damaged")
         elif played:
             detail = f"{played} places where something plays (a film, a sound, Flash, a model) are not read"
             out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)

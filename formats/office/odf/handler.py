@@ -26,7 +26,7 @@ _SLIDES = tuple(_PREFIX + kind for kind in ("presentation", "presentation-templa
 # ObjectReplacements are renderings of what is there already.
 _THUMBNAIL = re.compile(rb"thumbnails/[^/]+$", re.IGNORECASE)
 _CARRIED = re.compile(rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$|^" + _THUMBNAIL.pattern, re.IGNORECASE)
-_OBJECT_TEXT = re.compile(r"(?:^|/)object \d+/content\.xml$")
+_OBJECT_TEXT = re.compile(r"/content\.xml$")  # below the top, whatever a program calls the folder
 _KEYS = {
     "title": "title",
     "initial-creator": "author",
