@@ -4,6 +4,8 @@ Beside a table's raw share stands the share without these:
 
 * **its own words**: labels of messages and sheets, names of parts, codes of fields, and the endings of the names that it gives
   to what lies in a file (`_1345470949.xls`);
+* **what it does not decode**: bytes that it shows as lines of base64, uuencode or hexadecimal digits, words of UTF-7, and the
+  codes of fonts in headers of workbooks (`&"Times New Roman,Regular"`);
 * **joined words**: two of our words, apart by the end of a line, a cell or a paragraph, as one (`NovemberDecember`);
 * **runs in scripts without blanks**: what a search for the term finds, because its letters stand in our text in a row;
 * **misread files**: those that Tika takes for plain text or a web page and we for a document or a message, and those of whose
@@ -45,7 +47,7 @@ def _is_text(media_type: str) -> bool:
 
 def losses(missing: Iterable[str], mine: Extract, peer: Extract) -> set[str]:
     """Those of the missing terms that are none of the above."""
-    left = {term for term in missing if term not in OWN and term not in peer.endings}
+    left = {term for term in missing if term not in OWN | peer.endings | peer.undecoded}
     left -= _joined(left, mine.texts)
     return {term for term in left if not _in_a_row(term, mine.texts)}
 

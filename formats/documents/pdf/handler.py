@@ -126,7 +126,9 @@ class PdfHandler(LeafHandler):
             detail = f"{alone:,} letters stand alone: the PDF does not tell where its words begin and end"
             out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
         elif pdf_damage.broken(data):
-            out.error = DocumentError(ExceptionCode.CORRUPT, "what is drawn on its pages breaks off where it is damaged")
+            out.error = DocumentError(
+                ExceptionCode.CORRUPT, "what is drawn on its pages breaks off where it is damaged"
+            )
         elif played:
             detail = f"{played} places where something plays (a film, a sound, Flash, a model) are not read"
             out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)

@@ -120,7 +120,11 @@ def test_what_plays_on_a_page_is_told(kind: bytes) -> None:
 
 def test_a_page_that_breaks_off_is_told() -> None:
     """PDFium shows what stands before the damage and calls the page whole. A wrong checksum loses nothing."""
-    drawn = b"BT /F 9 Tf " + b"".join(b"9 %d Td (word%d and more) Tj " % (9 * (k % 7), k * 7919 % 10007) for k in range(400)) + b"ET"
+    drawn = (
+        b"BT /F 9 Tf "
+        + b"".join(b"9 %d Td (word%d and more) Tj " % (9 * (k % 7), k * 7919 % 10007) for k in range(400))
+        + b"ET"
+    )
 
     def document(stream: bytes) -> bytes:
         objects = (
