@@ -36,6 +36,14 @@ def test_a_scan_has_no_text_layer() -> None:
     assert read(djvu()).state is TextState.NO_TEXT_LAYER
 
 
+def test_damaged_annotations_are_told() -> None:
+    """They are packed (ANTz), and may have been links and properties."""
+    body = djvu("words", b"x")[12:].replace(b"ANTa", b"ANTz")
+    out = read(b"AT&TFORM" + len(body).to_bytes(4, "big") + body)
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.CORRUPT
+
+
 @pytest.mark.parametrize(
     ("data", "code"),
     [

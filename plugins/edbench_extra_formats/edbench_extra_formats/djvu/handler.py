@@ -50,12 +50,11 @@ class DjvuHandler(LeafHandler):
             raise DocumentError(_code(str(error), cut), f"the DjVu document cannot be read: {error}") from error
         collector = clean.Collector(limits.text_characters)
         unreadable, bare = _collect(document, collector)
-        for title in _titles(document):
-            if not collector.add(f"{title}\n"):
-                break
+        about, titles, lost = _beside(document)
+        all(collector.add(f"{title}\n") for title in titles)
         out = collector.result()
         out.pages = document.page_count()
-        out.metadata = dict(clean.values(_about(document)))
+        out.metadata = dict(clean.values(about))
         if not out.text.strip():
             out.text, out.state = "", TextState.NO_TEXT_LAYER
         elif bare:
@@ -64,6 +63,8 @@ class DjvuHandler(LeafHandler):
             out.error = DocumentError(ExceptionCode.TRUNCATED, "the DjVu document is shorter than it says")
         elif unreadable:
             out.error = DocumentError(ExceptionCode.CORRUPT, f"{unreadable} of {out.pages} pages cannot be read")
+        elif lost:
+            out.error = DocumentError(ExceptionCode.CORRUPT, f"its outline or its properties cannot be read: {lost}")
         return out
 
 
@@ -98,6 +99,14 @@ def _links(page: Page) -> Iterator[str]:
         yield area["description"]
         if not area["url"].startswith("#"):
             yield area["url"]
+
+
+def _beside(document: Document) -> tuple[Iterable[tuple[str, str | None]], list[str], str]:
+    """The properties, the titles of the outline, and why there is none of either where they are damaged."""
+    try:
+        return _about(document), list(_titles(document)), ""
+    except djvu_rs.Error as error:
+        return (), [], str(error)
 
 
 def _titles(document: Document) -> Iterator[str]:
