@@ -34,7 +34,7 @@ _NO_NAME = re.compile(r"embedded-\d+")  # what Tika calls what has no name
 # Lines of base64, hexadecimal digits and uuencode (one that is not the last has 61 characters), words of UTF-7; fonts in
 # headers of workbooks.
 _UNDECODED = re.compile(
-    r"^(?:[A-Za-z0-9+/=]{60,}|M[ -`]{60}|begin [0-7]{3} .*)$|[^\W\d_]*+(?:\+[A-Za-z0-9/]{2,}-\w*+)+|&\"[^\"\n]*\"",
+    r"^(?:[A-Za-z0-9+/=]{60,}|M[ -`]{60}|begin [0-7]{3} .*)$|(?<![^\W\d_])[^\W\d_]*+(?:\+[A-Za-z0-9/]{2,}-\w*+)+|&\"[^\"\n]*\"",
     re.MULTILINE,
 )
 SAMPLE = 12  # missing terms that are shown of a file

@@ -32,7 +32,7 @@ _META_CHARSET = re.compile(rb"<meta\b[^>]{0,512}?charset\s*=\s*[\"']?\s*([A-Za-z
 _XML_CHARSET = re.compile(rb"<\?xml\b[^>]{0,256}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
 _PRESCAN = 4096
 _FAR = 1 << 18  # bytes, where nothing but this can tell
-_XHTML = "http://www.w3.org/1999/xhtml"
+_XHTML = "xmlns"  # or what templates make pages of
 # Elements that a reader of HTML would take for open: all that follows would be their text, which nobody sees.
 _CLOSED = re.compile(r"<(title|script|style|textarea|iframe|noframes|noscript|xmp)((?:\s[^<>]*)?)/>", re.IGNORECASE)
 _HEAD = 16_384  # characters of a page with very many tags in which its metadata has to stand
