@@ -292,7 +292,6 @@ SHAPES = [
         "image/vnd.djvu",
         ("links", 2_000, lambda n: djvu("a", b'(maparea "u" "d" (rect 0 0 5 5) (xor))' * n)),
         ("brackets in one another", 2_000, lambda n: djvu("a", b"(" * n)),
-        ("a long text", 100_000, lambda n: djvu("a\x1f" * n)),
     ),
     *shapes(
         "application/x-hwp",
