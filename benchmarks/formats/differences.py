@@ -4,6 +4,8 @@ Beside a table's raw share stands the share without these:
 
 * **its own words**: labels of messages and sheets, names of parts, codes of fields, and the endings of the names that it gives
   to what lies in a file (`_1345470949.xls`);
+* **what it does not decode**: bytes that it shows as lines of base64, uuencode or hexadecimal digits, words of UTF-7, and the
+  codes of fonts in headers of workbooks (`&"Times New Roman,Regular"`);
 * **joined words**: two of our words, apart by the end of a line, a cell or a paragraph, as one (`NovemberDecember`);
 * **runs in scripts without blanks**: what a search for the term finds, because its letters stand in our text in a row;
 * **misread files**: those that Tika takes for plain text or a web page and we for a document or a message, and those of whose
@@ -15,8 +17,9 @@ Names of those files, and the words of each kind, go to the output file.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from benchmarks.formats.score import Extract
 from worker.indexes.query_language import apart
@@ -28,7 +31,8 @@ OWN = frozenset(
 )
 _TEXT = ("text/plain", "text/html", "application/xhtml+xml")
 _NOTHING = ("", "application/octet-stream")  # we do not know what it is either
-_CUT = "\0"  # in a squeezed text: where a line, a cell or a paragraph ends
+_BETWEEN = re.compile(r"[\W\d_]+")
+_CUT = "\0"  # stands where a line, a cell or a paragraph ends
 
 
 def misread(mine: Extract, peer: Extract) -> bool:
@@ -43,9 +47,9 @@ def _is_text(media_type: str) -> bool:
 
 def losses(missing: Iterable[str], mine: Extract, peer: Extract) -> set[str]:
     """Those of the missing terms that are none of the above."""
-    left = {term for term in missing if term not in OWN and term not in peer.endings}
-    cut = [_squeezed(text) for text in mine.texts] if left else []
-    return {term for term in left if not (_in_a_row(term, mine.texts) or _joined(term, cut))}
+    left = {term for term in missing if term not in OWN | peer.endings | peer.undecoded}
+    left -= _joined(left, mine.texts)
+    return {term for term in left if not _in_a_row(term, mine.texts)}
 
 
 def _in_a_row(term: str, texts: Iterable[str]) -> bool:
@@ -53,12 +57,20 @@ def _in_a_row(term: str, texts: Iterable[str]) -> bool:
     return all(apart(letter) != letter for letter in term) and any(term in text for text in texts)
 
 
-def _joined(term: str, cut: Iterable[str]) -> bool:
-    """Whether it is made of words with the end of a line or cell between them."""
-    pattern = re.compile(rf"(?<![^\W\d_]){f'{_CUT}?'.join(term)}(?![^\W\d_])")
-    return any(_CUT in match[0] for text in cut for match in pattern.finditer(text))
+def _joined(terms: Collection[str], texts: Iterable[str]) -> set[str]:
+    """Those that are made of words with the ends of lines or cells between them, and nothing else."""
+    longest = max(map(len, terms), default=0)
+    return {word for text in texts for word in _across(text, longest) if word in terms} if longest else set()
 
 
-def _squeezed(text: str) -> str:
-    """Letters, one blank for what stands between words, and one `_CUT` for it where a line or cell ends in it."""
-    return re.sub(r"[\W\d_]+", lambda match: _CUT if "\n" in match[0] or "\t" in match[0] else " ", text)
+def _across(text: str, longest: int) -> Iterator[str]:
+    """What words make that follow one another over such ends, up to so many letters."""
+    for run in _BETWEEN.sub(lambda match: _CUT if "\n" in match[0] or "\t" in match[0] else " ", text).split():
+        words = run.split(_CUT)
+        for at in range(len(words) - 1):
+            made = words[at]
+            for word in itertools.islice(words, at + 1, None):
+                made += word
+                if len(made) > longest:
+                    break
+                yield made

@@ -25,11 +25,18 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from core.records import TextState
 from worker.indexes.readings import readings
 
 _TERM = re.compile(r"[^\W\d_]{3,}")
 _MADE_UP = "message.rtf"
 _NO_NAME = re.compile(r"embedded-\d+")  # what Tika calls what has no name
+# Lines of base64, hexadecimal digits and uuencode (one that is not the last has 61 characters), words of UTF-7; fonts in
+# headers of workbooks.
+_UNDECODED = re.compile(
+    r"^(?:[A-Za-z0-9+/=]{60,}|M[ -`]{60}|begin [0-7]{3} .*)$|(?<![^\W\d_])[^\W\d_]*+(?:\+[A-Za-z0-9/]{2,}-\w*+)+|&\"[^\"\n]*\"",
+    re.MULTILINE,
+)
 SAMPLE = 12  # missing terms that are shown of a file
 
 
@@ -45,6 +52,9 @@ class Extract:
     texts: list[str] = field(default_factory=list)  # case-folded; only of ours
     unread: int = 0  # characters that stand for bytes which the charset lacks; only of the peer's, as what follows
     endings: set[str] = field(default_factory=set)  # of the names of what lies in the file
+    undecoded: set[str] = field(
+        default_factory=set
+    )  # terms of bytes that it shows as they are encoded, and of codes of headers
     wrappers: int = 0  # mail stores of one message
     stores: int = 0  # mail stores; only of ours
 
@@ -124,6 +134,7 @@ def peer_extract(documents: Iterable[dict[str, Any]]) -> Extract:
         extract.characters += len(text)
         extract.unread += text.count("\ufffd")
         extract.endings |= terms_of(PurePosixPath(path).suffix)
+        extract.undecoded |= terms_of(" ".join(_UNDECODED.findall(text)))
         extract.children += number > 0 and not _is_body(path, types)
     return extract
 
@@ -166,6 +177,8 @@ def our_extracts(lines: Iterable[dict[str, Any]]) -> dict[str, Extract]:
         extract.texts.append(line["text"].casefold())
         extract.stores += line["media_type"] == "application/mbox"
         extract.codes.update(line.get("exceptions", ()))
+        if line.get("text_state") == TextState.TRUNCATED_BY_LIMIT:
+            extract.codes.add(line["text_state"])
         if len(path) == 1:
             extract.media_type = line["media_type"]
         else:

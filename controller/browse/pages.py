@@ -6,13 +6,14 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from controller.browse.counts import Counted
+from controller.browse.counts import Counted, TextCount
 from controller.browse.item_filter import ItemFilter
 from controller.browse.items import item_json
 from controller.databases import JobHandle
 from core.errors import UsageError
 from core.names import display_name
 from sql.faces.browse import BROWSE, Member, WholeItem
+from sql.faces.figures import FIGURES
 
 FAMILY_SHOWN = 2_000
 
@@ -121,3 +122,19 @@ def custodians_of_jobs(handles: Sequence[JobHandle]) -> list[Counted]:
                 sums[row.name] = items + row.items, nbytes + row.bytes
     ordered = sorted(sums.items(), key=lambda pair: (-pair[1][0], pair[0]))
     return [Counted(name=name, items=items, bytes=nbytes) for name, (items, nbytes) in ordered]
+
+
+def texts_of_jobs(handles: Sequence[JobHandle]) -> list[TextCount]:
+    """Items by text state over all jobs, most items first."""
+    sums: dict[str, TextCount] = {}
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            for row in FIGURES.count_texts(conn, job=handle.id):
+                so_far = sums.get(row.name, TextCount(name=row.name, items=0, characters=0, pages=0))
+                sums[row.name] = TextCount(
+                    name=row.name,
+                    items=so_far.items + row.items,
+                    characters=so_far.characters + row.characters,
+                    pages=so_far.pages + row.pages,
+                )
+    return sorted(sums.values(), key=lambda count: (-count.items, count.name))

@@ -50,13 +50,13 @@ class EmlHandler(LeafHandler):
         Declared(
             title="Mail messages (MIME)",
             extensions=("eml",),
-            text="the plain body, else what the HTML body says, and both where that is much more; every body part of a "
-            "message that has several",
+            text="the plain body, and behind it the lines of the HTML body with words that it lacks, or all of that where it "
+            "says much more; every body part of a message that has several",
             metadata=(*MAIL_KEYS, "signed"),
             children="attachments in order, decoded: attached messages as they stand, files in uuencode and yEnc within "
             "the text too, inline pictures",
             leaves_out=(
-                "the HTML body where a plain one says the same (it stays in the message)",
+                "lines of the HTML body whose words the plain one has (they stay in the message)",
                 "the contents of encrypted messages (S/MIME, PGP)",
                 "one part of a message sent in several: what it holds is its child as it stands",
                 "names beyond the first 1,000 attachments in the metadata",

@@ -13,16 +13,18 @@ from urllib.parse import unquote_to_bytes
 from formats import charset
 from formats.last import remembered
 
-_FIELD = re.compile(rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*+)\n?")  # with the lines that continue it
+_FIELD = re.compile(
+    rb"([!-9;-~]++)[ \t]*+:([^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+)*+)\n?"
+)  # with the lines that continue it: by a blank, or by a further encoded word where a program forgot that
 _AT_ONCE = 100  # fields
-_FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n[ \t][^\n]*+)*+\n?){1,%d}" % _AT_ONCE)
+_FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:[^\n]*+(?:\n(?:[ \t]|=\?)[^\n]*+)*+\n?){1,%d}" % _AT_ONCE)
 _CONTINUED = re.compile(rb"[ \t][^\n]*\n?")
 _FOLDED = re.compile(rb"\r*\n")
 _FROM_LINE = re.compile(rb">?From ")
 _WORD = re.compile(r"=\?([^?\s]{1,64})\?([bBqQ])\?([^?]*)\?=")
 _PARAMETER = re.compile(r';\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))')
 _SEGMENT = re.compile(r"(.+?)(?:\*(\d{1,3}))?(\*)?")
-_MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9!#$&.+^_-]{1,80}/[A-Za-z0-9!#$&.+^_-]{1,80})\s*(?=;|$|\s)")
+_MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9!#$&.+^_-]{1,80}/[A-Za-z0-9!#$&*.+^_-]{1,80})\s*(?=;|$|\s)")
 _ADDRESS = re.compile(r"[^\s<>,;:\"'()\[\]@]{1,128}+@[^\s<>,;:\"'()\[\]@]{1,255}+")
 _BRACKETED = re.compile(f"<({_ADDRESS.pattern})>")  # where every address is, as most are, they are found sooner
 _ID = re.compile(r"<([^<>]+)>")

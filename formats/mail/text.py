@@ -8,16 +8,19 @@ from core.errors import DocumentError
 from formats import charset
 from formats.charset import Detected
 from formats.mail.parts import MailPart
+from formats.mail.unsaid import Said
 from formats.text.html.handler import html_decode, html_text
 
-# HTML beside plain text is read where its markup is so long that it may say much more, and counts where it does.
-_MARKUP, _TEXT = (4, 4_000), (2, 200)  # times as long, and so many characters more
+_TIMES, _MORE = (
+    2,
+    200,
+)  # a text is no other form of one that it is so many times as long as, and so many characters more
 _BLANKS = bytes(32 if chr(byte).isspace() else byte for byte in range(256))  # in Latin-1
 
 
 def body_texts(root: MailPart) -> Iterator[str]:
-    """The pieces of the message's text in order. Of a multipart/alternative the plain pieces count, and the HTML
-    ones only when no plain piece says anything, or when they say much more; elsewhere every body part counts."""
+    """The pieces of the message's text in order. Of a multipart/alternative the plain pieces count; of the HTML ones the
+    lines with words that no plain piece has, and all where they say much more; elsewhere every body part counts."""
     if root.media_type == "multipart/alternative" and root.children:
         yield from _best(root)
     elif root.children:
@@ -55,25 +58,31 @@ def _best(alternative: MailPart) -> list[str]:
                 rich.append(child)
             else:
                 plain.append(_text_of(child))
-    said = sum(len(piece.strip()) for piece in plain)
-    if not said:
+    known = "\n".join(plain)
+    if not known.strip():
         return [piece for part in rich for piece in body_texts(part)]
-    return plain + [piece for part in rich if (piece := _much_more(part, said))]
+    said = Said(known)
+    return plain + [piece for part in rich if (piece := _more(part, known, said))]
 
 
 def much_more(text: str, said: int) -> bool:
     """Whether this text is so much longer than one of `said` characters that it is no other form of it."""
-    times, more = _TEXT
-    return len(text.strip()) > times * said + more
+    return len(text.strip()) > _TIMES * said + _MORE
 
 
-def _much_more(rich: MailPart, said: int) -> str:
-    """The text of an HTML alternative that says much more than the plain one; else ""."""
-    times, more = _MARKUP
-    if sum(part.end - part.start for part in parts_of(rich) if part.is_body) <= times * said + more:
+def _more(rich: MailPart, known: str, said: Said) -> str:
+    """What an HTML alternative says beside the plain one: nothing, lines, or all where it says much more."""
+    if all(_adds_nothing(part, said) for part in parts_of(rich) if part.is_body and not part.children):
         return ""
     text = "\n".join(body_texts(rich))
-    return text if much_more(text, said) else ""
+    if much_more(text, len(known.strip())):
+        return text
+    return said.unsaid(text)
+
+
+def _adds_nothing(part: MailPart, said: Said) -> bool:
+    """Whether that is sure without parsing it."""
+    return part.media_type == "text/html" and said.page_has_nothing_else(html_decode(part.content(), part.charset)[0])
 
 
 def _text_of(part: MailPart) -> str:

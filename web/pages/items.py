@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request, Response
 
 from controller.browse.item_filter import EXAMPLE
+from controller.browse.pages import texts_of_jobs
 from core.errors import ExceptionCode, RunFailed
 from core.records import Kind, TextState
 from web.api import exceptions as exceptions_api
@@ -137,7 +138,7 @@ def search(
 
 @router.get("/jobs/{job}/exceptions")
 def exceptions(request: Request, context: Context, rows: Rows, jobs: Found) -> Response:
-    """Exceptions counted in three ways; each number leads to its items."""
+    """Exceptions counted in three ways, and text states; each number leads to its items."""
     tables = [
         (title, parameter, exceptions_api.counts(jobs, by=by).rows)
         for by, title, parameter in (
@@ -148,4 +149,5 @@ def exceptions(request: Request, context: Context, rows: Rows, jobs: Found) -> R
     ]
     job = jobs_api.one_job(context, rows, jobs)
     total = sum(row.exceptions for row in tables[0][2])
-    return page(request, "exceptions.html", job=job, tables=tables, total=total)
+    texts = texts_of_jobs(jobs.each)
+    return page(request, "exceptions.html", job=job, tables=tables, total=total, texts=texts)

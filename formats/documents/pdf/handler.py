@@ -13,6 +13,7 @@ from core.records import Kind, Limits, TextState
 from formats import clean, page_numbers
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.documents.pdf import damage as pdf_damage
 from formats.documents.pdf import document as pdf_document
 from formats.documents.pdf import outline as pdf_outline
 from formats.documents.pdf import signatures as pdf_signatures
@@ -66,6 +67,7 @@ class PdfHandler(LeafHandler):
                 "text in pictures, unless `--ocr` finds some on a page that has no other; a document without any has the "
                 "state `no text layer`, and one that has such pages names them (the first 1,000)",
                 "pictures on pages; scripts; what XFA forms say beside the values",
+                "what plays on a page (films, sounds, Flash, models): the exception is `unsupported`, the state `partial`",
                 "embedded files in no name tree and at no place on a page, as films and older versions are: the exception is "
                 "`unsupported`, where they say what they are",
                 "embedded files beyond the first 5,000: the exception is `children_limit`",
@@ -100,7 +102,7 @@ class PdfHandler(LeafHandler):
             collector = clean.Collector(limits.text_characters)
             signed = list(pdf_signatures.said(document, data))  # before their fields are drawn into pages
             pdf_document.with_forms(document, data)
-            unreadable, bare = _collect(document, collector)
+            unreadable, bare, played = _collect(document, collector)
             for value in itertools.chain(pdf_xfa.values(document), signed, pdf_outline.titles(document)):
                 if not (collector.add(value) and collector.add("\n")):
                     break
@@ -122,6 +124,13 @@ class PdfHandler(LeafHandler):
             out.error = DocumentError(ExceptionCode.TRUNCATED, "the PDF breaks off before its end-of-file marker")
         elif alone := _letters_alone(out.text):
             detail = f"{alone:,} letters stand alone: the PDF does not tell where its words begin and end"
+            out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
+        elif pdf_damage.broken(data):
+            out.error = DocumentError(
+                ExceptionCode.CORRUPT, "what is drawn on its pages breaks off where it is damaged"
+            )
+        elif played:
+            detail = f"{played} places where something plays (a film, a sound, Flash, a model) are not read"
             out.error = DocumentError(ExceptionCode.UNSUPPORTED, detail)
         return out
 
@@ -150,10 +159,10 @@ def _child(position: int, attachment: Attachment) -> Child:
     )
 
 
-def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> tuple[int, list[int]]:
-    """Text of the pages in order, one line break between; returns how many pages cannot be read, and the numbers (from 1)
-    of those that are bare, the first of them."""
-    unreadable, bare = 0, list[int]()
+def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> tuple[int, list[int], int]:
+    """Text of the pages in order, one line break between; returns how many pages cannot be read, the numbers (from 1)
+    of those that are bare, the first of them, and how many places there are where something plays."""
+    unreadable, bare, played = 0, list[int](), 0
     pages = Pages(document)
     for number in range(len(pages)):
         try:
@@ -161,12 +170,13 @@ def _collect(document: pdfium.PdfDocument, collector: clean.Collector) -> tuple[
         except pdfium.PdfiumError:
             unreadable += 1
             continue
+        played += content.played
         if content.bare and len(bare) < _BARE:
             bare.append(number + 1)
         for piece in content.texts:
             if piece and not (collector.add(piece) and collector.add("\n")):
-                return unreadable, bare
-    return unreadable, bare
+                return unreadable, bare, played
+    return unreadable, bare, played
 
 
 HANDLERS: tuple[Handler, ...] = (PdfHandler(),)

@@ -21,6 +21,11 @@ _FIRST_BUFFER = 8192  # characters of a page; a fuller one gets a larger buffer
 _TICKED = (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON)
 _FILLED_IN = (raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX)
 _DRAWN = (raw.FPDF_ANNOT_STAMP, raw.FPDF_ANNOT_FREETEXT)  # what they show may be in no string of theirs
+# What plays: films, sounds, Flash, models in three dimensions (ISO 32000-1, 12.5.6.16 to 12.5.6.18, 13.6; its extension by Adobe).
+_PLAYED = (
+    *(raw.FPDF_ANNOT_SOUND, raw.FPDF_ANNOT_MOVIE, raw.FPDF_ANNOT_SCREEN),
+    *(raw.FPDF_ANNOT_THREED, raw.FPDF_ANNOT_RICHMEDIA),
+)
 
 
 def utf16(data: bytes) -> str:
@@ -34,6 +39,7 @@ class Content:
 
     texts: tuple[str, ...]  # its text, then its comments and form fields
     bare: bool  # something is drawn on it (a scan, mostly), and no text
+    played: int  # places on it where something plays
 
 
 class Pages:
@@ -69,11 +75,19 @@ class Pages:
             text = self._text(page)
             bare = not text.strip() and raw.FPDFPage_CountObjects(page) > 0
             texts = (text, *self._annotation_texts(page))
-            drawn = any(self._is_drawn(annotation) for annotation in _annotations(page))
+            drawn, played = self._kinds(page)
             drawn = drawn and raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS
         finally:
             self._close(page)
-        return Content((*texts, self._added(index, texts)) if drawn else texts, bare)
+        return Content((*texts, self._added(index, texts)) if drawn else texts, bare, played)
+
+    def _kinds(self, page: Page) -> tuple[bool, int]:
+        """Whether what one of its annotations shows is told by nothing else, and how many of them play."""
+        drawn, played = False, 0
+        for annotation in _annotations(page):
+            drawn = drawn or self._is_drawn(annotation)
+            played += raw.FPDFAnnot_GetSubtype(annotation) in _PLAYED
+        return drawn, played
 
     def _is_drawn(self, annotation: Annotation) -> bool:
         """Whether what it shows (12.5.5) is told by nothing else: of a stamp, and of a signature's field."""

@@ -38,6 +38,7 @@ class DocHandler(LeafHandler):
                 "Word for DOS, Word 2 and older",
                 "code pages of Word 6 and 95 that only a style other than Normal tells, by its font",
                 "links; macros",
+                "numbers and marks that lists make by themselves",
             ),
         ),
     )

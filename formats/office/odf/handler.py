@@ -26,7 +26,7 @@ _SLIDES = tuple(_PREFIX + kind for kind in ("presentation", "presentation-templa
 # ObjectReplacements are renderings of what is there already.
 _THUMBNAIL = re.compile(rb"thumbnails/[^/]+$", re.IGNORECASE)
 _CARRIED = re.compile(rb"(?:^|/)(?:pictures|media)/[^/]+$|^object \d+$|^" + _THUMBNAIL.pattern, re.IGNORECASE)
-_OBJECT_TEXT = re.compile(r"(?:^|/)object \d+/content\.xml$")
+_OBJECT_TEXT = re.compile(r"/content\.xml$")  # below the top, whatever a program calls the folder
 _KEYS = {
     "title": "title",
     "initial-creator": "author",
@@ -79,7 +79,7 @@ class OdfHandler(LeafHandler):
             text="with notes, comments, deleted passages, headers and footers, and the text of objects in it",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
-            leaves_out=_DECLARED_LEFT,
+            leaves_out=("numbers and marks that lists make by themselves", *_DECLARED_LEFT),
         ),
         Declared(
             title="OpenDocument spreadsheets",

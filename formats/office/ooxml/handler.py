@@ -26,7 +26,8 @@ _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _THUMBNAIL = re.compile(rb"docprops/thumbnail[^/]*$", re.IGNORECASE)
 _CARRIED = re.compile(
     rb"(?:(?:^|/)(?:embeddings|media)/[^/]+|^docprops/thumbnail[^/]*"
-    rb"|^word/[^/]+\.(?:html?|xhtml|mht|mhtml|rtf|txt|docx))$",  # w:altChunk: text that Word takes in when it opens it
+    # w:altChunk: text that Word takes in when it opens it; the library that most programs use calls it afchunk, of any kind
+    rb"|(?:^|/)(?:[^/]+\.(?:html?|xhtml|mht|mhtml|rtf|txt|docx)|afchunk[^/]*))$",
     re.IGNORECASE,
 )
 _KEYS = {
@@ -105,7 +106,7 @@ class OoxmlHandler(LeafHandler):
             "addresses behind links",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN + ", and documents in other formats that Word takes in when it opens it",
-            leaves_out=_DECLARED_LEFT,
+            leaves_out=("numbers and marks that lists make by themselves", *_DECLARED_LEFT),
         ),
         Declared(
             title="Excel workbooks",

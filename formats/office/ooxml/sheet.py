@@ -189,6 +189,8 @@ def _cell(cell: Element, book: Workbook) -> str:
         tag = str(child.tag)
         if tag[-1:] == "v":
             value = child.text or ""
+            if len(child):  # `inlineStr` wrongly written; Excel shows it
+                value = _string(child)
             break
         if tag[-2:] == "is":
             value = _string(child)

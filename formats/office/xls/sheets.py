@@ -36,7 +36,7 @@ class Sheets:
     def __init__(self, stream: bytes) -> None:
         self._stream = stream
         self._depth = 0
-        self._version8 = True
+        self._version8, self._begun = True, False
         self._page = CodePage("cp1252")
         self._start = datetime(1899, 12, 30)
         self._names: dict[int, str] = {}  # offset of a sheet's first record → its name
@@ -107,7 +107,8 @@ class Sheets:
 
     def _begin(self, offset: int, data: bytes) -> Iterator[str]:
         self._depth += 1
-        self._version8 = data[:2] != b"\x00\x05"
+        if not self._begun:  # Excel 2011 for the Macintosh says version 8 of the sheets of its Excel 5 workbooks
+            self._begun, self._version8 = True, data[:2] != b"\x00\x05"
         if name := self._names.get(offset):
             yield name
 

@@ -28,7 +28,8 @@ class MsgHandler(LeafHandler):
         Declared(
             title="Outlook messages",
             extensions=("msg", "oft"),
-            text="the plain body, else what its HTML or RTF body says, and both where that is much more; the fields of a contact",
+            text="the plain body, and behind it the lines of the HTML body with words that it lacks; the RTF body where there is neither, "
+            "or where it says much more; the fields of a contact",
             metadata=MAIL_KEYS,
             children="attachments in order: messages in messages as mail messages, embedded OLE objects as files",
             announces="",

@@ -32,6 +32,9 @@ _META_CHARSET = re.compile(rb"<meta\b[^>]{0,512}?charset\s*=\s*[\"']?\s*([A-Za-z
 _XML_CHARSET = re.compile(rb"<\?xml\b[^>]{0,256}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
 _PRESCAN = 4096
 _FAR = 1 << 18  # bytes, where nothing but this can tell
+_XHTML = "xmlns"  # or what templates make pages of
+# Elements that a reader of HTML would take for open: all that follows would be their text, which nobody sees.
+_CLOSED = re.compile(r"<(title|script|style|textarea|iframe|noframes|noscript|xmp)((?:\s[^<>]*)?)/>", re.IGNORECASE)
 _HEAD = 16_384  # characters of a page with very many tags in which its metadata has to stand
 
 
@@ -80,6 +83,8 @@ def _read(markup: str) -> tuple[str, dict[str, str]]:
     """Text and metadata."""
     if _may_have_long_tag(markup):
         markup = _LONG_TAG.sub(_shortened, markup)
+    if _XHTML in markup:
+        markup = _CLOSED.sub(r"<\1\2></\1>", markup)
     broken = _BLOCK.sub("\n<", markup)
     if broken.count("<") - broken.count("</") > MANY:
         head, tree = _parsed(broken[:_HEAD]), _parsed(flat(broken))

@@ -63,6 +63,8 @@ def test_pages_say_what_the_api_says(site: Any, base: str) -> None:
     page = _page(site, f"{base}/exceptions")
     for row in counts:
         assert re.search(rf"exception={row['name']}\">{row['exceptions']}</a>", page), row
+    for row in site.client.get(f"{site.job}/counts").json()["jobs"][0]["texts"]:
+        assert re.search(rf"items\?text={row['name']}\">{row['items']:,}</a>", page), row
 
 
 @pytest.mark.parametrize(("filters", "matches"), [

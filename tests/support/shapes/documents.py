@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 import zlib
 
+from djvu_file import djvu
+from hwp_file import deflated, hwp
 from old_office import chars, holding, powerpoint, record, word
 
 from core.cfb import Storage, write
@@ -285,6 +287,16 @@ SHAPES = [
         ("references that are not there", 5_000, _references),
         ("objects with references behind them", 2_000, _objects),
         ("objects with properties behind them", 2_000, _long_objects),
+    ),
+    *shapes(
+        "image/vnd.djvu",
+        ("links", 2_000, lambda n: djvu("a", b'(maparea "u" "d" (rect 0 0 5 5) (xor))' * n)),
+        ("brackets in one another", 2_000, lambda n: djvu("a", b"(" * n)),
+    ),
+    *shapes(
+        "application/x-hwp",
+        ("paragraphs", 2_000, lambda n: hwp(*["ab"] * n)),
+        ("objects", 400, lambda n: hwp("a", **{f"BIN{i:04}_png": deflated(b"ab") for i in range(n)})),
     ),
     *shapes(
         "application/msword",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from shapes.shape import Shape, shapes
 
 _HEAD = b"From: a@b.cd\nTo: e@f.gh\nSubject: s\n"
@@ -66,6 +68,14 @@ def _open_lengths(n: int) -> bytes:
     )
 
 
+def _both(lines: Iterable[bytes]) -> bytes:
+    """The same lines as plain text and as a page, which is longer by a word in each."""
+    plain = b"".join(lines)
+    head = b"From: a@b.example\nContent-Type: multipart/alternative; boundary=B\n\n--B\nContent-Type: text/plain; charset=utf-8\n\n"
+    page = plain.replace(b"\n", b"<br>more\n")
+    return head + plain + b"--B\nContent-Type: text/html; charset=utf-8\n\n" + page + b"\n--B--\n"
+
+
 SHAPES = [
     *shapes(
         "message/rfc822",
@@ -115,6 +125,7 @@ SHAPES = [
             20_000,
             lambda n: _HEAD + b"Content-Transfer-Encoding: quoted-printable\n\n" + b"=\n=" * n,
         ),
+        ("a page beside a plain text", 2_000, lambda n: _both(b"word%d and\n" % k for k in range(n))),
         ("alternatives of HTML", 300, lambda n: _MULTI + b"--B\nContent-Type: text/html\n\n<p>a\n" * n),
         ("blanks in the body", 20_000, lambda n: _PLAIN + b"a \t" * n),
     ),

@@ -71,6 +71,28 @@ def test_what_is_no_loss(term: str, lost: bool) -> None:
     assert bool(losses({term}, mine, peer)) is lost
 
 
+@pytest.mark.parametrize(
+    "shown",
+    ["a" * 60 + "zzz=", "M" + "0zzz" * 15, "begin 644 zzz", "Fr+zzz-sche", "&zzz".replace("zzz", '"zzz Bold"')],
+)
+def test_what_tika_does_not_decode_is_no_loss(shown: str) -> None:
+    """Lines of base64, digits and uuencode, words of UTF-7, fonts in headers; words beside them are."""
+    peer = peer_extract([{"X-TIKA:content": f"word\n{shown}\nmore zzzz"}])
+    assert losses(peer.terms, Extract(), peer) == {"word", "more", "zzzz"}
+
+
+def test_a_text_cut_at_the_limit_says_so() -> None:
+    """By its state: there is nothing wrong with the file."""
+    line = {
+        "container_path": ["a"],
+        "text": "x",
+        "metadata": {},
+        "media_type": "text/plain",
+        "text_state": "truncated_by_limit",
+    }
+    assert our_extracts([line])["a"].codes == {"truncated_by_limit"}
+
+
 def test_a_message_that_begins_as_a_store_does_is_one_item() -> None:
     """Unless we say that it is a store, too."""
     paths = {"": "application/mbox", "/embedded-1": "message/rfc822", "/embedded-1/a.png": "image/png"}

@@ -12,6 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from djvu_file import djvu
+from hwp_file import hwp
 from one_file import TEXT, section
 
 import edbench_extra_formats
@@ -27,6 +29,8 @@ _TABLE = struct.pack("<4BIHH17xBxx", 3, 120, 2, 3, 1, 65, 4, 0) + struct.pack("<
 FILES = {
     "minutes.one": section((1, {TEXT: "words".encode("utf-16-le")})),
     "towns.dbf": _TABLE + b"\r one\x1a",
+    "letter.hwp": hwp("words"),
+    "scan.djvu": djvu("words"),
 }
 
 
@@ -46,6 +50,8 @@ def test_it_is_read_unless_settings_say_otherwise(tmp_path: Path) -> None:
     assert _inspected(tmp_path) == {
         "minutes.one": ("application/onenote", "ok", "words\n"),
         "towns.dbf": ("application/x-dbf", "ok", "A\none\n"),
+        "letter.hwp": ("application/x-hwp", "ok", "words"),
+        "scan.djvu": ("image/vnd.djvu", "ok", "words\n"),
     }
 
 
@@ -55,20 +61,26 @@ def test_without_it_its_files_are_items_that_nobody_reads(tmp_path: Path) -> Non
     assert {name: (kind, state) for name, (kind, state, _) in found.items()} == {
         "minutes.one": ("application/onenote", "unsupported"),
         "towns.dbf": ("application/x-dbf", "unsupported"),
+        "letter.hwp": ("application/x-hwp", "unsupported"),
+        "scan.djvu": ("image/vnd.djvu", "unsupported"),
     }
 
 
-def _text_by_a_box(address: NurseryAddress) -> str:
+def _text_by_a_box(address: NurseryAddress, media_type: str, name: str) -> str:
     box = order_box(address)
-    (handler,) = (one for one in box.introduced() if "application/onenote" in one.media_types)
-    return boxed(handler, box).text(MemorySource(b"minutes.one", FILES["minutes.one"]), Limits()).text
+    (handler,) = (one for one in box.introduced() if media_type in one.media_types)
+    return boxed(handler, box).text(MemorySource(name.encode(), FILES[name]), Limits()).text
 
 
-def test_boxes_have_it() -> None:
-    """From where they are forked: a box can open no file any more."""
+@pytest.mark.parametrize(
+    ("media_type", "name"),
+    [("application/onenote", "minutes.one"), ("application/x-hwp", "letter.hwp"), ("image/vnd.djvu", "scan.djvu")],
+)
+def test_boxes_have_it(media_type: str, name: str) -> None:
+    """From where they are forked: a box can open no file any more, nor start a thread."""
     address = start_nursery(1024, Settings().plugins, os.environ)
     try:
-        assert _text_by_a_box(address) == "words\n"
+        assert _text_by_a_box(address, media_type, name).strip() == "words"
     finally:
         address.close()
         os.waitpid(address.pid, 0)
@@ -88,4 +100,4 @@ def test_it_is_a_package_of_its_own() -> None:
     project = tomllib.loads((ROOT / "plugins" / PLUGINS[0] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == PLUGINS[0].replace("_", "-")
     assert version(project["name"]) == project["version"] == version("edbench")
-    assert project["dependencies"] == ["edbench"]
+    assert project["dependencies"] == ["edbench", "djvu-rs", "unhwp"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from controller.browse.counts import TextCount
 from core.errors import ExceptionCode
 from core.records import ExceptionLevel, JobState, Kind, Phase, TextState
 from web.api.models.items import (
@@ -97,6 +98,7 @@ def pages() -> dict[str, dict[str, Any]]:
     )  # fmt: skip
     listed = ItemPage(items=[ItemRow(**FIELDS)], next=None).items
     chosen = dict.fromkeys(("custodian", "type", "exception", "kind", "text", "where"), HOSTILE)
+    state = TextCount(name=HOSTILE, items=1, characters=1, pages=1)
     counts = [ExceptionTally(name=HOSTILE, exceptions=1, items=1, missing=0)]
     return {
         "run.html": {},
@@ -105,7 +107,7 @@ def pages() -> dict[str, dict[str, Any]]:
         "items.html": {"rows": listed, "chosen": chosen, "narrowed": True, "kinds": [], "codes": [],
                        "text_states": [], "example": HOSTILE, "wrong": HOSTILE, "first_url": None, "next_url": None},
         "search.html": {"q": HOSTILE, "answer": answer, "wrong": HOSTILE},
-        "exceptions.html": {"tables": [("custodian", "custodian", counts)], "total": 1},
+        "exceptions.html": {"tables": [("custodian", "custodian", counts)], "total": 1, "texts": [state]},
         "error.html": {"title": HOSTILE, "line": HOSTILE},
         "login.html": {"next": HOSTILE, "failed": True},
     }  # fmt: skip

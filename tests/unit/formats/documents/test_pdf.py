@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import zlib
 
 import pypdfium2 as pdfium
 import pytest
@@ -99,6 +100,52 @@ def test_names_and_values_of_form_fields() -> None:
     data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
     told = ["above", "inherited value", "button", "Was it paid?", "paid", "cash"]
     assert read(data + b"trailer<</Size 10/Root 1 0 R>>\n%%EOF\n").text.splitlines() == told
+
+
+@pytest.mark.parametrize("kind", [b"RichMedia", b"Screen", b"Movie", b"Sound", b"3D"])
+def test_what_plays_on_a_page_is_told(kind: bytes) -> None:
+    """Flash may say anything; `ok` would say that all was read. The file in it need not say that it is one."""
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Annots[4 0 R]>>",
+        b"<</Type/Annot/Subtype/%b/Contents(a film)/Rect[10 10 100 30]>>" % kind,
+    )
+    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+    out = read(data + b"trailer<</Size 5/Root 1 0 R>>\n%%EOF\n")
+    assert out.text.strip() == "a film"
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.UNSUPPORTED
+
+
+def test_a_page_that_breaks_off_is_told() -> None:
+    """PDFium shows what stands before the damage and calls the page whole. A wrong checksum loses nothing."""
+    drawn = (
+        b"BT /F 9 Tf "
+        + b"".join(b"9 %d Td (word%d and more) Tj " % (9 * (k % 7), k * 7919 % 10007) for k in range(400))
+        + b"ET"
+    )
+
+    def document(stream: bytes) -> bytes:
+        objects = (
+            b"<</Type/Catalog/Pages 2 0 R>>",
+            b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>",
+            b"<</Length %d/Filter/FlateDecode>>\nstream\n%b\nendstream" % (len(stream), stream),
+            b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        )
+        data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+        return data + b"trailer<</Size 6/Root 1 0 R>>\n%%EOF\n"
+
+    whole = zlib.compress(drawn)
+    middle = len(whole) // 2
+    assert read(document(whole[:-1] + bytes([whole[-1] ^ 1]))).error is None
+    assert read(document(b"")).error is None
+    for damaged in (whole[:middle] + bytes(40) + whole[middle + 40 :], whole[:middle]):
+        out = read(document(damaged))
+        assert 0 < len(out.text) < len(read(document(whole)).text)
+        assert out.error is not None
+        assert out.error.code is ExceptionCode.CORRUPT
 
 
 def test_unreadable_pages_are_counted_and_the_others_read() -> None:

@@ -39,7 +39,7 @@ def sample(*, newline: bytes = b"\n") -> bytes:
     message["Message-ID"] = "<one@example.org>"
     message["References"] = "<zero@example.org> <minus@example.org>"
     message.set_content("Plain text, größer.\n")
-    message.add_alternative("<p>HTML text</p>", subtype="html")
+    message.add_alternative("<p>Plain <b>text</b>, größer.</p>", subtype="html")
     message.add_attachment(b"%PDF-1.4 \x00\xff", maintype="application", subtype="pdf", filename="größe.pdf")
     inner = EmailMessage()
     inner["From"] = "x@example.org"

@@ -13,6 +13,7 @@ from formats.mail.headers import (
     addresses,
     decode_words,
     field_date,
+    media_type,
     parse_fields,
     unfolded,
     utc_date,
@@ -138,3 +139,11 @@ def test_an_encoded_character_may_be_split_over_many_words() -> None:
     words = ["=?utf-8?Q?=C3?=", "=?utf-8?Q?=A4?=", "=?utf-8?Q??=", "=?utf-8?B?w6Q=?="]
     assert decode_words("\n ".join(words)) == "ää"
     assert decode_words(" ".join(words * 2_000)) == "ää" * 2_000
+
+
+def test_an_encoded_word_at_a_lines_beginning_continues_its_field() -> None:
+    """Some programs forget the blank: what follows would be text, and the attachments with it."""
+    data = b"Subject: =?utf-8?Q?one?=\n=?utf-8?Q?two?=\nContent-Type: multipart/*; boundary=B\n\nbody"
+    fields, start = parse_fields(data, 0, len(data))
+    assert (fields.text(b"subject"), data[start:]) == ("onetwo", b"body")
+    assert media_type(fields.text(b"content-type"), "text/plain") == "multipart/*"

@@ -1,10 +1,16 @@
-"""formats.mail.text: the text of a message as it is hashed."""
+"""formats.mail.text: the text of a message, as it is hashed too."""
 
 from __future__ import annotations
 
+from email.message import EmailMessage
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.records import Limits
+from formats.base import MemorySource
+from formats.mail.eml import EmlHandler
 from formats.mail.text import folded
 
 _BLANKS = [chr(code) for code in range(0x3001) if chr(code).isspace()]
@@ -21,3 +27,56 @@ def test_every_blank_is_one() -> None:
     """Those of Western text and those beyond it."""
     for blank in _BLANKS:
         assert folded(f"{blank}é{blank} {blank}b{blank}") == "é b".encode()
+
+
+def _both(plain: str, html: str) -> list[str]:
+    """The lines of a message with these two forms of its body."""
+    message = EmailMessage()
+    message["From"] = "a@example.org"
+    message.set_content(plain)
+    message.add_alternative(html, subtype="html")
+    text = EmlHandler().text(MemorySource(b"m.eml", message.as_bytes()), Limits()).text
+    return [line for line in text.split("\n") if line]
+
+
+@pytest.mark.parametrize(
+    ("plain", "html"),
+    [
+        (
+            "Dear Ann,\n\nthe *contract* is\nready.\n-- \nBob\n",
+            "<p>Dear Ann,</p><p>the <b>contract</b> is ready.</p><p>Bob</p>",
+        ),
+        (
+            "“Größe” – it’s 5 €\n",
+            "<style>p {color: red}</style><p>&quot;Gr&ouml;&szlig;e&quot; &#8212; it&rsquo;s&nbsp;5 &euro;",
+        ),
+        ("abcdef\n", "<p title='other words'>ab<b>cd</b>ef</p><!-- a remark --><script>more()</script>"),
+        ("これは文書\nです。\n", "<p>これは<i>文書です</i></p>"),
+        ("see\nhttps://example.org/x\n", '<a href="https://example.org/y?tracked">see</a> https://example.org/x'),
+    ],
+)
+def test_a_page_that_says_the_same_stands_there_once(plain: str, html: str) -> None:
+    """Whatever programs write between the words of either form."""
+    assert _both(plain, html) == [line for line in plain.split("\n") if line]
+
+
+@pytest.mark.parametrize(
+    ("html", "more"),
+    [
+        ("<p>plain words</p><p>and a secret</p>", ["and a secret"]),
+        ("<p>plain</p><p>the word<b>s</b> of xmp</p>", ["the words of xmp"]),
+        ("<xmp><hidden></xmp>", ["<hidden>"]),
+        ("<p>plain if 1 < n and n > 0</p>", ["plain if 1 < n and n > 0"]),
+        ("<p>plain words</p><style>x{}</style>late", ["late"]),
+    ],
+)
+def test_what_only_the_page_says_is_found(html: str, more: list[str]) -> None:
+    """Its lines with words that the plain form lacks stand behind that, and no others."""
+    assert _both("plain words\n", html) == ["plain words", *more]
+
+
+def test_a_page_that_says_much_more_is_there_whole() -> None:
+    """It is another text, and phrases in it reach over its lines."""
+    lines = [f"line {number} of the page" for number in range(30)]
+    html = "".join(f"<p>{line}</p>" for line in ["see line", *lines])
+    assert _both("see line\n", html) == ["see line", "see line", *lines]

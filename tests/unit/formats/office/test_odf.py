@@ -128,8 +128,9 @@ def test_headers_metadata_and_objects() -> None:
     )
     chart = f"<office:document-content {NAMES}><text:p>axis</text:p></office:document-content>"
     parts = {"styles.xml": styles.encode(), "meta.xml": meta.encode(), "Object 1/content.xml": chart.encode()}
+    parts["Obj2/content.xml"] = chart.replace("axis", "title").encode()  # as other programs call the folder
     out = read(package("text", "<office:text><text:p>x</text:p></office:text>", **parts))
-    assert out.text == "x\ntop\nbottom\naxis\n"
+    assert out.text == "x\ntop\nbottom\naxis\ntitle\n"
     assert out.metadata == {"title": "T", "author": "A", "last_author": "B", "modified": "2020-01-02T03:04:05"}
 
 

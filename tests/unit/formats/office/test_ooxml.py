@@ -157,10 +157,10 @@ def test_xlsx_shows_cells_as_people_see_them() -> None:
     cells = (
         '<c t="s"><v>0</v></c><c t="s"><v>1</v></c><c t="inlineStr"><is><t>inline</t></is></c><c><v>11.99</v></c>'
         '<c s="1"><v>43831</v></c><c s="2"><v>43831.5</v></c><c s="3"><v>0.125</v></c><c t="b"><v>1</v></c><c/>'
-        '<c t="str"><f>A1</f><v>formula</v></c><c t="s"><v>99</v></c>'
+        '<c t="str"><f>A1</f><v>formula</v></c><c t="s"><v>99</v></c><c t="inlineStr"><v><is><t>in a value</t></is></v></c>'
     )
     out = read(workbook(f"<row>{cells}</row><row/>"))
-    shown = "plain\trich no\tinline\t11.99\t2020-01-01\t2020-01-01 12:00:00\t12.5%\tTRUE\tformula"
+    shown = "plain\trich no\tinline\t11.99\t2020-01-01\t2020-01-01 12:00:00\t12.5%\tTRUE\tformula\tin a value"
     assert out.text.splitlines() == ["Secret", shown, "remark"]
 
 
@@ -291,6 +291,13 @@ def test_children_are_embeddings_and_media_only() -> None:
         (b"image1.png", b"picture", 0, Kind.EMBEDDED_OBJECT),
         (b"o.bin", b"obj", 1, Kind.EMBEDDED_OBJECT),
     ]
+
+
+@pytest.mark.parametrize("name", ["word/afchunk2.dat", "word/chunk.rtf", "page.html"])
+def test_what_word_takes_in_is_a_child(name: str) -> None:
+    """Documents in other formats, wherever programs put them and whatever they call them (w:altChunk)."""
+    found = [child.data for child in HANDLER.children(MemorySource(b"", docx(para("x"), **{name: b"more"})), LIMITS)]
+    assert found == [b"more"]
 
 
 def test_the_thumbnail_is_marked() -> None:

@@ -137,6 +137,13 @@ def test_html_declared_charset(data: bytes, text: str) -> None:
     assert read(HtmlHandler(), data).text == text
 
 
+def test_elements_that_xhtml_closes_at_once_hide_nothing() -> None:
+    """A reader of HTML takes `<title/>` for open, and all that follows for its text."""
+    page = "<head><title th:text='x'/><script src='y'/></head><body><p>seen</p></body>"
+    for space in ('xmlns="http://www.w3.org/1999/xhtml"', 'xmlns:th="http://www.thymeleaf.org"'):
+        assert html_text(f"<html {space}>{page}</html>") == "seen"
+
+
 def test_html_framed_in_an_attribute() -> None:
     """What a page shows in a frame may stand in an attribute, as a page of its own; one framed in that is left out."""
     page = "<p>outside</p><iframe srcdoc=\"<title>no</title><p>inside &amp;amp; out</p><iframe srcdoc='deep'></iframe>\"></iframe>"

@@ -1,0 +1,63 @@
+"""What one form of a message's text says and the other does not, so that a search finds it and nothing stands there twice.
+
+Compared by words, whatever stands between them: programs write `*bold*`, lines of dashes and addresses in brackets into
+the plain form of a page. Most pages say nothing of their own, and that is found out without parsing them.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+_ALNUM = bytes(byte if byte >= 128 or chr(byte).isalnum() else 32 for byte in range(256))  # UTF-8: ASCII's marks go
+_MARKS = re.compile(
+    "[\xa0-\xa9\xab-\xb4\xb6\xb8\xbb-\xbf\xd7\xf7\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\ufeff]+"
+)
+_BLANKLESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+# A tag, a comment, or the beginning of a style sheet with all that it says.
+_TAG = re.compile(r"<style[^<>]*+>(?:\s*+<!--)?[^<]*+(?=</style)|<[a-zA-Z/!?][^<>]*+>", re.IGNORECASE)
+# What may show letters between brackets, or an attribute.
+_ODD = re.compile(r"<(?:xmp|plaintext|textarea|svg|math|no(?:embed|frames|script))|srcdoc", re.IGNORECASE)
+_MOST_SEARCHED = (
+    1 << 26
+)  # bytes of a text, for all letters in a row together; what is looked for afterwards counts as unsaid
+
+
+class Said:
+    """The words of a text."""
+
+    def __init__(self, text: str) -> None:
+        self._ordered = _words(text)
+        self._words = frozenset(self._ordered)
+        self._squeezed: bytes | None = None
+        self._left = _MOST_SEARCHED
+
+    def has_all(self, text: str) -> bool:
+        """Whether every word of this one is among them; of a script without blanks, whether its letters stand in a row."""
+        return all(self._in_a_row(word) for word in set(_words(text)) - self._words)
+
+    def page_has_nothing_else(self, markup: str) -> bool:
+        """Whether a web page surely has no other word. Entities and tags within words make this unsure, not wrong."""
+        if _ODD.search(markup):
+            return False
+        text = _TAG.sub(" ", markup)
+        return self.has_all(unescape(text) if "&" in text else text)
+
+    def unsaid(self, text: str) -> str:
+        """Its lines that have another word."""
+        return "\n".join([line for line in text.split("\n") if not self.has_all(line)])
+
+    def _in_a_row(self, word: bytes) -> bool:
+        if not _BLANKLESS.search(word.decode("utf-8", "replace")):
+            return False
+        if self._squeezed is None:
+            self._squeezed = b"".join(self._ordered)
+        self._left -= len(self._squeezed)
+        return self._left >= 0 and word in self._squeezed
+
+
+def _words(text: str) -> list[bytes]:
+    text = text.casefold()
+    if not text.isascii():
+        text = _MARKS.sub(" ", text)
+    return text.encode("utf-8", "replace").translate(_ALNUM).split()

@@ -1,0 +1,1 @@
+"""Documents of Hancom's word processor."""

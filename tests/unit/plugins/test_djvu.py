@@ -1,0 +1,60 @@
+"""edbench_extra_formats.djvu.handler: text layers, links and titles; scans, damage.
+
+Beside these, documents of djvu-rs's, ocrodjvu's and python-djvulibre's test suites were read by hand, of up to 71 pages.
+"""
+
+from __future__ import annotations
+
+import pytest
+from djvu_file import djvu
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits, TextState
+from edbench_extra_formats.djvu.handler import DjvuHandler
+from formats.base import MemorySource, Text
+from formats.identification.identify import identify
+
+DJVU = DjvuHandler()
+LINK = b'(maparea "https://example.org/a" "seen here" (rect 0 0 5 5) (xor))(maparea "#2" "" (rect 0 0 5 5) (xor))'
+
+
+def read(data: bytes) -> Text:
+    source = MemorySource(b"a", data)
+    assert identify(source) == "image/vnd.djvu"
+    return DJVU.text(source, Limits())
+
+
+def test_text_links_and_metadata() -> None:
+    """Ends of regions and paragraphs are ends of lines; a place in the document is no address."""
+    out = read(djvu("one \x1ftwo größe", LINK + b'(metadata (title "A title") (author "Ann"))'))
+    assert out.text.split("\n") == ["one ", "two größe", "seen here", "https://example.org/a", ""]
+    assert (out.pages, out.metadata, out.error) == (1, {"title": "A title", "author": "Ann"}, None)
+
+
+def test_a_scan_has_no_text_layer() -> None:
+    """It is not empty: there is something to be read."""
+    assert read(djvu()).state is TextState.NO_TEXT_LAYER
+
+
+def test_damaged_annotations_are_told() -> None:
+    """They are packed (ANTz), and may have been links and properties."""
+    body = djvu("words", b"x")[12:].replace(b"ANTa", b"ANTz")
+    out = read(b"AT&TFORM" + len(body).to_bytes(4, "big") + body)
+    assert out.error is not None
+    assert out.error.code is ExceptionCode.CORRUPT
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (djvu("words")[:-4], ExceptionCode.TRUNCATED),
+        (b"AT&TFORM\0\0\0\x04WORD", ExceptionCode.CORRUPT),
+        (b"AT&TFORM\0\0\0\x10DJVMDIRM\0\0\0\x03\x01\0\0\0", ExceptionCode.UNSUPPORTED),
+    ],
+    ids=["cut", "no document", "pages in files of their own"],
+)
+def test_what_cannot_be_read_says_why(data: bytes, code: ExceptionCode) -> None:
+    """Never `ok` without text."""
+    with pytest.raises(DocumentError) as caught:
+        read(data)
+    assert caught.value.code is code
