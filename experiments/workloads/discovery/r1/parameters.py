@@ -9,9 +9,9 @@ from core.records import JobOptions
 KIND = "r1"
 SITE = "r1"
 SLOTS = 4
-INDEX_STREAMS = 36
-INDEX_TASKS = 3 * INDEX_STREAMS
-_LEAST_FILES, _LEAST_BATCH, _LEAST_SPLIT = 6, 300_000, 256_000  # or bytes: else a task's own share is most of it
+INDEX_STREAMS = 20
+INDEX_TASKS = 2 * INDEX_STREAMS
+_LEAST_FILES, _LEAST_BATCH, _LEAST_SPLIT = 3, 100_000, 40_000  # or bytes: else a task's own share is most of it
 POINTS = ((1, 10), (1, 30), (2, 30))  # databases, workers; with two databases two simultaneous jobs
 
 
