@@ -71,19 +71,28 @@ def claimed(path: Path) -> Iterator[Path]:
     What a dead command left there is removed first. Raises UsageError where `path` is no directory, is not empty, or
     another command works there; StorageFault.
     """
-    try:
-        if not path.is_dir():
-            raise UsageError(f"{path} is no directory; make it, or mount what is to be tested there")
+    if not path.is_dir():
+        raise UsageError(f"{path} is no directory; make it, or mount what is to be tested there")
+    with _told(path):
         forget_dead(path)
         _refuse_others(path)
         owner = this_process()
         _mark(path, owner)
-        try:
-            own = path / owner.directory
+    try:
+        own = path / owner.directory
+        with _told(path):
             own.mkdir(mode=0o700)
-            yield own
-        finally:
+        yield own
+    finally:
+        with _told(path):
             _remove(path, owner)
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Errors of the system as StorageFault."""
+    try:
+        yield
     except OSError as error:
         raise StorageFault(f"{path}: {error.strerror or error}", errno=error.errno or 0) from error
 
@@ -156,7 +165,7 @@ def _boot_id() -> str:
 def place_of_own(below: Path, prefix: str) -> Iterator[Path]:
     """A directory below one that others use too, such as scratch or memory; those that dead commands left under the same
     prefix are removed first. Raises StorageFault."""
-    try:
+    with _told(below):
         below.mkdir(parents=True, exist_ok=True)
         for left in below.glob(f"{prefix}-*"):
             with contextlib.suppress(UsageError, OSError):  # somebody's, alive or not ours to judge
@@ -164,8 +173,6 @@ def place_of_own(below: Path, prefix: str) -> Iterator[Path]:
                     left.rmdir()
         own = below / f"{prefix}-{uuid.uuid4().hex}"
         own.mkdir(mode=0o700)
-    except OSError as error:
-        raise StorageFault(f"{below}: {error.strerror or error}", errno=error.errno or 0) from error
     try:
         with claimed(own) as directory:
             yield directory

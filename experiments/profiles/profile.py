@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from experiments.kinds.kind import Kind
 from experiments.profiles.result import Observed
 from experiments.workload import About, Turn
+from experiments.workloads import about
 
 
 class ProfileSettings(BaseModel):
@@ -61,16 +62,19 @@ class Profile(ABC, Generic[S]):
     does: ClassVar[str]
     writes: ClassVar[str]
     needs: ClassVar[str]
-    about: ClassVar[About]
     settings_type: ClassVar[type[ProfileSettings]]
     small: ClassVar[Mapping[str, Any]]  # settings of --small: seconds and megabytes
     takes_paths: ClassVar[bool] = True
     takes_s3: ClassVar[bool] = False
-    direct: bool = False  # whether reads and writes pass the page cache by
     no_pair: str = "this profile has no load that memory could answer"
 
     def __init__(self, settings: S, targets: Targets) -> None:
         self.settings, self.targets = settings, targets
+
+    @property
+    def about(self) -> About:
+        """What is known of it without running it."""
+        return about(self.name)
 
     @abstractmethod
     def kind(self, repeats: int, seed: int) -> Kind:
@@ -99,6 +103,11 @@ class Profile(ABC, Generic[S]):
     def touched(self) -> int:
         """Different bytes that its runs touch, on all targets together."""
         return self.room().bytes * max(1, len(self.targets.paths))
+
+    @property
+    def direct(self) -> bool:
+        """Whether reads and writes pass the page cache by."""
+        return False
 
     @property
     def least_seconds(self) -> float | None:
