@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from experiments.clients.telling import ClientsTelling
 from experiments.profiles.about import Published, profile_about
 from experiments.report import words
 from experiments.workload import Figure
@@ -53,6 +54,7 @@ ABOUT = profile_about(
                missing="not told"),
     ),
     sections=_sections,
+    telling=ClientsTelling,
     ceilings=("files_per_s",),
     published=(
         Published(what="small files one after another, 2.26 million in groups of 5,000, through a small VM",
