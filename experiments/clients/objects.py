@@ -58,7 +58,9 @@ def place_of(url: str) -> Place:
     parts = urlsplit(url)
     path = parts.path.strip("/")
     if parts.username or parts.password:
-        raise UsageError("--s3: credentials do not belong into the URL; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+        raise UsageError(
+            "--s3: credentials do not belong into the URL; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        )
     if parts.scheme == "s3" and parts.netloc:
         return Place(parts.netloc, path, None)
     if parts.scheme in ("http", "https") and parts.netloc and path:
@@ -120,6 +122,31 @@ class ObjectStore:
 
     def forget(self, name: str) -> None:
         """No cache of this host lies between."""
+
+
+def put(place: Place, name: str, data: bytes) -> None:
+    """A small object; raises Refused or Failed."""
+    import obstore
+
+    with _told():
+        obstore.put(connect(place), name, data, use_multipart=False)
+
+
+def text_of(place: Place, name: str) -> str:
+    """A small object's; raises Refused or Failed, ValueError where it is no text."""
+    import obstore
+
+    with _told():
+        found = bytes(obstore.get(connect(place), name).bytes())
+    return found.decode()
+
+
+def remove(place: Place, name: str) -> None:
+    """Raises Refused or Failed."""
+    import obstore
+
+    with _told():
+        obstore.delete(connect(place), name)
 
 
 def names_below(place: Place) -> Iterator[list[str]]:

@@ -14,6 +14,7 @@ from core.clock import Clock
 from core.errors import RunFailed, StorageFault
 from core.memory import client_memory, free_memory
 from core.settings import Settings
+from experiments.clients.own_prefix import claimed_prefix
 from experiments.conditions import host, place
 from experiments.profiles.owner import claimed, place_of_own
 from experiments.profiles.profile import Arena, Profile
@@ -51,7 +52,9 @@ class ProfileStudy(Workload):
     def _arena(self, stack: contextlib.ExitStack) -> Arena:
         scratch = stack.enter_context(place_of_own(self._settings.scratch / "profiles", "work"))
         paths = tuple(stack.enter_context(claimed(path)) for path in self._profile.targets.paths)
-        return Arena(paths=paths, scratch=scratch, s3=self._profile.targets.s3, tell=self._tell)
+        s3 = self._profile.targets.s3
+        prefix = None if s3 is None else stack.enter_context(claimed_prefix(s3))
+        return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell)
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:

@@ -2,11 +2,11 @@
 
 Trend: the test of Mann and Kendall (M. G. Kendall, Rank Correlation Methods, 4th ed., 1975) with the line of Theil and Sen.
 Change: Pettitt's test (A. N. Pettitt, Applied Statistics 28, 1979) at the place that it finds. Neighbours that are alike make
-both see drift where there is none; their variance is raised by the correlation of neighbours, of what is left when line or
-change is taken away (S. Yue and C. Y. Wang, Water Resources Management 18, 2004). The two are judged together by Holm's
+both see drift where there is none; their variance is raised by the correlation of neighbours, of what is left when a curve
+or the change is taken away (S. Yue and C. Y. Wang, Water Resources Management 18, 2004). The two are judged together by Holm's
 procedure at 5 %.
 
-Limits: under LEAST values nothing is said. One place of change is looked for. What returns (humps) is no drift. A series that
+Limits: under LEAST values nothing is said, and under about 20 only a steep line is found. One place of change is looked for. What returns (humps) is no drift. A series that
 wanders slowly, neighbours correlated by more than about 0.6, is called drifting more often than 5 %.
 """
 
@@ -24,7 +24,8 @@ from experiments.result.significance import LEVEL, holm
 LEAST = 10
 _MOST = 1_500  # values that pairs are made of; of more, neighbours are put together
 _MOST_CORRELATION = 0.95
-_BIAS = 4.0  # over n: what taking away line or change hides of the correlation
+_DEGREE = 3  # of the curve that is taken away: a rate that falls ever more slowly is no correlation of neighbours
+_BIAS = 8.0  # over n: what taking away curve or change hides of the correlation
 
 Values = npt.NDArray[np.float64]
 
@@ -63,7 +64,7 @@ def drift_of(series: Sequence[float]) -> Drift | None:
     values = whole.reshape(-1, together).mean(axis=1)
     slope = _slope(values)
     at, greatest = _pettitt(values)
-    widening = _widening(values, slope, at)
+    widening = _widening(values, at)
     n = len(values)
     trend_p = _normal_p(_kendall(values), _kendall_variance(values) * widening)
     change_p = min(1.0, 2 * math.exp(-6 * greatest**2 / widening / (n**3 + n**2)))
@@ -115,13 +116,15 @@ def _pettitt(values: Values) -> tuple[int, float]:
     return at + 1, float(abs(sums[at]))
 
 
-def _widening(values: Values, slope: float, at: int) -> float:
+def _widening(values: Values, at: int) -> float:
     """What correlated neighbours make of the variance: 1 where they are independent."""
-    without_line = values - slope * np.arange(len(values))
-    without_change = np.concatenate((values[:at] - np.median(values[:at]), values[at:] - np.median(values[at:])))
-    rest = min((without_line, without_change), key=lambda one: float(np.abs(one - np.median(one)).sum()))
-    ranks = np.argsort(np.argsort(rest)).astype(float)
+    n = len(values)
+    places = np.linspace(-1, 1, n)
+    curve = np.polynomial.polynomial.polyval(places, np.polynomial.polynomial.polyfit(places, values, _DEGREE))
+    change = np.concatenate((np.full(at, np.median(values[:at])), np.full(n - at, np.median(values[at:]))))
+    rest = min((values - curve, values - change), key=lambda one: float(np.abs(one).sum()))
+    ranks = np.argsort(np.argsort(rest, kind="stable"), kind="stable").astype(float)
     ranks -= ranks.mean()
-    found = float((ranks[1:] * ranks[:-1]).sum() / (ranks**2).sum()) + _BIAS / len(values)
+    found = float((ranks[1:] * ranks[:-1]).sum() / (ranks**2).sum()) + _BIAS / n
     r = min(max(0.0, found), _MOST_CORRELATION)
-    return (1 + r) / (1 - r) if r > 1 / math.sqrt(len(values)) else 1.0
+    return (1 + r) / (1 - r) if r > 1 / math.sqrt(n) else 1.0

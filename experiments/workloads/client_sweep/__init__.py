@@ -56,4 +56,3 @@ ABOUT = profile_about(
 )  # fmt: skip
 
 PROFILE = ClientSweep
-ClientSweep.about = ABOUT

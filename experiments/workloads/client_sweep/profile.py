@@ -72,7 +72,9 @@ class ClientSweep(Profile[SweepSettings]):
         """Every number of clients with every kind of start."""
         s = self.settings
         if not s.clients or not s.start or not 1 <= min(s.clients) <= max(s.clients) <= MOST:
-            raise UsageError(f"client-sweep wants numbers of clients from 1 to {MOST:,}, and start together, spread or both")
+            raise UsageError(
+                f"client-sweep wants numbers of clients from 1 to {MOST:,}, and start together, spread or both"
+            )
         points = [SweepLoad(start, clients) for start in s.start for clients in s.clients]
         return Cases("clients", points, repeats=repeats, seed=seed)
 
@@ -138,5 +140,3 @@ def _seen(deed: str, done: Done) -> SeenPhase:
     )
     said = tuple(dict.fromkeys(word for one in done.clients for word in one.said))[:_SAID]
     return SeenPhase(deed=deed, clients=clients, counted=done.counted, bytes_by_second=done.bytes_by_second, said=said)
-
-

@@ -5,15 +5,20 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from experiments.clients.latencies import latencies
+from experiments.clients.orders import Deed
 from experiments.clients.tally import Counted, merged
 from experiments.profiles.result import Observed, ProfileRun, common
 from experiments.result.schema import At, Point, Result
 from experiments.result.steady import judged
 
 TOGETHER, SPREAD = "together", "spread"
-WRITE, READ, REMOVE = DEEDS = ("write", "read", "remove")
+WRITE: Final = "write"
+READ: Final = "read"
+REMOVE: Final = "remove"
+DEEDS: Final[tuple[Deed, ...]] = (WRITE, READ, REMOVE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,10 +50,13 @@ def _plot(start: str, points: list[SweepPoint]) -> Plot:
     with drawing():
         figure, (one, every) = new_figure(columns=2, height=3.2)
         for number, deed in enumerate((WRITE, READ)):
-            known = [(point.at.clients, phase) for point in points if (phase := _phase(point, deed)).aggregate is not None]
+            known = [
+                (point.at.clients, phase) for point in points if (phase := _phase(point, deed)).aggregate is not None
+            ]
             clients = [count for count, _ in known]
             low, mean, high, total = (
-                [(getattr(phase, what) or 0.0) / _MB for _, phase in known] for what in ("least", "mean", "most", "aggregate")
+                [(getattr(phase, what) or 0.0) / _MB for _, phase in known]
+                for what in ("least", "mean", "most", "aggregate")
             )
             one.plot(clients, mean, marker="o", markersize=4, color=series_colour(number), label=deed)
             one.fill_between(clients, low, high, color=series_colour(number), alpha=0.2, linewidth=0)
@@ -87,7 +90,7 @@ def _sentence(start: str, points: list[SweepPoint]) -> str:
 
 
 def _falls(result: SweepResult) -> Section:
-    shown, numbers = [], list[tuple[Cell, ...]]()
+    shown, numbers = list[tuple[object, ...]](), list[tuple[Cell, ...]]()
     for start, points in _of_start(result).items():
         for deed in (WRITE, READ):
             known = [(point.at.clients, mean) for point in points if (mean := _phase(point, deed).mean) is not None]
@@ -110,7 +113,7 @@ def _falls(result: SweepResult) -> Section:
 
 
 def _clients(result: SweepResult) -> Section:
-    shown, numbers, marked = [], list[tuple[Cell, ...]](), set[int]()
+    shown, numbers, marked = list[tuple[object, ...]](), list[tuple[Cell, ...]](), set[int]()
     for point in result.points:
         for run in point.repeats:
             for deed in DEEDS:

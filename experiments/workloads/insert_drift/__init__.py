@@ -67,4 +67,3 @@ ABOUT = profile_about(
 )  # fmt: skip
 
 PROFILE = InsertDrift
-InsertDrift.about = ABOUT

@@ -91,7 +91,9 @@ class InsertDrift(Profile[InsertSettings]):
         """All groups. Raises RunFailed when nothing at all could be inserted."""
         load, s = turn.at, self.settings
         assert isinstance(load, InsertLoad)
-        with own_place(arena, turn.name, seed=s.seed, fsync=s.fsync, io_bytes=min(max(s.size, _BLOCK), 1 << 20)) as place:
+        with own_place(
+            arena, turn.name, seed=s.seed, fsync=s.fsync, io_bytes=min(max(s.size, _BLOCK), 1 << 20)
+        ) as place:
             started, before = time.time(), usage(place.roots)
             with crowd(place, load.clients) as people:
                 begun = time.monotonic()
@@ -152,5 +154,3 @@ def _sync(root: Path) -> None:
         syncfs(descriptor)
     finally:
         os.close(descriptor)
-
-

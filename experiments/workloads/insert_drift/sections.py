@@ -68,7 +68,7 @@ def _samples(
 
 
 def _drift(result: InsertResult) -> Section:
-    shown, numbers, marked = [], list[tuple[Cell, ...]](), set[int]()
+    shown, numbers, marked = list[tuple[object, ...]](), list[tuple[Cell, ...]](), set[int]()
     for point in result.points:
         for run in point.repeats:
             for what, drift in (("rate", run.rate_drift), ("median latency", run.latency_drift)):
