@@ -7,7 +7,7 @@ or the change is taken away (S. Yue and C. Y. Wang, Water Resources Management 1
 procedure at 5 %.
 
 Limits: under LEAST values nothing is said, and under about 20 only a steep line is found. One place of change is looked for. What returns (humps) is no drift. A series that
-wanders slowly, neighbours correlated by more than about 0.6, is called drifting more often than 5 %.
+wanders slowly, neighbours correlated by half or more, is called drifting more often than 5 %, above all a short one.
 """
 
 from __future__ import annotations
