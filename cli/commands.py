@@ -17,8 +17,8 @@ COMMANDS: tuple[LazyCommand, ...] = (
     ),
     LazyCommand(
         "profile",
-        "cli.corpus.profile:profile_app",
-        "Show what corpora can be made of.",
+        "cli.profiles.group:profile_app",
+        "Show what corpora can be made of; run storage tests of reports R2 to R5.",
         "edbench profile describe reference --scale 0.01",
         group=True,
     ),

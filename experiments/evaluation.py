@@ -66,6 +66,8 @@ def _result(about: About, study: Study, order: str, findings: Findings, telling:
     levels = _levels(about, study, findings, points)
     said = sentence(about, kind, axis, points, where=telling.where(), pace=telling.pace(), knee=findings.knee,
                     levels=levels)  # fmt: skip
+    if told := telling.sentence(points):
+        said = f"{about.titled(kind)} on {telling.where()}: {told}"
     void = telling.void(points)
     if void:
         labels, said = (*labels[:1], void, *labels[1:]), _NO_VERDICT

@@ -20,26 +20,30 @@ from experiments.package.records import RAW, Records, Study, read_study, write_s
 from experiments.result.codec import write_result
 from experiments.result.schema import At, Result, Run
 from experiments.result.steady import MIN_SECONDS
+from experiments.unfinished import Begun
 from experiments.workload import Disturbed, HostLost, Turn, Workload
 
 RESULTS = "results"
 ATTEMPTS = 3  # at a run that something disturbs
 
 
-def conduct(workload: Workload, kind: Kind, min_seconds: float = MIN_SECONDS) -> tuple[Result, Path]:
+def conduct(
+    workload: Workload, kind: Kind, min_seconds: float = MIN_SECONDS, begun: Begun | None = None
+) -> tuple[Result, Path]:
     """Run it and write `result.json` and what it was told from; the result and its directory, `<storage>/results/<run>`.
 
     `min_seconds`: how long a run has to be; of a shorter one nothing is called a result.
 
-    What is observed lies in a temporary directory of this host meanwhile: nothing is written to the storage under test.
+    What is observed lies in a temporary directory of this host meanwhile, or in that of `begun`, whose runs are not made again:
+    nothing is written to the storage under test.
 
     Raises UsageError when it cannot be done as asked, SystemFault, RunFailed, Interrupted; nothing is written then.
     """
     points = kind.points()
-    now = time.strftime("%Y%m%d-%H%M%S", time.gmtime(workload.clock.now()))
-    run_id = f"{workload.about.titled(kind.name).replace(' ', '-')}-{now}-{uuid.uuid4().hex[:6]}"
+    run_id = new_id(workload.about.titled(kind.name), workload.clock.now()) if begun is None else begun.run_id
     directory = workload.storage / RESULTS / run_id
-    with tempfile.TemporaryDirectory(prefix="edbench-raw-") as kept:
+    with tempfile.TemporaryDirectory(prefix="edbench-raw-") as temporary:
+        kept = temporary if begun is None else begun.raw
         records = Records(Path(kept), workload.about)
         with workload.prepared(points):
             kind.run(_Measured(workload, run_id, records))
@@ -58,6 +62,12 @@ def conduct(workload: Workload, kind: Kind, min_seconds: float = MIN_SECONDS) ->
     return result, directory
 
 
+def new_id(title: str, now: float) -> str:
+    """Of a study that begins now."""
+    began = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
+    return f"{title.replace(' ', '-')}-{began}-{uuid.uuid4().hex[:6]}"
+
+
 def _deliver(kept: Path, directory: Path) -> None:
     try:
         shutil.copytree(kept, directory / RAW, copy_function=shutil.copyfile)
@@ -74,6 +84,10 @@ class _Measured:
 
     def __call__(self, at: At, repeat: int) -> Run:
         turn = Turn(at=at, repeat=repeat, order=self._done, name=f"{self._id}/{self._done:03d}")
+        if self._records.has(turn.order):
+            self._done += 1
+            kept: Run = self._workload.about.run_of(self._records.read(turn.order, at, repeat))
+            return kept
         observed = self._undisturbed(turn)
         paired = self._workload.on_null(dataclasses.replace(turn, name=f"{turn.name}-null"))
         observed = self._records.keep(turn, dataclasses.replace(observed, **paired))

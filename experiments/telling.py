@@ -61,6 +61,10 @@ class Telling:
         """The label of a study that comes to no verdict at all; empty where it does."""
         return ""
 
+    def sentence(self, points: Sequence[Any]) -> str:
+        """What was found, for the first line; empty: the rate at the highest load against that at the lowest."""
+        return ""
+
     def pace(self) -> str:
         """What the first line says of how it was run; empty where there is nothing to say."""
         return ""

@@ -1,24 +1,18 @@
-"""`edbench profile`: what corpora can be made of."""
+"""`edbench profile list|describe`, of corpora: what they can be made of."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from cli.context import shared
-from cli.options import AsJson
 from cli.output import bytes_text, flush, print_json
 from cli.show.table import table
 
 
-def describe(
-    ctx: typer.Context,
-    profile: Annotated[str, typer.Argument(metavar="NAME|FILE", help="a shipped profile, or a TOML file of your own")],
-    scale: Annotated[float, typer.Option(min=0.0, help="1.0 is the whole of it")] = 1.0,
-    as_json: AsJson = False,
-) -> None:
-    """Print what a profile would make at a scale, or what is wrong in it."""
+def describe_corpus(ctx: typer.Context, profile: str, scale: float, as_json: bool) -> None:
+    """Print what a profile, a shipped one or a TOML file, would make at a scale, or what is wrong in it."""
     from dataset_gen.describe import outline  # the writers of formats, which faults are named by, are slow to come
     from dataset_gen.profile import load_profile
 
@@ -71,22 +65,9 @@ def _formats(formats: dict[str, Any]) -> list[tuple[object, ...]]:
     return [(name, f"{f['share']:.2%}", bytes_text(f["median"])) for name, f in formats.items()]
 
 
-def listed(ctx: typer.Context) -> None:
-    """List the profiles that come with edbench."""
+def corpus_rows() -> list[tuple[str, str, str]]:
+    """Name, raw bytes at scale 1 and what it is, of those that come with edbench."""
     from dataset_gen.profile import load_profile, profile_names  # slow to come
 
-    console = shared(ctx).out
-    rows = []
-    for name in profile_names():
-        profile = load_profile(name)
-        rows.append((name, bytes_text(profile.raw_bytes), profile.about))
-    console.print(table(("profile", "raw at scale 1", "what it is"), rows, right=(1,), whole=(0,)))
-    flush()
-
-
-def profile_app() -> typer.Typer:
-    """The group of commands."""
-    app = typer.Typer(rich_markup_mode=None, help="Show what corpora can be made of.")
-    app.command("list", epilog="Example: edbench profile list")(listed)
-    app.command("describe", epilog="Example: edbench profile describe reference --scale 0.01")(describe)
-    return app
+    found = [load_profile(name) for name in profile_names()]
+    return [(profile.name, bytes_text(profile.raw_bytes), profile.about) for profile in found]

@@ -26,6 +26,18 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """The highest load within a bound (`experiments.kinds.cases`)."""
+
+    base: dict[str, Any]  # the load of which one field is raised
+    axis: str  # that field
+    figure: str  # by its name in `About.figures`
+    bound: float  # the most that its median may be
+    most: int  # the highest load that is tried
+    within: float = 0.02  # of the load found, that may be missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """A kind in plain data, as a result package has it."""
 
@@ -38,6 +50,7 @@ class Plan:
     bounds_us: dict[str, float] | None = None  # on the p99 of ops
     levels: int | None = None  # of load, up to the peak
     peak: int | None = None  # that was told; None: it is looked for
+    search: Search | None = None  # of a profile, after its points
 
 
 class Kind(Protocol):

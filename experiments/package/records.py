@@ -50,9 +50,13 @@ class Records:
         """Write it, and give it as it will be read: what is told of a run is told from its file. Raises RunFailed."""
         data = {"order": turn.order, "repeat": turn.repeat, "at": turn.at.values(), "observed": observed}
         file = self._file(turn.order)
+        draft = self._runs.with_name(
+            "part"
+        )  # killed meanwhile, the study may be resumed: a file is there whole or not at all
         try:
             self._runs.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(gzip.compress(msgspec.json.encode(data), 6, mtime=0))
+            draft.write_bytes(gzip.compress(msgspec.json.encode(data), 6, mtime=0))
+            draft.replace(file)
         except OSError as error:
             raise RunFailed(f"{file}: what was observed cannot be kept: {error.strerror}") from error
         return self.read(turn.order, turn.at, turn.repeat)
@@ -70,6 +74,10 @@ class Records:
         except (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:
             raise UsageError(f"{name} cannot be read: {error}") from error
         return observed
+
+    def has(self, order: int) -> bool:
+        """Whether the run at this place was made, by a command that was interrupted later."""
+        return self._file(order).is_file()
 
     def count(self) -> int:
         """How many files there are."""

@@ -171,7 +171,7 @@ class Result:
 
     schema: Literal["edbench-result/2"] = SCHEMA
     workload: str
-    kind: Literal["scale-up", "scale-out", "knee", "sweep", "load", "r1"]
+    kind: Literal["scale-up", "scale-out", "knee", "sweep", "load", "r1", "profile"]
     axis: str  # what was varied: a field of the points' `at`
     run_id: str
     created: float  # wall clock, seconds since the epoch

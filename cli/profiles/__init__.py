@@ -1,0 +1,1 @@
+"""`edbench profile`: what corpora can be made of, and storage tests that are run."""

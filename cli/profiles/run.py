@@ -1,0 +1,76 @@
+"""`edbench profile run`: what may be asked for. cli.profiles.running does it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli import options as opt
+from cli.context import shared, with_options, writable_file
+from cli.experiments.studies import FilerCache, Seed, given_seed
+from cli.options import declared_cache
+from core.errors import UsageError
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="a profile of `edbench profile list` that is a workload")]
+Paths = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--path", metavar="DIR", help="an empty directory on the storage under test; repeatable: a volume each"
+    ),
+]
+Endpoint = Annotated[
+    str | None,
+    typer.Option("--s3", metavar="URL", help="s3://BUCKET/PREFIX; endpoint and credentials from AWS_* variables"),
+]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="a setting (`profile describe`); repeatable")
+]
+Small = Annotated[bool, typer.Option("--small", help="settings of seconds and megabytes: to see that it works")]
+Repeats = Annotated[int, typer.Option(min=1, max=100, help="runs of each point; 5 or more are recommended")]
+MinSeconds = Annotated[
+    float | None,
+    typer.Option(min=1, help="how long each run has to be for a result  [default: the profile's, else 600]"),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="also where it takes over 80 % of the free space")]
+Resume = Annotated[bool, typer.Option("--resume", help="go on with the same command where it was interrupted")]
+
+
+def run(
+    ctx: typer.Context,
+    name: Name,
+    path: Paths = None,
+    s3: Endpoint = None,
+    setting: Settings = None,
+    small: Small = False,
+    repeats: Repeats = 1,
+    min_seconds: MinSeconds = None,
+    seed: Seed = None,
+    filer_cache: FilerCache = None,
+    yes: Yes = False,
+    resume: Resume = False,
+    storage: opt.StorageRoot = None,
+    json_file: opt.JsonFile = None,
+) -> None:
+    """Put storage through a test of reports R2 to R5, with a report and their figures beside.
+
+    Takes only empty directories, and removes what it wrote: also after Ctrl-C, and the next command after kill -9. The
+    report's path is the last line printed.
+    """
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = dataclasses.replace(settings, filer_cache=declared_cache(filer_cache, settings))
+    writable_file(json_file, "--json")
+    if resume and seed is not None:
+        raise UsageError("--resume goes on in the order that was begun: --seed is of a new one")
+
+    from cli.profiles import running  # slow to come
+
+    targets = running.Targets(paths=tuple(one.absolute() for one in path or ()), s3=s3)
+    profile = running.made(name, targets, setting or [], small=small)
+    wish = running.Wish(
+        repeats=repeats, seed=given_seed(seed), min_seconds=min_seconds, yes=yes, resume=resume, json_file=json_file
+    )
+    running.carry_out(context, settings, profile, wish)

@@ -1,0 +1,51 @@
+"""What profiles whose load a crowd makes have in common: a place of a run's own, which goes after it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from core.errors import RunFailed, StorageFault
+from experiments.clients.crowd import Place
+from experiments.clients.objects import connect, place_of, remove_below
+from experiments.clients.store import Failed, Refused
+from experiments.profiles.profile import Arena
+
+
+def check_s3(url: str | None) -> None:
+    """Raises UsageError where there is an endpoint and it cannot be used as it is given."""
+    if url is not None:
+        connect(place_of(url))
+
+
+@contextmanager
+def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) -> Iterator[Place]:
+    """Directories, or a prefix, of the run's own; removed at the end, so that the next run finds the storage as this one did.
+
+    Raises StorageFault, RunFailed.
+    """
+    if arena.s3 is not None:
+        url = str(place_of(arena.s3).below(name.replace("/", "-")))
+        try:
+            yield Place(s3=url, seed=seed, io_bytes=io_bytes)
+        finally:
+            _emptied(url)
+        return
+    roots = tuple(path / name.replace("/", "-") for path in arena.paths)
+    try:
+        for root in roots:
+            root.mkdir()
+        yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes)
+        for root in roots:
+            shutil.rmtree(root)
+    except OSError as error:
+        raise StorageFault(f"{error.filename}: {os.strerror(error.errno or 0)}", errno=error.errno or 0) from error
+
+
+def _emptied(url: str) -> None:
+    try:
+        remove_below(place_of(url))
+    except (Refused, Failed) as error:
+        raise RunFailed(f"what was written below {url} cannot be removed: {error}") from error

@@ -1,0 +1,159 @@
+"""What one client did: calls by kind with their latency histograms, and the bytes that it moved in each second.
+
+A client's recorder (core.operations.Recorder). Beside calls it takes whole files or objects: from the first call to the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.histogram import BUCKETS, CELLS, Histogram
+from core.operations import MOST_BYTES, Op
+from replay.tally import buckets_of
+
+WHOLE_WRITE, WHOLE_READ, WHOLE_REMOVE = range(len(Op), len(Op) + 3)
+LABELS = (*(op.label for op in Op), "whole write", "whole read", "whole remove")
+_KEPT = 4_096  # calls that are counted together
+_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """Calls of one kind."""
+
+    label: str
+    calls: int
+    bytes: int
+    errors: int
+    total_ns: int
+    max_ns: int
+    cells: tuple[tuple[int, int], ...]  # of a core.histogram.Histogram
+
+    @property
+    def histogram(self) -> Histogram:
+        return Histogram(dict(self.cells))
+
+
+class Tally:
+    """`moves`: the kinds whose bytes are counted by second. For one thread."""
+
+    def __init__(self, moves: Collection[int]) -> None:
+        self._moves = np.array(sorted(moves))
+        self.begin(0)
+
+    def begin(self, start_ns: int) -> None:
+        """Nothing was done yet; seconds are counted from this monotonic moment."""
+        self._start_ns = start_ns
+        self._counts = np.zeros(len(LABELS) * CELLS, np.int64)
+        self._bytes, self._errors, self._total, self._most = (np.zeros(len(LABELS), np.int64) for _ in range(4))
+        self._seconds = np.zeros(64, np.int64)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._kinds: list[int] = []
+        self._begun: list[int] = []
+        self._took: list[int] = []
+        self._moved: list[int] = []
+        self._wrong: list[int] = []
+
+    def record(
+        self,
+        op: Op,
+        start_ns: int,
+        duration_ns: int,
+        nbytes: int,
+        path: bytes,
+        error: int,
+        argument: int = 0,
+        other: bytes = b"",
+    ) -> None:
+        """One call, as every recorder takes it."""
+        self.whole(op, start_ns, duration_ns, nbytes, error)
+
+    def whole(self, kind: int, start_ns: int, duration_ns: int, nbytes: int, error: int) -> None:
+        """One of a kind that LABELS names; `error`: 0 when it succeeded."""
+        self._kinds.append(kind)
+        self._begun.append(start_ns)
+        self._took.append(duration_ns)
+        self._moved.append(nbytes)
+        if error:
+            self._wrong.append(kind)
+        if len(self._kinds) >= _KEPT:
+            self._fold()
+
+    def _fold(self) -> None:
+        if not self._kinds:
+            return
+        kinds = np.array(self._kinds)
+        begun, took, moved = (np.array(numbers, np.int64) for numbers in (self._begun, self._took, self._moved))
+        wrong = np.array(self._wrong, np.int64)
+        self._clear()
+        sizes = np.searchsorted(MOST_BYTES, moved)  # core.operations.size_class of many
+        cells, counts = np.unique(kinds * CELLS + sizes * BUCKETS + buckets_of(took), return_counts=True)
+        self._counts[cells] += counts
+        np.add.at(self._bytes, kinds, moved)
+        np.add.at(self._total, kinds, took)
+        np.add.at(self._errors, wrong, 1)
+        np.maximum.at(self._most, kinds, took)
+        counted = np.isin(kinds, self._moves) & (moved > 0)
+        if counted.any():
+            self._by_second((begun + took)[counted], moved[counted])
+
+    def _by_second(self, ended: np.ndarray, moved: np.ndarray) -> None:
+        seconds = np.maximum(ended - self._start_ns, 0) // _SECOND
+        while int(seconds.max()) >= len(self._seconds):
+            self._seconds = np.concatenate((self._seconds, np.zeros_like(self._seconds)))
+        np.add.at(self._seconds, seconds, moved)
+
+    def counted(self) -> tuple[Counted, ...]:
+        """By kind, those that there were."""
+        self._fold()
+        out = []
+        for kind, label in enumerate(LABELS):
+            cells = self._counts[kind * CELLS : (kind + 1) * CELLS]
+            used = np.flatnonzero(cells)
+            if len(used):
+                out.append(
+                    Counted(
+                        label=label,
+                        calls=int(cells.sum()),
+                        bytes=int(self._bytes[kind]),
+                        errors=int(self._errors[kind]),
+                        total_ns=int(self._total[kind]),
+                        max_ns=int(self._most[kind]),
+                        cells=tuple((int(cell), int(cells[cell])) for cell in used),
+                    )
+                )
+        return tuple(out)
+
+    def bytes_by_second(self) -> tuple[int, ...]:
+        """Bytes moved by calls that ended in each second; a long call's bytes are all in its last one."""
+        self._fold()
+        used = np.flatnonzero(self._seconds)
+        return tuple(int(n) for n in self._seconds[: used[-1] + 1]) if len(used) else ()
+
+
+def merged(counts: Iterable[Counted]) -> tuple[Counted, ...]:
+    """Those of several clients together, by label."""
+    by_label: dict[str, list[Counted]] = {}
+    for one in counts:
+        by_label.setdefault(one.label, []).append(one)
+    return tuple(_sum(label, by_label[label]) for label in LABELS if label in by_label)
+
+
+def _sum(label: str, counts: list[Counted]) -> Counted:
+    histogram = Histogram()
+    for one in counts:
+        histogram.add(one.histogram)
+    return Counted(
+        label=label,
+        calls=sum(one.calls for one in counts),
+        bytes=sum(one.bytes for one in counts),
+        errors=sum(one.errors for one in counts),
+        total_ns=sum(one.total_ns for one in counts),
+        max_ns=max(one.max_ns for one in counts),
+        cells=tuple(sorted(histogram.cells.items())),
+    )

@@ -1,0 +1,53 @@
+"""Whether what a profile needs goes on its paths, before anything is written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from core.errors import UsageError
+from experiments.profiles.profile import Profile, Targets
+from experiments.report import words
+
+MOST_OF_FREE = 0.8  # of the free space, unless the operator says yes
+
+
+def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: ignore[type-arg]  # of any settings
+    """Raises UsageError for targets that the profile does not take, and for paths that overlap."""
+    if targets.s3 and not profile.takes_s3:
+        raise UsageError(f"{profile.name} works on paths: --path")
+    if targets.paths and not profile.takes_paths:
+        raise UsageError(f"{profile.name} works on no path")
+    if not targets.s3 and not targets.paths and (profile.takes_paths or profile.takes_s3):
+        other = " or --s3 URL" if profile.takes_s3 else ""
+        raise UsageError(f"{profile.name} needs --path DIR{other}: where it is to run")
+    real = [Path(os.path.realpath(path)) for path in targets.paths]
+    for number, one in enumerate(real):
+        for other_path in real[number + 1 :]:
+            if one == other_path or one in other_path.parents or other_path in one.parents:
+                raise UsageError(
+                    f"--path {targets.paths[number]}: two of the paths are one directory, or one lies in the other"
+                )
+
+
+def refuse_room(profile: Profile, *, yes: bool) -> None:  # type: ignore[type-arg]
+    """Raises UsageError where a file system has not the room for all paths on it, or, without `yes`, would be over 80 % of
+    its free space."""
+    room = profile.room()
+    on_device: dict[int, list[Path]] = {}
+    for path in profile.targets.paths:
+        on_device.setdefault(os.stat(path).st_dev, []).append(path)
+    for paths in on_device.values():
+        there = os.statvfs(paths[0])
+        free, needed = there.f_bavail * there.f_frsize, room.bytes * len(paths)
+        files = room.files * len(paths)
+        if needed > free or (there.f_files and files > there.f_favail):
+            raise UsageError(
+                f"{paths[0]}: {profile.name} needs {words.size(needed)} and {words.many(files, 'file')},"
+                f" {words.size(free)} and {there.f_favail:,} are free; --set makes it smaller"
+            )
+        if needed > MOST_OF_FREE * free and not yes:
+            raise UsageError(
+                f"{paths[0]}: {profile.name} would take {words.size(needed)} of {words.size(free)} that are free, over"
+                f" {words.percent(MOST_OF_FREE)}; --yes does it all the same, --set makes it smaller"
+            )

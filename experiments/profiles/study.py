@@ -1,0 +1,137 @@
+"""A profile as a workload of the study engine: its directories, its pair on null storage, what is disclosed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from controller.labels.rules import filer_cache
+from controller.observe.place_kind import in_memory, read_mounts
+from core.clock import Clock
+from core.errors import RunFailed, StorageFault
+from core.memory import client_memory, free_memory
+from core.settings import Settings
+from experiments.clients.own_prefix import claimed_prefix
+from experiments.conditions import host, place
+from experiments.profiles.owner import claimed, place_of_own
+from experiments.profiles.profile import Arena, Profile
+from experiments.result.schema import At
+from experiments.workload import Observe, Turn, Workload
+
+MEMORY = Path("/dev/shm")
+_SHARE = 0.6  # of free memory that a pair may take
+
+
+class ProfileStudy(Workload):
+    """`tell`: what goes on now, for the live line; `sessions`: when commands worked on it, this one last."""
+
+    def __init__(
+        self, profile: Profile[Any], settings: Settings, clock: Clock, say: Callable[[str], None],
+        tell: Callable[[str], None], sessions: Sequence[float] = (),
+    ) -> None:  # fmt: skip
+        self.about = profile.about  # type: ignore[misc]  # of the profile, not of the class
+        self.storage, self.clock, self.say = settings.storage, clock, say
+        self._profile, self._settings, self._tell = profile, settings, tell
+        self._sessions = tuple(sessions)
+        self._stack = contextlib.ExitStack()
+        self._ceilings: dict[At, dict[str, Any]] = {}  # of each load, the pair
+        self._null: tuple[Profile[Any], Arena] | None = None
+        self._no_pair: str | None = None
+
+    @contextlib.contextmanager
+    def prepared(self, points: Sequence[At]) -> Iterator[None]:
+        """The directories are taken, and what all runs need is there."""
+        with contextlib.ExitStack() as self._stack:
+            self._own = self._arena(self._stack)
+            self._stack.enter_context(self._profile.prepared(self._own))
+            yield
+
+    def _arena(self, stack: contextlib.ExitStack) -> Arena:
+        scratch = stack.enter_context(place_of_own(self._settings.scratch / "profiles", "work"))
+        paths = tuple(stack.enter_context(claimed(path)) for path in self._profile.targets.paths)
+        s3 = self._profile.targets.s3
+        prefix = None if s3 is None else stack.enter_context(claimed_prefix(s3))
+        return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell)
+
+    @contextlib.contextmanager
+    def started(self, turn: Turn) -> Iterator[Observe]:
+        """A run brings everything along."""
+        self._tell(str(turn))
+        yield lambda: self._profile.observe(turn, self._own)
+
+    def on_null(self, turn: Turn) -> Mapping[str, Any]:
+        """Once for each load: what memory gives is the same in every repeat."""
+        if turn.at not in self._ceilings:
+            self._tell(f"{turn.at}, on null storage")
+            self._ceilings[turn.at] = self._paired(turn)
+        return self._ceilings[turn.at]
+
+    def _paired(self, turn: Turn) -> dict[str, Any]:
+        try:
+            self._null = self._null or self._null_arena()
+            profile, arena = self._null
+            run = self.about.run_of(profile.observe(turn, arena))
+        except (RunFailed, StorageFault) as error:
+            self._no_pair = str(error)
+            return {}
+        known = ((figure.name, figure.of(run)) for figure in self.about.figures)
+        return {
+            "ceilings": {name: value for name, value in known if value is not None},
+            "null_elapsed_s": run.elapsed_s,
+        }
+
+    def _null_arena(self) -> tuple[Profile[Any], Arena]:
+        """Memory with what the pair's runs need. Raises RunFailed where there is none, StorageFault."""
+        profile = self._profile.on_null()
+        if profile is None:
+            raise RunFailed(self._profile.no_pair)
+        if not MEMORY.is_dir() or not in_memory(MEMORY, read_mounts()):
+            raise RunFailed(f"{MEMORY} is no memory file system")
+        wanted = profile.room().bytes * max(1, len(profile.targets.paths))
+        if wanted > free_memory() * _SHARE:
+            raise RunFailed(
+                f"{wanted / 1e9:,.2f} GB do not fit into {_SHARE:.0%} of {free_memory() / 1e9:,.2f} GB of free memory"
+            )
+        own = self._stack.enter_context(place_of_own(MEMORY, "edbench-profile-null"))
+        paths = tuple(own / f"path{number}" for number in range(len(profile.targets.paths)))
+        for path in paths:
+            path.mkdir()
+        scratch = self._stack.enter_context(place_of_own(self._settings.scratch / "profiles", "null"))
+        arena = Arena(paths=paths, scratch=scratch, null=True, tell=self._tell)
+        self._stack.enter_context(profile.prepared(arena))
+        return profile, arena
+
+    def surroundings(self) -> dict[str, Any]:
+        """What was asked for, and the places."""
+        profile, targets = self._profile, self._profile.targets
+        places = [place(path) for path in targets.paths]
+        cache = filer_cache(targets.paths[0], self._settings.filer_cache) if targets.paths else None
+        room = profile.room()
+        return {
+            "configuration": {
+                "edbench": version("edbench"),
+                "profile": profile.name,
+                "settings": profile.settings.model_dump(mode="json"),
+            },
+            "storage": places[0] if places else None,
+            "targets": places,
+            "s3": targets.s3,
+            "room": {"bytes_a_path": room.bytes, "files_a_path": room.files},
+            "cache": {
+                "client_memory_bytes": client_memory(),
+                "filer_cache_bytes": None if cache is None else cache.declared,
+                "filer_caches_itself": cache is not None and cache.possible,
+                "direct": profile.direct,
+                "touched_bytes": profile.touched(),
+            },
+            "null_storage": {
+                "paired": profile.on_null() is not None,
+                "why_not": self._no_pair,
+                "place": str(MEMORY),
+            },
+            "sessions": list(self._sessions),
+            "hosts": [host()],
+        }

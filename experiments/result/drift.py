@@ -1,0 +1,130 @@
+"""Whether a series of figures drifts: a trend, or a change at one place. By ranks, so that nothing is assumed of the noise.
+
+Trend: the test of Mann and Kendall (M. G. Kendall, Rank Correlation Methods, 4th ed., 1975) with the line of Theil and Sen.
+Change: Pettitt's test (A. N. Pettitt, Applied Statistics 28, 1979) at the place that it finds. Neighbours that are alike make
+both see drift where there is none; their variance is raised by the correlation of neighbours, of what is left when a curve
+or the change is taken away (S. Yue and C. Y. Wang, Water Resources Management 18, 2004). The two are judged together by Holm's
+procedure at 5 %.
+
+Limits: under LEAST values nothing is said, and under about 20 only a steep line is found. One place of change is looked for. What returns (humps) is no drift. A series that
+wanders slowly, neighbours correlated by half or more, is called drifting more often than 5 %, above all a short one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.result.significance import LEVEL, holm
+
+LEAST = 10
+_MOST = 1_500  # values that pairs are made of; of more, neighbours are put together
+_MOST_CORRELATION = 0.95
+_DEGREE = 3  # of the curve that is taken away: a rate that falls ever more slowly is no correlation of neighbours
+_BIAS = 8.0  # over n: what taking away curve or change hides of the correlation
+
+Values = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """What was found in a series."""
+
+    values: int
+    trend: float  # what the line changes by, from the first value to the last, ÷ the median
+    trend_p: float  # of a line so steep where there is none; Holm's, as `change_p`
+    change_at: int  # the first value after the change
+    change: float  # median after ÷ median before − 1
+    change_p: float
+
+    @property
+    def found(self) -> bool:
+        """Whether there is drift, of either kind."""
+        return min(self.trend_p, self.change_p) <= 1 - LEVEL
+
+    @property
+    def said(self) -> str:
+        """In words."""
+        trend = f"trend {self.trend:+.1%} over the whole, p {self.trend_p:.3f}"
+        change = f"change {self.change:+.1%} at value {self.change_at + 1:,} of {self.values:,}, p {self.change_p:.3f}"
+        start = "drift" if self.found else "no drift"
+        return f"{start}: {trend}; {change}".replace("%", " %").replace("-", "\u2212")
+
+
+def drift_of(series: Sequence[float]) -> Drift | None:
+    """None where there are too few values to say anything."""
+    if len(series) < LEAST:
+        return None
+    together = -(-len(series) // _MOST)
+    whole = np.asarray(series[: len(series) // together * together], float)
+    values = whole.reshape(-1, together).mean(axis=1)
+    slope = _slope(values)
+    at, greatest = _pettitt(values)
+    widening = _widening(values, at)
+    n = len(values)
+    trend_p = _normal_p(_kendall(values), _kendall_variance(values) * widening)
+    change_p = min(1.0, 2 * math.exp(-6 * greatest**2 / widening / (n**3 + n**2)))
+    trend_p, change_p = holm([trend_p, change_p])
+    middle = float(np.median(values)) or math.inf
+    before, after = float(np.median(values[:at])), float(np.median(values[at:]))
+    return Drift(
+        values=len(series),
+        trend=slope * (n - 1) / middle,
+        trend_p=trend_p,
+        change_at=at * together,
+        change=after / before - 1 if before else 0.0,
+        change_p=change_p,
+    )
+
+
+def _signs(values: Values) -> npt.NDArray[np.int8]:
+    """Of each value less each: [later, earlier]."""
+    return np.sign(values[:, None] - values[None, :]).astype(np.int8)
+
+
+def _kendall(values: Values) -> int:
+    return int(np.tril(_signs(values), -1).sum(dtype=np.int64))
+
+
+def _kendall_variance(values: Values) -> float:
+    n = len(values)
+    _, ties = np.unique(values, return_counts=True)
+    return float(n * (n - 1) * (2 * n + 5) - (ties * (ties - 1) * (2 * ties + 5)).sum()) / 18
+
+
+def _normal_p(statistic: int, variance: float) -> float:
+    """Two-sided, with the correction for a statistic of whole numbers."""
+    if variance <= 0:
+        return 1.0
+    return math.erfc(max(0, abs(statistic) - 1) / math.sqrt(2 * variance))
+
+
+def _slope(values: Values) -> float:
+    """The median of the slopes through all pairs."""
+    later, earlier = np.tril_indices(len(values), -1)
+    return float(np.median((values[later] - values[earlier]) / (later - earlier)))
+
+
+def _pettitt(values: Values) -> tuple[int, float]:
+    """The first value after the change, and the statistic there."""
+    sums = np.cumsum(_signs(values).sum(axis=1, dtype=np.int64))[:-1]
+    at = int(np.abs(sums).argmax())
+    return at + 1, float(abs(sums[at]))
+
+
+def _widening(values: Values, at: int) -> float:
+    """What correlated neighbours make of the variance: 1 where they are independent."""
+    n = len(values)
+    places = np.linspace(-1, 1, n)
+    curve = np.polynomial.polynomial.polyval(places, np.polynomial.polynomial.polyfit(places, values, _DEGREE))
+    change = np.concatenate((np.full(at, np.median(values[:at])), np.full(n - at, np.median(values[at:]))))
+    rest = min((values - curve, values - change), key=lambda one: float(np.abs(one).sum()))
+    ranks = np.argsort(np.argsort(rest, kind="stable"), kind="stable").astype(float)
+    ranks -= ranks.mean()
+    found = float((ranks[1:] * ranks[:-1]).sum() / (ranks**2).sum()) + _BIAS / n
+    r = min(max(0.0, found), _MOST_CORRELATION)
+    return (1 + r) / (1 - r) if r > 1 / math.sqrt(n) else 1.0

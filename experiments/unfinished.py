@@ -1,0 +1,82 @@
+"""Studies that take a night: what they observed lies on scratch until they end, and an interrupted one can be gone on with."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import RunFailed, UsageError
+
+_FILE, _RAW = "begun.json", "raw"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A study that has begun; its runs are below `raw`."""
+
+    run_id: str
+    seed: int
+    sessions: tuple[float, ...]  # when commands worked on it, this one last
+    raw: Path
+
+
+@contextlib.contextmanager
+def begun(below: Path, what: Mapping[str, Any], *, run_id: str, seed: int, now: float, resume: bool) -> Iterator[Begun]:
+    """The study of these settings, alone in its directory below scratch while the block lasts; removed when that ends well.
+
+    `what`: everything that must be the same to go on; `run_id`, `seed`: of a new one. Raises UsageError where there is nothing
+    to resume or another command works on it, RunFailed.
+    """
+    key = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+    directory = below / key
+    try:
+        below.mkdir(parents=True, exist_ok=True)
+        lock = (below / f"{key}.lock").open("w")
+    except OSError as error:
+        raise _unusable(directory, error) from error
+    with lock:
+        _alone(lock.fileno())
+        try:
+            study = _opened(directory, run_id=run_id, seed=seed, now=now, resume=resume)
+        except OSError as error:
+            raise _unusable(directory, error) from error
+        yield study
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _unusable(directory: Path, error: OSError) -> RunFailed:
+    return RunFailed(f"{directory}: {error.strerror or error}")
+
+
+def _alone(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise UsageError("another command runs the same profile with the same settings on the same paths") from error
+
+
+def _opened(directory: Path, *, run_id: str, seed: int, now: float, resume: bool) -> Begun:
+    file, before = directory / _FILE, tuple[float, ...]()
+    if resume:
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+            run_id, seed, before = str(data["run_id"]), int(data["seed"]), tuple(map(float, data["sessions"]))
+        except FileNotFoundError as error:
+            raise UsageError("--resume: nothing with these settings was interrupted on this host") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(f"--resume: {file} cannot be read: {error}; begin anew without --resume") from error
+    else:
+        shutil.rmtree(directory, ignore_errors=True)
+    (directory / _RAW).mkdir(parents=True, exist_ok=True)
+    study = Begun(run_id=run_id, seed=seed, sessions=(*before, now), raw=directory / _RAW)
+    draft = file.with_suffix(".tmp")
+    draft.write_text(json.dumps({"run_id": run_id, "seed": seed, "sessions": study.sessions}), encoding="utf-8")
+    draft.replace(file)
+    return study

@@ -1,0 +1,162 @@
+"""Profiles with clients, run whole: result, package, report, and nothing left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from core.clock import SystemClock
+from core.errors import UsageError
+from core.settings import Settings
+from experiments.clients.crowd import Place, crowd
+from experiments.clients.own_prefix import claimed_prefix
+from experiments.package.check import check
+from experiments.package.finish import finish
+from experiments.profiles.catalogue import made
+from experiments.profiles.owner import Owner
+from experiments.profiles.profile import Targets
+from experiments.profiles.study import ProfileStudy
+from experiments.result.schema import Result
+from experiments.study import conduct
+from experiments.workloads.client_sweep.result import SweepRun
+from experiments.workloads.insert_drift.result import InsertRun
+
+
+def studied(name: str, targets: Targets, given: list[str], place: Path) -> tuple[Result, Path]:
+    """Carried out with its report and package."""
+    settings = Settings(storage=place / "storage", scratch=place / "scratch")
+    profile = made(name, targets, given, small=True)
+    profile.check()
+    study = ProfileStudy(profile, settings, SystemClock(), lambda _line: None, lambda _line: None)
+    result, directory = conduct(study, profile.kind(1, seed=1))
+    finish(result, directory)
+    return result, directory
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "points", "series"),
+    [
+        ("insert-drift", ["files=60", "group=5", "clients=2"], 2, ("insert-rate", "insert-latency", "drift", "usage")),
+        (
+            "client-sweep",
+            ["clients=1,3", "size=100000", "window=0.01"],
+            4,
+            ("sweep-together", "sweep-spread", "clients"),
+        ),
+    ],
+)
+def test_a_profile_is_a_study(
+    name: str, given: list[str], points: int, series: tuple[str, ...], tmp_path: Path
+) -> None:
+    """With its package, which tells the same again; what it wrote is gone."""
+    under_test = tmp_path / "under test"
+    under_test.mkdir()
+    result, directory = studied(name, Targets(paths=(under_test,)), given, tmp_path)
+    assert len(result.points) == points
+    assert {run.failed + run.refused for point in result.points for run in point.repeats} == {0}  # type: ignore[attr-defined]
+    assert all(run.null_elapsed_s is not None for point in result.points for run in point.repeats)
+    assert {f"{one}.csv" for one in series} <= {file.name for file in (directory / "series").iterdir()}
+    assert check(directory).differences == ()
+    assert list(under_test.iterdir()) == []
+
+
+def _gateway() -> str | None:
+    """versitygw, on the path or as `filers up s3` has built it."""
+    built = Path(os.environ.get("FILERS_DIR", "/var/tmp/edbench-filers")) / "bin" / "versitygw"
+    return str(built) if os.access(built, os.X_OK) else shutil.which("versitygw")
+
+
+@pytest.fixture
+def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
+    """A real S3 server over a directory: the URL of a bucket, and what lies in it."""
+    program = _gateway()
+    if program is None:
+        pytest.skip("no S3 server: versitygw is not built here")
+    data = tmp_path / "s3" / "bucket"
+    data.mkdir(parents=True)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "edbench")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "edbench-secret")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [program, "--access", "edbench", "--secret", "edbench-secret", "--port", f"127.0.0.1:{port}", "--quiet",
+               "posix", str(data.parent)]  # fmt: skip
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _listening(server, port)
+        yield f"http://127.0.0.1:{port}/bucket", data
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _listening(server: subprocess.Popen[bytes], port: int) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            pytest.skip("the S3 server did not start: its port is taken")
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.05)
+    pytest.skip("the S3 server did not come up within a minute")
+
+
+def _files(data: Path) -> list[Path]:
+    return [path for path in data.rglob("*") if path.is_file()]
+
+
+def test_profiles_run_on_a_real_endpoint(bucket: tuple[str, Path], tmp_path: Path) -> None:
+    """Objects small and in parts; nothing is left in the bucket, and what lies beside the prefix stays."""
+    url, data = bucket
+    (data / "theirs").write_text("not ours")
+    given = ["clients=2", "start=together", "size=9000000"]  # over a part of 8 MiB
+    swept, directory = studied("client-sweep", Targets(s3=f"{url}/profiles"), given, tmp_path / "a")
+    run = swept.points[0].repeats[0]
+    assert isinstance(run, SweepRun)
+    assert [(phase.done, phase.bytes) for phase in run.phases] == [(2, 18_000_000), (2, 18_000_000), (2, 0)]
+    assert (run.refused, run.failed) == (0, 0)
+    assert check(directory).differences == ()
+    inserted, _ = studied(
+        "insert-drift", Targets(s3=f"{url}/profiles"), ["files=30", "group=3", "clients=4"], tmp_path / "b"
+    )
+    for point in inserted.points:
+        told = point.repeats[0]
+        assert isinstance(told, InsertRun)
+        assert (told.files, told.refused, told.failed) == (30, 0, 0)
+    assert [path.name for path in _files(data)] == ["theirs"]
+
+
+def test_a_prefix_is_taken_as_a_directory_is(bucket: tuple[str, Path]) -> None:
+    """One that holds anything else, or where somebody works, is refused; what a dead command left is removed first."""
+    url, data = bucket
+    with claimed_prefix(f"{url}/p") as own:
+        with pytest.raises(UsageError, match="runs a profile there"), claimed_prefix(f"{url}/p"):
+            pass
+        dead = Owner(**json.loads(next(path for path in _files(data) if path.name.endswith(".json")).read_text()))
+        with crowd(Place(s3=own), 1) as people:
+            assert people.do("write", range(2), 10).files == 2
+    assert _files(data) == []
+    left = data / "p" / dead.directory / "client-0000" / "x"
+    left.parent.mkdir(parents=True)
+    left.write_text("left by a command that was killed")
+    (data / "p" / f"{dead.directory}.owner.json").write_text(
+        json.dumps(asdict(dataclasses.replace(dead, boot_id="before")))
+    )
+    with claimed_prefix(f"{url}/p"):
+        assert left not in _files(data)
+    (data / "p").mkdir(exist_ok=True)
+    (data / "p" / "theirs").write_text("not ours")
+    with pytest.raises(UsageError, match="not empty"), claimed_prefix(f"{url}/p"):
+        pass
+    assert [path.name for path in _files(data)] == ["theirs"]
