@@ -30,6 +30,9 @@ class Published:
     at: Mapping[str, Any] = field(default_factory=dict)  # what the load of the point must have
     settings: Mapping[str, Any] = field(default_factory=dict)  # what the profile's settings must have
     remark: str = ""  # what was otherwise
+    ours: Callable[[Any], float | None] | None = (
+        None  # of the result, where ours is no figure of a point with that load
+    )
 
 
 def near_ceiling(figures: Sequence[Figure], runs: Sequence[ProfileRun]) -> str | None:

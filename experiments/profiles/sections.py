@@ -51,6 +51,8 @@ def of_same_quantity(result: Result, one: Published) -> float | None:
     settings: dict[str, Any] = result.conditions["configuration"]["settings"]
     if any(settings.get(name) != value for name, value in one.settings.items()):
         return None
+    if one.ours is not None:
+        return one.ours(result)
     for point in result.points:
         load = point.at.values()
         if all(load.get(name) == value for name, value in one.at.items()) and one.figure in point.figures:
