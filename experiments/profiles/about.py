@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from experiments.profiles.published import MARK, Published
 from experiments.profiles.result import Observed, ProfileRun
 from experiments.profiles.telling import ProfileTelling
 from experiments.report import words
@@ -16,20 +16,7 @@ from experiments.workload import About, Figure
 
 if TYPE_CHECKING:
     from experiments.report.parts import Section
-
-MARK = 0.8  # of a ceiling: figures above it are the generator's
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
-    """A figure of a report. Ours stands beside it where the point and the settings make it the same quantity."""
-
-    what: str  # its row: "case 1, one volume, 256 outstanding"
-    figure: str  # ours, by its name in `About.figures`
-    value: float
-    at: Mapping[str, Any] = field(default_factory=dict)  # what the load of the point must have
-    settings: Mapping[str, Any] = field(default_factory=dict)  # what the profile's settings must have
-    remark: str = ""  # what was otherwise
+__all__ = ["MARK", "Published", "profile_about"]
 
 
 def near_ceiling(figures: Sequence[Figure], runs: Sequence[ProfileRun]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.profiles.about import MARK, Published
+from experiments.profiles.published import MARK, Published
 from experiments.report import words
 from experiments.report.disclosure import disclosure
 from experiments.report.markup import table
@@ -51,6 +51,8 @@ def of_same_quantity(result: Result, one: Published) -> float | None:
     settings: dict[str, Any] = result.conditions["configuration"]["settings"]
     if any(settings.get(name) != value for name, value in one.settings.items()):
         return None
+    if one.ours is not None:
+        return one.ours(result)
     for point in result.points:
         load = point.at.values()
         if all(load.get(name) == value for name, value in one.at.items()) and one.figure in point.figures:
@@ -60,7 +62,7 @@ def of_same_quantity(result: Result, one: Published) -> float | None:
 
 def ceilings(result: Result, bounded: Sequence[Figure]) -> Section:
     """Of each point and figure, what the same load has on null storage; those near it are marked."""
-    shown, numbers, marked = [], list[tuple[Cell, ...]](), set[int]()
+    shown, numbers, marked = list[tuple[str, ...]](), list[tuple[Cell, ...]](), set[int]()
     for point in result.points:
         for figure in bounded:
             top, ours = _ceiling(point, figure), point.figures.get(figure.name)
