@@ -11,6 +11,7 @@ from cli import options as opt
 from cli.context import shared, writable_file
 from cli.options import numbers
 from cli.output import write_json
+from cli.site_option import SiteFile
 from experiments.capacity import DEFAULT_RAW_GB
 
 DEFAULT_WORKERS = "10,30,100"
@@ -61,7 +62,7 @@ def predict(
     workers: Annotated[str, typer.Option(metavar="N,N,…", help="numbers of workers")] = DEFAULT_WORKERS,
     databases: Annotated[str, typer.Option(metavar="N,N,…", help="numbers of database servers")] = DEFAULT_DATABASES,
     filer: Filer = None,
-    site: opt.SiteFile = None,
+    site: SiteFile = None,
     from_: From = None,
     slots: Slots = None,
     raw_gb: RawGb = None,
