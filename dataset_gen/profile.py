@@ -7,6 +7,7 @@ import json
 import tomllib
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from core.errors import UsageError
 from core.toml_table import TomlTable
@@ -36,8 +37,7 @@ def profile_names() -> list[str]:
 def load_profile(name: str) -> Profile:
     """The shipped profile of that name, or a user's own file; raises UsageError that names what is wrong in it."""
     if name in profile_names():
-        text = resources.files("dataset_gen").joinpath("profiles", f"{name}.toml").read_text(encoding="utf-8")
-        return read_profile(text, f"profile {name}")
+        return read_profile(_shipped(name), f"profile {name}")
     path = Path(name)
     if not path.suffix and not path.exists():
         raise UsageError(f"there is no profile {name!r}; take one of {', '.join(profile_names())}, or a TOML file")
@@ -53,6 +53,7 @@ def read_profile(text: str, source: str) -> Profile:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{source} is not TOML: {error}") from error
+    data = _on_its_base(data, source)
     top = TomlTable(source, "", data)
     profile = Profile(
         name=top.text("name"),
@@ -79,6 +80,30 @@ def read_profile(text: str, source: str) -> Profile:
     top.done()
     _check_together(top, profile)
     return profile
+
+
+def _on_its_base(data: dict[str, Any], source: str) -> dict[str, Any]:
+    """`based_on = NAME`: the shipped profile of that name, single values changed; 0 leaves a share out."""
+    if "based_on" not in data:
+        return data
+    base, rest = data["based_on"], {key: value for key, value in data.items() if key != "based_on"}
+    if base not in profile_names():
+        raise UsageError(f"{source}: based_on must be one of {', '.join(profile_names())}, not {base!r}")
+    return _changed(_on_its_base(tomllib.loads(_shipped(base)), f"profile {base}"), rest)
+
+
+def _changed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Tables are changed key by key, everything else (lists of tables, too) is replaced."""
+    both = {
+        key: _changed(old[key], new[key])
+        for key in old
+        if isinstance(old[key], dict) and isinstance(new.get(key), dict)
+    }
+    return old | new | both
+
+
+def _shipped(name: str) -> str:
+    return resources.files("dataset_gen").joinpath("profiles", f"{name}.toml").read_text(encoding="utf-8")
 
 
 def _check_together(top: TomlTable, profile: Profile) -> None:

@@ -61,10 +61,10 @@ def run_rows(ctx: typer.Context, asked: R1Order) -> None:
     settings = with_options(context.settings(None), storage=asked.storage, slots=SLOTS, engine=None)
     source = scaled_site(asked.site or SITE, times)
     settings = with_options(settings, storage=None, slots=None, engine=None, filer=source)
-    corpus = settings.storage / "corpora" / f"r1-{times}-seed-{_SEED}"
+    corpus = settings.storage / "corpora" / f"r1-1in{times}-seed-{_SEED}"
     if not (corpus / "dataset.json").exists():
         with reporter(context.err, context.clock, "generating") as report:
-            generate_corpus(corpus, "reference", 1 / times, _SEED, usable_processors(), report)
+            generate_corpus(corpus, "r1", 1 / times, _SEED, usable_processors(), report)
     points = [PointSpec(databases, workers, SLOTS) for databases, workers in POINTS]
     plan = Grid(KIND, "workers", points, repeats=asked.repeats, seed=asked.seed)
     streams = INDEX_STREAMS if asked.index_streams is None else asked.index_streams

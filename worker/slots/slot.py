@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import gc
 import logging
@@ -16,12 +17,14 @@ from pathlib import Path
 from types import FrameType
 
 from core.celery_app import queues_of
+from core.errors import DatabaseFault
 from core.filer.emulation import emulated_filer
 from core.settings import Settings
 from core.storage.layer import Storage
 from formats.identification import libmagic
 from formats.registry import all_handlers
 from monitoring.live import LiveRecorder
+from sql import ledger
 from sql.session import SILENT_SECONDS, Database
 from traces.parts import WorkerParts
 from worker import app
@@ -142,6 +145,14 @@ def _guarded(plan: SlotPlan, context: SlotContext) -> Callable[[str, str, str], 
     return run
 
 
+def _warm(context: SlotContext) -> None:
+    """Connect, and ask for a task that nobody has: what a first claim costs is paid before the worker counts as there."""
+    nobody = uuid.UUID(int=0)
+    for database in context.databases.values():
+        with contextlib.suppress(DatabaseFault), database.transaction() as conn:  # its first claim will say it
+            ledger.claim(conn, nobody, nobody, nobody, context.worker, context.slot)
+
+
 def run_slot(plan: SlotPlan, parent: int) -> int:
     """In the forked child, all signals blocked: be the slot until asked to stop; the exit status."""
     _become_slot(plan, parent)
@@ -155,6 +166,7 @@ def run_slot(plan: SlotPlan, parent: int) -> int:
     context.crumb.publish()  # the row is ours from now on
     assert plan.settings.broker is not None  # the supervisor has checked
     celery = app.make_slot_app(plan.settings.broker, _guarded(plan, context))
+    _warm(context)
     queues = queues_of([d.name for d in plan.settings.databases], plan.settings.hosts)
     status = app.consume(celery, f"slot{plan.slot}@{plan.worker}", queues)
     context.shards.close()

@@ -68,6 +68,25 @@ def test_a_custodian_may_have_a_share_of_mail_of_his_own() -> None:
         read_profile(mine.replace("mail = 0.4", "mail = 0.4\nzip = 0.4"), "mine.toml")
 
 
+def test_a_profile_that_is_based_on_another() -> None:
+    """Tables are changed value by value, lists of tables replaced; what is based on nothing is refused."""
+    mine = 'based_on = "reference"\nname = "mine"\nversion = 2\n[faults]\ndeep_nesting = 0.0\n[[custodians]]\nmail = "files"\n'
+    reference, profile = load_profile("reference"), read_profile(mine, "mine.toml")
+    assert (profile.name, profile.version, len(profile.custodians)) == ("mine", 2, 1)
+    assert profile.faults == reference.faults | {"deep_nesting": 0.0}
+    assert profile.formats == reference.formats
+    assert profile.digest != reference.digest
+    with pytest.raises(UsageError, match=r"mine\.toml: based_on must be one of .*, not 'nothing'"):
+        read_profile(mine.replace("reference", "nothing"), "mine.toml")
+
+
+def test_the_corpus_of_r1_has_no_deep_archive() -> None:
+    """One would be a tenth of a run at 1/500; everything else is the reference profile's."""
+    said, reference = (outline(load_profile(name), 0.002) for name in ("r1", "reference"))
+    assert "deep_nesting" in reference["faults"]
+    assert set(said["faults"]) == set(reference["faults"]) - {"deep_nesting"}
+
+
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
     """A path works where a name does."""
     file = tmp_path / "mine.toml"
