@@ -55,7 +55,11 @@ def test_tasks_run_and_the_worker_leaves_in_good_order(bench: Any) -> None:
     """A worker registers, its slots connect before there is anything to do, it runs what is sent, says how much
     processor time it took, and leaves nothing behind."""
     worker = bench.start(slots=2)
-    bench.until(lambda: len(bench.rows("SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'edbench w1/%'")) == 2)
+    bench.until(
+        lambda: (
+            len(bench.rows("SELECT 1 FROM pg_stat_activity WHERE starts_with(application_name, 'edbench w1/')")) == 2
+        )
+    )
     bench.tasks(*[{"do": "nothing"}] * 20)
     bench.until(bench.done)
     assert _stop(worker) == 0
