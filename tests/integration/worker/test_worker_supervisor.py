@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+from forked import Forked
 from installation import PATIENCE
 
 from core.errors import ExceptionCode
 from monitoring.metrics.endpoint import Endpoint
 
 
-def _slot_pids(bench: Any, worker: subprocess.Popen[bytes]) -> list[int]:
+def _slot_pids(bench: Any, worker: Forked) -> list[int]:
     """The slots among the worker's children: the reporter is the one with threads."""
     return [pid for pid in _children(worker) if _threads(pid) == 1]
 
 
-def _children(worker: subprocess.Popen[bytes]) -> list[int]:
+def _children(worker: Forked) -> list[int]:
     path = Path(f"/proc/{worker.pid}/task/{worker.pid}/children")
     return [int(p) for p in path.read_text().split()] if path.exists() else []
 
@@ -40,7 +40,7 @@ def _gone(pid: int) -> bool:
         return True
 
 
-def _stop(worker: subprocess.Popen[bytes]) -> int:
+def _stop(worker: Forked) -> int:
     worker.terminate()
     return worker.wait(PATIENCE)
 
