@@ -7,7 +7,6 @@ import io
 import json
 import os
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,9 +49,8 @@ def test_a_job_finds_exactly_what_the_manifest_says(bench: Bench, options: tuple
     _discovered(bench, *options)
 
 
-def test_later_commands_see_the_job(bench: Bench, corpus: Path) -> None:
-    """The embedded services keep their data, so search, items, job and delete work in commands of their own."""
-    bench.corpus = corpus
+def test_later_commands_see_the_job(bench: Bench) -> None:
+    """The embedded services keep their data, so jobs, job, search and delete work in commands of their own."""
     bench.furniture = None  # the very first job
     job = _discovered(bench, "--workers", "2")
     with bench.attached():

@@ -17,33 +17,26 @@ from experiments.result.schema import Result
 
 
 @contextmanager
-def drawn_once() -> Iterator[None]:
-    """While the block lasts. Of another result, or one with a sheet, it is made anew: so is what a forger observed."""
+def drawn_once(*, first_alone: bool = False) -> Iterator[None]:
+    """While the block lasts. Of another result, or with another sheet, it is made anew; with `first_alone` no others are drawn,
+    whose checks then find files too many."""
     built: dict[str, list[Section]] = {}
     drawn: dict[str, dict[str, str]] = {}
     build, draw = page.build_sections, page.texts
 
     def build_sections(result: Result, sheet: Sheet | None = None) -> list[Section]:
-        if sheet is not None:
-            return build(result, sheet)
-        key = _key(result)
+        key = f"{json.dumps(to_json(result))} {sheet}"
         if key not in built:
-            built[key] = build(result)
+            built[key] = build(result, sheet)
         return built[key]
 
     def texts(result: Result, sections: Sequence[Section]) -> dict[str, str]:
-        key = _key(result)
-        if sections is not built.get(key):
-            return draw(result, sections)
+        (key,) = (key for key, own in built.items() if own is sections)
         if key not in drawn:
-            drawn[key] = draw(result, sections)
+            drawn[key] = {} if drawn and first_alone else draw(result, sections)
         return dict(drawn[key])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page, "build_sections", build_sections)
         patch.setattr(page, "texts", texts)
         yield
-
-
-def _key(result: Result) -> str:
-    return json.dumps(to_json(result))

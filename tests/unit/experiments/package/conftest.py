@@ -27,6 +27,13 @@ def copied(genuine: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def drawn_once() -> Iterator[None]:
-    """For tests that check the same result again and again."""
+    """For tests that check the same results again and again."""
     with making_once():
+        yield
+
+
+@pytest.fixture(scope="module")
+def one_drawn() -> Iterator[None]:
+    """For those that check what forgers made of one result: what they observed is told again, and not drawn."""
+    with making_once(first_alone=True):
         yield

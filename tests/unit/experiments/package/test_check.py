@@ -50,7 +50,6 @@ def test_what_nobody_touched_checks(genuine: Path) -> None:
     assert result["points"][0]["figures"]["storage_share"]["n"] == 2
 
 
-@pytest.mark.usefixtures("drawn_once")
 def test_a_search_is_gone_through_again(tmp_path: Path) -> None:
     """A knee's points follow from what was measured: a bound that was lowered afterwards is found."""
     search = KneeSearch(PointSpec(1, 1, 1), "slots", {"read": 500.0}, most=4, repeats=1, rate=ABOUT.rate)
@@ -212,7 +211,7 @@ def test_what_a_later_version_tells_of_an_older_ones_observations_is_no_differen
     assert list(differing({"calls": 1}, {"calls": 1, "sizes": {"to 4 KiB": 1}}, "")) != []
 
 
-@pytest.mark.usefixtures("drawn_once")
+@pytest.mark.usefixtures("one_drawn")
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forgeries_are_found(name: str, copied: Path, another: Path) -> None:
     """By the manifest, and where that was written anew to fit, by telling everything again from what was observed."""
@@ -280,7 +279,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return at
 
 
-@pytest.mark.usefixtures("drawn_once")
+@pytest.mark.usefixtures("one_drawn")
 def test_a_signature_holds_until_the_manifest_is_written_anew(copied: Path, keys: Path) -> None:
     """Edited observations whose result and manifest were made to fit are consistent; who signed them did not sign that."""
     sign(copied, keys / "ours")
@@ -297,7 +296,7 @@ def test_a_signature_holds_until_the_manifest_is_written_anew(copied: Path, keys
         assert any(f"{SIGNATURE}: not a signature" in line for line in check(copied, signers).differences)
 
 
-@pytest.mark.usefixtures("drawn_once")
+@pytest.mark.usefixtures("one_drawn")
 def test_somebody_elses_signature_is_not_ours(copied: Path, keys: Path) -> None:
     """Nor is none, where signers are asked for."""
     assert f"{SIGNATURE}: missing; nobody signed it" in check(copied, keys / "signers").differences
