@@ -10,7 +10,7 @@ DEMO_SCALE := 1/2000
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean
+.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -40,6 +40,17 @@ demo: setup ## generate a corpus, run a discovery job, verify it, then report R1
 # that the long ones come first.
 test: setup ## run all tests (PYTEST_ARGS="-k name" for some)
 	@$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+# A job by the command and one in the tests' own hands, with what is told of it; statements on a real server; readers of each
+# family; the rules of the house.
+SMOKE := tests/acceptance/test_discover.py::test_a_job_finds_exactly_what_the_manifest_says \
+	tests/integration/controller/test_controller_results.py tests/integration/sql/test_sql_ledger.py \
+	tests/unit/formats/mail/test_eml.py tests/unit/formats/archives/test_zip.py tests/unit/formats/office/test_ooxml.py \
+	tests/unit/formats/documents/test_pdf.py tests/unit/worker/items tests/unit/sql \
+	tests/unit/test_declared_imports.py tests/unit/test_folders.py tests/unit/test_layers.py
+
+smoke: setup ## run the few tests that break first, in less than a minute; a part of `make test`
+	@$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(SMOKE) $(PYTEST_ARGS)
 
 test-browser: setup ## drive the page in a real browser (needs chromium, else skips and says so); part of `make test` too
 	@$(PYTHON) -m pytest -rs tests/acceptance/test_browser.py $(PYTEST_ARGS)

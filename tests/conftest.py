@@ -8,27 +8,37 @@ import shutil
 import signal
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 import redis
-from finished_job import finished, finished_corpus
+from finished_job import empty_scratch, finished, finished_corpus, small_corpus, two_databases
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from hypothesis.internal.conjecture import providers
 from once import once, pytest_configure, pytest_configure_node
 from servers import OWNER, as_superuser
+from session_services import _migrated, services
 from taskbench import TaskBench
 
-from core.errors import EdbenchError
-from core.services import broker_keeper_url, embedded_services
+from core.services import broker_keeper_url
 from core.settings import PLUGINS, Settings
-from sql.migrate import migrate
 from sql.session import Database
 from worker.plugins import load_plugins
 
-__all__ = ["finished", "finished_corpus", "once", "pytest_configure", "pytest_configure_node"]  # of tests/support
+__all__ = [  # of tests/support
+    "_migrated",
+    "empty_scratch",
+    "finished",
+    "finished_corpus",
+    "once",
+    "pytest_configure",
+    "pytest_configure_node",
+    "services",
+    "small_corpus",
+    "two_databases",
+]
 
 # The same tree gives the same answer everywhere; `make test-search` looks for examples that nobody has seen yet.
 _UNHURRIED = hypothesis_settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # whatever else runs here
@@ -48,16 +58,20 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the commands under test would
 load_plugins(PLUGINS)  # as every process that reads files does
 
 
-def pytest_collection_finish() -> None:
-    """Half a million objects that stay to the end are not looked through again at each collection, nor copied by what is
-    forked."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Half a million objects come while tests are collected, and stay to the end: they are not looked through again and again
+    while they come, nor at each garbage collection afterwards, nor copied by what is forked."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 REPOSITORY = Path(__file__).parents[1]
-_TEMPLATE = "edbench_template"
-_SLOTS = 16
 
 
 @pytest.fixture(scope="session")
@@ -70,34 +84,6 @@ def open_dir() -> Iterator[Path]:
         yield directory
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
-def services(open_dir: Path) -> Iterator[Settings]:
-    """Settings with a running embedded PostgreSQL (database db1, empty) and broker."""
-    settings = Settings(storage=open_dir / "storage", scratch=open_dir / "scratch")
-    manager = embedded_services(settings, slots=_SLOTS)
-    try:
-        running = manager.__enter__()
-    except EdbenchError as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(f"the embedded services do not run here: {error}")
-    try:
-        yield running
-    finally:
-        manager.__exit__(None, None, None)
-
-
-@pytest.fixture(scope="session")
-def _migrated(services: Settings) -> str:
-    as_superuser(services, f"CREATE DATABASE {_TEMPLATE} OWNER {OWNER}")
-    template = Database(_TEMPLATE, services.databases[0].url.replace("/db1?", f"/{_TEMPLATE}?"))
-    try:
-        migrate(template)
-    finally:
-        template.dispose()
-    return _TEMPLATE
 
 
 @pytest.fixture

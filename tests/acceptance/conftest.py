@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import shutil
 import signal
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
-from installation import COMMAND_SECONDS, EDBENCH, Bench, until
-from once import MakeOnce
-
-from controller.databases import open_databases
-from core.services import embedded_services
-from core.settings import Settings
+from drawn import drawn_once
+from installation import Bench, until
 
 
 @pytest.fixture(scope="session")
@@ -26,26 +21,16 @@ def corpus(finished_corpus: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def small(once: MakeOnce) -> Path:
-    """The same with few bytes: a dozen tasks in each phase, in the middle of which a job can be held."""
-
-    def make(directory: Path) -> None:
-        line = [str(EDBENCH), "generate", str(directory), "--profile", "reference", "--scale", "0.0001", "--seed", "7"]
-        subprocess.run(line, check=True, capture_output=True, timeout=COMMAND_SECONDS)
-
-    return once("small corpus", make)
+def small(small_corpus: Path) -> Path:
+    """The same with few bytes."""
+    return small_corpus
 
 
-@pytest.fixture(scope="session")
-def empty_scratch(once: MakeOnce) -> Path:
-    """Of an installation whose database is made and holds no job: to make it takes longer than most jobs of tests."""
-
-    def make(scratch: Path) -> None:
-        with embedded_services(Settings(scratch=scratch), slots=1) as running:
-            for database in open_databases(running):
-                database.dispose()
-
-    return once("empty scratch", make)
+@pytest.fixture(scope="module", autouse=True)
+def _drawn_once() -> Iterator[None]:
+    """Commands under test draw their own reports; for checks that are asked for in this process each is drawn once."""
+    with drawn_once():
+        yield
 
 
 @pytest.fixture

@@ -34,11 +34,11 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def bench(browser: Browser, small: Path) -> Iterator[Bench]:
+def bench(browser: Browser, small: Path, empty_scratch: Path) -> Iterator[Bench]:
     """An installation with a tiny corpus and three results."""
     home = Path(tempfile.mkdtemp(prefix="edbench browser "))
     home.chmod(0o711)
-    made_here = Bench(home=home, corpus=home / "storage root/corpora/tiny")
+    made_here = Bench(home=home, corpus=home / "storage root/corpora/tiny", furniture=empty_scratch).furnish()
     made_here.hold("expand").let_go()  # the server is started with what a test may hold a job with
     try:
         shutil.copytree(small, made_here.corpus)
@@ -105,7 +105,7 @@ def watched(link: str, site: str, bench: Bench, browser: Browser) -> Watched:
     page.goto(link)
     page.wait_for_url(f"{site}/")
     page.get_by_label("Name").fill("<b>seen</b> & \u202ewatched")
-    page.get_by_label("Workers").fill("2")
+    page.get_by_label("Workers").fill("1")
     page.get_by_label("Slots of each worker").fill("2")
     page.get_by_label("Filer").select_option("nas-10g")
     page.get_by_role("button", name="Create and run").click()

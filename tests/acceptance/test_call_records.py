@@ -23,9 +23,20 @@ def test_calls_of_a_job_are_the_system_calls_of_its_slots(bench: Bench, small: P
     need_strace()
     traces = tmp_path / "traces"
     traces.mkdir()
-    strace = ["strace", "-ff", "-y", "-s", "0", "-o", str(traces / "t"), "-e", f"trace={SYSCALLS},execve"]
+    strace = [
+        "strace",
+        "--seccomp-bpf",
+        "-ff",
+        "-y",
+        "-s",
+        "0",
+        "-o",
+        str(traces / "t"),
+        "-e",
+        f"trace={SYSCALLS},execve",
+    ]
     result = ["--json", str(bench.home / "r.json")]
-    bench.end(bench.start("discover", str(small), "--workers", "1", "--slots", "2", *result, under=strace))
+    bench.end(bench.furnish().start("discover", str(small), "--workers", "1", "--slots", "2", *result, under=strace))
     found = bench.result()
     assert found["calls_complete"]
     calls: Counter[str] = Counter()

@@ -46,7 +46,7 @@ def test_a_killed_broker_comes_back_empty_and_a_killed_queue_manager_is_replaced
     """The broker only carries messages: losing all of them loses nothing. Another queue manager takes the lock and goes on.
     One in expand, the other in index."""
     hold, later = bench.hold("expand"), bench.hold("index")
-    process = bench.discover("--workers", "2", "--slots", "2", "--dispatch-seconds", "3")
+    process = bench.discover("--workers", "1", "--slots", "2", "--dispatch-seconds", "3")
     hold.until_reached(process)
     victim = bench.addresses().broker.pid
     hold.let_go()
@@ -62,7 +62,7 @@ def test_a_killed_broker_comes_back_empty_and_a_killed_queue_manager_is_replaced
 def test_a_killed_keeper_ends_the_command_and_its_job_goes_on(bench: Bench) -> None:
     """The services go with their keeper and nobody brings them back: the command says so instead of waiting for them."""
     hold = bench.hold("expand")
-    process = bench.discover("--workers", "2", "--slots", "2", "--lease-seconds", "3")
+    process = bench.discover("--workers", "1", "--slots", "2", "--lease-seconds", "3")
     hold.until_reached(process)
     victim = bench.addresses().keeper
     hold.let_go()
@@ -70,14 +70,14 @@ def test_a_killed_keeper_ends_the_command_and_its_job_goes_on(bench: Bench) -> N
     assert "their keeper was killed" in bench.end(process, 1)
     until(lambda: not bench.leftovers(), "nothing left running")
     with bench.attached():
-        bench.edbench("resume", "last", "--workers", "2")
+        bench.edbench("resume", "last")
         assert bench.verify()["differences"] == 0
 
 
 def test_postgresql_killed(bench: Bench) -> None:
     """The database stopped hard and started again: tasks are finished again behind their fence."""
     hold = bench.hold("expand", 2)
-    process = bench.discover("--workers", "2", "--slots", "2", "--lease-seconds", "5")
+    process = bench.discover("--workers", "1", "--slots", "2", "--lease-seconds", "5")
     hold.until_reached(process)
     victim = bench.addresses().server_of("db1").pid
     hold.let_go()
@@ -141,12 +141,12 @@ def test_interrupted_job_is_paused_and_goes_on(bench: Bench) -> None:
 def test_a_killed_command_leaves_nothing_running_and_its_job_goes_on(bench: Bench) -> None:
     """SIGKILL of `discover` itself: services and workers end, `resume` takes the job up."""
     hold = bench.hold("expand")
-    process = bench.discover("--workers", "2", "--slots", "2", "--lease-seconds", "3")
+    process = bench.discover("--workers", "1", "--slots", "2", "--lease-seconds", "3")
     hold.until_reached(process)
     process.kill()
     process.communicate()
     hold.let_go()
     until(lambda: not bench.leftovers(), "nothing left running")
     with bench.attached():
-        bench.edbench("resume", "last", "--workers", "2")
+        bench.edbench("resume", "last")
         assert bench.verify()["differences"] == 0

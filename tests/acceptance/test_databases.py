@@ -15,9 +15,16 @@ from installation import Bench, until
 from traced import check_trace
 
 
+@pytest.fixture
+def bench(bench: Bench, two_databases: Path) -> Bench:
+    """An installation of this test's own, with two databases."""
+    bench.furniture = two_databases
+    return bench
+
+
 def test_simultaneous_jobs_are_reported_as_one(bench: Bench, small: Path) -> None:
     """Two jobs over one data set at once: each is whole, and the rate is their sum over the longer one's time."""
-    options = ("--databases", "2", "--workers", "2", "--slots", "2", "--trace")
+    options = ("--databases", "2", "--workers", "1", "--slots", "2", "--trace")
     out = bench.end(bench.discover(*options, corpus=small))
     found = bench.result()
     group = found["job_id"]
@@ -94,7 +101,7 @@ def test_a_group_with_copies_is_paused_and_resumed_as_one(bench: Bench) -> None:
     """Each job reads a copy of the source of its own; the copies stay while the group is paused, and go at its end."""
     hold = bench.hold("expand")
     process = bench.discover(
-        "--databases", "2", "--source-copies", "2", "--workers", "2", "--slots", "1", "--single-pass"
+        "--databases", "2", "--source-copies", "2", "--workers", "1", "--slots", "2", "--single-pass"
     )
     hold.until_reached(process)
     (copies,) = (bench.storage / "corpora").iterdir()

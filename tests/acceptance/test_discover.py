@@ -7,7 +7,6 @@ import io
 import json
 import os
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,18 +37,20 @@ def _discovered(bench: Bench, *options: str) -> str:
 
 @pytest.mark.parametrize(
     "options",
-    [("--workers", "2", "--single-pass"), ("--workers", "1", "--layout", "per-worker", "--fsync", "task")],
+    [
+        ("--workers", "3", "--slots", "1", "--single-pass"),
+        ("--workers", "1", "--layout", "per-worker", "--fsync", "task"),
+    ],
     ids=["single-pass", "one-worker-per-worker-fsync"],
 )
 def test_a_job_finds_exactly_what_the_manifest_says(bench: Bench, options: tuple[str, ...]) -> None:
     """Every mode gives zero differences, the numbers of --json, and the job id as the last line; two passes with two
-    workers below."""
+    workers below. Three workers are forked from one process."""
     _discovered(bench, *options)
 
 
-def test_later_commands_see_the_job(bench: Bench, corpus: Path) -> None:
-    """The embedded services keep their data, so search, items, job and delete work in commands of their own."""
-    bench.corpus = corpus
+def test_later_commands_see_the_job(bench: Bench) -> None:
+    """The embedded services keep their data, so jobs, job, search and delete work in commands of their own."""
     bench.furniture = None  # the very first job
     job = _discovered(bench, "--workers", "2")
     with bench.attached():
@@ -66,8 +67,8 @@ def test_later_commands_see_the_job(bench: Bench, corpus: Path) -> None:
 def _look_at(bench: Bench, job: str) -> None:
     """Every command that shows something of a finished job."""
     truth: dict[str, Any] = json.loads((bench.corpus / "dataset.json").read_text())
-    assert "0 missing, 0 extra, 0 wrong" in bench.edbench("verify", job[:8]).stdout
-    lines = bench.edbench("items", job, "--jsonl").stdout.splitlines()
+    assert "0 missing, 0 extra, 0 wrong" in bench.ask("verify", job[:8]).stdout
+    lines = bench.ask("items", job, "--jsonl").stdout.splitlines()
     items = [json.loads(line) for line in lines]
     assert len(items) == bench.result()["items"] == truth["items"]
     assert len(list(csv.reader(io.StringIO(bench.ask("items", "last", "--csv").stdout)))) == truth["items"] + 1

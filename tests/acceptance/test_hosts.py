@@ -11,14 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 from installation import COMMAND_SECONDS, Bench, Hold, until
+from ports import own_ports
 from replay_traces import reading_trace
 
-from core.services.ports import free_port
 from experiments.result.codec import read_result
 from traces.write import write_trace
 
 ADDRESS = "127.0.0.2"  # one of this host that is not the services' own loopback address
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Of this test's own: it is listened at, let go and listened at again."""
+    with own_ports() as own:
+        yield own
 
 
 def _join(bench: Bench, name: str, port: int) -> subprocess.Popen[str]:
@@ -57,6 +65,7 @@ def _held(bench: Bench, phase: str) -> Hold:
 
 def _scale_up(bench: Bench, corpus: Path, port: int) -> subprocess.Popen[str]:
     bench.storage.mkdir()
+    bench.spare_the_machine()
     return bench.start(
         "experiment", "scale-up", "--hosts", "2", "--listen", f"{ADDRESS}:{port}", "--corpus", str(corpus),
         "--workers", "2", "--slots", "1", "--repeats", "1", "--cold",
@@ -73,11 +82,11 @@ def _workers(bench: Bench, host: str) -> list[psutil.Process]:
     return out
 
 
-def test_a_killed_host_is_named_and_the_run_is_made_again(bench: Bench, small: Path) -> None:
+def test_a_killed_host_is_named_and_the_run_is_made_again(bench: Bench, small: Path, port: int) -> None:
     """One of two is killed in the middle of a run, and started again as whoever looks after it does: its workers are gone
     with it, it is named as lost, and the result has the run that was made then: who worked, with what clock and meters,
     whose index tasks read what the other wrote."""
-    port, held = free_port(ADDRESS), _held(bench, "index")
+    held = _held(bench, "index")
     experiment = _scale_up(bench, small, port)
     with _joined(bench, experiment, port) as agents:
         until(lambda: held.reached() or experiment.poll() is not None, "an index task is held", COMMAND_SECONDS)
@@ -98,16 +107,19 @@ def test_a_killed_host_is_named_and_the_run_is_made_again(bench: Bench, small: P
     assert used["tasks"] == used["on_another_host"] > 0
     drops = result.conditions["cache"]["drops"]
     assert {drop["host"] for drop in drops if drop["when"] == "index"} == {"", "h1", "h2"}
+    assert not any(drop["drop_caches"] for drop in drops)
     assert [host["name"] for host in result.conditions["hosts"]] == ["h1", "h2", "h2"]  # the killed one was let in, too
     assert all(host["storage"]["mount"]["type"] for host in result.conditions["hosts"])
     assert result.conditions["databases"][0]["name"] == "db1"
     assert not list(bench.storage.glob(".edbench-hosts-*"))
 
 
-def test_an_interrupted_command_leaves_nothing_on_hosts_which_play_the_next_one(bench: Bench, small: Path) -> None:
+def test_an_interrupted_command_leaves_nothing_on_hosts_which_play_the_next_one(
+    bench: Bench, small: Path, port: int
+) -> None:
     """Ctrl-C in the middle of a run: no worker is left anywhere. The agents stay, and play a replay, a clone of the trace
     each, with its pair on null storage."""
-    port, held = free_port(ADDRESS), _held(bench, "expand")
+    held = _held(bench, "expand")
     experiment = _scale_up(bench, small, port)
     with _joined(bench, experiment, port):
         until(lambda: held.reached() or experiment.poll() is not None, "a task is held", COMMAND_SECONDS)

@@ -24,7 +24,7 @@ def languages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("engine", INDEX_ENGINES)
 def test_every_language_is_found_in_every_charset(bench: Bench, languages: Path, engine: str) -> None:
     """In both engines; `verify` holds the text states and planted words of every file against the manifest."""
-    bench.end(bench.discover("--workers", "2", "--index-engine", engine, corpus=languages))
+    bench.end(bench.discover("--workers", "1", "--slots", "2", "--index-engine", engine, corpus=languages))
     result = bench.result()
     assert result["index_engine"] == engine
     assert engine in result["versions"]

@@ -58,7 +58,7 @@ def test_a_place_that_cannot_be_written(bench: Bench, variable: str, role: str) 
 
 def test_two_jobs_at_once_in_one_installation(bench: Bench) -> None:
     """The second command attaches to the first one's services; both jobs end well, and nothing is left."""
-    source = _source(bench)
+    source = _source(bench.furnish())
     first = bench.start("discover", str(source), "--workers", "1", "--slots", "2", "--json", str(bench.home / "1.json"))
     second = bench.start(
         "discover", str(source), "--workers", "1", "--slots", "2", "--json", str(bench.home / "2.json")

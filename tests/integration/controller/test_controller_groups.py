@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from servers import copy_scratch
 from sqlalchemy import insert
 from sqlalchemy.exc import ProgrammingError
 
@@ -63,9 +64,10 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def servers(open_dir: Path) -> Iterator[Settings]:
+def servers(open_dir: Path, two_databases: Path) -> Iterator[Settings]:
     """Two PostgreSQL servers."""
     settings = Settings(storage=open_dir / "groups-storage", scratch=open_dir / "groups-scratch")
+    copy_scratch(two_databases, settings.scratch)
     with embedded_services(settings, databases=("db1", "db2"), slots=2) as running:
         yield running
 

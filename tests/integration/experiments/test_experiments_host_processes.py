@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 import redis
+from ports import own_ports
 
 from core.errors import UsageError
-from core.services.ports import free_port
 from experiments.hosts.fleet import Fleet
 from experiments.hosts.meeting import Meeting, join_url, kept_login, meeting
 from experiments.hosts.messages import ALIVE, ORDERS, Drops
@@ -63,8 +63,7 @@ class Bed:
 @pytest.fixture
 def bed(tmp_path: Path) -> Iterator[Bed]:
     """For one test."""
-    port = free_port(ADDRESS)
-    with meeting(tmp_path / "command", ADDRESS, port) as met:
+    with own_ports() as port, meeting(tmp_path / "command", ADDRESS, port) as met:
         made = Bed(met, kept_login(tmp_path / "command").into(join_url(ADDRESS, port)), tmp_path)
         try:
             yield made

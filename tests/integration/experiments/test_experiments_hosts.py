@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 import redis
+from ports import own_ports
 
 from core.clock import SystemClock
 from core.errors import RunFailed, UsageError
 from core.roles import Login, login_name
 from core.services.broker_users import HOST
-from core.services.ports import free_port
 from experiments.hosts.agent import Agent
 from experiments.hosts.fleet import Fleet
 from experiments.hosts.meeting import Meeting, join_url, kept_login, meeting
@@ -32,9 +32,16 @@ Joins = Callable[..., contextlib.AbstractContextManager[Agent]]
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Meeting, str]]:
     """A meeting place and the URL, login and all, that hosts join it by."""
-    scratch, port = tmp_path_factory.mktemp("scratch"), free_port(ADDRESS)
-    with meeting(scratch, ADDRESS, port) as met:
+    scratch = tmp_path_factory.mktemp("scratch")
+    with own_ports() as port, meeting(scratch, ADDRESS, port) as met:
         yield met, kept_login(scratch).into(join_url(ADDRESS, port))
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Of this test's own."""
+    with own_ports() as own:
+        yield own
 
 
 @pytest.fixture
@@ -152,9 +159,9 @@ def test_a_wrong_login_ends_the_agent(place: tuple[Meeting, str], tmp_path: Path
         Agent(wrong, "h1", tmp_path, {}, lambda _line: None).run()
 
 
-def test_a_host_that_was_there_first_comes_when_the_command_does(tmp_path: Path) -> None:
+def test_a_host_that_was_there_first_comes_when_the_command_does(tmp_path: Path, port: int) -> None:
     """It says that nobody answers, tries on, and says so when somebody does; a second command at that port is refused."""
-    scratch, port, said = tmp_path / "scratch", free_port(ADDRESS), list[str]()
+    scratch, said = tmp_path / "scratch", list[str]()
     (scratch / "hosts").mkdir(parents=True)
     url = kept_login(scratch).into(join_url(ADDRESS, port))
     silent = threading.Event()

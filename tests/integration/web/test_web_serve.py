@@ -12,7 +12,6 @@ from typing import Any
 
 import httpx
 import pytest
-from finished_job import Finished
 from installation import COMMAND_SECONDS, Bench, until
 
 pytestmark = pytest.mark.services
@@ -22,12 +21,13 @@ HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 
 
 @pytest.fixture
-def bench(open_dir: Path, finished: Finished) -> Iterator[Bench]:
+def bench(open_dir: Path, small_corpus: Path, empty_scratch: Path) -> Iterator[Bench]:
     """An installation of this test's own that may read the corpus."""
     home = open_dir / "served place"
     home.mkdir()
     home.chmod(0o711)
-    yield Bench(home, finished.corpus, {"EDBENCH_CORPORA": str(finished.corpus), "EDBENCH_TOKEN": TOKEN})
+    env = {"EDBENCH_CORPORA": str(small_corpus), "EDBENCH_TOKEN": TOKEN}
+    yield Bench(home, small_corpus, env, furniture=empty_scratch)
     shutil.rmtree(home, ignore_errors=True)
 
 
@@ -56,9 +56,9 @@ def _events(client: httpx.Client, job: str) -> Iterator[tuple[str, Any]]:
                 yield name, json.loads(line.removeprefix("data: "))
 
 
-def test_a_job_from_the_page_survives_ctrl_c(bench: Bench, finished: Finished) -> None:
+def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     """It is paused, nothing is left running, and another server resumes it to the same end as any job."""
-    hold = bench.hold("index", 0)
+    hold = bench.furnish().hold("index", 0)
     process, client = _served(bench)
     (corpus,) = client.get("/corpora").json()["corpora"]
     wish = {"corpus": corpus["id"], "workers": 1, "slots": 2, "name": "from the page"}
@@ -81,7 +81,7 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench, finished: Finished) -
     assert seen["end"] == {"state": "completed_with_exceptions"}
     ended = client.get(f"/jobs/{job}").json()
     assert ended["name"] == "from the page"
-    truth = json.loads((finished.corpus / "dataset.json").read_text())
+    truth = json.loads((bench.corpus / "dataset.json").read_text())
     assert ended["items"] == truth["items"]
     assert bench.edbench("verify", "last").returncode == 0
     assert client.delete(f"/jobs/{job[:8]}").status_code == 204

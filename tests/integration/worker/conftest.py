@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from forked import Forked, Forker
 from installation import PATIENCE
 from kombu.exceptions import OperationalError
 from ports import own_ports
@@ -28,6 +28,10 @@ from sql.session import Database
 
 _HARNESS = Path(__file__).with_name("harness_worker.py")
 _ROOT = Path(__file__).parents[3]
+_ENVIRONMENT = {
+    "PATH": os.environ["PATH"],
+    "PYTHONPATH": os.pathsep.join((str(_ROOT), str(_ROOT / "tests/support/systems"))),
+}
 T = TypeVar("T")
 
 
@@ -39,8 +43,9 @@ class Bench:
     broker: str
     scratch: Path
     handed: tuple[Login, ...]
+    forker: Forker
     job: uuid.UUID = field(default_factory=uuid.uuid4)
-    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    workers: list[Forked] = field(default_factory=list)
 
     def until(self, look: Callable[[], T], seconds: float = PATIENCE) -> T:
         """What `look` gives once it is true; fails with the worker's log when it never is."""
@@ -123,7 +128,7 @@ class Bench:
         stall: int = 600,
         unkillable: bool = False,
         box: bool = False,
-    ) -> subprocess.Popen[bytes]:
+    ) -> Forked:
         """A worker; returns once it has registered."""
         settings = Settings(
             databases=(DatabaseAddress(name=self.database.name, url=self.database.url),),
@@ -135,18 +140,14 @@ class Bench:
             box=box,  # its tasks parse nothing
             handed=self.handed,
         ).for_role(WORKER)
-        with (self.scratch / f"{name}.log").open("ab") as log:
-            worker = subprocess.Popen(
-                [sys.executable, str(_HARNESS), name, str(slots), str(grace)],
-                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(_ROOT)}
-                | settings.environment()
-                | metrics.environment()
-                | ({"HARNESS_UNKILLABLE": "1"} if unkillable else {}),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        worker = self.forker.fork(
+            [name, str(slots), str(grace)],
+            _ENVIRONMENT
+            | settings.environment()
+            | metrics.environment()
+            | ({"HARNESS_UNKILLABLE": "1"} if unkillable else {}),
+            self.scratch / f"{name}.log",
+        )
         self.workers.append(worker)
         registered = f"SELECT 1 FROM worker WHERE name = '{name}'"
         self.until(lambda: self.rows(registered) or worker.poll() is not None)
@@ -154,18 +155,29 @@ class Bench:
         return worker
 
 
+@pytest.fixture(scope="session")
+def forker() -> Iterator[Forker]:
+    """Of workers with the tests' handler."""
+    made = Forker(_HARNESS, _ENVIRONMENT)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
 @pytest.fixture
-def bench(services: Settings, database: Database, broker_url: str, open_dir: Path) -> Iterator[Bench]:
+def bench(services: Settings, database: Database, broker_url: str, open_dir: Path, forker: Forker) -> Iterator[Bench]:
     """A bench; its workers are gone after the test."""
     scratch = open_dir / f"worker-{uuid.uuid4().hex}"
     scratch.mkdir()
-    bench = Bench(database, broker_url, scratch, services.handed)
+    bench = Bench(database, broker_url, scratch, services.handed, forker)
     try:
         yield bench
     finally:
         for worker in bench.workers:
             if worker.poll() is None:
-                os.killpg(worker.pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(worker.pid, signal.SIGKILL)
             worker.wait()
 
 

@@ -1,6 +1,7 @@
 """A worker whose tasks misbehave on demand: real supervisor, slots and Celery, with a handler of the tests' own.
 
-Run as a program: NAME SLOTS GRACE, settings from EDBENCH_* variables. A task's payload says what it does.
+Run as a program it forks such workers (`forked.serve`): NAME SLOTS GRACE, settings from EDBENCH_* variables. A task's payload
+says what it does.
 """
 
 from __future__ import annotations
@@ -8,10 +9,12 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
-import sys
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
+
+from forked import serve
 
 from core.errors import TaskLost
 from core.operations import Op
@@ -89,8 +92,9 @@ class Unkillable(Supervisor):
         watched.killed_at = now - UNKILLABLE_SECONDS
 
 
-if __name__ == "__main__":
-    name, slots, grace = sys.argv[1:]
+def work(arguments: Sequence[str]) -> int:
+    """The exit status."""
+    name, slots, grace = arguments
     logging.basicConfig(format=f"%(asctime)s {name} %(process)d %(levelname)s %(message)s")
     settings = dataclasses.replace(read_settings(os.environ), slots=int(slots))
     plan = WorkerPlan(
@@ -101,4 +105,8 @@ if __name__ == "__main__":
         metrics=read_endpoint(os.environ),
         preload=lambda _: None,
     )
-    sys.exit((Unkillable if os.environ.get("HARNESS_UNKILLABLE") else Supervisor)(plan).run())
+    return (Unkillable if os.environ.get("HARNESS_UNKILLABLE") else Supervisor)(plan).run()
+
+
+if __name__ == "__main__":
+    serve(work)

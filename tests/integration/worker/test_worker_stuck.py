@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import uuid
 from typing import Any
 
 import pytest
+from forked import Forked
 from installation import PATIENCE
 
 from controller.databases import JobHandle, alone
@@ -16,7 +16,7 @@ from core.records import JobOptions
 from sql import jobs, states, workers
 
 
-def _stop(worker: subprocess.Popen[bytes]) -> int:
+def _stop(worker: Forked) -> int:
     worker.terminate()
     return worker.wait(PATIENCE)
 

@@ -1,4 +1,4 @@
-"""A small corpus with its finished job, discovered by real workers once a session."""
+"""Corpora, an installation without jobs, and one with a finished job: each is made once a test run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from once import MakeOnce
-from servers import OWNER, as_superuser
+from servers import OWNER, as_superuser, copy_scratch
 
 from controller.databases import JobHandle, find_job, open_databases
 from controller.jobs.jobs import create_discovery_job, prepare_source
@@ -29,6 +29,8 @@ from dataset_gen.corpus import generate_corpus
 from sql.jobs import get_job
 from sql.session import Database
 
+_SLOTS = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:
@@ -43,36 +45,68 @@ class Finished:
 @pytest.fixture(scope="session")
 def finished_corpus(once: MakeOnce) -> Path:
     """Of the reference profile, with a fault of every kind."""
-    return once(
-        "finished corpus", lambda place: generate_corpus(place, "reference", 0.0005, 11, 1, lambda done, total: None)
-    )
+    return once("finished corpus", lambda place: _generate(place, 0.0005, 11))
 
 
 @pytest.fixture(scope="session")
-def finished(open_dir: Path, finished_corpus: Path) -> Iterator[Finished]:
-    """It, discovered by real workers."""
-    corpus = finished_corpus
-    settings = Settings(storage=open_dir / "verified-storage", scratch=open_dir / "verified-scratch", slots=2)
-    filer = Storage(NullRecorder())
-    with embedded_services(settings, slots=8) as attached:
-        database = open_databases(attached)[0]
-        source = prepare_source(filer, corpus)
-        job = create_discovery_job(
-            database,
-            filer,
-            settings.storage,
-            source,
-            DiscoveryPlan(options=JobOptions(), name="verified", workers=1, slots=2),
-        )
+def small_corpus(once: MakeOnce) -> Path:
+    """The same with few bytes: a dozen tasks in each phase, in the middle of which a job can be held."""
+    return once("small corpus", lambda place: _generate(place, 0.0001, 7))
+
+
+@pytest.fixture(scope="session")
+def empty_scratch(once: MakeOnce) -> Path:
+    """Of an installation whose database is made and holds no job: to make it takes longer than most jobs of tests."""
+    return once("empty scratch", lambda scratch: _make_databases(scratch, "db1"))
+
+
+@pytest.fixture(scope="session")
+def two_databases(once: MakeOnce) -> Path:
+    """Of one with two servers."""
+    return once("two databases", lambda scratch: _make_databases(scratch, "db1", "db2"))
+
+
+def _make_databases(scratch: Path, *names: str) -> None:
+    with embedded_services(Settings(scratch=scratch), databases=names, slots=1) as running:
+        for database in open_databases(running):
+            database.dispose()
+
+
+def _generate(place: Path, scale: float, seed: int) -> None:
+    generate_corpus(place, "reference", scale, seed, 1, lambda done, total: None)
+
+
+@pytest.fixture(scope="session")
+def finished(open_dir: Path, finished_corpus: Path, once: MakeOnce) -> Iterator[Finished]:
+    """It, discovered by real workers. Each process of the run has servers of its own over a copy of the database; what the
+    job wrote is one for all."""
+    made = once("finished job", lambda place: _discovered(finished_corpus, place))
+    scratch = open_dir / "verified-scratch"
+    copy_scratch(made / "scratch", scratch)
+    settings = Settings(storage=made / "storage", scratch=scratch, slots=_SLOTS)
+    with embedded_services(settings, slots=_SLOTS) as attached:
+        yield Finished(attached, finished_corpus, uuid.UUID((made / "job").read_text()), Storage(NullRecorder()))
+
+
+def _discovered(corpus: Path, place: Path) -> None:
+    """Leaves `scratch`, with the database of servers that have ended, `storage` and the id of the `job`."""
+    place.mkdir()
+    place.chmod(0o711)
+    filer, clock = Storage(NullRecorder()), SystemClock()
+    settings = Settings(storage=place / "storage", scratch=place / "scratch", slots=_SLOTS)
+    with embedded_services(settings, slots=_SLOTS) as attached:
+        (database,) = open_databases(attached)
+        plan = DiscoveryPlan(options=JobOptions(), name="verified", workers=1, slots=_SLOTS)
+        job = create_discovery_job(database, filer, settings.storage, prepare_source(filer, corpus), plan)
         with database.transaction() as conn:
             handle = JobHandle(database, get_job(conn, job))
-        crew = Crew(settings=attached, ours=True, workers=1, slots=2, env=os.environ)
+        crew = Crew(settings=attached, ours=True, workers=1, slots=_SLOTS, env=os.environ)
         said: list[str] = []
-        (outcome,) = run_all_to_rest([handle], crew, SystemClock(), lambda snapshot, at: None, said.append)
+        (outcome,) = run_all_to_rest([handle], crew, clock, lambda snapshot, at: None, said.append)
         database.dispose()
-        assert outcome.state is JobState.COMPLETED_WITH_EXCEPTIONS, (outcome, said)
-        assert outcome.calls_complete
-        yield Finished(attached, corpus, job, filer)
+    assert outcome.state is JobState.COMPLETED_WITH_EXCEPTIONS, (outcome, said)
+    assert outcome.calls_complete
+    (place / "job").write_text(str(job))
 
 
 @dataclass(frozen=True, slots=True)

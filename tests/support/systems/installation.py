@@ -17,6 +17,7 @@ from typing import Any
 
 import psutil
 import pytest
+from servers import copy_scratch
 from sqlalchemy import text
 
 import core
@@ -177,10 +178,15 @@ class Bench:
             start_new_session=True,
         )
 
+    def furnish(self) -> Bench:
+        """Put the furniture in, if there is any and nothing is there yet."""
+        if self.furniture is not None and self.user is None and not self.scratch.exists():
+            copy_scratch(self.furniture, self.scratch)
+        return self
+
     def discover(self, *arguments: str, corpus: Path | None = None) -> subprocess.Popen[str]:
         """Begin a discovery job with a result file."""
-        if self.furniture is not None and self.user is None and not self.scratch.exists():
-            subprocess.run(["cp", "-a", self.furniture, self.scratch], check=True)  # with the database's owner
+        self.furnish()
         return self.start("discover", str(corpus or self.corpus), "--json", str(self.home / "r.json"), *arguments)
 
     def end(self, process: subprocess.Popen[str], check: int | None = 0) -> str:
@@ -227,6 +233,11 @@ class Bench:
         made.after(after)
         self.env |= {"PYTHONPATH": str(Path(__file__).parents[1] / "plugins"), "EDBENCH_PLUGINS": "hold_plugin"}
         return made
+
+    def spare_the_machine(self) -> None:
+        """Have `--cold` drop no more than a user who is not root may: see `gentle`."""
+        before = [self.env["PYTHONPATH"]] if "PYTHONPATH" in self.env else []
+        self.env["PYTHONPATH"] = os.pathsep.join([*before, str(Path(__file__).parents[1] / "gentle")])
 
     def until_pausing(self) -> None:
         """Wait until the job has been asked to pause; a task that is held keeps it from being paused."""

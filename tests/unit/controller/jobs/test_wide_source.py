@@ -16,7 +16,7 @@ from core.storage import listing as storage_listing
 from core.storage.layer import Storage
 from worker.inspect.tree import find_loose
 
-_FEW, _MANY = 2_000, 8_000
+_FEW, _MANY, _AT_ONCE = 1_000, 4_000, 100
 
 
 def _filled(folder: Path, number: int) -> Path:
@@ -52,12 +52,18 @@ def _peak(work: Callable[[Path], None], source: Path) -> int:
         tracemalloc.stop()
 
 
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """One with few entries, one with many."""
+    return _filled(tmp_path_factory.mktemp("few"), _FEW), _filled(tmp_path_factory.mktemp("many"), _MANY)
+
+
 @pytest.mark.parametrize("work", [_prepared, _split, _inspected])
 def test_memory_does_not_grow_with_a_directory(
-    tmp_path: Path, work: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+    sources: tuple[Path, Path], work: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four times the entries take the same memory."""
-    monkeypatch.setattr(storage_listing, "AT_ONCE", 200)
-    few, many = _filled(tmp_path / "few", _FEW), _filled(tmp_path / "many", _MANY)
+    monkeypatch.setattr(storage_listing, "AT_ONCE", _AT_ONCE)
+    few, many = sources
     _peak(work, few)  # what is made once and stays
     assert _peak(work, many) < 1.3 * _peak(work, few)

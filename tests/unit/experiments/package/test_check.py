@@ -7,7 +7,7 @@ import gzip
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +21,11 @@ from experiments.kinds.sweep import sweep
 from experiments.package.check import check, differing
 from experiments.package.manifest import MANIFEST, SIGNATURE, broken, seal
 from experiments.package.signature import sign
-from experiments.report import page
-from experiments.result.codec import FILE, read_result, to_json
-from experiments.result.schema import Result
+from experiments.result.codec import FILE, read_result
 from experiments.workloads.discovery import ABOUT
 from experiments.workloads.discovery.result import PointSpec
 
 Forgery = Callable[[Path], None]
-
-
-@pytest.fixture(scope="module")
-def genuine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return package(tmp_path_factory.mktemp("made"))
-
-
-@pytest.fixture
-def copied(genuine: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(genuine, tmp_path / "package"))
 
 
 @pytest.fixture
@@ -223,25 +211,9 @@ def test_what_a_later_version_tells_of_an_older_ones_observations_is_no_differen
     assert list(differing({"calls": 1}, {"calls": 1, "sizes": {"to 4 KiB": 1}}, "")) != []
 
 
-@pytest.fixture(scope="module")
-def drawn_once() -> Iterator[None]:
-    """The report of a result is drawn once: that takes most of a check, and most forgeries leave what was observed alone."""
-    drawn: dict[str, dict[str, str]] = {}
-
-    def texts(result: Result, sections: Sequence[Any]) -> dict[str, str]:
-        key = json.dumps(to_json(result))
-        if key not in drawn:
-            drawn[key] = dict(draw(result, sections))
-        return drawn[key]
-
-    draw = page.texts
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page, "texts", texts)
-        yield
-
-
+@pytest.mark.usefixtures("one_drawn")
 @pytest.mark.parametrize("name", FORGERIES)
-def test_forgeries_are_found(name: str, copied: Path, another: Path, drawn_once: None) -> None:
+def test_forgeries_are_found(name: str, copied: Path, another: Path) -> None:
     """By the manifest, and where that was written anew to fit, by telling everything again from what was observed."""
     forge, said = FORGERIES[name]
     forge(copied)
@@ -307,6 +279,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return at
 
 
+@pytest.mark.usefixtures("one_drawn")
 def test_a_signature_holds_until_the_manifest_is_written_anew(copied: Path, keys: Path) -> None:
     """Edited observations whose result and manifest were made to fit are consistent; who signed them did not sign that."""
     sign(copied, keys / "ours")
@@ -323,6 +296,7 @@ def test_a_signature_holds_until_the_manifest_is_written_anew(copied: Path, keys
         assert any(f"{SIGNATURE}: not a signature" in line for line in check(copied, signers).differences)
 
 
+@pytest.mark.usefixtures("one_drawn")
 def test_somebody_elses_signature_is_not_ours(copied: Path, keys: Path) -> None:
     """Nor is none, where signers are asked for."""
     assert f"{SIGNATURE}: missing; nobody signed it" in check(copied, keys / "signers").differences

@@ -6,7 +6,6 @@ import csv
 from pathlib import Path
 
 import pytest
-from packages import package
 
 from core.errors import UsageError
 from experiments.package.check import check
@@ -19,9 +18,10 @@ FILLED = TEMPLATE.replace('name = ""', 'name = "Filer <1>"').replace("0.0", "50_
 )  # fmt: skip
 
 
-def test_a_sheet_is_printed_with_figures_for_the_price(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("drawn_once")
+def test_a_sheet_is_printed_with_figures_for_the_price(copied: Path) -> None:
     """2 GB in 40 s and 20 calls a second for 50,000 EUR; the package checks again, and not when the price is lowered."""
-    made = package(tmp_path)
+    made = copied
     page = describe(made, FILLED)
     assert "Filer &lt;1&gt;" in page.read_text()
     with (made / "series" / "price.csv").open() as file:
@@ -36,8 +36,9 @@ def test_a_sheet_is_printed_with_figures_for_the_price(tmp_path: Path) -> None:
     assert "series/price.csv: not what the result makes of it" in check(made).differences
 
 
-def test_what_does_not_check_is_not_described(tmp_path: Path) -> None:
-    made = package(tmp_path)
+@pytest.mark.usefixtures("drawn_once")
+def test_what_does_not_check_is_not_described(copied: Path) -> None:
+    made = copied
     (made / "report.html").write_text("better")
     before = (made / MANIFEST).read_bytes()
     with pytest.raises(UsageError, match="does not check, so nothing is added"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from experiment_runs import a_result, a_run
-from packages import edit_json, package
+from packages import edit_json
 
 from core.errors import UsageError
 from experiments.package.take import take
@@ -15,9 +15,10 @@ from experiments.result.codec import FILE, write_result
 from experiments.workloads.discovery.result import PointSpec
 
 
-def test_only_what_checks_is_taken_unless_asked_for_by_name(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("drawn_once")
+def test_only_what_checks_is_taken_unless_asked_for_by_name(copied: Path, tmp_path: Path) -> None:
     """A forged package and a result without one are refused, or taken with a label; a file beside is no package's."""
-    good = package(tmp_path / "good")
+    good = copied
     forged = Path(shutil.copytree(good, tmp_path / "forged"))
     edit_json(forged / FILE, lambda data: data.update(verdict="fast"))
     bare = write_result(a_result({PointSpec(1, 1, 4): [a_run()]}), tmp_path / "bare")

@@ -15,8 +15,10 @@ from rich.console import Console
 from cli.show.study import show_study
 from controller.labels.advice import advice_on
 from core.errors import RunFailed
+from experiments.report import page
 from experiments.report.page import build_sections, page_html, write_report
 from experiments.report.parts import Plot, Tabled
+from experiments.report.svg import write_png
 from experiments.result.schema import Knee
 from experiments.workloads.discovery.result import Result
 
@@ -33,7 +35,9 @@ def result() -> Result:
 def written(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of its report."""
     directory = tmp_path_factory.mktemp("report")
-    assert write_report(result, directory) == directory / "report.html"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "write_png", write_png)
+        assert write_report(result, directory) == directory / "report.html"
     return directory
 
 

@@ -9,11 +9,21 @@ from pathlib import Path
 import pytest
 from installation import until
 
+from core import residency
 from core.residency import resident_bytes
 from experiments.drops import Drop, cache_state
 from experiments.workloads.discovery.cold import drop
 
 SIZE = 4_000_000
+
+
+@pytest.fixture(autouse=True)
+def switch(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """In place of the machine's, which we may not write: what is dropped are our own files, not all that the tests beside
+    are made of."""
+    file = tmp_path_factory.mktemp("kernel") / "may not be there" / "drop_caches"
+    monkeypatch.setattr(residency, "_DROP", file)
+    return file
 
 
 @pytest.fixture
@@ -51,6 +61,16 @@ def test_what_was_dropped_is_not_resident(folder: Path) -> None:
     assert done.resident_after < 0.01 * SIZE
     assert done.cold
     assert cache_state([done], asked=True).startswith("cold on this host")
+
+
+def test_where_we_may_everything_is_dropped_at_once(folder: Path, switch: Path) -> None:
+    """As root: pages, directory entries and inodes of the whole machine, and no file by itself."""
+    switch.parent.mkdir()
+    assert drop([folder], "before").drop_caches
+    assert switch.read_text() == "3\n"
+    switch.unlink()
+    switch.parent.rmdir()
+    assert not drop([folder], "before").drop_caches
 
 
 def test_what_stays_is_reported() -> None:

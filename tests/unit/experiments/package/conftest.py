@@ -1,0 +1,39 @@
+"""A package that all tests share, and copies of it to spoil."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from drawn import drawn_once as making_once
+from once import MakeOnce
+from packages import package
+
+
+@pytest.fixture(scope="session")
+def genuine(once: MakeOnce) -> Path:
+    """For reading only."""
+    (made,) = (once("result package", package) / "results").iterdir()
+    return made
+
+
+@pytest.fixture
+def copied(genuine: Path, tmp_path: Path) -> Path:
+    """One that may be spoiled."""
+    return Path(shutil.copytree(genuine, tmp_path / "package"))
+
+
+@pytest.fixture(scope="module")
+def drawn_once() -> Iterator[None]:
+    """For tests that check the same results again and again."""
+    with making_once():
+        yield
+
+
+@pytest.fixture(scope="module")
+def one_drawn() -> Iterator[None]:
+    """For those that check what forgers made of one result: what they observed is told again, and not drawn."""
+    with making_once(first_alone=True):
+        yield
