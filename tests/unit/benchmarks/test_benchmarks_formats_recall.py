@@ -71,13 +71,25 @@ def test_what_is_no_loss(term: str, lost: bool) -> None:
     assert bool(losses({term}, mine, peer)) is lost
 
 
+_UUENCODED = ("begin 644 zzz.txt", "M" + "0ZZZ" * 15, "#YYYY", "`", "end")
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
 @pytest.mark.parametrize(
     "shown",
-    ["a" * 60 + "zzz=", "M" + "0zzz" * 15, "begin 644 zzz", "Fr+zzz-sche", "&zzz".replace("zzz", '"zzz Bold"')],
+    [
+        "a" * 60 + "zzz=",
+        "M" + "0ZZZ" * 15,
+        "begin 644 zzz",
+        "Fr+zzz-sche",
+        '&"zzz Bold"',
+        _UUENCODED,
+    ],
 )
-def test_what_tika_does_not_decode_is_no_loss(shown: str) -> None:
-    """Lines of base64, digits and uuencode, words of UTF-7, fonts in headers; words beside them are."""
-    peer = peer_extract([{"X-TIKA:content": f"word\n{shown}\nmore zzzz"}])
+def test_what_tika_does_not_decode_is_no_loss(shown: str | tuple[str, ...], ending: str) -> None:
+    """Lines of base64, digits and uuencode, words of UTF-7, fonts in headers, however lines end; words beside them are."""
+    lines = ("word", *((shown,) if isinstance(shown, str) else shown), "more zzzz")
+    peer = peer_extract([{"X-TIKA:content": ending.join(lines)}])
     assert losses(peer.terms, Extract(), peer) == {"word", "more", "zzzz"}
 
 
