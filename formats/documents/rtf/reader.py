@@ -34,6 +34,7 @@ class Group:
     pictures: bool = True  # pictures are the document's own, not the rendering of an object
     key: str = ""  # metadata key
     apart: bool = False  # a line of its own
+    again: bool = False  # says what was said before
 
 
 @dataclass(slots=True)
@@ -111,7 +112,7 @@ class RtfReader:
         self._owed, self._star = 0, False
         self._stack.append(now)
         mute = now.mute and len(self._stack) > 1
-        self._now = Group(now.codec, now.fallback, mute, now.pictures, now.key, now.apart)
+        self._now = Group(now.codec, now.fallback, mute, now.pictures, now.key, now.apart, now.again)
 
     def _close(self) -> bool:
         """The end of a group; False when it was the outermost."""
@@ -227,7 +228,8 @@ class RtfReader:
 
     def _tell(self, start: int, stop: int | None) -> None:
         """What a shape or picture is said to show, by its properties between these places, as a line."""
-        for text in shapes.said(self.data, start, stop, self._document, self._now.fallback):
+        told = shapes.said(self.data, start, stop, self._document, self._now.fallback)
+        for text in () if self._now.again else told:
             self._flush()
             self._put(f"\n{text}\n")
 
@@ -287,7 +289,7 @@ class RtfReader:
         """A destination that says what its group's text is."""
         now = self._now
         if word in words.LOUD:
-            now.mute = False
+            now.mute = now.again
         elif word in words.LINKED:
             now.pictures = True
         elif word in words.APART:
@@ -296,6 +298,7 @@ class RtfReader:
         else:
             now.mute = True
             now.pictures = now.pictures and word not in words.SHOWN_OTHERWISE
+            now.again = now.again or word == words.AGAIN
 
     def _info_word(self, word: bytes, number: int) -> None:
         """A destination of the information group."""
@@ -367,10 +370,8 @@ def _group_end(data: bytes, at: int, depth: int) -> int:
 
 def payload(data: bytes, carried: Carried) -> tuple[bytes, bytes]:
     """(the last picture format named, the bytes) of an object or a picture: its hexadecimal digits or \\bin bytes."""
-    digits: list[bytes] = []
-    raw: list[bytes] = []
-    kind = b""
-    at = carried.start
+    digits, raw = list[bytes](), list[bytes]()
+    kind, at = b"", carried.start
     while 0 <= at < carried.stop:
         at = _payload_tokens(data, at, carried.stop, digits, raw)
         if at < 0:
