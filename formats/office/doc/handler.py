@@ -10,6 +10,7 @@ from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.office import art as office_art
+from formats.office import vba as office_vba
 from formats.office.doc import text as doc_text
 from formats.office.doc.fib import Fib
 from formats.office.doc.pieces import pieces
@@ -32,19 +33,19 @@ class DocHandler(LeafHandler):
             text="main text, footnotes, headers and footers, comments, endnotes, text boxes; without a piece table what "
             "the first block tells of",
             metadata=property_set.KEYS,
-            children="embedded objects (a packaged file under its own name), then pictures",
+            children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
                 "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
                 "Word for DOS, Word 2 and older",
                 "code pages of Word 6 and 95 that only a style other than Normal tells, by its font",
-                "links; macros",
+                "links",
                 "numbers and marks that lists make by themselves",
             ),
         ),
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded objects, then pictures. A document that cannot be opened has none: `text` says why."""
+        """Embedded objects, then pictures, then modules of macros. A document that cannot be opened has none: `text` says why."""
         try:
             compound, _ = opened_doc(source, limits)
         except DocumentError:
@@ -55,7 +56,10 @@ class DocHandler(LeafHandler):
             position += 1
             yield child
         pictures = (compound.read(compound.root.stream(name)) for name in _PICTURES)
-        yield from office_art.children(pictures, position)
+        for child in office_art.children(pictures, position):
+            position += 1
+            yield child
+        yield from office_vba.children(compound, limits, position)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text in the order main text, footnotes, headers, comments, endnotes, text boxes."""
