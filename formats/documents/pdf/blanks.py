@@ -3,7 +3,7 @@ than these, several words come out as one.
 
 Words then still stand further apart than letters. How far a letter stands from the next within a word is told by a quarter of its places
 on the page: only letters that hardly ever stand within one do not tell it, and these go by all others. Looked at are pages on which
-a run of letters is longer than words are.
+runs of letters are longer than words are.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ TextPage = Any  # raw.FPDF_TEXTPAGE, a ctypes pointer made at import
 _LETTER = r"[^\W\d_\u0590-\u08ff\u0e00-\U0010ffff]"  # of scripts with blanks that are written from left to right
 _LONGEST = 22  # letters of nearly all words, or fewer (German has the longest)
 _LONG = re.compile(f"{_LETTER}{{{_LONGEST},}}")
+_SUSPICIOUS = 2  # such runs of a page
 _LETTERS = re.compile(_LETTER + "{2,}")
 # In heights of a line: by how much more than within a word, and the same for letters of which too few places are known.
 _APART, _FAR_APART, _FEW = 0.1, 0.2, 5
@@ -27,8 +28,9 @@ _FEWEST = 40  # pairs of letters, or nothing can be told
 
 
 def put_in(text_page: TextPage, text: str) -> str:
-    """The text of a page with the blanks that its letters' places tell of; as it is where no run of letters is too long."""
-    if max(map(len, text.split()), default=0) < _LONGEST or not _LONG.search(text):
+    """The text of a page with the blanks that its letters' places tell of; as it is where not two runs of letters are too long, for
+    one may well be a word."""
+    if max(map(len, text.split()), default=0) < _LONGEST or len(set(_LONG.findall(text))) < _SUSPICIOUS:
         return text
     gaps = _gaps(text_page, text) if raw.FPDFText_CountChars(text_page) == len(text) else {}
     if len(gaps) < _FEWEST:
