@@ -15,15 +15,18 @@ from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from formats.base import Child
 from formats.charset import decode
-from formats.office.ole.compound import CompoundFile, DirectoryEntry
+from formats.office.ole.compound import CompoundFile
 
 # Where it lies: of Word, of Excel, and in a file of its own (PowerPoint, Office Open XML).
 _PLACES = (("Macros", "VBA"), ("_VBA_PROJECT_CUR", "VBA"), ("VBA",))
 _CODE_PAGE, _VERSION, _NAME, _STREAM, _OFFSET, _END = 0x03, 0x09, 0x19, 0x1A, 0x31, 0x2B  # 2.3.4.2
 _CHUNK = 4096  # bytes that a chunk gives
 _MOST_MODULES = 10_000
+_MOST = 16_000_000  # bytes of source of one document; people write thousands of lines
 # What a program writes into each, also into those that nobody opened.
-_UNWRITTEN = re.compile(r"(?:Attribute [^\n]*|VERSION [^\n]*|Option [^\n]*|BEGIN\n(?:[^\n]*\n)*?END|\s*)(?:\n|\Z)")
+_UNWRITTEN = re.compile(
+    rb"(?:Attribute [^\n]*|VERSION [^\n]*|Option [^\n]*|BEGIN\r?\n(?:[^\n]*\n)*?END|\s*)(?:\r?\n|\Z)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,37 +44,40 @@ def children(compound: CompoundFile, limits: Limits, position: int) -> Iterator[
     if storage is None:
         return
     try:
-        listed = decompressed(compound.read(storage.stream("dir")), limits.parse_bytes)
+        listed = decompressed(compound.read(storage.stream("dir")), _MOST)
     except DocumentError as failed:
         raise DocumentError(failed.code, f"the macros cannot be read: {failed.detail}") from failed
     page, modules = _project(listed)
+    left = min(_MOST, limits.parse_bytes)
     for module in modules:
-        child = _child(compound, storage, module, f"cp{page}", limits)
-        if child is not None:
-            child.ordinal = position
+        source: bytes | None = None
+        error: DocumentError | None = None
+        try:
+            packed = compound.read(storage.stream(decode(module.stream, f"cp{page}")[0]))
+            source = decompressed(packed[module.offset :], left)
+            left -= len(source)
+        except DocumentError as failed:
+            error = failed
+        if source is None or _written(source):
+            yield _child(module, source, error, f"cp{page}", position)
             position += 1
-            yield child
 
 
-def _child(
-    compound: CompoundFile, storage: DirectoryEntry, module: _Module, charset: str, limits: Limits
-) -> Child | None:
-    """None for a module that nobody wrote anything into."""
-    data: bytes | None = None
-    error: DocumentError | None = None
-    try:
-        packed = compound.read(storage.stream(decode(module.stream, charset)[0]))
-        source = decode(decompressed(packed[module.offset :], limits.parse_bytes), charset)[0].replace("\r\n", "\n")
-        if not _written(source):
-            return None
-        data = source.encode("utf-8", "replace")
-    except DocumentError as failed:
-        error = failed
-    name = decode(module.name, charset)[0].encode("utf-8", "replace") + b".bas"
-    return Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=0, data=data, error=error, emit=error is None)
+def _child(module: _Module, source: bytes | None, error: DocumentError | None, charset: str, position: int) -> Child:
+    """A module as a text in UTF-8; without its source a failed child."""
+    return Child(
+        name=decode(module.name, charset)[0].encode("utf-8", "replace") + b".bas",
+        kind=Kind.EMBEDDED_OBJECT,
+        ordinal=position,
+        data=decode(source, charset)[0].replace("\r\n", "\n").encode("utf-8", "replace")
+        if source is not None
+        else None,
+        error=error,
+        emit=error is None,
+    )
 
 
-def _written(source: str) -> bool:
+def _written(source: bytes) -> bool:
     """Whether there is more in a module than programs write by themselves."""
     at = 0
     while at < len(source) and (match := _UNWRITTEN.match(source, at)) is not None:
@@ -80,8 +86,8 @@ def _written(source: str) -> bool:
 
 
 def _project(data: bytes) -> tuple[int, list[_Module]]:
-    """The code page and the modules that a `dir` stream lists, up to where it breaks off."""
-    page, modules = 1252, list[_Module]()
+    """The code page and the modules that a `dir` stream lists, up to where it breaks off; each has a stream of its own."""
+    page, modules = 1252, dict[bytes, _Module]()
     name = stream = b""
     offset = at = 0
     while at + 6 <= len(data) and len(modules) < _MOST_MODULES:
@@ -98,9 +104,9 @@ def _project(data: bytes) -> tuple[int, list[_Module]]:
         elif kind == _OFFSET:
             offset = int.from_bytes(value[:4], "little")
         elif kind == _END and name:
-            modules.append(_Module(name, stream, offset))
+            modules.setdefault(stream, _Module(name, stream, offset))
             name = b""
-    return page, modules
+    return page, list(modules.values())
 
 
 def decompressed(data: bytes, most: int) -> bytes:
@@ -141,6 +147,6 @@ def _chunk(data: bytes, at: int, stop: int) -> bytearray:
             length, distance = (token & (0xFFFF >> bits)) + 3, (token >> (16 - bits)) + 1
             if distance > len(out) or len(out) + length > _CHUNK:
                 raise DocumentError(ExceptionCode.CORRUPT, "a copy in compressed source leads out of it")
-            for _ in range(length):
-                out.append(out[-distance])
+            piece = out[len(out) - distance :][:length]
+            out += (piece * (length // distance + 1))[:length]
     return out

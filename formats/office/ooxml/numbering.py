@@ -18,7 +18,8 @@ from formats.office.ooxml.xml import Element, elements, local
 _LEVELS = 9
 _MOST = 2_147_483_647
 _PLACE = re.compile(r"%([1-9])")
-_LONGEST = 255  # characters of a level's text that count; Word takes 31
+_LONGEST = 63  # characters of a level's text that count; Word takes 31
+_BASES = 50  # styles that are based on one another
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +108,11 @@ class Lists:
 
     def _of_style(self, name: str) -> tuple[str, int] | None:
         """The same of a style, by itself or by one that it is based on."""
-        seen: set[str] = set()
         level: int | None = None
         at = name
-        while at not in seen and (style := self._styles.get(at)) is not None:
-            seen.add(at)
+        for _ in range(_BASES):
+            if (style := self._styles.get(at)) is None:
+                break
             level = style.level if level is None else level
             if style.number is not None:
                 return style.number, self._level_of(style.number, name) if level is None else level
