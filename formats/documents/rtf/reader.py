@@ -370,23 +370,19 @@ def _group_end(data: bytes, at: int, depth: int) -> int:
 
 def payload(data: bytes, carried: Carried) -> tuple[bytes, bytes]:
     """(the last picture format named, the bytes) of an object or a picture: its hexadecimal digits or \\bin bytes."""
-    digits, raw = list[bytes](), list[bytes]()
-    kind, at = b"", carried.start
+    digits, raw, kinds = list[bytes](), list[bytes](), [b""]
+    at = carried.start
     while 0 <= at < carried.stop:
-        at = _payload_tokens(data, at, carried.stop, digits, raw)
-        if at < 0:
-            break
-    head = data[carried.start : min(carried.stop, carried.start + 4000)]
-    for word in re.findall(rb"\\([a-z]+)", head):
-        kind = words.PICTURES.get(word, kind)
+        at = _payload_tokens(data, at, carried.stop, digits, raw, kinds)
+    kind = kinds[-1]
     if raw:
         return kind, b"".join(raw)
     text = b"".join(digits).translate(None, _NOT_HEX)
     return kind, bytes.fromhex(text[: len(text) & ~1].decode("ascii"))
 
 
-def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], raw: list[bytes]) -> int:
-    """Collects digits and \\bin bytes of a group, its inner groups left out; where to go on, or -1."""
+def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], raw: list[bytes], kinds: list[bytes]) -> int:
+    """Collects digits, \\bin bytes and formats of a group, its inner groups left out; where to go on, or -1."""
     for token in _TOKEN.finditer(data, at, stop):
         if token.lastindex == 6:
             digits.append(token[6])
@@ -394,6 +390,8 @@ def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], raw: l
             length = max(0, int(token[2] or b"0"))
             raw.append(data[token.end() : min(stop, token.end() + length)])
             return token.end() + length
+        elif token[1] in words.PICTURES:
+            kinds.append(words.PICTURES[token[1]])
         elif token[5] == b"{":
             return group_end(data, token.end()) + 1
     return -1

@@ -244,6 +244,15 @@ def test_children() -> None:
     assert [c.ordinal for c in found] == list(range(11))
 
 
+def test_a_picture_with_very_many_properties() -> None:
+    """They stand in front of what says which format it has."""
+    properties = (
+        rb"{\*\picprop" + rb"{\sp{\sn fLockRotation}{\sv 0}}" * 200 + rb"{\sp{\sn pib}{\sv {\pict\wmetafile8 00}}}}"
+    )
+    (child,) = children(rb"{\rtf1{\*\shppict{\pict" + properties + rb"\picw9\pngblip 8950}}}")
+    assert (child.name, child.data) == (b"picture-0.png", b"\x89P")
+
+
 def test_object_that_is_a_compound_file() -> None:
     """Newer programs put one into the object; what it packages is the child."""
     inner = ole_package.compound_file("table.csv", b"a,b")
