@@ -25,6 +25,7 @@ class Verdict(enum.StrEnum):
     OURS = "ours"
     THEIRS = "theirs"
     TASTE = "taste"
+    LIMIT = "limit"  # cut at a limit of ours, which the text's state tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Sorting:
     unjudged: dict[str, int] = field(default_factory=dict)  # by file
 
     def add(self, name: str, lost: int, rows: Iterable[Judgement]) -> int:
-        """So many lost terms of a file; returns how many of them are a peer's fault or a matter of taste."""
+        """So many lost terms of a file; returns how many of them are not our fault, or cut at a limit."""
         left = lost
         aside = 0
         for row in rows:

@@ -46,7 +46,7 @@ class Row:
     peer_items: int = 0
     less: list[str] = field(default_factory=list)  # names of files in which we found less
     silent: list[str] = field(default_factory=list)  # of these, those without an exception
-    judged_aside: int = 0  # lost terms that are Tika's fault or a matter of taste, by the tables
+    judged_aside: int = 0  # lost terms that are not our fault, or cut at a limit, by the tables
     sorting: Sorting = field(default_factory=Sorting)
 
     def add(self, name: str, mine: Extract, peer: Extract, judged: Iterable[Judgement] = ()) -> None:

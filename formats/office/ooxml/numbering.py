@@ -7,31 +7,14 @@ instances of one definition count on together unless one says where it starts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from formats.office import numerals
+from formats.office.counting import LEVELS, LONGEST, MOST, Counts, Level
 from formats.office.ooxml.package import Package
 from formats.office.ooxml.xml import Element, elements, local
 
-_LEVELS = 9
-_MOST = 2_147_483_647
-_PLACE = re.compile(r"%([1-9])")
-_LONGEST = 63  # characters of a level's text that count; Word takes 31
 _BASES = 50  # styles that are based on one another
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """How one level of a list is numbered."""
-
-    start: int = 1
-    form: str = "decimal"
-    text: str = ""  # %1 to %9 stand for the numbers of the levels
-    restart: int | None = None  # after a level above this one (counted from 1), 0 for never; None: after any above
-    legal: bool = False  # every number in digits
-    style: str = ""  # paragraphs in it are on this level
 
 
 @dataclass(slots=True)
@@ -140,22 +123,18 @@ class Lists:
         """By level, where an instance starts to count by itself."""
         return self._instances[number].starts
 
-    def written(self, level: Level, form: str, number: int) -> str:
-        """A number in a form, or in digits, of which a form may want so many."""
-        if form.isdigit():
-            return str(number).zfill(min(len(form), _LEVELS))
-        if level.legal and form not in ("none", "bullet"):
-            return str(number)
-        write = numerals.FORMS.get(form) or (numerals.ENGLISH.get(form) if self._english else None)
-        return write(number) if write else str(number)
+    @property
+    def english(self) -> bool:
+        """Whether numbers that are words are English ones."""
+        return self._english
 
 
 class Counting:
-    """Counts through one part: the lists of the text, of a header and of the notes do not count on."""
+    """Counts through one part."""
 
     def __init__(self, lists: Lists) -> None:
         self._lists = lists
-        self._counts: dict[str, dict[int, int]] = {}  # by definition and level
+        self._counts = Counts(english=lists.english)
         self._known: dict[str, tuple[str, dict[int, Level]]] = {}  # levels of the instances that were met
 
     def label(self, paragraph: Element) -> str:
@@ -163,24 +142,11 @@ class Counting:
         place = self._lists.place(paragraph)
         if place is None:
             return ""
-        number, at = place
-        counts, levels = self._entered(number)
-        level = levels.get(at)
-        if level is None or level.form == "bullet":
-            return ""
-        counts[at] = min(counts[at] + 1, _MOST) if at in counts else level.start
-        for deeper in [other for other in counts if other > at]:
-            after = levels[deeper].restart if deeper in levels else None
-            if at < (deeper if after is None else after):
-                del counts[deeper]
-        return _PLACE.sub(lambda match: self._number(level, levels, counts, int(match[1]) - 1), level.text).strip()
+        of, levels = self._entered(place[0])
+        return self._counts.label(of, levels, place[1])
 
-    def _number(self, level: Level, levels: dict[int, Level], counts: dict[int, int], at: int) -> str:
-        of = levels.get(at, Level())
-        return self._lists.written(level, of.form, counts.get(at, of.start))
-
-    def _entered(self, number: str) -> tuple[dict[int, int], dict[int, Level]]:
-        """The counts of an instance, and its levels; where it says so it begins anew when it is met first."""
+    def _entered(self, number: str) -> tuple[str, dict[int, Level]]:
+        """The definition by which an instance counts, and its levels; where it says so it begins anew when it is met first."""
         known = self._known.get(number)
         if known is None:
             name, levels = self._lists.levels(number)
@@ -188,8 +154,8 @@ class Counting:
             own = {at: replace(level, start=starts.get(at, level.start)) for at, level in levels.items()}
             known = self._known[number] = name, own
             for at in starts:
-                self._counts.get(name, {}).pop(at, None)
-        return self._counts.setdefault(known[0], {}), known[1]
+                self._counts.begin(name, at)
+        return known
 
 
 def _parts(package: Package, role: str) -> list[str]:
@@ -211,7 +177,7 @@ def _attribute(element: Element | None, name: str) -> str:
 
 
 def _whole(text: str) -> int | None:
-    return min(int(text), _MOST) if text.isascii() and text.isdigit() and len(text) <= 10 else None
+    return min(int(text), MOST) if text.isascii() and text.isdigit() and len(text) <= 10 else None
 
 
 def _on(element: Element | None) -> bool:
@@ -230,11 +196,11 @@ def _own(about: Element | None) -> tuple[str | None, int | None]:
 def _levels(around: Element) -> Iterator[tuple[int, Level]]:
     for element in around:
         at = _whole(_attribute(element, "ilvl"))
-        if local(element) == "lvl" and at is not None and at < _LEVELS:
+        if local(element) == "lvl" and at is not None and at < LEVELS:
             text, style = (_attribute(_child(element, name), "val") for name in ("lvlText", "pStyle"))
             start, restart = (_whole(_attribute(_child(element, name), "val")) for name in ("start", "lvlRestart"))
             start = 0 if start is None else start  # 17.9.25
-            yield at, Level(start, _form(element), text[:_LONGEST], restart, _on(_child(element, "isLgl")), style)
+            yield at, Level(start, _form(element), text[:LONGEST], restart, _on(_child(element, "isLgl")), style)
 
 
 def _form(level: Element) -> str:
@@ -250,7 +216,7 @@ def _instance(element: Element) -> _Instance:
     out = _Instance(_attribute(_child(element, "abstractNumId"), "val"))
     for override in element:
         at = _whole(_attribute(override, "ilvl"))
-        if local(override) == "lvlOverride" and at is not None and at < _LEVELS:
+        if local(override) == "lvlOverride" and at is not None and at < LEVELS:
             out.levels.update(dict(_levels(override)))
             start = _whole(_attribute(_child(override, "startOverride"), "val"))
             if start is not None:

@@ -86,6 +86,13 @@ def test_levels_begin_anew_as_they_say() -> None:
     assert [line.partition("\t")[0] for line in lines(body, lists)] == ["1", "1", "1", "2", "2", "2", "3", "1"]
 
 
+def test_a_level_that_was_passed_over_was_there() -> None:
+    """As Word has it: `1.1(a)` is followed by `1.2`, and this by `2`."""
+    lists = definition(0, level(0, "%1"), level(1, "%1.%2"), level(2, "%1.%2(%3)", "lowerLetter")) + instance(1, 0)
+    body = "".join(item("x", at=at) for at in (2, 1, 0))
+    assert [line.partition("\t")[0] for line in lines(body, lists)] == ["1.1(a)", "1.2", "2"]
+
+
 def test_a_style_has_its_list() -> None:
     """By itself or by the one that it is based on, on the level that names it; a paragraph may leave it again."""
     named = '<w:pStyle w:val="Sub"/>'
