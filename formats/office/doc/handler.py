@@ -94,7 +94,7 @@ def _labels(stream: bytes, streams: list[bytes], fib: Fib, whole: str) -> dict[i
     except DocumentError:
         return {}
     there = table.bounds[len(table.places)]
-    return numbering.labels(whole, table, [*fib.counts, len(whole)]) if there == len(whole) else {}
+    return numbering.labels(whole, table, fib.counts) if there == len(whole) else {}
 
 
 def _joined(texts: Iterator[str]) -> tuple[str, DocumentError | None]:
