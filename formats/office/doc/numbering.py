@@ -190,10 +190,10 @@ def _styles(sheet: bytes) -> Iterator[tuple[int, tuple[int | None, int | None]]]
 def _paragraphs(stream: bytes, table: bytes) -> Iterator[tuple[int, int, int, bytes]]:
     """(begin, end, style, modifiers) of runs of paragraphs by their places in the stream (2.9.174, 2.9.175)."""
     count = max(0, (len(table) - 4) // 8)
-    for number in struct.unpack_from(f"<{count}I", table, 4 * (count + 1)):
+    for (number,) in struct.iter_unpack("<I", table[4 * (count + 1) : 4 * (2 * count + 1)]):
         page = stream[(number & 0x3FFFFF) * _PAGE : ((number & 0x3FFFFF) + 1) * _PAGE]
-        entries = page[-1] if len(page) == _PAGE else 0
-        if 17 * entries + 4 > _PAGE - 1:
+        entries = page[-1] if len(page) == _PAGE else _PAGE
+        if 17 * entries + 4 > _PAGE - 1:  # a page that is not there, or none
             continue
         bounds = struct.unpack_from(f"<{entries + 1}I", page)
         for i in range(entries):
