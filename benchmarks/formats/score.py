@@ -31,11 +31,13 @@ from worker.indexes.readings import readings
 _TERM = re.compile(r"[^\W\d_]{3,}")
 _MADE_UP = "message.rtf"
 _NO_NAME = re.compile(r"embedded-\d+")  # what Tika calls what has no name
-# Lines of base64, hexadecimal digits and uuencode (one that is not the last has 61 characters), words of UTF-7; fonts in
-# headers of workbooks.
+# Lines of base64 and hexadecimal digits, files in uuencode from their first line to their last (or whole lines of one that has
+# lost these: 61 characters), words of UTF-7; fonts in headers of workbooks. A line ends as its message has it: \n, \r\n or \r.
+_BEGINS, _ENDS = r"(?<![^\r\n])", r"(?![^\r\n])"
 _UNDECODED = re.compile(
-    r"^(?:[A-Za-z0-9+/=]{60,}|M[ -`]{60}|begin [0-7]{3} .*)$|(?<![^\W\d_])[^\W\d_]*+(?:\+[A-Za-z0-9/]{2,}-\w*+)+|&\"[^\"\n]*\"",
-    re.MULTILINE,
+    rf"{_BEGINS}begin [0-7]{{3,4}} [^\r\n]*(?:[\r\n]+[ -`]{{1,63}})*?[\r\n]+end{_ENDS}"
+    rf"|{_BEGINS}(?:[A-Za-z0-9+/=]{{60,}}|M[ -`]{{60,61}}|begin [0-7]{{3,4}} [^\r\n]*){_ENDS}"
+    r"|(?<![^\W\d_])[^\W\d_]*+(?:\+[A-Za-z0-9/]{2,}-\w*+)+|&\"[^\"\n]*\""
 )
 SAMPLE = 12  # missing terms that are shown of a file
 

@@ -13,6 +13,8 @@ from typing import Any
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
+from formats.documents.pdf import blanks
+
 Page = Any  # raw.FPDF_PAGE, a ctypes pointer made at import
 Annotation = Any  # raw.FPDF_ANNOTATION
 Attachment = Any  # raw.FPDF_ATTACHMENT
@@ -129,7 +131,7 @@ class Pages:
             if 2 * count + 2 > len(self._buffer):  # a character outside UCS-2 takes two
                 self._buffer = (ctypes.c_ushort * (1 << (2 * count + 1).bit_length()))()
             written = raw.FPDFText_GetText(text_page, 0, count, self._buffer)
-            text = utf16(ctypes.string_at(self._buffer, 2 * written))
+            text = blanks.put_in(text_page, utf16(ctypes.string_at(self._buffer, 2 * written)))
         finally:
             raw.FPDFText_ClosePage(text_page)
         if "\ufffe" in text:

@@ -34,6 +34,7 @@ class Group:
     pictures: bool = True  # pictures are the document's own, not the rendering of an object
     key: str = ""  # metadata key
     apart: bool = False  # a line of its own
+    again: bool = False  # says what was said before
 
 
 @dataclass(slots=True)
@@ -111,7 +112,7 @@ class RtfReader:
         self._owed, self._star = 0, False
         self._stack.append(now)
         mute = now.mute and len(self._stack) > 1
-        self._now = Group(now.codec, now.fallback, mute, now.pictures, now.key, now.apart)
+        self._now = Group(now.codec, now.fallback, mute, now.pictures, now.key, now.apart, now.again)
 
     def _close(self) -> bool:
         """The end of a group; False when it was the outermost."""
@@ -227,7 +228,8 @@ class RtfReader:
 
     def _tell(self, start: int, stop: int | None) -> None:
         """What a shape or picture is said to show, by its properties between these places, as a line."""
-        for text in shapes.said(self.data, start, stop, self._document, self._now.fallback):
+        told = shapes.said(self.data, start, stop, self._document, self._now.fallback)
+        for text in () if self._now.again else told:
             self._flush()
             self._put(f"\n{text}\n")
 
@@ -287,7 +289,7 @@ class RtfReader:
         """A destination that says what its group's text is."""
         now = self._now
         if word in words.LOUD:
-            now.mute = False
+            now.mute = now.again
         elif word in words.LINKED:
             now.pictures = True
         elif word in words.APART:
@@ -296,6 +298,7 @@ class RtfReader:
         else:
             now.mute = True
             now.pictures = now.pictures and word not in words.SHOWN_OTHERWISE
+            now.again = now.again or word == words.AGAIN
 
     def _info_word(self, word: bytes, number: int) -> None:
         """A destination of the information group."""
@@ -367,25 +370,19 @@ def _group_end(data: bytes, at: int, depth: int) -> int:
 
 def payload(data: bytes, carried: Carried) -> tuple[bytes, bytes]:
     """(the last picture format named, the bytes) of an object or a picture: its hexadecimal digits or \\bin bytes."""
-    digits: list[bytes] = []
-    raw: list[bytes] = []
-    kind = b""
+    digits, raw, kinds = list[bytes](), list[bytes](), [b""]
     at = carried.start
     while 0 <= at < carried.stop:
-        at = _payload_tokens(data, at, carried.stop, digits, raw)
-        if at < 0:
-            break
-    head = data[carried.start : min(carried.stop, carried.start + 4000)]
-    for word in re.findall(rb"\\([a-z]+)", head):
-        kind = words.PICTURES.get(word, kind)
+        at = _payload_tokens(data, at, carried.stop, digits, raw, kinds)
+    kind = kinds[-1]
     if raw:
         return kind, b"".join(raw)
     text = b"".join(digits).translate(None, _NOT_HEX)
     return kind, bytes.fromhex(text[: len(text) & ~1].decode("ascii"))
 
 
-def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], raw: list[bytes]) -> int:
-    """Collects digits and \\bin bytes of a group, its inner groups left out; where to go on, or -1."""
+def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], raw: list[bytes], kinds: list[bytes]) -> int:
+    """Collects digits, \\bin bytes and formats of a group, its inner groups left out; where to go on, or -1."""
     for token in _TOKEN.finditer(data, at, stop):
         if token.lastindex == 6:
             digits.append(token[6])
@@ -393,6 +390,8 @@ def _payload_tokens(data: bytes, at: int, stop: int, digits: list[bytes], raw: l
             length = max(0, int(token[2] or b"0"))
             raw.append(data[token.end() : min(stop, token.end() + length)])
             return token.end() + length
+        elif token[1] in words.PICTURES:
+            kinds.append(words.PICTURES[token[1]])
         elif token[5] == b"{":
             return group_end(data, token.end()) + 1
     return -1

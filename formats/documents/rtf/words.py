@@ -29,7 +29,7 @@ SYMBOLS = {b"~": "\u00a0", b"_": "-", b"-": "\u00ad", b"\n": "\n", b"\r": "\n", 
 
 # Destinations whose text nobody sees, or sees a second time elsewhere; skipped with everything in them.
 SKIPPED = frozenset(
-    b"colortbl stylesheet listtable listoverridetable revtbl rsidtbl shprslt themedata "
+    b"colortbl stylesheet listtable listoverridetable revtbl rsidtbl themedata "
     b"colorschememapping latentstyles datastore xmlnstbl filetbl template private1 xe rxe txe tc tcn bkmkstart "
     b"bkmkend fldinst objclass objname objalias objsect pgdsctbl mmathPict ftnsep ftnsepc aftnsep aftnsepc aftncn "
     b"ftncn pnseclvl falt panose fontemb picprop blipuid blipcompr generator passwordhash htmltag".split()
@@ -37,8 +37,9 @@ SKIPPED = frozenset(
 # Destinations marked as ignorable (\*) that hold text, pictures or objects all the same.
 ENTERED = frozenset(b"shppict shpinst do annotation atnid atnauthor ud moMath moMathPara company".split())
 # Groups with text of their own among what is no text.
-MUTE = frozenset(b"object shp do shpgrp sp nonshppict".split())
-SHOWN_OTHERWISE = frozenset((b"object", b"nonshppict"))  # pictures in these stand for what there is already
+MUTE = frozenset(b"object shp do shpgrp sp nonshppict shprslt".split())
+SHOWN_OTHERWISE = frozenset((b"object", b"nonshppict", b"shprslt"))  # pictures in these stand for what there is already
+AGAIN = b"shprslt"  # all of a shape once more, as Word 95 draws it: its texts stand there a second time
 LOUD = frozenset(b"result shptxt dptxbxtext".split())
 # Kinds of objects that lie in another file: the picture of one is all that the document has of it.
 LINKED = frozenset(b"objautlink objlink".split())

@@ -10,9 +10,11 @@ from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.office import art as office_art
+from formats.office import vba as office_vba
 from formats.office.doc import text as doc_text
 from formats.office.doc.fib import Fib
-from formats.office.doc.pieces import pieces
+from formats.office.doc.numbering import Numbering
+from formats.office.doc.pieces import piece_table, pieces
 from formats.office.encryption.legacy import opened_doc
 from formats.office.ole import objects as ole_objects
 from formats.office.ole import property_set
@@ -29,22 +31,23 @@ class DocHandler(LeafHandler):
         Declared(
             title="Word documents, Word 6 to 2003",
             extensions=("doc", "dot"),
-            text="main text, footnotes, headers and footers, comments, endnotes, text boxes; without a piece table what "
-            "the first block tells of",
+            text="main text, footnotes, headers and footers, comments, endnotes, text boxes, with the numbers that lists make in "
+            "front of paragraphs; without a piece table what the first block tells of",
             metadata=property_set.KEYS,
-            children="embedded objects (a packaged file under its own name), then pictures",
+            children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
                 "documents that need a password which is not in the bank (`--passwords`), or under XOR obfuscation",
                 "Word for DOS, Word 2 and older",
                 "code pages of Word 6 and 95 that only a style other than Normal tells, by its font",
-                "links; macros",
-                "numbers and marks that lists make by themselves",
+                "links",
+                "marks in front of paragraphs; numbers that lists of Word 6 and 95 make, or fields; those as words of other "
+                "languages than English, and in other scripts: digits stand for them",
             ),
         ),
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded objects, then pictures. A document that cannot be opened has none: `text` says why."""
+        """Embedded objects, then pictures, then modules of macros. A document that cannot be opened has none: `text` says why."""
         try:
             compound, _ = opened_doc(source, limits)
         except DocumentError:
@@ -55,7 +58,10 @@ class DocHandler(LeafHandler):
             position += 1
             yield child
         pictures = (compound.read(compound.root.stream(name)) for name in _PICTURES)
-        yield from office_art.children(pictures, position)
+        for child in office_art.children(pictures, position):
+            position += 1
+            yield child
+        yield from office_vba.children(compound, limits, position)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Text in the order main text, footnotes, headers, comments, endnotes, text boxes."""
@@ -68,13 +74,27 @@ class DocHandler(LeafHandler):
         streams = [stream] if fib.old else [compound.read(compound.root.stream(name)) for name in fib.tables]
         whole, error = _joined(pieces(stream, streams, fib))
         collector = clean.Collector(limits.text_characters)
-        all(collector.add(story + "\n") for story in doc_text.stories(whole, fib.counts))
+        labels = {} if fib.old else _labels(stream, streams, fib, whole)
+        all(collector.add(story + "\n") for story in doc_text.stories(whole, fib.counts, labels))
         out = collector.result()
         out.metadata = property_set.metadata(compound) | opened
         out.error = fib.error or error or compound.error
         if out.error is not None and not out.text:
             raise out.error
         return out
+
+
+def _labels(stream: bytes, streams: list[bytes], fib: Fib, whole: str) -> dict[int, str]:
+    """The numbers that lists make, by the places of their paragraphs in the text; none where its pieces do not tell these."""
+    numbering = Numbering(stream, streams[0])
+    if not numbering.any:
+        return {}
+    try:
+        table = piece_table(streams, fib)
+    except DocumentError:
+        return {}
+    there = table.bounds[len(table.places)]
+    return numbering.labels(whole, table, fib.counts) if there == len(whole) else {}
 
 
 def _joined(texts: Iterator[str]) -> tuple[str, DocumentError | None]:

@@ -37,7 +37,7 @@ def pieces(stream: bytes, tables: Sequence[bytes], fib: Fib) -> Iterator[str]:
             raise DocumentError(ExceptionCode.TRUNCATED, "the text goes on behind the end of the file")
         return
     try:
-        table = _table(tables, fib)
+        table = piece_table(tables, fib)
     except DocumentError:
         yield _run(stream, fib, fonts)
         raise
@@ -87,8 +87,9 @@ def _apart_in_two_bytes(table: PieceTable) -> bool:
     return all(at + size <= after for (at, size), (after, _) in itertools.pairwise(lie))
 
 
-def _table(tables: Sequence[bytes], fib: Fib) -> PieceTable:
-    """The piece table where the document says; else one anywhere that has as many characters as the document counts."""
+def piece_table(tables: Sequence[bytes], fib: Fib) -> PieceTable:
+    """The piece table where the document says; else one anywhere that has as many characters as the document counts.
+    DocumentError `corrupt` where there is none."""
     if tables and (table := _in_clx(tables[0], *fib.clx)) is not None:
         return table
     if not fib.old and fib.announced:

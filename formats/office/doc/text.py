@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 _FIELD = re.compile("([\x13\x14\x15])")
 _SHOWN_BY_CODE = re.compile(r"\s*(?:EQ|MACROBUTTON|GOTOBUTTON)\s", re.IGNORECASE)  # such have no results
@@ -23,14 +23,24 @@ _TABLE = {
 }
 
 
-def stories(text: str, counts: list[int]) -> Iterator[str]:
-    """Main text, footnotes, headers, comments … each by itself, as people read them; empty ones left out."""
+def stories(text: str, counts: list[int], labels: Mapping[int, str]) -> Iterator[str]:
+    """Main text, footnotes, headers, comments … each by itself, as people read them; empty ones left out. `labels` stand in front
+    of what begins at these places, in order."""
     at = 0
     for count in [*counts, len(text)]:
-        part = text[at : at + count]
+        part = _labelled(text, at, at + count, labels) if labels else text[at : at + count]
         at += count
         if part and (readable := plain(part).strip("\n")):
             yield readable
+
+
+def _labelled(text: str, at: int, end: int, labels: Mapping[int, str]) -> str:
+    out: list[str] = []
+    for place, label in labels.items():
+        if at <= place < end:
+            out += (text[at:place], label, "\t")
+            at = place
+    return "".join((*out, text[at:end]))
 
 
 def plain(text: str) -> str:

@@ -13,6 +13,7 @@ from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.office.carried import carried
 from formats.office.odf import crypto as odf_crypto
+from formats.office.odf.lists import Lists
 from formats.office.odf.text import read_text
 from formats.office.ole import objects as ole_objects
 from formats.office.ooxml.package import Package
@@ -76,10 +77,14 @@ class OdfHandler(LeafHandler):
             title="OpenDocument texts",
             media_types=_TEXTS,
             extensions=("odt", "ott", "odm", "oth", "odf"),
-            text="with notes, comments, deleted passages, headers and footers, and the text of objects in it",
+            text="with notes, comments, deleted passages, headers and footers, the numbers that lists and headings make, and the "
+            "text of objects in it",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN,
-            leaves_out=("numbers and marks that lists make by themselves", *_DECLARED_LEFT),
+            leaves_out=(
+                "marks in front of paragraphs; numbers in other scripts: digits stand for them",
+                *_DECLARED_LEFT,
+            ),
         ),
         Declared(
             title="OpenDocument spreadsheets",
@@ -146,13 +151,22 @@ def _read(package: _OdfPackage, collector: clean.Collector, head: bytes) -> int 
     """All parts with text; how many slides there are. Damage is noted in the package."""
     sheets = b"opendocument.spreadsheet" in head[:200]
     slides: list[int] = []
-    _guard(package, lambda: slides.append(read_text(package.pieces("content.xml"), collector, sheets=sheets)))
+    lists = Lists()
+    if "styles.xml" in package.names and b"opendocument.text" in head[:200]:
+        _guard(package, lambda: _define(package, lists))
+    _guard(package, lambda: slides.append(read_text(package.pieces("content.xml"), collector, lists, sheets=sheets)))
     if "styles.xml" in package.names:
         _guard(package, lambda: read_text(package.pieces("styles.xml"), collector, headers_only=True))
     for name in package.names:
         if _OBJECT_TEXT.search(name) and not collector.cut:
             _guard(package, lambda name=name: read_text(package.pieces(name), collector, sheets=True))  # type: ignore[misc]
     return slides[0] if slides and b"opendocument.presentation" in head[:200] else None
+
+
+def _define(package: _OdfPackage, lists: Lists) -> None:
+    """Styles of lists that have names, and that of headings."""
+    for style in elements(package.pieces("styles.xml"), "list-style", "outline-style"):
+        lists.define(style)
 
 
 def _guard(package: _OdfPackage, action: Callable[[], object]) -> None:

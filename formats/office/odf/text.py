@@ -13,6 +13,7 @@ from lxml import etree
 
 from core.errors import DocumentError, ExceptionCode
 from formats.clean import Collector
+from formats.office.odf import lists as odf_lists
 from formats.office.ooxml.xml import Element, gathered
 
 Attributes = dict[str, str] | etree._Attrib
@@ -47,8 +48,11 @@ class _Lines:
     """A parser target (lxml) that can also walk through a tree: collects lines. Paragraphs inside a paragraph (notes, comments, text boxes) come before
     it; the cells of a row are one line, with tabs between."""
 
-    def __init__(self, collector: Collector, *, sheets: bool, headers_only: bool) -> None:
+    def __init__(
+        self, collector: Collector, lists: odf_lists.Lists | None, *, sheets: bool, headers_only: bool
+    ) -> None:
         self._collector = collector
+        self._lists = lists or odf_lists.Lists()
         self._sheets = sheets  # name the tables
         self._inside = 0 if headers_only else 1  # headers and footers around here
         self._buffers: list[list[str] | None] = [None]  # of the innermost element; None: its text is nobody's
@@ -59,9 +63,13 @@ class _Lines:
     def start(self, tag: str, attributes: Attributes) -> None:
         if tag in _HEADERS:
             self._inside += 1
+        elif tag in odf_lists.TAGS:
+            self._lists.start(tag, attributes)
         top = self._buffers[-1]
         if tag in _LINES:
             top = []
+            if tag.startswith(_TEXT) and (label := self._lists.label(tag, attributes)):
+                self._hold(top, label + " ")
         elif tag in _BREAKS or not tag.startswith((_TEXT, _FIELDS)):
             top = None
             self._structure(tag, attributes)
@@ -110,6 +118,8 @@ class _Lines:
             self._line("\t".join(self._sinks.pop()))
         elif tag in _HEADERS:
             self._inside -= 1
+        elif tag == odf_lists.LIST:
+            self._lists.end()
 
     def walk(self, element: Element) -> None:
         """What the parser would tell of an element, from its start to its end (no deeper than libxml2 reads: 256), or
@@ -182,12 +192,17 @@ def _blanks(text: str) -> str:
 
 
 def read_text(
-    pieces: Iterator[bytes], collector: Collector, *, sheets: bool = False, headers_only: bool = False
+    pieces: Iterator[bytes],
+    collector: Collector,
+    lists: odf_lists.Lists | None = None,
+    *,
+    sheets: bool = False,
+    headers_only: bool = False,
 ) -> int:
-    """Lines of one XML part into the collector; returns how many pages (slides) it draws. `headers_only`: of page styles
-    what stands in headers and footers. What was readable comes first, then DocumentError `corrupt` (or what `pieces`
+    """Lines of one XML part into the collector, with the numbers that lists make (`lists` knows those that another part tells of);
+    returns how many pages (slides) it draws. `headers_only`: of page styles what stands in headers and footers. What was readable comes first, then DocumentError `corrupt` (or what `pieces`
     raises). No entity is replaced and nothing outside the part is fetched."""
-    target = _Lines(collector, sheets=sheets, headers_only=headers_only)
+    target = _Lines(collector, lists, sheets=sheets, headers_only=headers_only)
     data, failed, more = gathered(pieces)
     root = None if failed or more or b"<!DOCTYPE" in data else _root(data)
     if root is None:

@@ -12,9 +12,11 @@ from formats import clean
 from formats.archives.zip.directory import ZipEntry
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
+from formats.office import vba as office_vba
 from formats.office.carried import carried
 from formats.office.encryption import unlock as office_unlock
 from formats.office.ole import objects as ole_objects
+from formats.office.ole.compound import CompoundFile
 from formats.office.ooxml.package import Package
 from formats.office.ooxml.text import Reader
 from formats.office.ooxml.xml import elements, local
@@ -24,8 +26,10 @@ _OFFICE = "application/vnd.openxmlformats-officedocument."
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _THUMBNAIL = re.compile(rb"docprops/thumbnail[^/]*$", re.IGNORECASE)
+_MACROS = b"vbaproject.bin"
 _CARRIED = re.compile(
     rb"(?:(?:^|/)(?:embeddings|media)/[^/]+|^docprops/thumbnail[^/]*"
+    rb"|(?:^|/)vbaproject\.bin$"
     # w:altChunk: text that Word takes in when it opens it; the library that most programs use calls it afchunk, of any kind
     rb"|(?:^|/)(?:[^/]+\.(?:html?|xhtml|mht|mhtml|rtf|txt|docx)|afchunk[^/]*))$",
     re.IGNORECASE,
@@ -70,12 +74,12 @@ _VISIO = tuple(
 )
 _DECLARED_KEYS = tuple(_KEYS.values())
 _DECLARED_CHILDREN = (
-    "embedded objects (a packaged file under its own name), media and the thumbnail, marked `thumbnail`, in the archive's"
-    " order"
+    "embedded objects (a packaged file under its own name), media, modules of macros and the thumbnail, marked `thumbnail`, in "
+    "the archive's order"
 )
 _DECLARED_LEFT = (
     "documents that need a password which is not in the bank (`--passwords`)",
-    "macros, fonts, custom XML",
+    "fonts, custom XML",
 )
 
 
@@ -103,10 +107,14 @@ class OoxmlHandler(LeafHandler):
             media_types=_WORD,
             extensions=("docx", "docm", "dotx", "dotm"),
             text="main text with tracked deletions, then headers, footers, notes, comments, text boxes, charts and diagrams; "
-            "addresses behind links",
+            "the numbers that lists make, in front of their paragraphs; addresses behind links",
             metadata=_DECLARED_KEYS,
             children=_DECLARED_CHILDREN + ", and documents in other formats that Word takes in when it opens it",
-            leaves_out=("numbers and marks that lists make by themselves", *_DECLARED_LEFT),
+            leaves_out=(
+                "marks in front of paragraphs; numbers of lists as words of other languages than English, and in other scripts: "
+                "digits stand for them",
+                *_DECLARED_LEFT,
+            ),
         ),
         Declared(
             title="Excel workbooks",
@@ -140,19 +148,17 @@ class OoxmlHandler(LeafHandler):
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded files and media in the archive's order; an OLE package as the file in it. Of a damaged archive,
-        those that can be had, then its error."""
+        """Embedded files, media and modules of macros in the archive's order; an OLE package as the file in it. Of a damaged
+        archive, those that can be had, then its error."""
         try:
             source, _ = _plain(source, limits)
         except DocumentError:
             return
         with source.open() as file:
-            for position, child in enumerate(carried(file, source.size, limits, _CARRIED, _kept_whole(limits))):
+            members = carried(file, source.size, limits, _CARRIED, _kept_whole(limits))
+            taken = (child for member in members for child in _taken(member, limits))
+            for position, child in enumerate(taken):
                 child.kind, child.ordinal = Kind.EMBEDDED_OBJECT, position
-                child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
-                child.name = child.name.rsplit(b"/", 1)[-1]
-                if child.data and (unwrapped := ole_objects.unwrapped(child.data)):
-                    child.name, child.data = unwrapped[0] or child.name, unwrapped[1]
                 yield child
 
     def text(self, source: Source, limits: Limits) -> Text:
@@ -174,6 +180,21 @@ class OoxmlHandler(LeafHandler):
             raise out.error
         out.pages, out.metadata = reader.slides, metadata | opened
         return out
+
+
+def _taken(child: Child, limits: Limits) -> Iterator[Child]:
+    """What a member of the archive holds: itself, the file that is packed into it, or the modules of the macros."""
+    child.notes = {"thumbnail": True} if _THUMBNAIL.match(child.name) else {}
+    child.name = child.name.rsplit(b"/", 1)[-1]
+    if child.data and child.name.lower() == _MACROS:
+        try:
+            yield from office_vba.children(CompoundFile(child.data), limits, 0)
+            return
+        except DocumentError as failed:
+            child.error = failed
+    elif child.data and (unwrapped := ole_objects.unwrapped(child.data)):
+        child.name, child.data = unwrapped[0] or child.name, unwrapped[1]
+    yield child
 
 
 def _plain(source: Source, limits: Limits) -> tuple[Source, dict[str, object]]:

@@ -8,6 +8,7 @@ from core.errors import DocumentError
 from formats.clean import Collector
 from formats.office.ooxml import sheet as ooxml_sheet
 from formats.office.ooxml import xlsb
+from formats.office.ooxml.numbering import Counting, Lists
 from formats.office.ooxml.package import Package
 from formats.office.ooxml.xml import Element, elements, local
 
@@ -17,6 +18,7 @@ _MARKS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-
 _CHARTS = ("chart", "chartex")
 _DRAWN = ("drawing", "diagramdata", *_CHARTS)
 _CACHED = ("strCache", "multiLvlStrCache", "strLit", "strDim")  # strings of a chart's series and categories
+_NUMBERED = ("main", "header", "footer", "footnotes", "endnotes", "comments")  # parts of a document that have lists
 _MASTERS = ("slidemaster", "slidelayout", "notesmaster", "handoutmaster")
 
 
@@ -54,6 +56,14 @@ def paragraphs(package: Package, name: str) -> Iterator[str]:
     for element in elements(package.pieces(name), "p"):
         if text := paragraph(element):
             yield text
+
+
+def _numbered(package: Package, name: str, lists: Lists) -> Iterator[str]:
+    """The same with the numbers that lists make in front of them; a number without a text too."""
+    counting = Counting(lists)
+    for element in elements(package.pieces(name), "p"):
+        if line := "\t".join(filter(None, (counting.label(element), paragraph(element)))):
+            yield line
 
 
 def _plain(package: Package, name: str, *tags: str) -> Iterator[str]:
@@ -103,7 +113,12 @@ class Reader:
             self._take(name, (_charted if charted else paragraphs)(self._package, name))
 
     def _document(self) -> None:
-        self._paragraphs("main", "header", "footer", "footnotes", "endnotes", "comments", *_DRAWN)
+        found: list[Lists] = []
+        self._guard(lambda: found.append(Lists(self._package)))
+        if found and found[0].any:
+            for name in self._package.having(*_NUMBERED):
+                self._take(name, _numbered(self._package, name, found[0]))
+        self._paragraphs(*_NUMBERED, *_DRAWN)
         self._authors("comments")
 
     def _workbook(self) -> None:

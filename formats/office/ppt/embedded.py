@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable, Iterator
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Kind, Limits
 from formats.base import Child
+from formats.office import vba as office_vba
 from formats.office.ole import objects as ole_objects
 from formats.office.ole.compound import CompoundFile
 from formats.office.ppt.records import Record, Records
@@ -30,6 +32,15 @@ def child(records: Records, record: Record, position: int, limits: Limits) -> Ch
     except DocumentError as failed:
         error = error or failed
     return Child(name=name, kind=Kind.EMBEDDED_OBJECT, ordinal=position, data=data, error=error)
+
+
+def macros(records: Records, storages: Iterable[Record], position: int, limits: Limits) -> Iterator[Child]:
+    """The modules of its macros, from this position on. DocumentError when they cannot be read."""
+    for record in storages:
+        data, error = _storage(records, record, limits)
+        yield from office_vba.children(CompoundFile(data), limits, position)
+        if error is not None:
+            raise error
 
 
 def _storage(records: Records, record: Record, limits: Limits) -> tuple[bytes, DocumentError | None]:

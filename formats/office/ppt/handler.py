@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits
@@ -31,17 +32,17 @@ class PptHandler(LeafHandler):
             text="slides in order with their comments, headers and footers, what masters add to all of them, then notes; of "
             "a damaged one every text in it",
             metadata=property_set.KEYS,
-            children="embedded objects (a packaged file under its own name), then pictures",
+            children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
                 "presentations that need a password which is not in the bank (`--passwords`); pictures and properties of such",
                 "PowerPoint 95 and older",
-                "prompts of masters; sounds; macros",
+                "prompts of masters; sounds",
             ),
         ),
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded objects, then pictures. A presentation that needs a password has none: `text` says so."""
+        """Embedded objects, then pictures, then modules of macros. A presentation that needs a password has none: `text` says so."""
         try:
             compound, opened = opened_ppt(source, limits)
             records = _records(compound)
@@ -53,7 +54,10 @@ class PptHandler(LeafHandler):
         pictures = compound.root.stream("Pictures")
         if opened and pictures is not None and pictures.size:
             raise ppt_crypto.PICTURES
-        yield from office_art.children(iter((compound.read(pictures),)), position)
+        for child in office_art.children(iter((compound.read(pictures),)), position):
+            position += 1
+            yield child
+        yield from embedded.macros(records, _macros(compound, records), position, limits)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Slides as pages, in order, then their notes. Where the objects of the file, or some of them, cannot be found,
@@ -93,6 +97,12 @@ def _records(compound: CompoundFile) -> Records:
 
 def _opened(compound: CompoundFile, records: Records) -> Presentation:
     return Presentation(records, *objects(records, compound.read(compound.root.stream("Current User"))))
+
+
+def _macros(compound: CompoundFile, records: Records) -> Iterator[Record]:
+    """The storage of the macros; none where the objects of the file cannot be found, for then it is among them."""
+    with suppress(DocumentError):
+        yield from _opened(compound, records).macros()
 
 
 def _objects(compound: CompoundFile, records: Records) -> Iterator[Record]:

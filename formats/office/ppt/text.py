@@ -14,6 +14,7 @@ _SLIDE_LIST, _SLIDE_PERSIST = 0x0FF0, 0x03F3
 _CHARS, _BYTES, _STRING = 0x0FA0, 0x0FA8, 0x0FBA
 _COMMENT, _HEADERS_FOOTERS = 0x2EE0, 0x0FD9
 _OLE_EMBED, _OLE_ATOM = 0x0FCC, 0x0FC3
+_VBA_INFO = 0x0400
 _OF_SLIDES, _OF_MASTERS, _OF_NOTES = 0, 1, 2  # instances of a slide list
 _SHAPE, _PLACEHOLDER = 0xF004, 0x0BC3
 _PROMPTS = range(1, 7)  # placeholders of masters whose texts ask to be clicked on; those of footers are shown
@@ -77,6 +78,12 @@ class Presentation:
                 continue
             atom = next((r for r in self._records.inside(record) if r.kind == _OLE_ATOM), None)
             if atom is not None and (storage := self._object(self._records.word(atom, 16))) is not None:
+                yield storage
+
+    def macros(self) -> Iterator[Record]:
+        """The storage of its macros (2.4.12), if it has any."""
+        for record in self._records.inside(self._document):
+            if record.kind == _VBA_INFO and (storage := self._object(self._records.word(record, 0))) is not None:
                 yield storage
 
     def _object(self, number: int) -> Record | None:

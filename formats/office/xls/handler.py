@@ -11,6 +11,7 @@ from formats import clean
 from formats.base import Child, Handler, LeafHandler, Part, Source, Text
 from formats.declared import Declared
 from formats.office import art as office_art
+from formats.office import vba as office_vba
 from formats.office.encryption.legacy import opened_xls
 from formats.office.ole import objects as ole_objects
 from formats.office.ole import property_set
@@ -34,17 +35,17 @@ class XlsHandler(LeafHandler):
             extensions=("xls", "xlt"),
             text="cells by rows as shown, sheet by sheet, hidden ones too; notes, text boxes, headers, footers, charts",
             metadata=property_set.KEYS,
-            children="embedded objects (a packaged file under its own name), then pictures",
+            children="embedded objects (a packaged file under its own name), then pictures, then modules of macros",
             leaves_out=(
                 "workbooks that need a password which is not in the bank (`--passwords`)",
                 "controls of Excel 5 and 95 that are neither boxes nor buttons",
-                "formulas (their results are there); macros",
+                "formulas (their results are there); macros of Excel 5 and 95",
             ),
         ),
     )
 
     def children(self, source: Source, limits: Limits, part: Part | None = None) -> Iterator[Child]:
-        """Embedded objects, then pictures. A workbook that cannot be opened has none: `text` says why."""
+        """Embedded objects, then pictures, then modules of macros. A workbook that cannot be opened has none: `text` says why."""
         try:
             compound, _ = opened_xls(source, limits)
         except DocumentError:
@@ -54,7 +55,10 @@ class XlsHandler(LeafHandler):
         for child in ole_objects.children(compound, objects):
             position += 1
             yield child
-        yield from office_art.children(_drawings(compound), position)
+        for child in office_art.children(_drawings(compound), position):
+            position += 1
+            yield child
+        yield from office_vba.children(compound, limits, position)
 
     def text(self, source: Source, limits: Limits) -> Text:
         """Cells by rows, sheet after sheet, with notes, boxes, headers and footers."""

@@ -10,19 +10,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Protocol
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 from core.errors import DocumentError, ExceptionCode
 from core.mail_form import store_name, write_message
 from core.records import Kind, Limits, TextState
 from formats import clean
-from formats.base import Child, Handler, LeafHandler, Part, Source, Text
+from formats.base import Child, Handler, LeafHandler, MemorySource, Part, Source, Text
 from formats.declared import Declared
+from formats.last import LARGEST
 from formats.outlook.mapi.form import FormReader
 from formats.outlook.mapi.properties import MapiMessage
 from formats.outlook.pst.file import PERMUTED, UNICODE, PstFile, read_header
 from formats.outlook.pst.libpff import LibpffStore
-from formats.outlook.pst.store import Folder, PstStore
+from formats.outlook.pst.store import Folder, PstStore, Walk
 
 MEDIA_TYPE = "application/vnd.ms-outlook-pst"
 _MAX_NAMES = 1_000  # of folders that are named for want of messages that would name them
@@ -109,8 +111,22 @@ class PstHandler(LeafHandler):
         return out
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a store's folders and index tell, of the store that was asked about last: it is asked how many messages it announces, for
+    these, and for what it says itself, and the way through all folders is most of the work of a small one."""
+
+    source: Source  # by identity; a small one holds its bytes
+    walk: Walk
+    index_damage: str | None
+    incomplete: bool
+    recovered: Folder | None
+
+
 class _Open:
     """A store while it is read."""
+
+    _known: ClassVar[_Known | None] = None
 
     def __init__(self, source: Source, limits: Limits) -> None:
         header = read_header(source)
@@ -124,11 +140,23 @@ class _Open:
             self._libpff = LibpffStore(source, limits)
             self.store = self._libpff
         self._recovered: Folder | None = None
+        self._source = source
+        known = _Open._known
+        if known is not None and known.source is source and isinstance(self.store, PstStore) and self._own is not None:
+            self.store.walked, self._recovered = known.walk, known.recovered
+            self._own.index_damage, self._own.incomplete = known.index_damage, known.incomplete
+
+    def _keep(self) -> None:
+        if isinstance(self.store, PstStore) and self._own is not None and (walk := self.store.walked) is not None:
+            told = (self._own.index_damage, self._own.incomplete, self._recovered)
+            small = not isinstance(self._source, MemorySource) or self._source.size <= LARGEST
+            _Open._known = _Known(self._source, walk, *told) if small else None
 
     def __enter__(self) -> _Open:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._keep()
         for opened in (self._own, self._libpff):
             if opened is not None:
                 opened.close()

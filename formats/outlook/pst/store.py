@@ -34,6 +34,15 @@ _SMALL = 4_000_000  # bytes of what is not content: names, identifiers
 RECOVERED = "recovered"
 
 
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What was found on the way through a store's folders, for whoever asks the same store again."""
+
+    folders: list[Folder]
+    aside: list[tuple[str, ...]]
+    damage: str | None
+
+
 @dataclass(slots=True)
 class Folder:
     """A folder and the ids of its messages in their order."""
@@ -55,6 +64,15 @@ class PstStore:
         # No store has more rows than fit into its index (twice: each folder is in a row and has a table itself); tables
         # of damaged ones may be the same for all folders.
         self._rows_left = 2 * file.size // _ENTRY
+
+    @property
+    def walked(self) -> Walk | None:
+        """What the folders are; None while nobody has asked."""
+        return None if self._folders is None else Walk(self._folders, self.aside, self.damage)
+
+    @walked.setter
+    def walked(self, walk: Walk) -> None:
+        self._folders, self.aside, self.damage = walk.folders, walk.aside, walk.damage
 
     @property
     def folders(self) -> list[Folder]:

@@ -244,6 +244,21 @@ def _shared_sectors(n: int) -> bytes:
     return bytes(data)
 
 
+def _modules(n: int, streams: int | None = None) -> bytes:
+    """Macros: modules with as many streams, or few that are the same for all."""
+    packed = struct.pack("<H", 0xB000 | 8) + b"\0Sub a()\n"
+    listed = bytearray()
+    for i in range(n):
+        named = b"s%d" % (i % (streams or n))
+        for kind, value in ((0x19, b"m%d" % i), (0x1A, named), (0x31, bytes(4)), (0x2B, b"")):
+            listed += struct.pack("<HI", kind, len(value)) + value
+    eights = [bytes(listed[at : at + 8]) for at in range(0, len(listed), 8)]
+    chunks = (b"".join(b"\0" + eight for eight in eights[at : at + 400]) for at in range(0, len(eights), 400))
+    project = b"\1" + b"".join(struct.pack("<H", 0xB000 | len(chunk) - 1) + chunk for chunk in chunks)
+    own = {f"s{i}": b"\1" + packed * (1 if streams is None else n) for i in range(streams or n)}
+    return word(["a"], storages=[Storage("Macros", storages=[Storage("VBA", streams={"dir": project, **own})])])
+
+
 SHAPES = [
     *shapes(
         "application/rtf",
@@ -308,6 +323,8 @@ SHAPES = [
         ("bitmaps in one another", 40, _bitmaps),
         ("objects", 400, _storages),
         ("objects of the same sectors", 50, _shared_sectors),
+        ("modules of macros", 100, _modules),
+        ("modules of the same source", 100, lambda n: _modules(n, streams=1)),
     ),
     *shapes("application/x-mspublisher", ("frames of the same text", 5_000, _frames)),
     *shapes(

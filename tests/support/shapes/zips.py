@@ -43,6 +43,22 @@ def _archive(body: bytes, entries: bytes, count: int) -> bytes:
     return body + entries + end
 
 
+def _styles(n: int) -> bytes:
+    """Each paragraph in a style of its own, of which only the last has a list."""
+    names = b'<w:w xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">%b</w:w>'
+    style = b'<w:style w:styleId="s%d"><w:basedOn w:val="s%d"/></w:style>'
+    last = b'<w:style w:styleId="s%d"><w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr></w:style>' % n
+    level = b'<w:lvl w:ilvl="0"><w:start w:val="9"/><w:numFmt w:val="lowerLetter"/><w:lvlText w:val="%1"/></w:lvl>'
+    lists = (
+        b'<w:abstractNum w:abstractNumId="0">'
+        + level
+        + b'</w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>'
+    )
+    paragraphs = b"".join(b'<w:p><w:pPr><w:pStyle w:val="s%d"/></w:pPr></w:p>' % i for i in range(n))
+    styles = b"".join(style % (i, i + 1) for i in range(n)) + last
+    return _docx(paragraphs, **{"word/numbering.xml": names % lists, "word/styles.xml": names % styles})
+
+
 def _tiny(n: int) -> bytes:
     body = _local(b"a", b"") * n
     return _archive(body, b"".join(_central(b"a", 31 * i, 0, 0) for i in range(n)), n)
@@ -194,6 +210,7 @@ SHAPES = [
         ("paragraphs without end", 60_000, lambda n: _docx(_P * n)),
         ("tables in tables", 20, _nested_tables),
         ("text boxes", 500, _boxes),
+        ("styles of lists that are based on one another", 400, _styles),
         ("namespaces", 2_000, _namespaces),
         ("attributes", 4_000, _attributes),
         ("entities", 4_000, lambda n: _docx(b"<w:p><w:t>" + b"&#65;&amp;" * n + b"</w:t></w:p>")),

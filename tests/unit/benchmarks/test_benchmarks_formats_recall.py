@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from benchmarks.formats.differences import losses, misread
+from benchmarks.formats.judged import DIGITS, TABLES, Judgement, Verdict, digits_of, judgements
 from benchmarks.formats.recall import format_of, peer_children, rows
 from benchmarks.formats.score import Extract, our_extracts, peer_extract
 
@@ -33,6 +37,39 @@ def test_a_shortfall_says_so_or_is_silent() -> None:
     assert (doc.files, doc.terms, doc.found, doc.items, doc.peer_items) == (3, 6, 2, 4, 6)
     assert (doc.less, doc.silent) == (["a.doc", "b.doc", "c.doc"], ["a.doc", "c.doc"])
     assert (found["pdf"].share, found["pdf"].less) == (1.0, [])
+
+
+def test_what_was_judged_is_set_aside_and_no_more() -> None:
+    """Raw and compared shares stay; a verdict is good for so many terms, and one of ours takes nothing away."""
+    told = [Judgement("a.pdf", Verdict.THEIRS, 2, "joined"), Judgement("a.pdf", Verdict.OURS, 1, "left out")]
+    peer = Extract(terms={"aaa", "bbb", "ccc", "ddd", "eee"})
+    row = rows({"a.pdf": Extract(terms={"eee"})}, {"a.pdf": peer}, lambda _name: told)["pdf"]
+    assert (row.share, row.share_compared, round(row.share_judged, 3)) == (0.2, 0.2, 0.333)
+    assert row.sorting.terms == {Verdict.THEIRS: 2, Verdict.OURS: 1}
+    assert row.sorting.unjudged == {"a.pdf": 1}
+    assert row.met == "NOT met"
+
+
+def test_the_goal_says_by_which_share_it_is_met() -> None:
+    """The raw one first; items that are missing cannot be judged away."""
+    joined = [Judgement("a.pdf", Verdict.TASTE, 1, "")]
+    mine, peer = Extract(terms={"one"}, children=1), Extract(terms={"one", "two"}, children=1)
+    assert rows({"a.pdf": mine}, {"a.pdf": mine})["pdf"].met == "met"
+    assert rows({"a.pdf": mine}, {"a.pdf": Extract(terms={"one", "unknown"})})["pdf"].met == "met as compared"
+    assert rows({"a.pdf": mine}, {"a.pdf": peer}, lambda _name: joined)["pdf"].met == "met as judged"
+    peer.children = 2
+    assert rows({"a.pdf": mine}, {"a.pdf": peer}, lambda _name: joined)["pdf"].met == "NOT met (items)"
+
+
+def test_the_tables_of_verdicts(tmp_path: Path) -> None:
+    """Each row names its file by its bytes, once for each reason, and says why; none says nothing."""
+    (tmp_path / "a").write_bytes(b"abc")
+    assert digits_of(tmp_path / "a") == "ba7816bf8f01cfea"
+    for digits, told in judgements().items():
+        assert re.fullmatch(f"[0-9a-f]{{{DIGITS}}}", digits)
+        assert all(one.terms > 0 and one.reason and one.name for one in told)
+        assert len({(one.verdict, one.reason) for one in told}) == len(told)
+    assert list(TABLES.glob("*.csv"))
 
 
 def test_a_file_that_tika_misread_is_named_and_its_terms_do_not_count() -> None:
@@ -71,13 +108,25 @@ def test_what_is_no_loss(term: str, lost: bool) -> None:
     assert bool(losses({term}, mine, peer)) is lost
 
 
+_UUENCODED = ("begin 644 zzz.txt", "M" + "0ZZZ" * 15, "#YYYY", "`", "end")
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
 @pytest.mark.parametrize(
     "shown",
-    ["a" * 60 + "zzz=", "M" + "0zzz" * 15, "begin 644 zzz", "Fr+zzz-sche", "&zzz".replace("zzz", '"zzz Bold"')],
+    [
+        "a" * 60 + "zzz=",
+        "M" + "0ZZZ" * 15,
+        "begin 644 zzz",
+        "Fr+zzz-sche",
+        '&"zzz Bold"',
+        _UUENCODED,
+    ],
 )
-def test_what_tika_does_not_decode_is_no_loss(shown: str) -> None:
-    """Lines of base64, digits and uuencode, words of UTF-7, fonts in headers; words beside them are."""
-    peer = peer_extract([{"X-TIKA:content": f"word\n{shown}\nmore zzzz"}])
+def test_what_tika_does_not_decode_is_no_loss(shown: str | tuple[str, ...], ending: str) -> None:
+    """Lines of base64, digits and uuencode, words of UTF-7, fonts in headers, however lines end; words beside them are."""
+    lines = ("word", *((shown,) if isinstance(shown, str) else shown), "more zzzz")
+    peer = peer_extract([{"X-TIKA:content": ending.join(lines)}])
     assert losses(peer.terms, Extract(), peer) == {"word", "more", "zzzz"}
 
 

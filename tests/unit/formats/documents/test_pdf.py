@@ -61,6 +61,25 @@ def test_a_word_hyphenated_at_a_lines_end_keeps_a_soft_hyphen() -> None:
     assert read(out.getvalue()).text.split() == ["the", "inter\xadnational", "and", "well\xadknown", "agreement"]
 
 
+def test_words_that_stand_close_are_words() -> None:
+    """PDFium leaves out the blank where the gap is narrow, and a search for any of the words found nothing; long words, and
+    letters that are a little apart, stay whole."""
+    said = "a large spectrum of experience in the financial industry and fast learner with attention to every detail"
+    whole = "Rindfleischetikettierungsaufgabe and Donaudampfschifffahrtsgesellschaft are words of their own for sure"
+    out = io.BytesIO()
+    paper = canvas.Canvas(out)
+    for at, (line, blank) in enumerate(((said, 1.6), (said, 1.6), (whole, 4.0))):
+        x = 72.0
+        for word in line.split():
+            for letter in word:
+                paper.drawString(x, 700 - 20 * at, letter)
+                x += paper.stringWidth(letter, "Helvetica", 12) + 0.1
+            x += blank
+    paper.showPage()
+    paper.save()
+    assert read(out.getvalue()).text.split() == [*said.split(), *said.split(), *whole.split()]
+
+
 def test_pages_without_text_are_named() -> None:
     """Those with something on them, where others have text: a blank page lacks nothing, and a document of scans alone has
     the state for that."""

@@ -124,6 +124,18 @@ def test_the_picture_of_a_linked_object_is_all_there_is() -> None:
     assert [(child.name, child.notes) for child in children(linked)] == [(b"picture-0.emf", {})]
 
 
+def test_what_a_shape_holds_a_second_time() -> None:
+    """For Word 95: its texts stand there once more, its pictures may be others."""
+    told = rb"{\sp{\sn wzDescription}{\sv told}}"
+    drawn = rb"{\shprslt{\*\do{\dptxbx{\dptxbxtext boxed}}}" + told + rb"{\pict\wmetafile8 01}}"
+    shape = rb"{\rtf1{\shp{\*\shpinst" + told + rb"{\shptxt boxed{\pict\pngblip 89}}}" + drawn + rb"} end}"
+    assert rtf_text(shape).split() == ["told", "boxed", "end"]
+    assert [(c.name, c.notes) for c in children(shape)] == [
+        (b"picture-0.png", {}),
+        (b"picture-1.wmf", {"rendering": True}),
+    ]
+
+
 def test_what_is_written_about_a_picture_and_letters_that_are_drawn() -> None:
     """Both stand in properties of a shape, in the document's code page or in Unicode; the others are no text."""
     told = r"{\*\shppict{\pict{\*\picprop{\sp{\sn wzDescription}{\sv Gr\'f6\'dfe \u8364\'3f\par}}}\pngblip 89}}"
@@ -230,6 +242,15 @@ def test_children() -> None:
     assert found[1].notes == {"rendering": True}
     assert {c.kind for c in found} == {Kind.EMBEDDED_OBJECT}
     assert [c.ordinal for c in found] == list(range(11))
+
+
+def test_a_picture_with_very_many_properties() -> None:
+    """They stand in front of what says which format it has."""
+    properties = (
+        rb"{\*\picprop" + rb"{\sp{\sn fLockRotation}{\sv 0}}" * 200 + rb"{\sp{\sn pib}{\sv {\pict\wmetafile8 00}}}}"
+    )
+    (child,) = children(rb"{\rtf1{\*\shppict{\pict" + properties + rb"\picw9\pngblip 8950}}}")
+    assert (child.name, child.data) == (b"picture-0.png", b"\x89P")
 
 
 def test_object_that_is_a_compound_file() -> None:

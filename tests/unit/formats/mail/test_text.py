@@ -52,6 +52,8 @@ def _both(plain: str, html: str) -> list[str]:
         ),
         ("abcdef\n", "<p title='other words'>ab<b>cd</b>ef</p><!-- a remark --><script>more()</script>"),
         ("これは文書\nです。\n", "<p>これは<i>文書です</i></p>"),
+        ("see this\n", "<html><head><meta x=1>\n<title>another word</title></head><body><p>see this</p></body></html>"),
+        ("a\u00d7b c\u00a0d\u00ad \u00e9\u00bf\n", "<p>a b\u3000c</p><p>d \u2014 \u00e9</p>"),
         ("see\nhttps://example.org/x\n", '<a href="https://example.org/y?tracked">see</a> https://example.org/x'),
     ],
 )
@@ -65,7 +67,8 @@ def test_a_page_that_says_the_same_stands_there_once(plain: str, html: str) -> N
     [
         ("<p>plain words</p><p>and a secret</p>", ["and a secret"]),
         ("<p>plain</p><p>the word<b>s</b> of xmp</p>", ["the words of xmp"]),
-        ("<xmp><hidden></xmp>", ["<hidden>"]),
+        ("<xMp><hidden></xMp>", ["<hidden>"]),
+        ("<head></head><p>plain</p><title>late</title> words", ["late words"]),
         ("<p>plain if 1 < n and n > 0</p>", ["plain if 1 < n and n > 0"]),
         ("<p>plain words</p><style>x{}</style>late", ["late"]),
     ],

@@ -93,6 +93,46 @@ def test_text_of_documents(body: str, text: str) -> None:
     assert read(package("text", f"<office:text>{body}</office:text>")).text == text
 
 
+def numbered(level: int, form: str, more: str = "", tag: str = "list-level-style-number") -> str:
+    """A level of a list's style."""
+    return f'<text:{tag} text:level="{level}" style:num-format="{form}" {more}/>'
+
+
+def test_numbers_that_lists_make() -> None:
+    """`2.1)` stands in no paragraph. Items of inner lists alone have no number; a list begins anew unless it continues one."""
+    levels = numbered(1, "1", 'style:num-suffix="."') + numbered(2, "a", 'text:display-levels="2" style:num-suffix=")"')
+    style = f'<text:list-style style:name="L">{levels}{numbered(3, "")}</text:list-style>'
+    inner = "<text:list><text:list-item><text:p>x</text:p><text:p>more</text:p></text:list-item></text:list>"
+    first = "<text:list-item><text:p>a</text:p></text:list-item><text:list-item><text:p>b</text:p>" + inner * 2
+    body = (
+        f'{style}<text:list text:style-name="L" xml:id="one">{first}</text:list-item></text:list><text:p>free</text:p>'
+    )
+    body += f'<text:list text:style-name="L" text:continue-numbering="true"><text:list-item>{inner}</text:list-item>'
+    body += "<text:list-item><text:p>c</text:p></text:list-item></text:list>"
+    body += '<text:list text:style-name="L"><text:list-item text:start-value="9"><text:p>d</text:p></text:list-item>'
+    body += "<text:list-header><text:p>e</text:p></text:list-header></text:list>"
+    body += (
+        '<text:list text:continue-list="one" text:style-name="L"><text:list-item><text:p/></text:list-item></text:list>'
+    )
+    found = read(package("text", body)).text.splitlines()
+    assert found[:6] == ["1. a", "2. b", "2.a) x", "more", "2.b) x", "more"]
+    assert found[6:] == ["free", "2.c) x", "more", "3. c", "9. d", "e", "4."]
+
+
+def test_numbers_of_headings() -> None:
+    """They stand in the part of styles, where named styles of lists are too."""
+    outline = numbered(1, "I", 'style:num-prefix="Part "', "outline-level-style")
+    outline += numbered(2, "1", 'text:display-levels="2"', "outline-level-style")
+    letters = numbered(1, "A", 'style:num-letter-sync="true" text:start-value="28"')
+    named = f'<text:list-style style:name="N">{letters}</text:list-style>'
+    styles = f"<office:document-styles {NAMES}><text:outline-style>{outline}</text:outline-style>{named}</office:document-styles>"
+    head = '<text:h text:outline-level="{}">{}</text:h>'
+    body = "".join(head.format(*pair) for pair in ((1, "a"), (2, "b"), (2, "c"), (1, "d"), (2, "e"), (3, "f")))
+    body += '<text:list text:style-name="N"><text:list-item><text:p>g</text:p></text:list-item></text:list>'
+    found = read(package("text", body, **{"styles.xml": styles.encode()})).text.splitlines()
+    assert found == ["Part I a", "I.1 b", "I.2 c", "Part II d", "II.1 e", "f", "BB g"]
+
+
 def test_sheets() -> None:
     """Every sheet under its name, hidden ones as well, with comments of cells; repeated cells once."""
     sheet = (

@@ -29,6 +29,7 @@ from formats.outlook.msg.handler import MsgHandler
 from formats.outlook.pst import handler as pst
 from formats.outlook.pst.file import PstFile, read_header
 from formats.outlook.pst.handler import PstHandler
+from formats.outlook.pst.store import Folder, PstStore
 
 HANDLER = PstHandler()
 REAL = Path(__file__).parents[4].parent / "shared/data/real-files"
@@ -114,6 +115,30 @@ def test_ranges_cover_everything_once() -> None:
     assert pieces == children(data)
     assert len(pieces) == 60
     assert HANDLER.parts(own, len(data)) == []
+
+
+def test_a_store_is_walked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it is asked; another one of the same bytes is another, and what is damaged is told each time."""
+    walks: list[PstStore] = []
+    walk = PstStore._walk
+
+    def counted(self: PstStore) -> list[Folder]:
+        walks.append(self)
+        return walk(self)
+
+    monkeypatch.setattr(PstStore, "_walk", counted)
+    inbox = next(nid for nid in _nids(sample(), 0x0E) if _rows(sample(), nid) == 2)
+    source = MemorySource(b"m.pst", _wipe(sample(), inbox))
+    said = []
+    for _ in range(2):
+        with pytest.raises(DocumentError) as caught:
+            list(HANDLER.children(source, Limits()))
+        told = HANDLER.announced(source), HANDLER.text(source, Limits()).metadata
+        said.append((caught.value.code, caught.value.detail, *told))
+    assert said[0] == said[1]
+    assert len(walks) == 1
+    HANDLER.announced(MemorySource(b"m.pst", source.data))
+    assert len(walks) == 2
 
 
 def test_a_password_keeps_nobody_out() -> None:
