@@ -21,7 +21,7 @@ def _noise(dice: np.random.Generator, length: int, neighbours: float, size: floa
     return 100 * np.exp(size * out[50:])
 
 
-@pytest.mark.parametrize(("length", "neighbours"), [(20, 0.0), (60, 0.0), (60, 0.5), (200, 0.3)])
+@pytest.mark.parametrize(("length", "neighbours"), [(20, 0.0), (20, 0.5), (20, 0.9), (60, 0.0), (60, 0.7), (200, 0.3)])
 def test_no_more_than_one_in_twenty_false_alarms(length: int, neighbours: float) -> None:
     """Over 200 simulated series without drift, neighbours independent or alike."""
     dice = np.random.default_rng(5)
