@@ -34,6 +34,12 @@ MinSeconds = Annotated[
     float | None,
     typer.Option(min=1, help="how long each run has to be for a result  [default: the profile's, else 600]"),
 ]
+Filer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|FILE", help="emulated filer that delays our own clients' calls  [default: EDBENCH_FILER]"
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", help="also where it takes over 80 % of the free space")]
 Resume = Annotated[bool, typer.Option("--resume", help="go on with the same command where it was interrupted")]
 
@@ -48,6 +54,7 @@ def run(
     repeats: Repeats = 1,
     min_seconds: MinSeconds = None,
     seed: Seed = None,
+    filer: Filer = None,
     filer_cache: FilerCache = None,
     yes: Yes = False,
     resume: Resume = False,
@@ -60,7 +67,7 @@ def run(
     report's path is the last line printed.
     """
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None, filer=filer)
     settings = dataclasses.replace(settings, filer_cache=declared_cache(filer_cache, settings))
     writable_file(json_file, "--json")
     if resume and seed is not None:

@@ -21,7 +21,7 @@ from core.settings import Settings
 from experiments.package.finish import finish
 from experiments.profiles.catalogue import made
 from experiments.profiles.profile import Profile, Targets
-from experiments.profiles.refusal import refuse_room
+from experiments.profiles.refusal import refuse_filer, refuse_room
 from experiments.profiles.study import ProfileStudy
 from experiments.result.codec import to_json
 from experiments.result.schema import Result
@@ -61,6 +61,7 @@ def carry_out(context: CommandContext, settings: Settings, profile: Profile[Any]
 def studied(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> tuple[Result, Path]:
     """Raises what `conduct` does."""
     profile.check()
+    refuse_filer(profile, settings.filer)
     refuse_room(profile, yes=wish.yes)
     least = wish.min_seconds or profile.least_seconds or MIN_SECONDS
     now = context.clock.now()
@@ -70,6 +71,7 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
         "settings": profile.settings.model_dump(mode="json"),
         "paths": [str(path) for path in profile.targets.paths],
         "s3": profile.targets.s3,
+        "filer": settings.filer,
         "repeats": wish.repeats,
     }
     run_id = new_id(profile.name, now)

@@ -37,7 +37,7 @@ def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) 
     try:
         for root in roots:
             root.mkdir()
-        yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes)
+        yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes, filer=arena.filer)
         for root in roots:
             shutil.rmtree(root)
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -12,12 +13,15 @@ from controller.labels.rules import filer_cache
 from controller.observe.place_kind import in_memory, read_mounts
 from core.clock import Clock
 from core.errors import RunFailed, StorageFault
+from core.filer import load_filer
 from core.memory import client_memory, free_memory
 from core.settings import Settings
 from experiments.clients.own_prefix import claimed_prefix
-from experiments.conditions import host, place
+from experiments.conditions import emulated, host, place
+from experiments.profiles.filer_meter import FilerMeter, metered
 from experiments.profiles.owner import claimed, place_of_own
 from experiments.profiles.profile import Arena, Profile
+from experiments.profiles.result import Observed
 from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
 
@@ -39,12 +43,15 @@ class ProfileStudy(Workload):
         self._stack = contextlib.ExitStack()
         self._ceilings: dict[At, dict[str, Any]] = {}  # of each load, the pair
         self._null: tuple[Profile[Any], Arena] | None = None
+        self._filer = load_filer(settings.filer) if profile.emulates else None
+        self._meter: FilerMeter | None = None
         self._no_pair: str | None = None
 
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
         """The directories are taken, and what all runs need is there."""
         with contextlib.ExitStack() as self._stack:
+            self._meter = None if self._filer is None else self._stack.enter_context(metered(self._settings))
             self._own = self._arena(self._stack)
             self._stack.enter_context(self._profile.prepared(self._own))
             yield
@@ -54,13 +61,21 @@ class ProfileStudy(Workload):
         paths = tuple(stack.enter_context(claimed(path)) for path in self._profile.targets.paths)
         s3 = self._profile.targets.s3
         prefix = None if s3 is None else stack.enter_context(claimed_prefix(s3))
-        return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell)
+        filer, meter = None if self._filer is None else self._settings, self._meter
+        look = _nothing if meter is None else meter.look
+        return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell, filer=filer, look=look)
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
         """A run brings everything along."""
         self._tell(str(turn))
-        yield lambda: self._profile.observe(turn, self._own)
+        if self._meter is not None:
+            self._meter.begin()
+        yield lambda: self._observed(turn)
+
+    def _observed(self, turn: Turn) -> Observed:
+        seen = self._profile.observe(turn, self._own)
+        return seen if self._meter is None else dataclasses.replace(seen, filer=self._meter.told())
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
         """Once for each load: what memory gives is the same in every repeat."""
@@ -119,6 +134,7 @@ class ProfileStudy(Workload):
             "storage": places[0] if places else None,
             "targets": places,
             "s3": targets.s3,
+            "emulated_filer": emulated(self._filer),
             "room": {"bytes_a_path": room.bytes, "files_a_path": room.files},
             "cache": {
                 "client_memory_bytes": client_memory(),
@@ -135,3 +151,7 @@ class ProfileStudy(Workload):
             "sessions": list(self._sessions),
             "hosts": [host()],
         }
+
+
+def _nothing() -> None:
+    """Nobody looks."""

@@ -6,7 +6,7 @@ both see drift where there is none; their variance is raised by the correlation 
 or the change is taken away (S. Yue and C. Y. Wang, Water Resources Management 18, 2004), and both are judged as of so few values
 as there are independent ones: the trend by Student's t with that many less two degrees of freedom, since the correlation
 itself is only estimated (B. D. Santer et al., Journal of Geophysical Research 105, 2000). The two are judged together by
-Holm's procedure at 5 %.
+Holm's procedure at 5 %. Less than RELEVANT is told and not called drift: of figures that hardly vary anything is significant.
 
 Limits: under LEAST values nothing is said, and under about 20 only a steep line is found. One place of change is looked for. What
 returns (humps) is no drift. A long series that wanders slowly is called drifting more often than 5 %: of 200 with 60 values, neighbours
@@ -25,6 +25,7 @@ import numpy.typing as npt
 from experiments.result.significance import LEVEL, holm
 
 LEAST = 10
+RELEVANT = 0.02  # of the rate: less than that two runs of one point differ by
 _MOST = 1_500  # values that pairs are made of; of more, neighbours are put together
 _MOST_CORRELATION = 0.95
 _DEGREE = 3  # of the curve that is taken away: a rate that falls ever more slowly is no correlation of neighbours
@@ -46,8 +47,9 @@ class Drift:
 
     @property
     def found(self) -> bool:
-        """Whether there is drift, of either kind."""
-        return min(self.trend_p, self.change_p) <= 1 - LEVEL
+        """Whether there is drift, of either kind, that anybody would notice."""
+        kinds = ((self.trend_p, self.trend), (self.change_p, self.change))
+        return any(p <= 1 - LEVEL and abs(share) >= RELEVANT for p, share in kinds)
 
     @property
     def said(self) -> str:

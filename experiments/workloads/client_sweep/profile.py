@@ -62,6 +62,7 @@ class ClientSweep(Profile[SweepSettings]):
     settings_type: ClassVar[type[ProfileSettings]] = SweepSettings
     small: ClassVar[Mapping[str, Any]] = {"clients": (1, 2, 4, 8), "size": 8_000_000, "window": 1.0}
     takes_s3: ClassVar[bool] = True
+    emulates: ClassVar[bool] = True
     no_pair = "memory cannot stand in for an S3 endpoint"
 
     def check(self) -> None:
@@ -102,7 +103,7 @@ class ClientSweep(Profile[SweepSettings]):
         assert isinstance(load, SweepLoad)
         with own_place(arena, turn.name, seed=s.seed, fsync=s.fsync, io_bytes=_IO_BYTES) as place:
             started = time.time()
-            with crowd(place, load.clients) as people:
+            with crowd(place, load.clients, arena.look) as people:
                 told = [self._phase(people, deed, load, turn, arena) for deed in DEEDS]
         phases = tuple(_seen(deed, done) for deed, done in zip(DEEDS, told, strict=True))
         if not any(one.done for one in phases[0].clients):

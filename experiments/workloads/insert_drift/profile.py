@@ -54,6 +54,7 @@ class InsertDrift(Profile[InsertSettings]):
     settings_type: ClassVar[type[ProfileSettings]] = InsertSettings
     small: ClassVar[Mapping[str, Any]] = {"files": 2_400, "group": 200, "clients": (1, 8)}
     takes_s3: ClassVar[bool] = True
+    emulates: ClassVar[bool] = True
     no_pair = "memory cannot stand in for an S3 endpoint"
 
     def check(self) -> None:
@@ -95,7 +96,7 @@ class InsertDrift(Profile[InsertSettings]):
             arena, turn.name, seed=s.seed, fsync=s.fsync, io_bytes=min(max(s.size, _BLOCK), 1 << 20)
         ) as place:
             started, before = time.time(), usage(place.roots)
-            with crowd(place, load.clients) as people:
+            with crowd(place, load.clients, arena.look) as people:
                 begun = time.monotonic()
                 told = [
                     (done, usage(place.roots)) for done in self._inserted(people, load.directories == "shared", arena)

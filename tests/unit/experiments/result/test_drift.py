@@ -64,6 +64,18 @@ def test_few_values_and_flat_ones_say_nothing() -> None:
     assert (flat.trend, flat.change) == (0.0, 0.0)
 
 
+def test_what_nobody_would_notice_is_not_called_drift() -> None:
+    """A rate that falls by 1 % and hardly varies: significant, and told with its size."""
+    dice = np.random.default_rng(10)
+    slight, more = (drift_of(_noise(dice, 60, 0.0, 0.001) * np.linspace(1, 1 - fall, 60)) for fall in (0.01, 0.03))
+    assert slight is not None
+    assert slight.trend_p < 0.001
+    assert not slight.found
+    assert slight.trend == pytest.approx(-0.01, abs=0.002)
+    assert more is not None
+    assert more.found
+
+
 def test_more_values_than_pairs_are_made_of() -> None:
     """Neighbours are put together; the place of the change is still counted in values."""
     dice = np.random.default_rng(9)
