@@ -76,4 +76,3 @@ class ProfileTelling(Telling):
         if len(sessions) < 2:
             return ()
         return (f"it was interrupted and resumed {len(sessions) - 1} times: runs are of {len(sessions)} commands",)
-
