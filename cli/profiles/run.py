@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from cli import options as opt
+from cli.beside import PORT
 from cli.context import shared, with_options, writable_file
 from cli.experiments.studies import FilerCache, Seed, given_seed
 from cli.options import declared_cache
@@ -59,6 +60,8 @@ def run(
     yes: Yes = False,
     resume: Resume = False,
     storage: opt.StorageRoot = None,
+    serve: opt.Serve = False,
+    serve_port: opt.ServePort = PORT,
     json_file: opt.JsonFile = None,
 ) -> None:
     """Put storage through a test of reports R2 to R5, with a report and their figures beside.
@@ -78,6 +81,12 @@ def run(
     targets = running.Targets(paths=tuple(one.absolute() for one in path or ()), s3=s3)
     profile = running.made(name, targets, setting or [], small=small)
     wish = running.Wish(
-        repeats=repeats, seed=given_seed(seed), min_seconds=min_seconds, yes=yes, resume=resume, json_file=json_file
+        repeats=repeats,
+        seed=given_seed(seed),
+        min_seconds=min_seconds,
+        yes=yes,
+        resume=resume,
+        json_file=json_file,
+        serve_port=serve_port if serve else None,
     )
     running.carry_out(context, settings, profile, wish)

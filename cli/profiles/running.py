@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
+from cli.beside import profile_shown
 from cli.context import CommandContext
 from cli.output import flush, write_json
 from cli.show.study import show_study, show_warnings
@@ -44,6 +45,7 @@ class Wish:
     yes: bool = False
     resume: bool = False
     json_file: Path | None = None
+    serve_port: int | None = None  # of the page beside it; None: there is none
 
 
 def carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> None:
@@ -78,8 +80,11 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
     below = settings.scratch / "profiles" / "begun"
     with begun(below, what, run_id=run_id, seed=wish.seed, now=now, resume=wish.resume) as study:
         kind = profile.kind(wish.repeats, study.seed)
-        with live_line(context.err) as tell:
-            shown = ProfileStudy(profile, settings, context.clock, context.say, tell, study.sessions)
+        with (
+            live_line(context.err) as tell,
+            profile_shown(context, profile, settings, wish.serve_port) as live,
+        ):
+            shown = ProfileStudy(profile, settings, context.clock, context.say, tell, study.sessions, live)
             try:
                 return conduct(shown, kind, least, study)
             except KeyboardInterrupt as error:

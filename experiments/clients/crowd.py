@@ -50,6 +50,7 @@ class Place:
     part_bytes: int = 8 << 20
     filer: Settings | None = None  # that name the emulated filer which delays the calls
     compressible: float = 0.0
+    counters: Path | None = None  # where they count for whoever watches (experiments.clients.counters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +202,7 @@ def _spec(place: Place, numbers: tuple[int, ...]) -> Spec:
         part_bytes=place.part_bytes,
         emulated=place.filer is not None,
         compressible=place.compressible,
+        counters=None if place.counters is None else str(place.counters),
     )
 
 

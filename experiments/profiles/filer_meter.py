@@ -34,6 +34,11 @@ class FilerMeter:
             self._last = now
             self._sampler.sample()
 
+    def busy_s(self) -> dict[str, float]:
+        """Seconds that each station was busy since it was made, by its servers."""
+        stations = self._arbiter.snapshot().stations
+        return {name: counts.busy_ns / counts.servers / 1e9 for name, counts in stations.items()}
+
     def told(self) -> dict[str, Any]:
         """Of the run, at its end."""
         return self._sampler.to_json()

@@ -51,6 +51,7 @@ class Arena:
     null: bool = False  # in memory: the pair
     tell: Callable[[str], None] = field(default=lambda _line: None)  # what goes on now, for the live line
     filer: Settings | None = None  # that name the emulated filer which delays our own clients' calls
+    counters: Path | None = None  # where clients count for whoever watches; None: nobody does
     look: Callable[[], None] = field(default=lambda: None)  # to be called about once a second while clients work
 
 

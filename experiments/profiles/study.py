@@ -19,6 +19,7 @@ from core.settings import Settings
 from experiments.clients.own_prefix import claimed_prefix
 from experiments.conditions import emulated, host, place
 from experiments.profiles.filer_meter import FilerMeter, metered
+from experiments.profiles.live import Live
 from experiments.profiles.owner import claimed, place_of_own
 from experiments.profiles.profile import Arena, Profile
 from experiments.profiles.result import Observed
@@ -34,11 +35,12 @@ class ProfileStudy(Workload):
 
     def __init__(
         self, profile: Profile[Any], settings: Settings, clock: Clock, say: Callable[[str], None],
-        tell: Callable[[str], None], sessions: Sequence[float] = (),
+        tell: Callable[[str], None], sessions: Sequence[float] = (), live: Live | None = None,
     ) -> None:  # fmt: skip
         self.about = profile.about  # type: ignore[misc]  # of the profile, not of the class
-        self.storage, self.clock, self.say = settings.storage, clock, say
-        self._profile, self._settings, self._tell = profile, settings, tell
+        self.storage, self.clock = settings.storage, clock
+        self.say, self._tell = (say, tell) if live is None else (_both(say, live.say), _both(tell, live.tell))
+        self._profile, self._settings, self._live = profile, settings, live
         self._sessions = tuple(sessions)
         self._stack = contextlib.ExitStack()
         self._ceilings: dict[At, dict[str, Any]] = {}  # of each load, the pair
@@ -52,6 +54,8 @@ class ProfileStudy(Workload):
         """The directories are taken, and what all runs need is there."""
         with contextlib.ExitStack() as self._stack:
             self._meter = None if self._filer is None else self._stack.enter_context(metered(self._settings))
+            if self._live is not None and self._meter is not None:
+                self._live.stations = self._meter.busy_s
             self._own = self._arena(self._stack)
             self._stack.enter_context(self._profile.prepared(self._own))
             yield
@@ -63,12 +67,23 @@ class ProfileStudy(Workload):
         prefix = None if s3 is None else stack.enter_context(claimed_prefix(s3))
         filer, meter = None if self._filer is None else self._settings, self._meter
         look = _nothing if meter is None else meter.look
-        return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell, filer=filer, look=look)
+        return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell, filer=filer, look=look,
+                     counters=self._counters)  # fmt: skip
+
+    @property
+    def _counters(self) -> Path | None:
+        """Where clients count for whoever watches."""
+        return None if self._live is None else self._live.counters.path
+
+    def _begins(self, what: str) -> None:
+        self._tell(what)
+        if self._live is not None:
+            self._live.run(what)
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
         """A run brings everything along."""
-        self._tell(str(turn))
+        self._begins(str(turn))
         if self._meter is not None:
             self._meter.begin()
         yield lambda: self._observed(turn)
@@ -80,7 +95,7 @@ class ProfileStudy(Workload):
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
         """Once for each load: what memory gives is the same in every repeat."""
         if turn.at not in self._ceilings:
-            self._tell(f"{turn.at}, on null storage")
+            self._begins(f"{turn.at}, on null storage")
             self._ceilings[turn.at] = self._paired(turn)
         return self._ceilings[turn.at]
 
@@ -115,7 +130,7 @@ class ProfileStudy(Workload):
         for path in paths:
             path.mkdir()
         scratch = self._stack.enter_context(place_of_own(self._settings.scratch / "profiles", "null"))
-        arena = Arena(paths=paths, scratch=scratch, null=True, tell=self._tell)
+        arena = Arena(paths=paths, scratch=scratch, null=True, tell=self._tell, counters=self._counters)
         self._stack.enter_context(profile.prepared(arena))
         return profile, arena
 
@@ -151,6 +166,14 @@ class ProfileStudy(Workload):
             "sessions": list(self._sessions),
             "hosts": [host()],
         }
+
+
+def _both(one: Callable[[str], None], other: Callable[[str], None]) -> Callable[[str], None]:
+    def say(line: str) -> None:
+        one(line)
+        other(line)
+
+    return say
 
 
 def _nothing() -> None:
