@@ -16,6 +16,7 @@ from core.errors import RunFailed, StorageFault
 from core.filer import load_filer
 from core.memory import client_memory, free_memory
 from core.settings import Settings
+from experiments.clients.null_server import null_endpoint
 from experiments.clients.own_prefix import claimed_prefix
 from experiments.conditions import emulated, host, place
 from experiments.profiles.filer_meter import FilerMeter, metered
@@ -27,6 +28,7 @@ from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
 
 MEMORY = Path("/dev/shm")
+NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothing"
 _SHARE = 0.6  # of free memory that a pair may take
 
 
@@ -118,6 +120,13 @@ class ProfileStudy(Workload):
         profile = self._profile.on_null()
         if profile is None:
             raise RunFailed(self._profile.no_pair)
+        own = self._stack
+        if profile.targets.s3 is not None:
+            scratch = own.enter_context(place_of_own(self._settings.scratch / "profiles", "null"))
+            url = f"{own.enter_context(null_endpoint())}/profile"
+            return profile, Arena(
+                paths=(), scratch=scratch, s3=url, null=True, tell=self._tell, counters=self._counters
+            )
         if not MEMORY.is_dir() or not in_memory(MEMORY, read_mounts()):
             raise RunFailed(f"{MEMORY} is no memory file system")
         wanted = profile.room().bytes * max(1, len(profile.targets.paths))
@@ -161,7 +170,7 @@ class ProfileStudy(Workload):
             "null_storage": {
                 "paired": profile.on_null() is not None,
                 "why_not": self._no_pair,
-                "place": str(MEMORY),
+                "place": str(MEMORY) if targets.s3 is None else NULL_ENDPOINT,
             },
             "sessions": list(self._sessions),
             "hosts": [host()],

@@ -16,7 +16,7 @@ from experiments.clients.running import check_s3, own_place
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
 from experiments.processes import processors
-from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room, Targets
+from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
 from experiments.workload import Turn
 from experiments.workloads.client_sweep.result import (
     DEEDS,
@@ -29,7 +29,8 @@ from experiments.workloads.client_sweep.result import (
 
 _IO_BYTES = 1 << 20
 _SLOW = 100e6  # bytes a second that a storage makes, for the time that is told beforehand
-_ON_NULL = 16_000_000  # bytes of an object of the pair
+_ON_NULL = 16_000_000  # bytes of an object of the pair at most
+_ON_NULL_S = 5.0  # seconds in which its clients begin at most
 _SAID = 5  # of each phase, refusals and errors in words
 
 
@@ -63,7 +64,6 @@ class ClientSweep(Profile[SweepSettings]):
     small: ClassVar[Mapping[str, Any]] = {"clients": (1, 2, 4, 8), "size": 8_000_000, "window": 1.0}
     takes_s3: ClassVar[bool] = True
     emulates: ClassVar[bool] = True
-    no_pair = "memory cannot stand in for an S3 endpoint"
 
     def check(self) -> None:
         """Raises UsageError."""
@@ -86,12 +86,12 @@ class ClientSweep(Profile[SweepSettings]):
         moved = 2 * sum(s.clients) * s.objects * s.size * len(s.start)
         return Room(bytes=files * s.size, files=2 * files + 1, seconds=moved / _SLOW)
 
-    def on_null(self) -> ClientSweep | None:
-        """Smaller objects."""
-        if not self.targets.paths:
-            return None
-        less = {"size": min(self.settings.size, _ON_NULL), "window": min(self.settings.window, 1.0)}
-        return ClientSweep(self.settings.model_copy(update=less), Targets(paths=self.targets.paths))
+    def on_null(self) -> ClientSweep:
+        """Smaller objects within a window that is as much shorter: as many bytes a second are begun."""
+        s = self.settings
+        share = min(1.0, _ON_NULL / s.size, _ON_NULL_S / s.window)
+        less = {"size": max(1, round(s.size * share)), "window": s.window * share}
+        return ClientSweep(s.model_copy(update=less), self.targets)
 
     def touched(self) -> int:
         """Of the largest run."""

@@ -20,6 +20,7 @@ from core.clock import SystemClock
 from core.errors import UsageError
 from core.settings import Settings
 from experiments.clients.crowd import Place, crowd
+from experiments.clients.null_server import null_endpoint
 from experiments.clients.own_prefix import claimed_prefix
 from experiments.package.check import check
 from experiments.package.finish import finish
@@ -30,6 +31,7 @@ from experiments.profiles.refusal import refuse_filer
 from experiments.profiles.study import ProfileStudy
 from experiments.result.schema import Result
 from experiments.study import conduct
+from experiments.workloads import about
 from experiments.workloads.client_sweep.result import SweepRun
 from experiments.workloads.insert_drift.result import InsertRun
 
@@ -86,6 +88,27 @@ def test_our_own_clients_go_through_the_emulated_filer(tmp_path: Path) -> None:
     assert result.labels[0].startswith("EMULATED FILER slow")
     (served,) = result.conditions["emulated_filer"]["runs"]
     assert served["stations"]["metadata"]["calls"] >= 20
+    assert check(directory).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("insert-drift", ["files=30", "group=3", "clients=2", "directories=own"]),
+        ("client-sweep", ["clients=2", "start=spread", "size=100000", "window=0.01"]),
+    ],
+)
+def test_an_endpoint_has_a_pair(name: str, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On an endpoint that answers at once and keeps nothing: here also the one under test, since none other is sure to be there."""
+    for key, value in (("ACCESS_KEY_ID", "edbench"), ("SECRET_ACCESS_KEY", "secret"), ("REGION", "us-east-1")):
+        monkeypatch.setenv(f"AWS_{key}", value)
+    with null_endpoint() as url:
+        result, directory = studied(name, Targets(s3=f"{url}/p"), given, tmp_path)
+    (run,) = result.points[0].repeats
+    assert run.null_elapsed_s is not None
+    assert about(name).headlines[0].name in run.ceilings  # type: ignore[attr-defined]
+    assert "keeps nothing" in result.conditions["null_storage"]["place"]
+    assert not any(label.startswith("UNPAIRED") for label in result.labels)
     assert check(directory).differences == ()
 
 
