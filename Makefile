@@ -10,7 +10,7 @@ DEMO_SCALE := 1/2000
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean
+.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-clients bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -104,6 +104,9 @@ bench-formats: setup ## each format's speed and text beside Apache Tika's on the
 bench-charsets: setup ## texts in 45 languages and 68 charsets, which nothing declares: how many are read as they were written
 	@$(PYTHON) -m benchmarks.charsets $(BENCH_ARGS)
 
+bench-clients: setup ## what our own clients cost: recorded calls by core, and beside plain S3 code (BENCH_ARGS="--s3 URL")
+	@$(PYTHON) -m benchmarks.clients $(BENCH_ARGS)
+
 bench-hosts: setup ## an experiment on 1, 2 and 4 hosts (spaces of this machine) with a mount each of MooseFS or GlusterFS; needs root (BENCH_ARGS="--filer glusterfs")
 	@$(PYTHON) -m benchmarks.hosts $(BENCH_ARGS)
 
@@ -139,5 +142,5 @@ down: ## stop the system in containers; databases and the shared directory stay
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
-	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json
+	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
