@@ -48,7 +48,7 @@ class Live:
 
     def __init__(self, profile: str, counters: Counters, paths: Sequence[Path]) -> None:
         self.profile, self.counters = profile, counters
-        self.stations: Stations | None = None  # of an emulated filer, once it is there
+        self._stations: Stations | None = None
         self._devices = BlockSampler(paths)
         self._lock = threading.Lock()
         self._began = time.monotonic()
@@ -57,6 +57,17 @@ class Live:
         self._seconds: list[float] = []
         self._values: list[dict[str, float]] = []
         self._last = self._read()
+
+    @contextlib.contextmanager
+    def beside(self, stations: Stations) -> Iterator[None]:
+        """There is an emulated filer for as long as the block lasts: nobody asks it afterwards."""
+        with self._lock:
+            self._stations = stations
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._stations = None
 
     def tell(self, line: str) -> None:
         """What goes on now."""
@@ -118,8 +129,9 @@ class Live:
         if devices:
             for name in ("read_bytes", "write_bytes", "reads", "writes"):
                 counts[name] = sum(device[name] for device in devices)
-        if self.stations is not None:
-            counts |= {f"station {name}": busy for name, busy in self.stations().items()}
+        with self._lock:
+            stations = {} if self._stations is None else self._stations()
+        counts |= {f"station {name}": busy for name, busy in stations.items()}
         return _Reading(self._now(), counts)
 
 

@@ -57,7 +57,7 @@ class ProfileStudy(Workload):
         with contextlib.ExitStack() as self._stack:
             self._meter = None if self._filer is None else self._stack.enter_context(metered(self._settings))
             if self._live is not None and self._meter is not None:
-                self._live.stations = self._meter.busy_s
+                self._stack.enter_context(self._live.beside(self._meter.busy_s))
             self._own = self._arena(self._stack)
             self._stack.enter_context(self._profile.prepared(self._own))
             yield
@@ -116,17 +116,22 @@ class ProfileStudy(Workload):
         }
 
     def _null_arena(self) -> tuple[Profile[Any], Arena]:
-        """Memory with what the pair's runs need. Raises RunFailed where there is none, StorageFault."""
+        """Memory, or an endpoint that keeps nothing, with what the pair's runs need. Raises RunFailed where there is none, StorageFault."""
         profile = self._profile.on_null()
         if profile is None:
             raise RunFailed(self._profile.no_pair)
-        own = self._stack
-        if profile.targets.s3 is not None:
-            scratch = own.enter_context(place_of_own(self._settings.scratch / "profiles", "null"))
-            url = f"{own.enter_context(null_endpoint())}/profile"
-            return profile, Arena(
-                paths=(), scratch=scratch, s3=url, null=True, tell=self._tell, counters=self._counters
-            )
+        scratch = self._stack.enter_context(place_of_own(self._settings.scratch / "profiles", "null"))
+        paths, s3 = tuple[Path, ...](), None
+        if profile.targets.s3 is None:
+            paths = self._memory(profile)
+        else:
+            s3 = f"{self._stack.enter_context(null_endpoint())}/profile"
+        arena = Arena(paths=paths, scratch=scratch, s3=s3, null=True, tell=self._tell, counters=self._counters)
+        self._stack.enter_context(profile.prepared(arena))
+        return profile, arena
+
+    def _memory(self, profile: Profile[Any]) -> tuple[Path, ...]:
+        """As many directories as it has paths. Raises RunFailed where memory does not hold them, StorageFault."""
         if not MEMORY.is_dir() or not in_memory(MEMORY, read_mounts()):
             raise RunFailed(f"{MEMORY} is no memory file system")
         wanted = profile.room().bytes * max(1, len(profile.targets.paths))
@@ -138,10 +143,7 @@ class ProfileStudy(Workload):
         paths = tuple(own / f"path{number}" for number in range(len(profile.targets.paths)))
         for path in paths:
             path.mkdir()
-        scratch = self._stack.enter_context(place_of_own(self._settings.scratch / "profiles", "null"))
-        arena = Arena(paths=paths, scratch=scratch, null=True, tell=self._tell, counters=self._counters)
-        self._stack.enter_context(profile.prepared(arena))
-        return profile, arena
+        return paths
 
     def surroundings(self) -> dict[str, Any]:
         """What was asked for, and the places."""
