@@ -42,7 +42,7 @@ test: setup ## run all tests (PYTEST_ARGS="-k name" for some)
 	@$(PYTHON) -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-browser: setup ## drive the page in a real browser (needs chromium, else skips and says so); part of `make test` too
-	@$(PYTHON) -m pytest -rs tests/acceptance/test_browser.py $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest -rs tests/acceptance/test_browser.py tests/acceptance/test_browser_profile.py $(PYTEST_ARGS)
 
 test-containers: setup ## run the system in containers, kill some, compare; needs a Docker engine, else skips and says so
 	@$(PYTHON) -m pytest -rs tests/acceptance/test_containers.py $(PYTEST_ARGS)
