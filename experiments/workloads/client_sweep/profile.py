@@ -90,7 +90,8 @@ class ClientSweep(Profile[SweepSettings]):
         """Smaller objects within a window that is as much shorter: as many bytes a second are begun."""
         s = self.settings
         share = min(1.0, _ON_NULL / s.size, _ON_NULL_S / s.window)
-        less = {"size": max(1, round(s.size * share)), "window": s.window * share}
+        size = max(1, round(s.size * share))
+        less = {"size": size, "window": s.window * size / s.size}
         return ClientSweep(s.model_copy(update=less), self.targets)
 
     def touched(self) -> int:

