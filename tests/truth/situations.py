@@ -187,7 +187,7 @@ SITUATIONS = (
               ceiling=Ceiling(figure="files/s", value=500)),
     Situation(name="drift-ext4", truth="ext4 whose directories have no index: each name is looked for among all",
               testbed=Loop(400, features="^dir_index"), limit=None, says=(CACHED, DRIFT), never=(),
-              load=Profile("insert-drift", ("files=40000", "group=1000", "clients=1", "directories=shared"))),
+              load=Profile("insert-drift", ("files=20000", "group=500", "clients=1", "directories=shared"))),
     Situation(name="refused", truth="a server that takes ten: of 25 clients 15 are refused, to write, read and remove",
               testbed=Takes(10), limit=None, never=(UNDECLARED,), ceiling=Ceiling(figure="refused", value=45, within=0.0),
               load=Profile("client-sweep", ("clients=25", "start=together", "size=100000"))),
