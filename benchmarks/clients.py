@@ -1,6 +1,6 @@
 """`make bench-clients`: what the code of our own clients costs (experiments.clients).
 
-Recorded calls by processor second of one client in memory: files of 1 KB, and large ones in calls of 64 KiB. With
+Recorded calls by processor second of one client in memory: files of 1 KB, and large ones in calls of 4 KiB. With
 `--s3 URL` (an empty prefix; AWS_* variables) PUTs of 1 KB by 32 clients beside plain code with the same library: as many
 processes and threads, each with a store of its own, and nothing else. Rounds take turns; medians.
 """
@@ -45,7 +45,7 @@ def main() -> None:
     figures = Figures(arguments.output)
     for name, files, size, io_bytes in (
         ("files of 1 KB", 5_000, _KB, 4096),
-        ("files of 64 MB, 64 KiB a call", 4, 64 << 20, 65_536),
+        ("files of 16 MB, 4 KiB a call", 4, 16_000_000, 4096),
     ):
         rates = [_calls_a_core(files, size, io_bytes) for _ in range(arguments.rounds)]
         for deed in ("write", "read"):
