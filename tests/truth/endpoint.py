@@ -1,9 +1,10 @@
-"""An S3 endpoint that takes so many connections at a time: a front before a real server, which resets all others and counts them."""
+"""An S3 endpoint that takes so many connections: a front before a real server, which resets all others and counts them."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import selectors
 import socket
 import struct
@@ -17,17 +18,23 @@ from typing import ClassVar
 from testbeds import FILERS, Place, Skipped
 
 _PORT = 7070  # of the tool's server
-_WAIT_S = 2.0  # for a place: one that is left just now is free before the next connection is refused
+_WAIT_S = 10.0  # that all clients are waited for
+_CLIENT = b"client-"  # in the names of clients' objects
 _BLOCK = 1 << 16
 
 
 class Front:
-    """Ten connections, say, are handed on to a server at `port`; one more waits for a moment, and is reset."""
+    """Of each `clients` connections of the profile's clients it takes the first `takes` and resets the others.
 
-    def __init__(self, takes: int, port: int) -> None:
+    Those are handed on to a server at `port` when all of them have come, so that no client comes in a place that another has
+    left. Whatever is no client's object (the command's own marker, lists) is handed on at once.
+    """
+
+    def __init__(self, takes: int, clients: int, port: int) -> None:
         self.refused = 0
-        self._places, self._server = threading.Semaphore(takes), port
-        self._count = threading.Lock()
+        self._takes, self._clients, self._server = takes, clients, port
+        self._lock = threading.Lock()
+        self._came, self._all_came = 0, threading.Event()
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = int(self._socket.getsockname()[1])
         threading.Thread(target=self._accept, daemon=True).start()
@@ -41,25 +48,43 @@ class Front:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection:
-            if not self._places.acquire(timeout=_WAIT_S):
-                with self._count:
-                    self.refused += 1
+        with connection, contextlib.suppress(OSError):  # either side is gone
+            asked = _request(connection)
+            if _CLIENT in asked and not self._taken():
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
                 return
-            try:
-                with socket.create_connection(("127.0.0.1", self._server)) as server:
-                    _handed_on(connection, server)
-            except OSError:
-                return  # either side is gone
-            finally:
-                self._places.release()
+            with socket.create_connection(("127.0.0.1", self._server)) as server:
+                server.sendall(asked)
+                _handed_on(connection, server)
+
+    def _taken(self) -> bool:
+        """Whether this one is; where it is, all have come."""
+        with self._lock:
+            place, all_came = self._came % self._clients, self._all_came
+            self._came += 1
+            self.refused += place >= self._takes
+            if place == self._clients - 1:
+                all_came.set()
+                self._all_came = threading.Event()
+        return place < self._takes and (all_came.wait(_WAIT_S) or True)
 
     def close(self) -> None:
         """No more connections."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
+
+
+def _request(connection: socket.socket) -> bytes:
+    """Its beginning: the head, and of a POST, which names objects there, the body."""
+    data = b""
+    while block := connection.recv(_BLOCK):
+        data += block
+        head, end, body = data.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)content-length: *([0-9]+)", head)
+        if end and (not head.startswith(b"POST") or length is None or len(body) >= int(length[1])):
+            break
+    return data
 
 
 def _handed_on(one: socket.socket, other: socket.socket) -> None:
@@ -77,9 +102,10 @@ def _handed_on(one: socket.socket, other: socket.socket) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Takes:
-    """A bucket of the tool's S3 server behind a front that takes so many connections at a time."""
+    """A bucket of the tool's S3 server behind a front that takes so many connections of so many clients."""
 
     connections: int
+    clients: int
     credentials: ClassVar[dict[str, str]] = {
         "AWS_ACCESS_KEY_ID": "edbench", "AWS_SECRET_ACCESS_KEY": "edbench-secret", "AWS_REGION": "us-east-1",
     }  # fmt: skip
@@ -101,7 +127,7 @@ class Takes:
             if done.returncode:
                 raise Skipped(f"filers up s3: {' '.join(done.stderr.split())[-200:]}")
             (work / "filers/s3/data/bucket").mkdir()
-            front = Front(self.connections, _PORT)
+            front = Front(self.connections, self.clients, _PORT)
             try:
                 url = f"http://127.0.0.1:{front.port}/bucket/truth"
                 yield Place(work, s3=url, environment=self.credentials, refused=lambda: front.refused)

@@ -189,7 +189,7 @@ SITUATIONS = (
               testbed=Loop(400, features="^dir_index"), limit=None, says=(CACHED, DRIFT), never=(),
               load=Profile("insert-drift", ("files=20000", "group=500", "clients=1", "directories=shared"))),
     Situation(name="refused", truth="a server that takes ten: of 25 clients 15 are refused, to write, read and remove",
-              testbed=Takes(10), limit=None, never=(UNDECLARED,), ceiling=Ceiling(figure="refused", value=45, within=0.0),
+              testbed=Takes(10, clients=25), limit=None, never=(UNDECLARED,), ceiling=Ceiling(figure="refused", value=45, within=0.0),
               load=Profile("client-sweep", ("clients=25", "start=together", "size=100000"))),
     # Room.
     Situation(name="disk-fills", truth="a disk of 8 MB fills", testbed=Loop(8), load=Discovery(), limit="space",
