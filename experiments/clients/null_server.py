@@ -9,11 +9,13 @@ the ceiling is theirs and its own together, and errs to the low side.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
+import socket
+import socketserver
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from email.utils import formatdate
 from pathlib import Path
@@ -24,7 +26,8 @@ import core
 from core.errors import RunFailed
 from core.services import launch
 
-_ZEROS = bytes(1 << 18)
+_ZEROS = 1 << 28  # bytes of the file that reads are answered from
+_HEAD, _SCRAP = 1 << 16, 1 << 20  # bytes that are taken in at once: of heads, of bodies
 _MODIFIED = formatdate(0, usegmt=True)
 _XML = '<?xml version="1.0" encoding="UTF-8"?>'
 _LIST = f"{_XML}<ListBucketResult><KeyCount>0</KeyCount><IsTruncated>false</IsTruncated></ListBucketResult>"
@@ -63,75 +66,76 @@ class Objects:
         return "200 OK", self.sizes[path], ""
 
 
-class Connection(asyncio.Protocol):
-    """HTTP/1.1 (RFC 9112): one request after another."""
+class _Connection(socketserver.BaseRequestHandler):
+    """HTTP/1.1 (RFC 9112): one request after another, in a thread of its own, so that what is copied is copied at once."""
 
-    def __init__(self, objects: Objects) -> None:
-        self._objects = objects
-        self._head = b""
-        self._request: tuple[str, str, int] | None = None
-        self._left = self._zeros = 0  # bytes of the body to come; zeros still to send
-        self._paused = False
+    server: _Server
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+    def handle(self) -> None:
+        """Until the client is gone."""
+        self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._came, self._scrap = b"", memoryview(bytearray(_SCRAP))
+        with contextlib.suppress(OSError):
+            while self._served():
+                pass
 
-    def data_received(self, data: bytes) -> None:
-        while True:
-            if self._request is None:
-                self._head += data
-                head, end, data = self._head.partition(b"\r\n\r\n")
-                if not end:
-                    return
-                self._begin(head.decode("latin-1"))
-            taken = min(self._left, len(data))
-            self._left, data = self._left - taken, data[taken:]
-            if self._left or self._request is None:
-                return
-            self._answer(*self._request)
-            if not data:
-                return
-
-    def _begin(self, head: str) -> None:
+    def _served(self) -> bool:
+        connection: socket.socket = self.request
+        while (end := self._came.find(b"\r\n\r\n")) < 0:
+            if not (more := connection.recv(_HEAD)):
+                return False
+            self._came += more
+        head, self._came = self._came[:end].decode("latin-1"), self._came[end + 4 :]
         line, *fields = head.split("\r\n")
         method, target, _ = line.split(" ", 2)
         given = {name.strip().lower(): value.strip() for name, _, value in (field.partition(":") for field in fields)}
         length = int(given.get("content-length", "0"))
-        self._head, self._request, self._left = b"", (method, target, length), length
         if given.get("expect", "").lower() == "100-continue":
-            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if not self._dropped(length):
+            return False
+        self._answer(connection, method, target, length)
+        return True
 
-    def _answer(self, method: str, target: str, length: int) -> None:
-        status, zeros, text = self._objects.answer(method, target, length)
-        self._request = None
+    def _dropped(self, length: int) -> bool:
+        """A body of so many bytes; whether all of it came."""
+        left, self._came = length - len(self._came), self._came[length:]
+        while left > 0:
+            if not (moved := self.request.recv_into(self._scrap, min(left, _SCRAP))):
+                return False
+            left -= moved
+        return True
+
+    def _answer(self, connection: socket.socket, method: str, target: str, length: int) -> None:
+        status, zeros, text = self.server.objects.answer(method, target, length)
         size = f"Content-Length: {zeros or len(text)}"
         head = f'HTTP/1.1 {status}\r\n{size}\r\nETag: "0"\r\nLast-Modified: {_MODIFIED}\r\n\r\n{text}'
-        self._transport.write(head.encode("latin-1"))
-        self._zeros = 0 if method == "HEAD" else zeros
-        self._send()
-
-    def _send(self) -> None:
-        while self._zeros and not self._paused:
-            piece = _ZEROS[: self._zeros]
-            self._zeros -= len(piece)
-            self._transport.write(piece)
-
-    def pause_writing(self) -> None:
-        self._paused = True
-
-    def resume_writing(self) -> None:
-        self._paused = False
-        self._send()
+        connection.sendall(head.encode("latin-1"))
+        left = 0 if method == "HEAD" else zeros
+        while left:
+            left -= os.sendfile(connection.fileno(), self.server.zeros, 0, min(left, _ZEROS))
 
 
-async def _serve() -> None:
-    objects, over = Objects(), asyncio.Event()
-    server = await asyncio.get_running_loop().create_server(lambda: Connection(objects), "127.0.0.1", 0, backlog=1024)
-    asyncio.get_running_loop().add_reader(0, over.set)
-    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
-    sys.stdout.flush()
-    await over.wait()
+class _Server(socketserver.ThreadingTCPServer):
+    """`zeros`: a file of holes in memory, that reads are answered from without a copy."""
+
+    daemon_threads = True
+    request_queue_size = 1024
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Connection)
+        self.objects, self.zeros = Objects(), os.memfd_create("zeros")
+        os.ftruncate(self.zeros, _ZEROS)
+
+
+def main() -> None:
+    """Until its input ends."""
+    with _Server() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        sys.stdout.write(f"{server.server_address[1]}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+        server.shutdown()
 
 
 @contextlib.contextmanager
@@ -154,4 +158,4 @@ def null_endpoint() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve())
+    main()
