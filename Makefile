@@ -10,7 +10,7 @@ DEMO_SCALE := 1/2000
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean
+.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -53,7 +53,7 @@ smoke: setup ## run the few tests that break first, in less than a minute; a par
 	@$(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(SMOKE) $(PYTEST_ARGS)
 
 test-browser: setup ## drive the page in a real browser (needs chromium, else skips and says so); part of `make test` too
-	@$(PYTHON) -m pytest -rs tests/acceptance/test_browser.py $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest -rs tests/acceptance/test_browser.py tests/acceptance/test_browser_profile.py $(PYTEST_ARGS)
 
 test-containers: setup ## run the system in containers, kill some, compare; needs a Docker engine, else skips and says so
 	@$(PYTHON) -m pytest -rs tests/acceptance/test_containers.py $(PYTEST_ARGS)
@@ -115,6 +115,9 @@ bench-formats: setup ## each format's speed and text beside Apache Tika's on the
 bench-charsets: setup ## texts in 45 languages and 68 charsets, which nothing declares: how many are read as they were written
 	@$(PYTHON) -m benchmarks.charsets $(BENCH_ARGS)
 
+bench-clients: setup ## what our own clients cost: recorded calls by core, and beside plain S3 code (BENCH_ARGS="--s3 URL")
+	@$(PYTHON) -m benchmarks.clients $(BENCH_ARGS)
+
 bench-hosts: setup ## an experiment on 1, 2 and 4 hosts (spaces of this machine) with a mount each of MooseFS or GlusterFS; needs root (BENCH_ARGS="--filer glusterfs")
 	@$(PYTHON) -m benchmarks.hosts $(BENCH_ARGS)
 
@@ -150,5 +153,5 @@ down: ## stop the system in containers; databases and the shared directory stay
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
-	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json
+	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -113,6 +113,8 @@ def assumptions(filer: FilerModel) -> list[str]:
         if client.cache_bytes
         else "client cache: none, every read reaches the filer"
     )
+    if filer.directory.entry_us:
+        said.append(f"directories: each entry adds {filer.directory.entry_us:g} us to making one more")
     if filer.site is not None:
         said += [
             f"site: data 1/{filer.site.data_scale:g} and time x {filer.site.time_scale:g} of the site that is stood for",

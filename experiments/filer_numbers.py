@@ -8,7 +8,7 @@ from typing import Any
 
 from core.errors import UsageError
 from core.filer import FilerModel
-from core.filer.model import Client, Disk, Processor, Sizes
+from core.filer.model import Client, Directory, Disk, Processor, Sizes
 from core.filer.protocol import Protocol, protocol_of
 from core.filer.site import SiteModel
 from core.operations import Op
@@ -34,6 +34,7 @@ class _Numbers:
     protocol: dict[str, Any] | None = None  # as `core.filer.protocol` writes it; results from before have none
     client: dict[str, float] = field(default_factory=dict)
     sizes: dict[str, float] = field(default_factory=dict)
+    directory: dict[str, float] = field(default_factory=dict)
     site: SiteModel | None = None
 
 
@@ -55,6 +56,7 @@ def numbers_of(filer: FilerModel) -> dict[str, Any]:
             protocol=None if filer.protocol is None else filer.protocol.to_plain(),
             client=asdict(filer.client),
             sizes=asdict(filer.sizes),
+            directory=asdict(filer.directory),
             site=filer.site,
         )
     )
@@ -85,6 +87,7 @@ def filer_of(result: Result, name: str) -> FilerModel | None:
             protocol=_protocol(numbers.protocol, name),
             client=Client(**numbers.client | {"cache_bytes": int(numbers.client.get("cache_bytes", 0))}),  # type: ignore[arg-type]
             sizes=Sizes(**numbers.sizes),
+            directory=Directory(**numbers.directory),
             site=numbers.site,
         )
         same = filer.digest == said["digest"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.settings import Settings
 from experiments.workloads.discovery.result import PointSpec
@@ -17,6 +18,9 @@ from web.guests import BesideCommand
 from web.installed import web_context
 from web.server import Stage, address, listening, served
 from web.token import given_token, kept_token, ready_link
+
+if TYPE_CHECKING:
+    from experiments.profiles.live import Live
 
 
 @contextlib.contextmanager
@@ -56,6 +60,21 @@ def experiment_page(
         with served(stage, sock):
             say(f"page: {shown_address(address(sock), given, token)}")
             yield _Shown(site, stage, settings.storage, door)
+
+
+@contextlib.contextmanager
+def profile_page(
+    live: Live, settings: Settings, env: Mapping[str, str], port: int, say: Callable[[str], None]
+) -> Iterator[None]:
+    """Over a profile that the command runs: there is no job, and no database. Raises UsageError when the port is taken."""
+    given = given_token(env)
+    with listening(HOST, port) as sock:
+        token = given or kept_token(settings.scratch)
+        context = WebContext(settings=settings, databases=(), embedded=True, runner=BesideCommand(), env=env,
+                             door=Door(token), profile=live)  # fmt: skip
+        with served(Stage(create_app(context)), sock):
+            say(f"page: {shown_address(address(sock), given, token)}")
+            yield
 
 
 class _Shown:

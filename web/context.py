@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from controller.databases import Jobs
 from controller.jobs.groups.find import find
@@ -15,6 +15,9 @@ from core.errors import UsageError
 from core.settings import Settings
 from sql.session import Database
 from web.door import Door
+
+if TYPE_CHECKING:
+    from experiments.profiles.live import Live
 
 
 class Runner(Protocol):
@@ -53,6 +56,7 @@ class WebContext:
     clock: Clock = field(default_factory=SystemClock)
     corpora: tuple[Path, ...] = ()  # directories beside the storage root below which sources may lie
 
+    profile: Live | None = None  # of the command that this server stands beside, where that runs one
     results: Path | None = None  # storage root whose results are shown, where that is another than the jobs'
 
     @property

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from cli import options as opt
+from cli.beside import PORT
 from cli.context import shared, with_options, writable_file
 from cli.experiments.studies import FilerCache, Seed, given_seed
 from cli.options import declared_cache
@@ -34,6 +35,12 @@ MinSeconds = Annotated[
     float | None,
     typer.Option(min=1, help="how long each run has to be for a result  [default: the profile's, else 600]"),
 ]
+Filer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|FILE", help="emulated filer that delays our own clients' calls  [default: EDBENCH_FILER]"
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", help="also where it takes over 80 % of the free space")]
 Resume = Annotated[bool, typer.Option("--resume", help="go on with the same command where it was interrupted")]
 
@@ -48,10 +55,13 @@ def run(
     repeats: Repeats = 1,
     min_seconds: MinSeconds = None,
     seed: Seed = None,
+    filer: Filer = None,
     filer_cache: FilerCache = None,
     yes: Yes = False,
     resume: Resume = False,
     storage: opt.StorageRoot = None,
+    serve: opt.Serve = False,
+    serve_port: opt.ServePort = PORT,
     json_file: opt.JsonFile = None,
 ) -> None:
     """Put storage through a test of reports R2 to R5, with a report and their figures beside.
@@ -60,7 +70,7 @@ def run(
     report's path is the last line printed.
     """
     context = shared(ctx)
-    settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
+    settings = with_options(context.settings(), storage=storage, slots=None, engine=None, filer=filer)
     settings = dataclasses.replace(settings, filer_cache=declared_cache(filer_cache, settings))
     writable_file(json_file, "--json")
     if resume and seed is not None:
@@ -71,6 +81,12 @@ def run(
     targets = running.Targets(paths=tuple(one.absolute() for one in path or ()), s3=s3)
     profile = running.made(name, targets, setting or [], small=small)
     wish = running.Wish(
-        repeats=repeats, seed=given_seed(seed), min_seconds=min_seconds, yes=yes, resume=resume, json_file=json_file
+        repeats=repeats,
+        seed=given_seed(seed),
+        min_seconds=min_seconds,
+        yes=yes,
+        resume=resume,
+        json_file=json_file,
+        serve_port=serve_port if serve else None,
     )
     running.carry_out(context, settings, profile, wish)

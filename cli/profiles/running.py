@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
+from cli.beside import profile_shown
 from cli.context import CommandContext
 from cli.output import flush, write_json
 from cli.show.study import show_study, show_warnings
@@ -21,7 +22,7 @@ from core.settings import Settings
 from experiments.package.finish import finish
 from experiments.profiles.catalogue import made
 from experiments.profiles.profile import Profile, Targets
-from experiments.profiles.refusal import refuse_room
+from experiments.profiles.refusal import refuse_filer, refuse_room
 from experiments.profiles.study import ProfileStudy
 from experiments.result.codec import to_json
 from experiments.result.schema import Result
@@ -44,6 +45,7 @@ class Wish:
     yes: bool = False
     resume: bool = False
     json_file: Path | None = None
+    serve_port: int | None = None  # of the page beside it; None: there is none
 
 
 def carry_out(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> None:
@@ -61,6 +63,7 @@ def carry_out(context: CommandContext, settings: Settings, profile: Profile[Any]
 def studied(context: CommandContext, settings: Settings, profile: Profile[Any], wish: Wish) -> tuple[Result, Path]:
     """Raises what `conduct` does."""
     profile.check()
+    refuse_filer(profile, settings.filer)
     refuse_room(profile, yes=wish.yes)
     least = wish.min_seconds or profile.least_seconds or MIN_SECONDS
     now = context.clock.now()
@@ -70,14 +73,18 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
         "settings": profile.settings.model_dump(mode="json"),
         "paths": [str(path) for path in profile.targets.paths],
         "s3": profile.targets.s3,
+        "filer": settings.filer,
         "repeats": wish.repeats,
     }
     run_id = new_id(profile.name, now)
     below = settings.scratch / "profiles" / "begun"
     with begun(below, what, run_id=run_id, seed=wish.seed, now=now, resume=wish.resume) as study:
         kind = profile.kind(wish.repeats, study.seed)
-        with live_line(context.err) as tell:
-            shown = ProfileStudy(profile, settings, context.clock, context.say, tell, study.sessions)
+        with (
+            live_line(context.err) as tell,
+            profile_shown(context, profile, settings, wish.serve_port) as live,
+        ):
+            shown = ProfileStudy(profile, settings, context.clock, context.say, tell, study.sessions, live)
             try:
                 return conduct(shown, kind, least, study)
             except KeyboardInterrupt as error:

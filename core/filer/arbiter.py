@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from core.filer.client_cache import ClientCache
+from core.filer.directories import Directories
 from core.filer.model import STATIONS, CallCost, FilerModel
 from core.filer.queues import OPS_UNIT, SharedQueues, StationCounts
 from core.filer.site import MOST_WORKERS
@@ -50,7 +51,8 @@ class Arbiter:
     def __init__(self, path: Path, model: FilerModel, client: int = 0) -> None:
         self.path = path
         self.digest = model.digest
-        words = _CACHE + ClientCache.words(model.client.cache_bytes)
+        cache_words, entry_us = ClientCache.words(model.client.cache_bytes), model.directory.entry_us
+        words = _CACHE + cache_words + Directories.words(entry_us)
         self._stations = [name for name, _ in model.stations]
         self._site = model.site
         cores = [] if self._site is None else [self._site.worker_cores] * MOST_WORKERS
@@ -65,6 +67,8 @@ class Arbiter:
         self._reread_ns = round(model.client.reread_us * 1000)
         cached = model.client.cache_bytes
         self._cache = ClientCache(self._words, more + _CACHE, cached, client) if cached else None
+        at = more + _CACHE + cache_words
+        self._directories = Directories(self._words, at, entry_us * 1000 * model.scale) if entry_us else None
         disk = model.disk
         self._disk = {
             Op.READ: (0, round(disk.read_miss * _WHOLE), round(disk.read_ms * 1e6)),
@@ -88,7 +92,8 @@ class Arbiter:
                 if op is Op.READ and nbytes and not wire:
                     self.waited_ns = 0
                     return arrived_ns + self._reread_ns
-            end, worked, trips = self._book_units(op, wire, arrived_ns, argument if op is Op.SCAN else 0)
+            grown = 0 if self._directories is None else self._directories.asked_ns(op, path, other)
+            end, worked, trips = self._book_units(op, wire, arrived_ns, argument if op is Op.SCAN else 0, grown)
             transfer = int(wire * self._link)
             if transfer:
                 end = self._queues.book(_LINK, transfer, arrived_ns, end)
@@ -98,14 +103,15 @@ class Arbiter:
         finally:
             self._queues.unlock()
 
-    def _book_units(self, op: Op, wire: int, arrived: int, entries: int) -> tuple[int, int, int]:
+    def _book_units(self, op: Op, wire: int, arrived: int, entries: int, grown: int) -> tuple[int, int, int]:
         """When both units have had it, nanoseconds of their servers, round trips in thousandths: one for each metadata op,
-        which the next one waits for, and one for all data ops, which go out together."""
+        which the next one waits for, and one for all data ops, which go out together. `grown`: of the metadata unit's, for
+        the size of a directory."""
         begun = -(-wire // self._transfer_bytes) if self._transfer_bytes else 0
         end, worked, trips = arrived, 0, 0
         for station, each_ns, entry_ns, transfer_ns, each, entry, transfer in self._costs[op]:
             ops = int(each + entry * entries + transfer * begun)
-            service = int(each_ns + entry_ns * entries + transfer_ns * begun)
+            service = int(each_ns + entry_ns * entries + transfer_ns * begun) + (grown if station == _METADATA else 0)
             if service:
                 end = self._queues.book(station, service, arrived, end, ops)
                 worked += service

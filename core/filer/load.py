@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import UsageError
-from core.filer.model import DATA_OPS, MAX_SERVERS, Client, Disk, FilerModel, Processor, Sizes
+from core.filer.model import DATA_OPS, MAX_SERVERS, Client, Directory, Disk, FilerModel, Processor, Sizes
 from core.filer.protocol import Protocol, load_protocol
 from core.filer.site import SITE_KEYS, read_site
 from core.filer.tables import Tables, read_table
@@ -20,6 +20,7 @@ SITES = Path(__file__).parent / "sites"
 SITE = "site/"  # before the name of a site of ours, where a profile's name may stand too
 MAX_SERVICE_US = 60e6
 MAX_LINK_BYTES_PER_S = 1e12
+MAX_ENTRY_US = 1e4
 MAX_DISK_MS = 60_000.0
 MAX_SCALE = 1e6
 MAX_NAME = 40
@@ -29,7 +30,7 @@ _METADATA_OPS = frozenset(Op) - DATA_OPS
 _MIX_TOLERANCE = 0.001
 _DEFAULT = "default"  # in service times: of every op that is not named
 _OURS = re.compile(r"site/([a-z0-9-]+)(?:@([0-9]{1,6}))?")  # a site of ours, at a scale of its data perhaps
-_TABLES = ("metadata", "data", "link", "disk", "client", "mix", "sizes")
+_TABLES = ("metadata", "data", "link", "disk", "directory", "client", "mix", "sizes")
 
 
 def profile_names() -> list[str]:
@@ -103,6 +104,8 @@ class _Reader(Tables):
     def model(self, table: Mapping[str, Any], source: str, beside: Path) -> FilerModel:
         self.known(table, ("name", "description", "scale", "protocol", *_TABLES), "")
         link, disk, client, sizes = (self.table(table, key) for key in ("link", "disk", "client", "sizes"))
+        directory = self.table(table, "directory")
+        self.known(directory, ("entry_us",), "directory.")
         self.known(link, ("bytes_per_s",), "link.")
         self.known(disk, ("read_ms", "read_miss", "write_ms", "write_miss"), "disk.")
         limit = {"ms": MAX_DISK_MS, "miss": 1.0}
@@ -123,6 +126,7 @@ class _Reader(Tables):
             protocol=protocol,
             client=self._client(client),
             sizes=self._sizes(sizes),
+            directory=Directory(entry_us=self.number(directory, "entry_us", "directory.", 0.0, MAX_ENTRY_US)),
         )
 
     def site(self, table: Mapping[str, Any], source: str, beside: Path) -> FilerModel:

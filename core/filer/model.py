@@ -36,6 +36,13 @@ class Disk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Directory:
+    """What the size of a directory costs."""
+
+    entry_us: float = 0.0  # of the metadata unit, unscaled, to make a name: for each that its directory has
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """What lies between a call and the wire. Neither is divided by the scale factor."""
 
@@ -93,6 +100,7 @@ class FilerModel:
     protocol: Protocol | None = None  # None: every call is one filer op
     client: Client = field(default_factory=Client)
     sizes: Sizes = field(default_factory=Sizes)
+    directory: Directory = field(default_factory=Directory)
     site: SiteModel | None = None  # what stands around it
 
     @property
@@ -198,7 +206,8 @@ class FilerModel:
         found = [self.metadata.servers, self.data.servers, services, self.link_ns_per_byte, self.disk]
         if self.protocol is not None:
             found += [[asdict(self.cost(op)) for op in Op], self.protocol.transfer_bytes]
-        return [*found, *([] if self.client == Client() else [self.client]), *([self.site] if self.site else [])]
+        more = (one for one, usual in ((self.client, Client()), (self.directory, Directory())) if one != usual)
+        return [*found, *more, *([self.site] if self.site else [])]
 
     def _each(self, op: Op) -> tuple[float, float]:
         cost = self.cost(op)

@@ -25,6 +25,7 @@ import msgspec
 import core
 from core.errors import RunFailed, UsageError
 from core.services import launch
+from core.settings import Settings
 from experiments.clients.orders import ClientDone, Deed, Order, ProcessDone, Spec, Trouble
 from experiments.clients.tally import Counted, merged
 from experiments.processes import processors
@@ -47,8 +48,9 @@ class Place:
     fsync: str = "none"
     io_bytes: int = 1 << 20
     part_bytes: int = 8 << 20
-    emulated: bool = False
+    filer: Settings | None = None  # that name the emulated filer which delays the calls
     compressible: float = 0.0
+    counters: Path | None = None  # where they count for whoever watches (experiments.clients.counters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,13 +120,13 @@ class Crowd:
 class _Process:
     """The parent's side of one."""
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, filer: Settings | None) -> None:
         self.clients = len(spec.clients)
         command = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(int(signal.SIGKILL)), "-1", "-1",
                    "", sys.executable, "-m", "experiments.clients.process"]  # fmt: skip
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(core.__file__).parents[1],
-            start_new_session=True,
+            start_new_session=True, env=None if filer is None else os.environ | filer.environment(),
         )  # fmt: skip
         self._unread = b""
         self.tell(spec)
@@ -176,12 +178,12 @@ def crowd(place: Place, clients: int, between: Callable[[], None] = lambda: None
     """
     if not 1 <= clients <= MOST:
         raise UsageError(f"{clients:,} clients on one host; 1 to {MOST:,} can be had")
-    parts = clients if place.emulated else min(clients, processors())
+    parts = min(clients, processors()) if place.filer is None else clients
     processes: list[_Process] = []
     try:
         for part in range(parts):
             numbers = tuple(range(part, clients, parts))
-            processes.append(_Process(_spec(place, numbers)))
+            processes.append(_Process(_spec(place, numbers), place.filer))
         _heard(processes, between)
         yield Crowd(processes, clients, between)
     finally:
@@ -198,8 +200,9 @@ def _spec(place: Place, numbers: tuple[int, ...]) -> Spec:
         fsync=place.fsync,
         io_bytes=place.io_bytes,
         part_bytes=place.part_bytes,
-        emulated=place.emulated,
+        emulated=place.filer is not None,
         compressible=place.compressible,
+        counters=None if place.counters is None else str(place.counters),
     )
 
 

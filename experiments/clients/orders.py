@@ -23,6 +23,7 @@ class Spec:
     part_bytes: int  # of an S3 object that goes in parts
     emulated: bool  # whether calls are delayed by the filer that the settings name
     compressible: float  # share of the bytes that are filler, 0 to 1
+    counters: str | None = None  # a file that they count in for whoever watches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from core.records import FsyncPolicy
 from core.settings import read_settings
 from core.storage.delay import Station
 from experiments.clients.client import Client
+from experiments.clients.counters import Counters
 from experiments.clients.objects import ObjectStore, place_of
 from experiments.clients.orders import Order, ProcessDone, Spec, Trouble
 from experiments.clients.paths import MOVES, PathStore
@@ -29,7 +30,8 @@ from experiments.clients.tally import WHOLE_READ, WHOLE_WRITE, Tally, merged
 
 def client_of(spec: Spec, number: int, station: Station | None = None) -> Client:
     """One of a spec's; raises UsageError."""
-    tally = Tally(MOVES if spec.s3 is None else (WHOLE_WRITE, WHOLE_READ))
+    counter = None if spec.counters is None else Counters(Path(spec.counters), max(spec.clients) + 1).of(number)
+    tally = Tally(MOVES if spec.s3 is None else (WHOLE_WRITE, WHOLE_READ), counter)
     store: Store
     if spec.s3 is not None:
         store = ObjectStore(place_of(spec.s3), spec.part_bytes)

@@ -29,7 +29,7 @@ def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) 
     if arena.s3 is not None:
         url = str(place_of(arena.s3).below(name.replace("/", "-")))
         try:
-            yield Place(s3=url, seed=seed, io_bytes=io_bytes)
+            yield Place(s3=url, seed=seed, io_bytes=io_bytes, counters=arena.counters)
         finally:
             _emptied(url)
         return
@@ -37,7 +37,8 @@ def own_place(arena: Arena, name: str, *, seed: int, fsync: str, io_bytes: int) 
     try:
         for root in roots:
             root.mkdir()
-        yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes)
+        yield Place(roots=roots, seed=seed, fsync=fsync, io_bytes=io_bytes, filer=arena.filer,
+                    counters=arena.counters)  # fmt: skip
         for root in roots:
             shutil.rmtree(root)
     except OSError as error:

@@ -12,6 +12,7 @@ import numpy as np
 
 from core.histogram import BUCKETS, CELLS, Histogram
 from core.operations import MOST_BYTES, Op
+from experiments.clients.counters import Counter
 from replay.tally import buckets_of
 
 WHOLE_WRITE, WHOLE_READ, WHOLE_REMOVE = range(len(Op), len(Op) + 3)
@@ -38,10 +39,11 @@ class Counted:
 
 
 class Tally:
-    """`moves`: the kinds whose bytes are counted by second. For one thread."""
+    """`moves`: the kinds whose bytes are counted by second; `watched`: counts along for whoever looks. For one thread."""
 
-    def __init__(self, moves: Collection[int]) -> None:
+    def __init__(self, moves: Collection[int], watched: Counter | None = None) -> None:
         self._moves = np.array(sorted(moves))
+        self._watched = None if watched is None else (watched, frozenset(moves))
         self.begin(0)
 
     def begin(self, start_ns: int) -> None:
@@ -81,8 +83,18 @@ class Tally:
         self._moved.append(nbytes)
         if error:
             self._wrong.append(kind)
+        if self._watched is not None:
+            self._count(*self._watched, kind, duration_ns, nbytes, error)
         if len(self._kinds) >= _KEPT:
             self._fold()
+
+    def _count(
+        self, counter: Counter, moves: frozenset[int], kind: int, duration_ns: int, nbytes: int, error: int
+    ) -> None:
+        if kind in moves:
+            counter.moved(nbytes)
+        if kind >= WHOLE_WRITE:
+            counter.whole(duration_ns, error)
 
     def _fold(self) -> None:
         if not self._kinds:

@@ -20,7 +20,7 @@ class ClientsTelling(ProfileTelling):
     def remarks(self, result: Any) -> Sequence[str]:
         """Refusals, errors and drift: nobody may overlook them."""
         runs = [run for point in result.points for run in point.repeats]
-        out = []
+        out = list(self.limits(result.points))
         for what, word in (("refused", "connections REFUSED"), ("failed", "FAILED")):
             if count := sum(getattr(run, what) for run in runs):
                 out.append(f"{count:,} {word}")

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from core.settings import Settings
 from experiments.kinds.kind import Kind
 from experiments.profiles.result import Observed
 from experiments.workload import About, Turn
@@ -49,6 +50,9 @@ class Arena:
     s3: str | None = None
     null: bool = False  # in memory: the pair
     tell: Callable[[str], None] = field(default=lambda _line: None)  # what goes on now, for the live line
+    filer: Settings | None = None  # that name the emulated filer which delays our own clients' calls
+    counters: Path | None = None  # where clients count for whoever watches; None: nobody does
+    look: Callable[[], None] = field(default=lambda: None)  # to be called about once a second while clients work
 
 
 S = TypeVar("S", bound=ProfileSettings)
@@ -66,6 +70,9 @@ class Profile(ABC, Generic[S]):
     small: ClassVar[Mapping[str, Any]]  # settings of --small: seconds and megabytes
     takes_paths: ClassVar[bool] = True
     takes_s3: ClassVar[bool] = False
+    emulates: ClassVar[bool] = (
+        False  # whether its calls go through the storage layer, so that an emulated filer delays them
+    )
     no_pair: str = "this profile has no load that memory could answer"
 
     def __init__(self, settings: S, targets: Targets) -> None:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from core.errors import UsageError
+from core.filer import load_filer
 from experiments.profiles.profile import Profile, Targets
 from experiments.report import words
 
@@ -28,6 +29,23 @@ def refuse_targets(profile: type[Profile], targets: Targets) -> None:  # type: i
                 raise UsageError(
                     f"--path {targets.paths[number]}: two of the paths are one directory, or one lies in the other"
                 )
+
+
+def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-arg]
+    """Raises UsageError where an emulated filer is asked for that would delay nothing, or no filer but a site."""
+    filer = load_filer(source)
+    if filer is None:
+        return
+    if filer.site is not None:
+        raise UsageError(f"{profile.name} is no job on a site: name its filer alone, or --filer none")
+    if profile.targets.paths and not profile.emulates:
+        raise UsageError(
+            f"{profile.name}: the emulated filer {filer.name} delays our own clients' calls and no other program's; --filer none"
+        )
+    if profile.targets.s3:
+        raise UsageError(
+            f"{profile.name}: the emulated filer {filer.name} delays calls on paths, none to S3; --filer none"
+        )
 
 
 def refuse_room(profile: Profile, *, yes: bool) -> None:  # type: ignore[type-arg]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -12,16 +13,22 @@ from controller.labels.rules import filer_cache
 from controller.observe.place_kind import in_memory, read_mounts
 from core.clock import Clock
 from core.errors import RunFailed, StorageFault
+from core.filer import load_filer
 from core.memory import client_memory, free_memory
 from core.settings import Settings
+from experiments.clients.null_server import null_endpoint
 from experiments.clients.own_prefix import claimed_prefix
-from experiments.conditions import host, place
+from experiments.conditions import emulated, host, place
+from experiments.profiles.filer_meter import FilerMeter, metered
+from experiments.profiles.live import Live
 from experiments.profiles.owner import claimed, place_of_own
 from experiments.profiles.profile import Arena, Profile
+from experiments.profiles.result import Observed
 from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
 
 MEMORY = Path("/dev/shm")
+NULL_ENDPOINT = "an S3 server on this host that answers at once and keeps nothing"
 _SHARE = 0.6  # of free memory that a pair may take
 
 
@@ -30,21 +37,27 @@ class ProfileStudy(Workload):
 
     def __init__(
         self, profile: Profile[Any], settings: Settings, clock: Clock, say: Callable[[str], None],
-        tell: Callable[[str], None], sessions: Sequence[float] = (),
+        tell: Callable[[str], None], sessions: Sequence[float] = (), live: Live | None = None,
     ) -> None:  # fmt: skip
         self.about = profile.about  # type: ignore[misc]  # of the profile, not of the class
-        self.storage, self.clock, self.say = settings.storage, clock, say
-        self._profile, self._settings, self._tell = profile, settings, tell
+        self.storage, self.clock = settings.storage, clock
+        self.say, self._tell = (say, tell) if live is None else (_both(say, live.say), _both(tell, live.tell))
+        self._profile, self._settings, self._live = profile, settings, live
         self._sessions = tuple(sessions)
         self._stack = contextlib.ExitStack()
         self._ceilings: dict[At, dict[str, Any]] = {}  # of each load, the pair
         self._null: tuple[Profile[Any], Arena] | None = None
+        self._filer = load_filer(settings.filer) if profile.emulates else None
+        self._meter: FilerMeter | None = None
         self._no_pair: str | None = None
 
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
         """The directories are taken, and what all runs need is there."""
         with contextlib.ExitStack() as self._stack:
+            self._meter = None if self._filer is None else self._stack.enter_context(metered(self._settings))
+            if self._live is not None and self._meter is not None:
+                self._stack.enter_context(self._live.beside(self._meter.busy_s))
             self._own = self._arena(self._stack)
             self._stack.enter_context(self._profile.prepared(self._own))
             yield
@@ -54,18 +67,37 @@ class ProfileStudy(Workload):
         paths = tuple(stack.enter_context(claimed(path)) for path in self._profile.targets.paths)
         s3 = self._profile.targets.s3
         prefix = None if s3 is None else stack.enter_context(claimed_prefix(s3))
-        return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell)
+        filer, meter = None if self._filer is None else self._settings, self._meter
+        look = _nothing if meter is None else meter.look
+        return Arena(paths=paths, scratch=scratch, s3=prefix, tell=self._tell, filer=filer, look=look,
+                     counters=self._counters)  # fmt: skip
+
+    @property
+    def _counters(self) -> Path | None:
+        """Where clients count for whoever watches."""
+        return None if self._live is None else self._live.counters.path
+
+    def _begins(self, what: str) -> None:
+        self._tell(what)
+        if self._live is not None:
+            self._live.run(what)
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
         """A run brings everything along."""
-        self._tell(str(turn))
-        yield lambda: self._profile.observe(turn, self._own)
+        self._begins(str(turn))
+        if self._meter is not None:
+            self._meter.begin()
+        yield lambda: self._observed(turn)
+
+    def _observed(self, turn: Turn) -> Observed:
+        seen = self._profile.observe(turn, self._own)
+        return seen if self._meter is None else dataclasses.replace(seen, filer=self._meter.told())
 
     def on_null(self, turn: Turn) -> Mapping[str, Any]:
         """Once for each load: what memory gives is the same in every repeat."""
         if turn.at not in self._ceilings:
-            self._tell(f"{turn.at}, on null storage")
+            self._begins(f"{turn.at}, on null storage")
             self._ceilings[turn.at] = self._paired(turn)
         return self._ceilings[turn.at]
 
@@ -84,10 +116,22 @@ class ProfileStudy(Workload):
         }
 
     def _null_arena(self) -> tuple[Profile[Any], Arena]:
-        """Memory with what the pair's runs need. Raises RunFailed where there is none, StorageFault."""
+        """Memory, or an endpoint that keeps nothing, with what the pair's runs need. Raises RunFailed where there is none, StorageFault."""
         profile = self._profile.on_null()
         if profile is None:
             raise RunFailed(self._profile.no_pair)
+        scratch = self._stack.enter_context(place_of_own(self._settings.scratch / "profiles", "null"))
+        paths, s3 = tuple[Path, ...](), None
+        if profile.targets.s3 is None:
+            paths = self._memory(profile)
+        else:
+            s3 = f"{self._stack.enter_context(null_endpoint())}/profile"
+        arena = Arena(paths=paths, scratch=scratch, s3=s3, null=True, tell=self._tell, counters=self._counters)
+        self._stack.enter_context(profile.prepared(arena))
+        return profile, arena
+
+    def _memory(self, profile: Profile[Any]) -> tuple[Path, ...]:
+        """As many directories as it has paths. Raises RunFailed where memory does not hold them, StorageFault."""
         if not MEMORY.is_dir() or not in_memory(MEMORY, read_mounts()):
             raise RunFailed(f"{MEMORY} is no memory file system")
         wanted = profile.room().bytes * max(1, len(profile.targets.paths))
@@ -99,10 +143,7 @@ class ProfileStudy(Workload):
         paths = tuple(own / f"path{number}" for number in range(len(profile.targets.paths)))
         for path in paths:
             path.mkdir()
-        scratch = self._stack.enter_context(place_of_own(self._settings.scratch / "profiles", "null"))
-        arena = Arena(paths=paths, scratch=scratch, null=True, tell=self._tell)
-        self._stack.enter_context(profile.prepared(arena))
-        return profile, arena
+        return paths
 
     def surroundings(self) -> dict[str, Any]:
         """What was asked for, and the places."""
@@ -119,6 +160,7 @@ class ProfileStudy(Workload):
             "storage": places[0] if places else None,
             "targets": places,
             "s3": targets.s3,
+            "emulated_filer": emulated(self._filer),
             "room": {"bytes_a_path": room.bytes, "files_a_path": room.files},
             "cache": {
                 "client_memory_bytes": client_memory(),
@@ -130,8 +172,20 @@ class ProfileStudy(Workload):
             "null_storage": {
                 "paired": profile.on_null() is not None,
                 "why_not": self._no_pair,
-                "place": str(MEMORY),
+                "place": str(MEMORY) if targets.s3 is None else NULL_ENDPOINT,
             },
             "sessions": list(self._sessions),
             "hosts": [host()],
         }
+
+
+def _both(one: Callable[[str], None], other: Callable[[str], None]) -> Callable[[str], None]:
+    def say(line: str) -> None:
+        one(line)
+        other(line)
+
+    return say
+
+
+def _nothing() -> None:
+    """Nobody looks."""

@@ -6,11 +6,48 @@ from collections.abc import Sequence
 from typing import Any
 
 from controller.labels.rules import is_cached
+from experiments.filer_limit import limit_told
+from experiments.profiles.result import Observed
 from experiments.telling import Telling
+from experiments.workloads import about
 
 
 class ProfileTelling(Telling):
     """`surroundings` as `ProfileStudy.surroundings` has them."""
+
+    def __init__(self, surroundings: dict[str, Any]) -> None:
+        super().__init__(surroundings)
+        self._served: list[dict[str, Any]] = []
+
+    def see(self, raw: Observed) -> None:
+        """What an emulated filer's stations did meanwhile."""
+        if raw.filer is not None:
+            self._served.append({"run": raw.order} | raw.filer)
+
+    def emulated(self, point: Any) -> str | None:
+        """One for all points."""
+        filer = self.surroundings.get("emulated_filer")
+        return None if filer is None else str(filer["label"])
+
+    def conditions(self, points: Sequence[Any]) -> dict[str, Any]:
+        """The emulated filer's with what its stations did in each run."""
+        if not self._served:
+            return self.surroundings
+        served = [{key: run[key] for key in ("run", "seconds", "stations")} for run in self._served]
+        return self.surroundings | {"emulated_filer": self.surroundings["emulated_filer"] | {"runs": served}}
+
+    def limits(self, points: Sequence[Any]) -> Sequence[str]:
+        """What of an emulated filer was the limit of the last point, where the generator was not."""
+        top = points[-1]
+        orders = {run.order for run in top.repeats}
+        series = [sample for run in self._served if run["run"] in orders for sample in run["series"]]
+        return () if top.limited or not series else limit_told(series, waits=self._waits(top))
+
+    def _waits(self, point: Any) -> bool:
+        """Whether most of the time was spent on the storage: in memory the same load has over twice the rate."""
+        rate = about(self.surroundings["configuration"]["profile"]).headlines[0].name
+        tops = [run.ceilings[rate] for run in point.repeats if rate in run.ceilings]
+        return bool(tops) and rate in point.figures and max(tops) > 2 * point.figures[rate].median
 
     def where(self) -> str:
         """Each kind of storage once."""

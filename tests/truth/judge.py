@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loads import Heard
-from situations import GENERATOR, Situation
+from situations import DRIFT, GENERATOR, Situation
 
 _LIMIT = re.compile(r"limit: (?:the filer's|the) (\w+)")
 _SPACE = re.compile(r"No space left|ENOSPC|no room|room for|are free", re.IGNORECASE)
@@ -18,6 +18,8 @@ FIGURES: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
     "bytes/s": lambda run: run["bytes"] / run["elapsed_s"],
     "calls/s": lambda run: run["calls"] / run["elapsed_s"],
     "service p50 µs": lambda run: run["service"]["all"]["p50_us"],
+    "files/s": lambda run: run["files_per_s"],
+    "refused": lambda run: run["refused"],
     "x the job's elapsed": lambda run: run["elapsed_s"] / run["job_s"],
 }
 
@@ -83,7 +85,8 @@ def said_of(heard: Heard) -> Said:
 
 def _of_study(document: Mapping[str, Any]) -> Said:
     point = document["points"][-1]
-    labels, run = tuple(document["labels"]), point["repeats"][0]
+    drift = (part for part in document["verdict"].split("; ") if part.startswith(DRIFT))
+    labels, run = (*document["labels"], *drift), point["repeats"][0]
     share = (point["figures"].get("storage_share") or {}).get("median")
     return Said(labels=labels, limit=_limit(document, labels), share=share, run=run)
 
@@ -111,6 +114,8 @@ def judged(situation: Situation, heard: Heard) -> Verdict:
         wanted, measured = situation.ceiling, verdict.measured
         if measured is None or abs(measured / wanted.value - 1) > wanted.within:
             wrong.append(f"the ceiling is {wanted.value:,.0f} {wanted.figure}, not {measured}")
+    if (there := said.run.get("refused_there")) is not None and there != said.run["refused"]:
+        wrong.append(f"the server refused {there} connections, not {said.run['refused']}")
     if heard.status and said.limit != "space":
         wrong.append(f"exit status {heard.status}: {heard.errors}")
     return Verdict(situation=situation, said=said, wrong=tuple(wrong))

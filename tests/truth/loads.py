@@ -170,6 +170,28 @@ def _forget(place: Place) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Profile:
+    """`edbench profile run` of one point. A run at an endpoint that counts what it refuses has that too (`refused_there`)."""
+
+    name: str
+    settings: tuple[str, ...]
+
+    def hear(self, place: Place, work: Path) -> Heard:
+        """In a directory of its own there, or at the endpoint."""
+        said = work / "result.json"
+        where = ["--s3", place.s3 or ""]
+        if place.s3 is None:
+            (place.directory / "profile").mkdir()
+            where = ["--path", str(place.directory / "profile")]
+        chosen = [part for one in self.settings for part in ("--set", one)]
+        command = ["profile", "run", self.name, *where, *chosen, "--json", str(said), *place.arguments]
+        heard = _hear(place, work, command, said, work / "storage")
+        if place.refused is not None and heard.document:
+            heard.document["points"][-1]["repeats"][0]["refused_there"] = place.refused()
+        return heard
+
+
+@dataclass(frozen=True, slots=True)
 class Discovery:
     """`edbench discover` of a corpus that lies elsewhere."""
 
@@ -197,11 +219,15 @@ def _hear(
     processors: int | None = None,
 ) -> Heard:  # fmt: skip
     kept = {name: value for name, value in os.environ.items() if not name.startswith("EDBENCH_")}
-    environment = kept | {
-        "HOME": str(work),
-        "EDBENCH_STORAGE": str(storage or work / "storage"),
-        "EDBENCH_SCRATCH": str(work / "scratch"),
-    }
+    environment = (
+        kept
+        | dict(place.environment)
+        | {
+            "HOME": str(work),
+            "EDBENCH_STORAGE": str(storage or work / "storage"),
+            "EDBENCH_SCRATCH": str(work / "scratch"),
+        }
+    )
     limited = [] if processors is None else ["taskset", "--cpu-list", f"0-{processors - 1}"]
     command = [*place.prefix, *limited, str(EDBENCH), *arguments]
     busy, seconds = host_seconds()

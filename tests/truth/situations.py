@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loads import Calls, Discovery, JobReplay, Load, Replay, ScaleUp
+from endpoint import Takes
+from loads import Calls, Discovery, JobReplay, Load, Profile, Replay, ScaleUp
 from testbeds import Emulated, Local, Loop, Memory, Mounted, Moved, SmallMemory, Testbed
 
+DRIFT = "DRIFT"
 GENERATOR, CACHED, UNDECLARED, UNPAIRED = "GENERATOR-LIMITED", "CACHED", "FILER CACHE UNDECLARED", "UNPAIRED"
 
 
@@ -57,6 +59,7 @@ FILES = Calls("read", each=820, size=1 << 20)  # by 4 clients 3.4 GB
 BIG_READS, BIG_WRITES = Calls("read", each=480, size=KB64), Calls("write", each=480, size=KB64)  # 126 MB
 DELAY = _station(64, 10)
 EMULATED = ("EMULATED FILER",)
+GROUPS = ("files=3000", "group=100", "clients=4", "directories=shared")
 NAS = "25 MB/s link"
 
 
@@ -173,6 +176,21 @@ SITUATIONS = (
            " against it", Moved(Mounted("glusterfs", "20mbit"), Mounted("moosefs", "10mbit")), (CACHED,), (True,)),
     *_jobs("local-glusterfs", "recorded on local storage; GlusterFS, 1.25 MB/s link, for the replay and the job held against it",
            Moved(Local(), Mounted("glusterfs", "10mbit")), (CACHED,), (True,)),
+    # Profiles. A directory costs 1 ms a file and 1 µs more for each that is there: 3,000 take 3 + 4.5 s.
+    Situation(name="drift-emulated", truth="1 ms a file, and 1 µs more for each that the directory has",
+              testbed=_emulated(metadata="servers = 1\nservice_us.create = 1000.0", directory="entry_us = 1.0"),
+              load=Profile("insert-drift", GROUPS), limit="metadata", says=(*EMULATED, CACHED, DRIFT),
+              ceiling=Ceiling(figure="files/s", value=400)),
+    Situation(name="drift-none-emulated", truth="2 ms a file, however many there are",
+              testbed=_emulated(metadata="servers = 1\nservice_us.create = 2000.0"), load=Profile("insert-drift", GROUPS),
+              limit="metadata", says=(*EMULATED, CACHED), never=(GENERATOR, DRIFT),
+              ceiling=Ceiling(figure="files/s", value=500)),
+    Situation(name="drift-ext4", truth="ext4 whose directories have no index: each name is looked for among all",
+              testbed=Loop(400, features="^dir_index"), limit=None, says=(CACHED, DRIFT), never=(),
+              load=Profile("insert-drift", ("files=20000", "group=500", "clients=1", "directories=shared"))),
+    Situation(name="refused", truth="a server that takes ten: of 25 clients 15 are refused, to write, read and remove",
+              testbed=Takes(10, clients=25), limit=None, never=(UNDECLARED,), ceiling=Ceiling(figure="refused", value=45, within=0.0),
+              load=Profile("client-sweep", ("clients=25", "start=together", "size=100000"))),
     # Room.
     Situation(name="disk-fills", truth="a disk of 8 MB fills", testbed=Loop(8), load=Discovery(), limit="space",
               says=("SUSPENDED",), never=()),

@@ -9,8 +9,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -35,6 +35,9 @@ class Place:
     prefix: tuple[str, ...] = ()
     slow: Callable[[], Place] | None = None  # makes it half as fast; the place from then on
     cold: Callable[[], None] = lambda: None  # empties what its client's own process caches
+    s3: str | None = None  # an endpoint, bucket and prefix, in place of the directory
+    environment: Mapping[str, str] = field(default_factory=dict)  # that leads there
+    refused: Callable[[], int] | None = None  # connections that the endpoint refused, by its own count
 
 
 class Testbed(Protocol):
@@ -84,6 +87,7 @@ class Loop:
 
     mib: int
     mb_per_s: float | None = None
+    features: str = ""  # of ext4, beside or (^) without the usual ones
 
     @contextlib.contextmanager
     def up(self, work: Path) -> Iterator[Place]:
@@ -93,7 +97,9 @@ class Loop:
         with image.open("wb") as file:
             file.truncate(self.mib << 20)
         mount.mkdir()
-        _run("mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", str(image))
+        features = ("-O", self.features) if self.features else ()
+        lazy = "lazy_itable_init=0,lazy_journal_init=0"
+        _run("mkfs.ext4", "-q", "-F", "-m", "0", *features, "-E", lazy, str(image))
         device = _run("losetup", "--find", "--show", str(image))
         try:
             _run("mount", device, str(mount))

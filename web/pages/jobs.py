@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import RedirectResponse
 
 from core.records import JobState
 from web.api import jobs as api
@@ -28,7 +29,9 @@ def jobs(
     state: JobState | Literal[""] = "",
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> Response:
-    """All jobs, newest first."""
+    """All jobs, newest first; beside a command that runs a profile, that."""
+    if context.profile is not None:
+        return RedirectResponse("/profile")
     listed = api.list_jobs(context, rows, state=state or None, limit=PAGE_ROWS, offset=offset)
     choices = system.choices(context)
     return page(

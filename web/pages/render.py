@@ -28,6 +28,7 @@ def environment() -> Environment:
     )
     made.filters |= FILTERS | {"metadata": shown}
     made.globals |= {
+        "beside_profile": False,
         "finished": [state.value for state in JobState if state.over],
         "resting": [s.value for s in JobState if s.over or s in (JobState.PAUSED, JobState.SUSPENDED)],
     }
@@ -40,7 +41,8 @@ _ENVIRONMENT = environment()
 def page(request: Request, template: str, *, status: int = 200, **values: object) -> Response:
     """The page of that template."""
     signed_in = door_of(request).admits(request.cookies.get(cookie_name(request), ""))
-    known = {"signed_in": signed_in, "section": ""}
+    beside = getattr(request.app.state.context, "profile", None) is not None
+    known = {"signed_in": signed_in, "section": "", "beside_profile": beside}
     return HTMLResponse(_ENVIRONMENT.get_template(template).render(known | values), status)
 
 

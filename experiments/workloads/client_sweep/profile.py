@@ -16,7 +16,7 @@ from experiments.clients.running import check_s3, own_place
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
 from experiments.processes import processors
-from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room, Targets
+from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
 from experiments.workload import Turn
 from experiments.workloads.client_sweep.result import (
     DEEDS,
@@ -29,7 +29,8 @@ from experiments.workloads.client_sweep.result import (
 
 _IO_BYTES = 1 << 20
 _SLOW = 100e6  # bytes a second that a storage makes, for the time that is told beforehand
-_ON_NULL = 16_000_000  # bytes of an object of the pair
+_ON_NULL = 16_000_000  # bytes of an object of the pair at most
+_ON_NULL_S = 5.0  # seconds in which its clients begin at most
 _SAID = 5  # of each phase, refusals and errors in words
 
 
@@ -62,7 +63,7 @@ class ClientSweep(Profile[SweepSettings]):
     settings_type: ClassVar[type[ProfileSettings]] = SweepSettings
     small: ClassVar[Mapping[str, Any]] = {"clients": (1, 2, 4, 8), "size": 8_000_000, "window": 1.0}
     takes_s3: ClassVar[bool] = True
-    no_pair = "memory cannot stand in for an S3 endpoint"
+    emulates: ClassVar[bool] = True
 
     def check(self) -> None:
         """Raises UsageError."""
@@ -85,12 +86,13 @@ class ClientSweep(Profile[SweepSettings]):
         moved = 2 * sum(s.clients) * s.objects * s.size * len(s.start)
         return Room(bytes=files * s.size, files=2 * files + 1, seconds=moved / _SLOW)
 
-    def on_null(self) -> ClientSweep | None:
-        """Smaller objects."""
-        if not self.targets.paths:
-            return None
-        less = {"size": min(self.settings.size, _ON_NULL), "window": min(self.settings.window, 1.0)}
-        return ClientSweep(self.settings.model_copy(update=less), Targets(paths=self.targets.paths))
+    def on_null(self) -> ClientSweep:
+        """Smaller objects within a window that is as much shorter: as many bytes a second are begun."""
+        s = self.settings
+        share = min(1.0, _ON_NULL / s.size, _ON_NULL_S / s.window)
+        size = max(1, round(s.size * share))
+        less = {"size": size, "window": s.window * size / s.size}
+        return ClientSweep(s.model_copy(update=less), self.targets)
 
     def touched(self) -> int:
         """Of the largest run."""
@@ -102,7 +104,7 @@ class ClientSweep(Profile[SweepSettings]):
         assert isinstance(load, SweepLoad)
         with own_place(arena, turn.name, seed=s.seed, fsync=s.fsync, io_bytes=_IO_BYTES) as place:
             started = time.time()
-            with crowd(place, load.clients) as people:
+            with crowd(place, load.clients, arena.look) as people:
                 told = [self._phase(people, deed, load, turn, arena) for deed in DEEDS]
         phases = tuple(_seen(deed, done) for deed, done in zip(DEEDS, told, strict=True))
         if not any(one.done for one in phases[0].clients):

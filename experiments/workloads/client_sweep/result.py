@@ -88,7 +88,10 @@ class SweepRun(ProfileRun):
     said: tuple[str, ...]
 
     def phase(self, deed: str) -> SweepPhase:
-        return next(phase for phase in self.phases if phase.deed == deed)
+        for phase in self.phases:
+            if phase.deed == deed:
+                return phase
+        raise LookupError(f"a run without {deed}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from experiments.clients.running import check_s3, own_place
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
 from experiments.processes import processors
-from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room, Targets
+from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
 from experiments.workload import Turn
 from experiments.workloads.insert_drift.result import InsertLoad, InsertSeen, SeenGroup, Usage
 
@@ -54,7 +54,7 @@ class InsertDrift(Profile[InsertSettings]):
     settings_type: ClassVar[type[ProfileSettings]] = InsertSettings
     small: ClassVar[Mapping[str, Any]] = {"files": 2_400, "group": 200, "clients": (1, 8)}
     takes_s3: ClassVar[bool] = True
-    no_pair = "memory cannot stand in for an S3 endpoint"
+    emulates: ClassVar[bool] = True
 
     def check(self) -> None:
         """Raises UsageError."""
@@ -76,12 +76,10 @@ class InsertDrift(Profile[InsertSettings]):
         points = len(s.clients) * len(s.directories)
         return Room(bytes=files * each, files=files + max(s.clients, default=1), seconds=points * s.files / _SLOW)
 
-    def on_null(self) -> InsertDrift | None:
+    def on_null(self) -> InsertDrift:
         """Fewer files, since memory does not drift."""
-        if not self.targets.paths:
-            return None
         files = min(self.settings.files, max(_ON_NULL, self.settings.group))
-        return InsertDrift(self.settings.model_copy(update={"files": files}), Targets(paths=self.targets.paths))
+        return InsertDrift(self.settings.model_copy(update={"files": files}), self.targets)
 
     def touched(self) -> int:
         """Of one run: nothing is read."""
@@ -95,7 +93,7 @@ class InsertDrift(Profile[InsertSettings]):
             arena, turn.name, seed=s.seed, fsync=s.fsync, io_bytes=min(max(s.size, _BLOCK), 1 << 20)
         ) as place:
             started, before = time.time(), usage(place.roots)
-            with crowd(place, load.clients) as people:
+            with crowd(place, load.clients, arena.look) as people:
                 begun = time.monotonic()
                 told = [
                     (done, usage(place.roots)) for done in self._inserted(people, load.directories == "shared", arena)

@@ -9,7 +9,7 @@ from experiments.report.markup import Html, table
 from experiments.report.parts import Cell, Plot, Section, Series, Tabled, note
 from experiments.report.plots import draw_line, drawing, from_zero, legend_beside, new_figure
 from experiments.report.views import middle, named, spread
-from experiments.result.drift import LEAST, Drift
+from experiments.result.drift import LEAST, RELEVANT, Drift
 from experiments.workloads.insert_drift.result import InsertGroup, InsertPoint, InsertResult
 
 _MOST_LINES = 6
@@ -88,7 +88,8 @@ def _drift(result: InsertResult) -> Section:
     )
     said = note(
         "Trend: Mann and Kendall's test with the line of Theil and Sen; change: Pettitt's test at the place that it finds; both"
-        " widened by the correlation of neighbouring groups and judged together (Holm), at most 5 % false alarms. Groups that"
+        " widened by the correlation of neighbouring groups, as of so few as are independent, and judged together (Holm), at most"
+        f" 5 % false alarms; under {words.percent(RELEVANT)} nothing is called drift. Groups that"
         f" were not taken whole are left out; under {LEAST} groups nothing is said. What returns (humps) is no drift."
     )
     return Section(anchor="drift", title="Does it drift?", parts=(tabled, said))

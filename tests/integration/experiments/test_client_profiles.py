@@ -20,22 +20,25 @@ from core.clock import SystemClock
 from core.errors import UsageError
 from core.settings import Settings
 from experiments.clients.crowd import Place, crowd
+from experiments.clients.null_server import null_endpoint
 from experiments.clients.own_prefix import claimed_prefix
 from experiments.package.check import check
 from experiments.package.finish import finish
 from experiments.profiles.catalogue import made
 from experiments.profiles.owner import Owner
 from experiments.profiles.profile import Targets
+from experiments.profiles.refusal import refuse_filer
 from experiments.profiles.study import ProfileStudy
 from experiments.result.schema import Result
 from experiments.study import conduct
+from experiments.workloads import about
 from experiments.workloads.client_sweep.result import SweepRun
 from experiments.workloads.insert_drift.result import InsertRun
 
 
-def studied(name: str, targets: Targets, given: list[str], place: Path) -> tuple[Result, Path]:
+def studied(name: str, targets: Targets, given: list[str], place: Path, filer: str = "none") -> tuple[Result, Path]:
     """Carried out with its report and package."""
-    settings = Settings(storage=place / "storage", scratch=place / "scratch")
+    settings = Settings(storage=place / "storage", scratch=place / "scratch", filer=filer)
     profile = made(name, targets, given, small=True)
     profile.check()
     study = ProfileStudy(profile, settings, SystemClock(), lambda _line: None, lambda _line: None)
@@ -69,6 +72,58 @@ def test_a_profile_is_a_study(
     assert {f"{one}.csv" for one in series} <= {file.name for file in (directory / "series").iterdir()}
     assert check(directory).differences == ()
     assert list(under_test.iterdir()) == []
+
+
+def test_our_own_clients_go_through_the_emulated_filer(tmp_path: Path) -> None:
+    """Each a process at its arbiter: 20 files at a server that takes 5 ms for each take 0.1 s at least, and it says so."""
+    under_test, filer = tmp_path / "under test", tmp_path / "filer.toml"
+    under_test.mkdir()
+    filer.write_text('name = "slow"\n[metadata]\nservers = 1\nservice_us.create = 5000.0\n')
+    given = ["files=20", "group=10", "clients=2", "directories=shared"]
+    result, directory = studied("insert-drift", Targets(paths=(under_test,)), given, tmp_path, str(filer))
+    (run,) = result.points[0].repeats
+    assert isinstance(run, InsertRun)
+    assert sum(group.seconds for group in run.groups) >= 0.1
+    assert run.ceilings["files_per_s"] > 0
+    assert result.labels[0].startswith("EMULATED FILER slow")
+    (served,) = result.conditions["emulated_filer"]["runs"]
+    assert served["stations"]["metadata"]["calls"] >= 20
+    assert check(directory).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("insert-drift", ["files=30", "group=3", "clients=2", "directories=own"]),
+        ("client-sweep", ["clients=2", "start=spread", "size=100000", "window=0.01"]),
+    ],
+)
+def test_an_endpoint_has_a_pair(name: str, given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On an endpoint that answers at once and keeps nothing: here also the one under test, since none other is sure to be there."""
+    for key, value in (("ACCESS_KEY_ID", "edbench"), ("SECRET_ACCESS_KEY", "secret"), ("REGION", "us-east-1")):
+        monkeypatch.setenv(f"AWS_{key}", value)
+    with null_endpoint() as url:
+        result, directory = studied(name, Targets(s3=f"{url}/p"), given, tmp_path)
+    (run,) = result.points[0].repeats
+    assert run.null_elapsed_s is not None
+    assert about(name).headlines[0].name in run.ceilings  # type: ignore[attr-defined]
+    assert "keeps nothing" in result.conditions["null_storage"]["place"]
+    assert not any(label.startswith("UNPAIRED") for label in result.labels)
+    assert check(directory).differences == ()
+
+
+def test_an_emulated_filer_is_refused_where_it_delays_nothing(tmp_path: Path) -> None:
+    """Other programs' calls, and an S3 endpoint's; a site is of jobs."""
+    on_path, on_s3 = Targets(paths=(tmp_path,)), Targets(s3="http://127.0.0.1:1/bucket/p")
+    for name, targets, filer, said in (
+        ("stream", on_path, "nas-1g", "delays our own clients' calls and no other program's"),
+        ("client-sweep", on_s3, "nas-1g", "none to S3"),
+        ("insert-drift", on_path, "site/r1", "is no job on a site"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            refuse_filer(made(name, targets, [], small=True), filer)
+    refuse_filer(made("insert-drift", on_path, [], small=True), "nas-1g")
+    refuse_filer(made("stream", on_path, [], small=True), "none")
 
 
 def _gateway() -> str | None:

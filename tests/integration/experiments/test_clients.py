@@ -13,6 +13,8 @@ import pytest
 
 from core.errors import RunFailed, UsageError
 from experiments.clients.crowd import Done, Place, crowd
+from experiments.clients.null_server import null_endpoint
+from experiments.clients.objects import names_below, place_of
 
 TAKES = 10
 
@@ -175,6 +177,21 @@ def test_refused_connections_are_counted_exactly(clients: int) -> None:
     assert sum(one.failed for one in done.clients) == 0
     assert sorted(one.done for one in done.clients) == [0] * expected + [1] * TAKES
     assert all(one.said for one in done.clients if one.refused)
+
+
+@pytest.mark.usefixtures("credentials")
+def test_the_null_endpoint_answers_everything_and_keeps_nothing() -> None:
+    """Objects of one piece and in parts, written, read with their size, removed; lists are empty."""
+    with null_endpoint() as url:
+        place = Place(s3=f"{url}/prefix", part_bytes=5 << 20)
+        with crowd(place, 3) as people:
+            for size in (1_024, 12_000_000, 0):
+                written, read, removed = (people.do(deed, range(2), size) for deed in ("write", "read", "remove"))
+                assert [one.done for done in (written, read, removed) for one in done.clients] == [2] * 9
+                assert sum(one.bytes for one in read.clients) == 6 * size
+            missing = people.do("read", range(7, 8), 1)
+        assert [(one.done, one.failed, one.refused) for one in missing.clients] == [(0, 1, 0)] * 3
+        assert list(names_below(place_of(url))) == []
 
 
 @pytest.mark.usefixtures("credentials")

@@ -89,6 +89,38 @@ def test_what_is_not_is_called_wrong(situation: Situation, said: Heard, why: str
     assert row(verdict)[-1].startswith("NO: ")
 
 
+DRIFTS = next(one for one in SITUATIONS if one.name == "drift-emulated")
+EVEN = next(one for one in SITUATIONS if one.name == "drift-none-emulated")
+REFUSED = next(one for one in SITUATIONS if one.name == "refused")
+INSERTED = "insert-drift on local storage: 400 files/s; limit: the filer's metadata, 99 % busy"
+
+
+def profiled(labels: tuple[str, ...], verdict: str, **run: float) -> Heard:
+    return heard("insert-drift", labels, verdict, {"figures": {}, "repeats": [run]}, "max")
+
+
+@pytest.mark.parametrize(
+    ("situation", "said", "why"),
+    [
+        (DRIFTS, profiled((EMULATED, "CACHED"), f"{INSERTED}; DRIFT at 1 of 1 points", files_per_s=400), None),
+        (DRIFTS, profiled((EMULATED, "CACHED"), INSERTED, files_per_s=400), "DRIFT is missing"),
+        (EVEN, profiled((EMULATED, "CACHED"), INSERTED, files_per_s=500), None),
+        (
+            EVEN,
+            profiled((EMULATED, "CACHED"), f"{INSERTED}; DRIFT at 1 of 1 points", files_per_s=500),
+            "DRIFT is false",
+        ),
+        (REFUSED, profiled((), "45 connections REFUSED", refused=45, refused_there=45), None),
+        (REFUSED, profiled((), "", refused=44, refused_there=45), "the ceiling is 45 refused, not 44"),
+        (REFUSED, profiled((), "", refused=45, refused_there=46), "the server refused 46 connections, not 45"),
+    ],
+)
+def test_profiles_are_judged_by_drift_and_refusals(situation: Situation, said: Heard, why: str | None) -> None:
+    """Both ways: what is missing, and what is false."""
+    wrong = judged(situation, said).wrong
+    assert (wrong == ()) if why is None else (why in wrong)
+
+
 def test_a_refusal_is_one_for_want_of_room_only() -> None:
     assert said_of(Heard(status=2, errors="there is no room for 42 MB", document={})).labels == ("REFUSED",)
     assert said_of(Heard(status=2, errors="no such option", document={})).labels == ("exit 2: no such option",)

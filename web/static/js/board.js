@@ -7,7 +7,7 @@ import { clock } from "./format.js";
 import { stretches } from "./pauses.js";
 
 const SECTIONS = [
-  ["Throughput", /^(gb_per_hour|items|exceptions)$/],
+  ["Throughput", /^(gb_per_hour|items|exceptions|moved|files|file_time)$/],
   ["Storage calls", /^(calls|latency_.*)$/],
   ["Databases and queue", /^(database_.*|queue)$/],
   ["Workers", /^(slots|worker_.*|run_queue)$/],
@@ -128,7 +128,7 @@ export class Board {
     const fitting = WINDOWS.filter(([seconds]) => seconds < end);
     const choices = [[null, "whole run"], ...fitting];
     const between = stretches(this.spans());
-    const said = this.zoom ? `${clock(this.zoom[0], 0.1)} to ${clock(this.zoom[1], 0.1)} since the first claim` : "";
+    const said = this.zoom ? `${clock(this.zoom[0], 0.1)} to ${clock(this.zoom[1], 0.1)} since ${this.timeline.data.since ?? "the first claim"}` : "";
     const state = JSON.stringify([choices, between, said, this.window]);
     if (this.buttons.dataset.state === state) return;
     this.buttons.dataset.state = state;

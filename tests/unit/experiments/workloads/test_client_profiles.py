@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from core.histogram import bucket_of
 from experiments.clients.tally import Counted
+from experiments.profiles.profile import Targets
+from experiments.workloads.client_sweep.profile import ClientSweep, SweepSettings
 from experiments.workloads.client_sweep.result import SeenClient, SeenPhase, SweepSeen, fall_off
 from experiments.workloads.client_sweep.result import run_of as sweep_of
 from experiments.workloads.insert_drift.result import InsertSeen, SeenGroup, Usage
@@ -99,3 +103,14 @@ def test_fall_off_is_what_an_added_client_costs() -> None:
     """From the line through the points; of one number of clients there is none."""
     assert fall_off([1, 11, 21], [100.0, 80.0, 60.0]) == pytest.approx(2.0)
     assert fall_off([4, 4], [1.0, 2.0]) is None
+
+
+@pytest.mark.parametrize(("size", "window"), [(100_000_000, 30.0), (10**9, 30.0), (1_000_000, 30.0), (8_000_000, 1.0)])
+def test_the_pair_of_a_spread_start_is_offered_as_much_a_second(size: int, window: float) -> None:
+    """Else more clients would overlap there than on the storage, and each have less: a ceiling that is none."""
+    sweep = ClientSweep(SweepSettings(size=size, window=window), Targets(paths=(Path("/mnt/f"),)))
+    pair = sweep.on_null().settings
+    assert pair.size / pair.window == pytest.approx(size / window)
+    assert pair.size <= 16_000_000
+    assert pair.window <= 5.001
+    assert sweep.on_null().targets == sweep.targets
