@@ -15,6 +15,7 @@ LAYERS = (
     ("replay", "monitoring", "edbench_extra_formats"),
     ("dataset_gen", "queue_manager", "worker"),
     ("controller",),
+    ("review",),
     ("experiments",),
     ("web",),
     ("cli",),
