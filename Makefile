@@ -8,9 +8,9 @@ PYTHON := .venv/bin/python
 EDBENCH := .venv/bin/edbench
 DEMO_SCALE := 1/2000
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
-LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller experiments web cli plugins benchmarks scripts tests)
+LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients
+.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -136,6 +136,9 @@ bench-model-site: setup ## the same on an emulated site: hosts, databases, share
 bench-model-storage: setup ## the same on real storage whose service times nobody told: BENCH_ARGS=DIR on its mount; quiet machine
 	@$(PYTHON) -m benchmarks.model_storage $(BENCH_ARGS)
 
+bench-review: setup ## de-duplicate and DeNIST a million items that lie in a database of their own; some quiet minutes, 2 GB of disk
+	@$(PYTHON) -m benchmarks.review $(BENCH_ARGS)
+
 bench-starts: setup ## how long commands take to say their first word
 	@$(PYTHON) -m benchmarks.starts $(BENCH_ARGS)
 
@@ -153,5 +156,5 @@ down: ## stop the system in containers; databases and the shared directory stay
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
-	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json
+	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

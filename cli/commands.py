@@ -54,6 +54,24 @@ COMMANDS: tuple[LazyCommand, ...] = (
         "edbench search last 'subject:budget AND \"third quarter\"'",
     ),
     LazyCommand(
+        "dedupe",
+        "cli.review.dedupe:dedupe",
+        "Find the duplicates among the items of finished jobs, and of each group of equals the original.",
+        "edbench dedupe last --by family --scope job",
+    ),
+    LazyCommand(
+        "denist",
+        "cli.review.denist:denist",
+        "Flag the items of finished jobs whose hash is on a list of known software files.",
+        "edbench denist last --list NSRLFile.txt --list own.sha256",
+    ),
+    LazyCommand(
+        "threads",
+        "cli.review.threads:threads",
+        "Put the messages of finished jobs into threads: which one answers which.",
+        "edbench threads last --csv > threads.csv",
+    ),
+    LazyCommand(
         "jobs",
         "cli.jobs.listing:jobs",
         "List the jobs, newest first.",

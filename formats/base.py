@@ -120,7 +120,7 @@ class MessageHashes:
     """Hashes over a message's fields (glossary: hash, Message-ID hash)."""
 
     content_hash: bytes  # sha256 over normalised fields
-    message_id_hash: bytes | None  # MD5 of the Message-ID without angle brackets
+    message_id_hash: bytes | None  # EDRM MIH: MD5 of the Message-ID in its angle brackets
 
 
 @runtime_checkable

@@ -19,6 +19,9 @@ from controller.jobs.documents import GroupDocument, JobDocument
 from controller.jobs.figures import GroupFigures, JobFigures
 from experiments.capacity.forecast import PredictionDocument
 from experiments.result.json_schema import json_schema
+from review.dedupe.run import Duplicates
+from review.denist.run import SystemFiles
+from review.threads.run import ThreadsFound
 from traces.as_data import TraceInfo
 
 
@@ -38,6 +41,9 @@ DOCUMENTS = {
         }
     ),
     "prediction": lambda: _schema(PredictionDocument, "What `edbench predict --json` writes."),
+    "dedupe": lambda: _schema(Duplicates, "What `edbench dedupe --json` writes."),
+    "denist": lambda: _schema(SystemFiles, "What `edbench denist --json` writes."),
+    "threads": lambda: _schema(ThreadsFound, "What `edbench threads --json` writes."),
     "doctor": lambda: _schema(list[Finding], "What `edbench doctor --json` prints."),
 }
 

@@ -43,6 +43,12 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "call_second": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
     "call_step": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
     "observation": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
+    # What the controller finds out of the items once a job is over.
+    "review": {},
+    "duplicate": {},
+    "system_file": {},
+    "item_digest": {},
+    "thread_message": {},
 }
 
 _LOGINS = "SELECT rolname FROM pg_roles WHERE rolname = ANY(%(names)s)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Annotated
 
 import typer
@@ -12,6 +13,13 @@ from cli.options import JobArgument
 from controller.browse.item_filter import ANY_EXCEPTION, ItemFilter, parse_conditions
 from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
+
+
+class YesNo(enum.StrEnum):
+    """Of a flag that items may have."""
+
+    YES = "yes"
+    NO = "no"
 
 
 def items(
@@ -25,6 +33,8 @@ def items(
     media_type: Annotated[str | None, typer.Option("--type", help="only of this media type")] = None,
     kind: Annotated[Kind | None, typer.Option(help="only of this kind")] = None,
     text: Annotated[TextState | None, typer.Option(help="only with this text state")] = None,
+    duplicates: Annotated[YesNo | None, typer.Option(help="only what `dedupe` found to be duplicates, or not")] = None,
+    system: Annotated[YesNo | None, typer.Option(help="only what `denist` found to be system files, or not")] = None,
     exception: Annotated[str | None, typer.Option(metavar="CODE", help="only with this exception, or `any`")] = None,
 ) -> None:
     """Print a job's items: what each is, where it was found, its hash, its text, its exceptions.
@@ -47,6 +57,8 @@ def items(
         kind=kind,
         text_state=text,
         conditions=parse_conditions(where),
+        duplicate=None if duplicates is None else duplicates is YesNo.YES,
+        system=None if system is None else system is YesNo.YES,
     )
     context = shared(ctx)
     with installation(context.settings(), work="cli.jobs.printed") as installed:

@@ -38,7 +38,8 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFilter:
-    """Which items are wanted; None: all. `exception` is a code or `any`."""
+    """Which items are wanted; None: all. `exception` is a code or `any`; of duplicates and system files the latest
+    finding counts, and where nothing was looked for nothing is one."""
 
     custodian: str | None = None
     type: str | None = None
@@ -46,8 +47,10 @@ class ItemFilter:
     kind: Kind | None = None
     text_state: TextState | None = None
     conditions: Sequence[Condition] = ()
+    duplicate: bool | None = None
+    system: bool | None = None
 
-    def parameters(self) -> dict[str, str | None]:
+    def parameters(self) -> dict[str, str | bool | None]:
         """For the queries that take in the part `wanted_items`."""
         rows = [{"key": c.key, "op": c.op, "value": c.value, "kind": c.kind} for c in self.conditions]
         return {
@@ -57,6 +60,8 @@ class ItemFilter:
             "kind": self.kind and self.kind.value,
             "text_state": self.text_state and self.text_state.value,
             "conditions": json.dumps(rows) if rows else None,
+            "duplicate": self.duplicate,
+            "system": self.system,
         }
 
 

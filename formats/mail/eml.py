@@ -20,6 +20,7 @@ from formats.mail.headers import (
     message_id_hash,
     message_ids,
     parameters,
+    reference_ids,
 )
 from formats.mail.parts import MAX_PARTS, MailPart, Message
 from formats.mail.text import body_texts, folded, read_in
@@ -35,6 +36,9 @@ MAIL_KEYS = (
     "message_id",
     "in_reply_to",
     "references",
+    "reference_ids",
+    "conversation",
+    "date_original",
     "attachments",
     *CHARSET_KEYS,  # where it is neither declared nor UTF-8
 )
@@ -98,6 +102,7 @@ class EmlHandler(LeafHandler):
         references = fields.raw(b"references")
         if references and (ids := message_ids(decode_text(references))):
             out.metadata["references"] = len(ids)
+            out.metadata["reference_ids"] = [value(each) for each in reference_ids(ids)]
         if children := message.child_parts():
             out.metadata["attachments"] = [value(name) for name in _names(children)]
         kind = message.root.media_type

@@ -243,10 +243,11 @@ def file_name(disposition: Mapping[str, str], content_type: Mapping[str, str]) -
 
 
 def utc_time(value: str) -> int | None:
-    """A Date field in seconds UTC since the epoch; None when it cannot be read."""
+    """A Date field in seconds UTC since the epoch; None when it cannot be read. One without a zone (`-0000` says that there
+    is none, too) is taken as UTC: the standard library would take the zone of this machine."""
     try:
         parsed = parsedate_tz(value)
-        return None if parsed is None else int(mktime_tz(parsed))
+        return None if parsed is None else int(mktime_tz((*parsed[:9], parsed[9] or 0)))
     except (ValueError, OverflowError, IndexError, TypeError):  # what parsedate_tz makes of nonsense
         return None
 
@@ -304,9 +305,15 @@ def message_ids(value: str) -> list[str]:
 
 
 def message_id_hash(fields: Fields) -> bytes | None:
-    """EDRM MIH: MD5 of the Message-ID without its angle brackets; None when there is no Message-ID."""
+    """EDRM Message Identification Hash 1.0: MD5 of the Message-ID in its angle brackets; None when there is none.
+
+    One that stands without brackets is hashed with them, as Outlook's property and the header of one message may differ
+    in that alone.
+    """
     first = first_message_id(fields.stored(b"message-id"))
-    return None if first is None else hashlib.md5(first.encode("utf-8", "replace"), usedforsecurity=False).digest()
+    if first is None:
+        return None
+    return hashlib.md5(f"<{first}>".encode("utf-8", "replace"), usedforsecurity=False).digest()
 
 
 def header_metadata(fields: Fields) -> list[tuple[str, str]]:
@@ -321,8 +328,30 @@ def header_metadata(fields: Fields) -> list[tuple[str, str]]:
         ("date", field_date(stored(b"date"))),
         ("message_id", first_message_id(stored(b"message-id")) or ""),
         ("in_reply_to", first_message_id(stored(b"in-reply-to")) or ""),
+        ("date_original", text(b"date")),
+        ("conversation", conversation_index(text(b"thread-index"))),
     )
     return [pair for pair in pairs if pair[1]]
+
+
+_REFERENCES_AT_END = 99
+_CONVERSATION_CHARACTERS = 2_000  # of base64: 300 answers deep
+
+
+def reference_ids(ids: list[str]) -> list[str]:
+    """Of the Message-IDs in a References field, oldest first, all, or of more than a hundred the first and the last 99:
+    what threads are made of."""
+    return ids if len(ids) <= 1 + _REFERENCES_AT_END else [ids[0], *ids[-_REFERENCES_AT_END:]]
+
+
+def conversation_index(value: str) -> str:
+    """A Thread-Index field ([MS-OXOMSG] 2.2.1.3) in hexadecimal; "" when it is none: a header of 22 bytes, and 5 for each
+    answer."""
+    try:
+        index = binascii.a2b_base64(value[:_CONVERSATION_CHARACTERS], strict_mode=True)
+    except ValueError:  # binascii.Error is one
+        return ""
+    return index.hex() if len(index) >= 22 and len(index) % 5 == 2 else ""
 
 
 @remembered

@@ -31,6 +31,7 @@ def test_every_mention_of_a_decision_has_one() -> None:
         "sql",
         "worker",
         "controller",
+        "review",
         "experiments",
         "web",
         "cli",

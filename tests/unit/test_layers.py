@@ -16,6 +16,7 @@ LAYERS = (
     ("replay", "monitoring", "edbench_extra_formats"),
     ("dataset_gen", "queue_manager", "worker"),
     ("controller",),
+    ("review",),
     ("experiments",),
     ("web",),
     ("cli",),

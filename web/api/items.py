@@ -38,6 +38,8 @@ def items(
         str,
         Query(max_length=2_000, pattern=TEXT, description="Conditions on metadata: `date>=2001-06 and author~smith`."),
     ] = "",
+    duplicate: Annotated[bool | None, Query(description="Only what `dedupe` found to be duplicates, or not.")] = None,
+    system: Annotated[bool | None, Query(description="Only what `denist` found to be system files, or not.")] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     after: Annotated[uuid.UUID | None, Query(description="The last page's `next`.")] = None,
 ) -> ItemPage:
@@ -55,6 +57,8 @@ def items(
         kind=kind,
         text_state=text,
         conditions=conditions,
+        duplicate=duplicate,
+        system=system,
     )
     try:
         rows = items_page(jobs.each, wanted, after=after, limit=limit + 1)

@@ -9,6 +9,9 @@ AND (%(exception)s::text IS NULL OR EXISTS (
     WHERE f.item = i.id AND f.job = i.job AND %(exception)s::text IN ('any', f.code)))
 AND (%(text_state)s::text IS NULL OR EXISTS (
     SELECT 1 FROM item_text s WHERE s.item = i.id AND s.state = %(text_state)s::text))
+AND (%(duplicate)s::boolean IS NULL OR %(duplicate)s::boolean = EXISTS (
+    SELECT 1 FROM duplicate d WHERE d.item = i.id AND d.copy))
+AND (%(system)s::boolean IS NULL OR %(system)s::boolean = EXISTS (SELECT 1 FROM system_file y WHERE y.item = i.id))
 AND (%(conditions)s::jsonb IS NULL OR EXISTS (
     SELECT 1 FROM item_text m
     WHERE m.item = i.id AND NOT EXISTS (

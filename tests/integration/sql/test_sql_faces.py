@@ -25,7 +25,7 @@ _GIVEN = {
     list[str]: {"_text", "jsonb"},
     Mapping: {"jsonb"},
 }
-_SAMPLES = {uuid.UUID: uuid.UUID(int=0), str: "{}", int: 1, float: 1.0, bool: True}
+_SAMPLES = {uuid.UUID: uuid.UUID(int=0), str: "{}", int: 1, float: 1.0, bool: True, bytes: b""}
 
 
 def _known(hint: Any) -> Any:

@@ -15,7 +15,7 @@ from sql.face import face, parameters
 from sql.queries import QUERIES
 
 ROOT = Path(__file__).parents[3]
-ROOMS = ("core", "formats", "traces", "replay", "monitoring", "dataset_gen", "queue_manager", "worker", "controller", "experiments", "web", "cli")  # fmt: skip
+ROOMS = ("core", "formats", "traces", "replay", "monitoring", "dataset_gen", "queue_manager", "worker", "controller", "review", "experiments", "web", "cli")  # fmt: skip
 
 
 def wanted(statement: str) -> set[str]:

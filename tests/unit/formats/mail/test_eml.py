@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import time
 from email.message import EmailMessage
 from email.mime.message import MIMEMessage
 from email.mime.multipart import MIMEMultipart
@@ -84,8 +85,40 @@ def test_text_and_metadata() -> None:
         "date": "2024-01-02T08:00:00Z",
         "message_id": "one@example.org",
         "references": 2,
+        "reference_ids": ["zero@example.org", "minus@example.org"],
+        "date_original": "Tue, 02 Jan 2024 10:00:00 +0200",
         "attachments": ["größe.pdf", "part-1", "part-2"],
     }
+
+
+def test_what_threads_are_made_of() -> None:
+    """Of very many ids the first and the last; a conversation index that is none, or has no whole answers, says nothing."""
+    many = b" ".join(b"<%d@x>" % n for n in range(5_000))
+    ids = HANDLER.text(MemorySource(b"", b"References: " + many + b"\n\nx"), LIMITS).metadata["reference_ids"]
+    assert (len(ids), ids[0], ids[1], ids[-1]) == (100, "0@x", "4901@x", "4999@x")
+    for nbytes, shown in ((22, True), (27, True), (21, False), (24, False), (0, False)):
+        field = b"Thread-Index: " + base64.b64encode(b"\1" * nbytes)
+        metadata = HANDLER.text(MemorySource(b"", b"From: a@b.example\n" + field + b"\n\nx"), LIMITS).metadata
+        assert metadata.get("conversation") == ("01" * nbytes if shown else None)
+    odd = HANDLER.text(MemorySource(b"", b"Thread-Index: not base64 !\n\nx"), LIMITS)
+    assert "conversation" not in odd.metadata
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
+@pytest.mark.parametrize("written", ["Tue, 2 Jan 2024 10:00:00", "Tue, 2 Jan 2024 10:00:00 -0000"])
+def test_a_date_without_zone_is_the_same_on_every_machine(
+    zone: str, written: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is taken as UTC: it counts for the hash that duplicates are found by."""
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        text = HANDLER.text(MemorySource(b"", f"From: a@b.example\nDate: {written}\n\nx".encode()), LIMITS)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert text.metadata["date"] == "2024-01-02T10:00:00Z"
+    assert text.metadata["date_original"] == written
 
 
 def test_html_counts_when_there_is_no_plain_text() -> None:
@@ -131,7 +164,7 @@ def test_too_large_is_refused() -> None:
     assert caught.value.code is ExceptionCode.TOO_LARGE
     hashes = HANDLER.message_hashes(source, small)
     assert hashes is not None
-    assert hashes.message_id_hash == hashlib.md5(b"one@example.org").digest()
+    assert hashes.message_id_hash == hashlib.md5(b"<one@example.org>").digest()
 
 
 def test_text_is_cut_at_the_limit() -> None:
@@ -142,10 +175,16 @@ def test_text_is_cut_at_the_limit() -> None:
 
 
 def test_message_id_hash_is_the_edrm_one() -> None:
-    """MD5 of the Message-ID without angle brackets; None when there is none."""
+    """MD5 of the Message-ID in its angle brackets, as in the worked example that Relativity's documentation gives; the same
+    where the brackets are missing; None when there is no Message-ID."""
+    known = b"CALckR-a8UDkRjO4xJyjd_s0GPxQWw@mail.gmail.com"
+    for field in (b"<%s>" % known, b"  <%s> " % known, known, b"\n <%s>" % known):
+        hashes = HANDLER.message_hashes(MemorySource(b"", b"Message-ID: %s\n\nx" % field), LIMITS)
+        assert hashes is not None
+        assert (hashes.message_id_hash or b"").hex() == "1de319c276884bd0c9e2f1621ada26cc"
     hashes = HANDLER.message_hashes(MemorySource(b"", sample()), LIMITS)
     assert hashes is not None
-    assert hashes.message_id_hash == hashlib.md5(b"one@example.org").digest()
+    assert hashes.message_id_hash == hashlib.md5(b"<one@example.org>").digest()
     none = HANDLER.message_hashes(MemorySource(b"", b"From: a@b.example\n\nx"), LIMITS)
     assert none is not None
     assert none.message_id_hash is None

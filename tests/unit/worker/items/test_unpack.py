@@ -63,7 +63,7 @@ def test_mail_in_an_mbox() -> None:
     assert message.ordinal == number(0)
     assert other.ordinal == number(offset)
     assert message.content_hash
-    assert message.message_id_hash == hashlib.md5(b"6f6e65@example.org").digest()
+    assert message.message_id_hash == hashlib.md5(b"<6f6e65@example.org>").digest()
     assert message.sha256 == hashlib.sha256(mail).digest()
     assert attached.kind is Kind.ATTACHMENT
     assert attached.family == message.id

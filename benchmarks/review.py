@@ -1,0 +1,147 @@
+"""`make bench-review`: de-duplication, DeNIST and threads of a job of a million items, by clock.
+
+The items are rows that a statement makes, in an embedded database of their own: a fifth are containers' members with 30 %
+copies, two fifths messages in stores, two fifths attachments. The list is text, ten million SHA-256, of which one in a
+thousand items' are some.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.figures import Figure, Figures
+from controller.databases import JobHandle, Jobs, alone, open_databases
+from core.records import Custodian, JobOptions
+from core.services import embedded_services
+from core.settings import Settings
+from review.dedupe.run import dedupe
+from review.denist.run import denist
+from review.kinds import By, Scope
+from review.threads.run import thread
+from sql.jobs import NewJob, create_job, get_job
+from sql.session import Database
+
+_HASHES_AT_ONCE = 500_000
+
+# Message n of store n / 1000 with attachments; n % 10 < 3 are copies of what another custodian has.
+_ITEMS = """
+INSERT INTO item (id, job, parent, family_id, custodian, ordinal, depth, name, display, container_path, kind, container,
+    media_type, bytes, sha256, content_hash, message_id_hash, location)
+SELECT f.id, %(job)s::uuid, NULL, CASE WHEN f.kind = 'file' THEN f.id END, n %% 50, convert_to('p' || n, 'UTF8'), 0,
+    convert_to('f' || n, 'UTF8'), 'f' || n, ARRAY['custodian' || n %% 50 || '/some/folder/of/many/f' || n], 'loose_file',
+    f.kind <> 'file', 'text/plain', 1000, sha256(int8send(CASE WHEN n %% 10 < 3 THEN n / 10 ELSE n END)), NULL, NULL, NULL
+FROM generate_series(1, %(loose)s) AS n
+CROSS JOIN LATERAL (SELECT md5('loose' || n || %(job)s)::uuid AS id,
+    CASE WHEN n <= %(stores)s THEN 'store' ELSE 'file' END AS kind) f;
+"""
+_MESSAGES = """
+INSERT INTO item (id, job, parent, family_id, custodian, ordinal, depth, name, display, container_path, kind, container,
+    media_type, bytes, sha256, content_hash, message_id_hash, location)
+SELECT m.id, %(job)s::uuid, md5('loose' || m.store || %(job)s)::uuid, m.id, m.store %% 50, convert_to('#' || n * 1000, 'UTF8'), 1,
+    '\\x6d', m.subject, ARRAY['custodian' || m.store %% 50 || '/some/folder/of/many/f' || m.store, m.subject], 'message',
+    false, 'message/rfc822', 3000, sha256(int8send(-n)), sha256(int8send(m.same)),
+    decode(md5('<' || m.same || '@mail.example>'), 'hex'), '\\x78'
+FROM generate_series(1, %(messages)s) AS n
+CROSS JOIN LATERAL (SELECT md5('mail' || n || %(job)s)::uuid AS id, 1 + n %% %(stores)s AS store,
+    CASE WHEN n %% 10 < 3 THEN n / 10 ELSE n END AS same, 'Inbox/budget of week ' || n %% 500 AS subject) m;
+"""
+_ATTACHMENTS = """
+INSERT INTO item (id, job, parent, family_id, custodian, ordinal, depth, name, display, container_path, kind, container,
+    media_type, bytes, sha256, location)
+SELECT md5('attached' || n || %(job)s)::uuid, %(job)s::uuid, m.id, m.id, m.custodian, '\\x2330', 2, '\\x61', 'a.doc',
+    m.container_path || 'a.doc', 'attachment', false, 'application/msword', 20000,
+    sha256(int8send(CASE WHEN n %% 10 < 3 THEN n / 10 ELSE n END + (1::bigint << 40))), '\\x78'
+FROM generate_series(1, %(messages)s) AS n JOIN item m ON m.id = md5('mail' || n || %(job)s)::uuid;
+"""
+_TEXTS = """
+INSERT INTO item_text (item, job, state, characters, pages, metadata)
+SELECT md5('mail' || n || %(job)s)::uuid, %(job)s::uuid, 'ok', 100, 1, jsonb_build_object('message_id', m.same || '@mail.example',
+    'subject', 'Re: budget', 'date', '2024-01-02T08:00:00Z', 'reference_ids',
+    jsonb_build_array(m.same - m.same %% 20 || '@mail.example', greatest(0, m.same - 1) || '@mail.example'))
+FROM generate_series(1, %(messages)s) AS n
+CROSS JOIN LATERAL (SELECT CASE WHEN n %% 10 < 3 THEN n / 10 ELSE n END AS same) m;
+"""
+
+
+def main() -> None:
+    """Measure; exit status 0 whether targets are met or not."""
+    parser = argparse.ArgumentParser(prog="make bench-review BENCH_ARGS=…", description=__doc__)
+    parser.add_argument("--items", type=int, default=1_000_000)
+    parser.add_argument("--hashes", type=int, default=10_000_000)
+    parser.add_argument("--output", type=Path, default=Path("bench-review.json"))
+    arguments = parser.parse_args()
+    figures = Figures(arguments.output)
+    with tempfile.TemporaryDirectory(prefix="bench-review-", dir="/var/tmp") as place:
+        os.chmod(place, 0o711)
+        settings = Settings(storage=Path(place) / "storage", scratch=Path(place) / "scratch")
+        with embedded_services(settings, slots=2) as attached:
+            (database,) = open_databases(attached)
+            job = _job(database, arguments.items)
+            hashes = _list(Path(place) / "list.txt", database, job, arguments.hashes)
+            _measure(figures, job, hashes, attached, arguments.items)
+            database.dispose()
+    print()
+    figures.show()
+
+
+def _measure(figures: Figures, job: Jobs, hashes: Path, settings: Settings, items: int) -> None:
+    for by in By:
+        _timed(figures, f"dedupe {items:,} items by {by}", 30, lambda by=by: dedupe([job], Scope.JOB, by).duplicates)
+    _timed(figures, f"denist {items:,} items", 20, lambda: denist([job], [hashes], settings).system)
+    _timed(figures, f"threads of {items:,} items", None, lambda: thread([job], subjects=False).threads)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    figures.add("memory of this process at its most", Figure(value=peak, unit="MB"))
+
+
+def _timed(figures: Figures, name: str, most: float | None, work: Callable[[], int]) -> None:
+    start, cpu = time.perf_counter(), time.process_time()
+    found = work()
+    seconds = time.perf_counter() - start
+    note = f"{found:,} found; {time.process_time() - cpu:.1f} s of processor here, the rest is the database's"
+    figures.add(name, Figure(value=seconds, unit="s", target=most, at_most=True, note=note))
+
+
+def _job(database: Database, items: int) -> Jobs:
+    job = uuid.uuid4()
+    custodians = [Custodian(number=n, name=b"custodian%d" % n) for n in range(50)]
+    new = NewJob(
+        id=job, name="bench", client="", project="", source=b"/", device=0, inode=0, options=JobOptions(),
+        custodians=custodians, tasks=[], workers=1, slots=1,
+    )  # fmt: skip
+    sizes = {"job": job.hex, "loose": items // 5, "stores": max(1, items // 10_000), "messages": items * 2 // 5}
+    with database.transaction() as conn:
+        create_job(conn, new)
+        for statement in (_ITEMS, _MESSAGES, _ATTACHMENTS, _TEXTS):
+            conn.exec_driver_sql(statement, sizes)
+        conn.exec_driver_sql("UPDATE job SET state = 'completed', finished_at = now() WHERE id = %(job)s", {"job": job})
+    with database.engine().connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+        conn.exec_driver_sql("VACUUM ANALYZE")
+    with database.transaction() as conn:
+        return alone(JobHandle(database, get_job(conn, job)))
+
+
+def _list(path: Path, database: Database, job: Jobs, hashes: int) -> Path:
+    """Random hashes, and among them one in a thousand of the items'."""
+    with database.transaction() as conn:
+        query = "SELECT encode(sha256, 'hex') FROM item WHERE job = %(job)s AND hashtext(id::text) %% 1000 = 0"
+        known = list(conn.exec_driver_sql(query, {"job": job.id}).scalars())
+    dice = np.random.default_rng(1)
+    with path.open("w") as file:
+        file.writelines(f"{each}\n" for each in known)
+        for start in range(len(known), hashes, _HASHES_AT_ONCE):
+            digits = dice.bytes(32 * min(_HASHES_AT_ONCE, hashes - start)).hex("\n", 32)
+            file.write(f"{digits}\n")
+    return path
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Commands that look through finished jobs."""

@@ -1,0 +1,1 @@
+"""De-duplication: which items, or families, are equal."""

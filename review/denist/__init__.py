@@ -1,0 +1,1 @@
+"""DeNIST: items whose hash is on a list of known software files."""

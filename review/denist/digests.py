@@ -1,0 +1,115 @@
+"""MD5 and SHA-1 of a job's items, for lists that have no SHA-256: the ledger has that alone, so the bytes are read again.
+
+What was read is kept, some items at a time: a run that was killed goes on where it stopped, and the next list costs nothing.
+An item whose SHA-256 is not the ledger's any more is left out; it is another file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from controller.databases import JobHandle
+from core.errors import SourceFileError, StorageFault, UsageError
+from core.names import display_name
+from core.operations import NullRecorder
+from core.settings import Settings
+from core.storage.layer import Storage
+from sql.faces.review import REVIEW, Undigested
+
+ITEMS_AT_ONCE = 1_000
+READERS = 4  # each waits for the filer most of the time
+_PIECE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Digest:
+    item: uuid.UUID
+    sha256: bytes
+    md5: bytes
+    sha1: bytes
+
+
+def read_digests(handle: JobHandle, settings: Settings) -> None:
+    """Read every item of the job whose MD5 and SHA-1 are not known. Raises UsageError when the job's source is not there as
+    it was, StorageFault, DatabaseFault."""
+    after, checked = uuid.UUID(int=0), False
+    with ThreadPoolExecutor(READERS, "digests") as pool:
+        while True:
+            with handle.database.transaction() as conn:
+                rows = REVIEW.without_digest(conn, job=handle.id, after=after, limit=ITEMS_AT_ONCE)
+            if not rows:
+                return
+            if not checked:
+                _check_source(handle)
+                checked = True
+            shares = [pool.submit(_read, handle, settings, rows[number::READERS]) for number in range(READERS)]
+            read = [digest for share in shares for digest in share.result()]
+            with handle.database.transaction() as conn:
+                REVIEW.put_digests(
+                    conn,
+                    job=handle.id,
+                    items=[digest.item for digest in read],
+                    sha256=[digest.sha256 for digest in read],
+                    md5=[digest.md5 for digest in read],
+                    sha1=[digest.sha1 for digest in read],
+                )
+            after = rows[-1].id
+
+
+def _check_source(handle: JobHandle) -> None:
+    job, storage = handle.job, Storage(NullRecorder())
+    try:
+        same = storage.root_identity(job.source) == (job.source_device, job.source_inode)
+    except StorageFault as error:
+        raise UsageError(_gone(handle)) from error
+    if not same:
+        raise UsageError(_gone(handle))
+
+
+def _gone(handle: JobHandle) -> str:
+    return (
+        f"the source of job {handle.id}, {display_name(handle.job.source)}, is not there as it was; a list without SHA-256 needs"
+        " the bytes again"
+    )
+
+
+def _read(handle: JobHandle, settings: Settings, rows: list[Undigested]) -> list[_Digest]:
+    """As one thread does, by a storage of its own; what cannot be read or has changed is left out."""
+    storage = Storage(NullRecorder())
+    root = handle.job.storage or os.fsencode(settings.storage)
+    storage.keep_below(handle.job.source)
+    storage.keep_below(root, own=True)
+    try:
+        return [digest for row in rows if (digest := _digest(storage, handle.job.source, root, row)) is not None]
+    finally:
+        storage.let_go()
+
+
+def _digest(storage: Storage, source: bytes, root: bytes, row: Undigested) -> _Digest | None:
+    if row.location is not None:
+        path = os.path.join(root, bytes(row.location))
+    elif row.path is not None:
+        path = os.path.join(source, bytes(row.path))
+    else:
+        return None
+    sha256, md5, sha1 = hashlib.sha256(), hashlib.md5(usedforsecurity=False), hashlib.sha1(usedforsecurity=False)
+    try:
+        for piece in _pieces(storage, path):
+            for running in (sha256, md5, sha1):
+                running.update(piece)
+    except SourceFileError:
+        return None
+    if sha256.digest() != bytes(row.sha256):
+        return None
+    return _Digest(item=row.id, sha256=sha256.digest(), md5=md5.digest(), sha1=sha1.digest())
+
+
+def _pieces(storage: Storage, path: bytes) -> Iterator[bytes]:
+    with storage.open(path) as file:
+        while piece := file.read(_PIECE):
+            yield piece

@@ -1,0 +1,28 @@
+"""What can be found out of items, and what it is asked of."""
+
+from __future__ import annotations
+
+import enum
+
+
+class ReviewKind(enum.StrEnum):
+    """A job has the latest finding of each kind."""
+
+    DEDUPE = "dedupe"
+    DENIST = "denist"
+    THREADS = "threads"
+
+
+class Scope(enum.StrEnum):
+    """Within which items have to be equal to be duplicates."""
+
+    JOB = "job"  # each job by itself; jobs over parts of one source (a sharded group) are one
+    CUSTODIAN = "custodian"  # each custodian of each job
+    JOBS = "jobs"  # all that are named, together
+
+
+class By(enum.StrEnum):
+    """What is compared."""
+
+    ITEM = "item"
+    FAMILY = "family"

@@ -1,0 +1,143 @@
+"""The jobs that a finding is made of, with one transaction over all of their databases.
+
+The databases' commits follow one another. Each writes the same random token beside what was found, the first database's
+last: where the tokens of jobs that were looked at together differ, the finding was broken off between two commits.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from controller.databases import JobHandle, Jobs
+from core.errors import UsageError
+from core.records import GroupKind, JobState
+from review.kinds import ReviewKind
+from sql.faces.review import REVIEW
+from sql.session import Database
+
+_FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """One job. `place`: its number in the order given; `unit`: the same for jobs that are parts of one."""
+
+    handle: JobHandle
+    place: int
+    unit: int
+
+
+def looked_at(references: Sequence[Jobs]) -> list[LookedAt]:
+    """The jobs of these ids, in the order given, a group's in that of its databases. Raises UsageError when one is named
+    twice or has not completed."""
+    out: list[LookedAt] = []
+    for unit, reference in enumerate(references):
+        parts = reference.group is not None and reference.group.kind is GroupKind.SHARDED
+        for number, handle in enumerate(reference.each):
+            if handle.job.state not in _FINISHED or handle.job.options.replay.asked:
+                raise UsageError(
+                    f"job {handle.id} is {handle.job.state}; only a discovery that has completed can be looked through"
+                )
+            if any(one.handle.id == handle.id for one in out):
+                raise UsageError(f"job {handle.id} is named twice")
+            out.append(LookedAt(handle, len(out), (unit << 20) + (0 if parts else number)))
+    if not out:
+        raise UsageError("a group without jobs: nothing can be looked through")
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A database with the jobs in it that are looked at, and its open transaction."""
+
+    conn: Connection
+    jobs: tuple[LookedAt, ...]
+
+    @property
+    def ids(self) -> list[uuid.UUID]:
+        """The jobs' ids."""
+        return [job.handle.id for job in self.jobs]
+
+
+@contextmanager
+def transactions(jobs: Sequence[LookedAt]) -> Iterator[list[Site]]:
+    """A durable transaction on each database, that of the first name first; that one commits last. The jobs' rows are
+    locked, so that they are not deleted or looked through by another command meanwhile. Raises UsageError when a job has gone,
+    DatabaseFault."""
+    by_name: dict[str, tuple[Database, list[LookedAt]]] = {}
+    for job in jobs:
+        by_name.setdefault(job.handle.database.name, (job.handle.database, []))[1].append(job)
+    with ExitStack() as stack:
+        sites = []
+        for _, (database, own) in sorted(by_name.items()):
+            site = Site(stack.enter_context(database.transaction(durable=True)), tuple(own))
+            if len(REVIEW.lock_reviewed(site.conn, jobs=site.ids)) != len(own):
+                raise UsageError("one of the jobs has been deleted; see `edbench jobs`")
+            sites.append(site)
+        yield sites
+
+
+def note(sites: Sequence[Site], kind: ReviewKind, options: dict[str, Any], figures: dict[str, Any]) -> None:
+    """What was found and of what, with each of the jobs."""
+    token = uuid.uuid4()
+    every = sorted((job for site in sites for job in site.jobs), key=lambda job: job.place)
+    told = options | {"jobs": [str(job.handle.id) for job in every]}
+    for site in sites:
+        REVIEW.put_review(
+            site.conn,
+            jobs=site.ids,
+            kind=kind.value,
+            token=token,
+            options=json.dumps(told),
+            figures=json.dumps(figures),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The latest finding of one kind in some jobs."""
+
+    options: dict[str, Any]
+    figures: dict[str, Any]
+    created_at: float
+
+
+def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database], command: str) -> Found:
+    """What was found in these jobs. Raises UsageError, which names the command, where nothing was looked for, one of the
+    jobs was processed again since or looked through with others, or the finding was broken off; DatabaseFault."""
+    again = f"`{command}` does it"
+    rows = []
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            row = REVIEW.get_review(conn, job=handle.id, kind=kind.value)
+        if row is None:
+            raise UsageError(f"nothing is known of {kind.value} in job {handle.id} yet; {again}")
+        if row.stale:
+            raise UsageError(f"job {handle.id} was processed again since; {again} anew")
+        rows.append(row)
+    first = rows[0]
+    tokens = {row.token for row in rows} | _others(first.options["jobs"], handles, kind, databases)
+    if tokens != {first.token}:
+        raise UsageError(f"job {handles[0].id} was looked through with jobs that differ now; {again} anew")
+    return Found(dict(first.options), dict(first.figures), first.created_at)
+
+
+def _others(
+    jobs: Sequence[str], known: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database]
+) -> set[uuid.UUID | None]:
+    """Tokens of the jobs that were looked at too; None for one that is gone."""
+    missing = {uuid.UUID(job) for job in jobs} - {handle.id for handle in known}
+    tokens: dict[uuid.UUID, uuid.UUID | None] = dict.fromkeys(missing)
+    for database in databases if missing else ():
+        with database.transaction() as conn:
+            for job in missing:
+                row = REVIEW.get_review(conn, job=job, kind=kind.value)
+                tokens[job] = tokens[job] if row is None else row.token
+    return set(tokens.values())

@@ -1,0 +1,1 @@
+"""Threads: which message answers which."""

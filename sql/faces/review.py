@@ -1,0 +1,172 @@
+"""What is found out of a job's items once it is over: statements over temporary tables, and reading what was stored."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from sqlalchemy import Connection
+
+from sql.face import face
+
+
+class DedupeCounts(NamedTuple):
+    """Of the items of one database."""
+
+    items: int
+    containers: int
+    duplicates: int
+    duplicate_bytes: int
+
+
+class GroupCounts(NamedTuple):
+    """Of everything that was compared."""
+
+    compared: int
+    groups: int
+    copies: int
+    several_ids: int
+    several_hashes: int
+
+
+class ReviewRow(NamedTuple):
+    """The latest finding of one kind in a job; times in seconds since the epoch."""
+
+    token: uuid.UUID
+    options: Mapping[str, Any]
+    figures: Mapping[str, Any]
+    created_at: float
+    stale: bool
+
+
+class DuplicateRow(NamedTuple):
+    """A member of a group of equals."""
+
+    item: uuid.UUID
+    original: uuid.UUID
+    original_job: uuid.UUID
+    copy: bool
+    custodian: str
+    container_path: list[str]
+    kind: str
+    media_type: str
+    bytes: int
+    sha256: memoryview | None
+    content_hash: memoryview | None
+    message_id_hash: memoryview | None
+    original_path: list[str] | None
+    custodians: list[str] | None
+    copies: int | None
+
+
+class HashedCount(NamedTuple):
+    """Items, and those without a hash."""
+
+    items: int
+    unknown: int
+
+
+class FlaggedCount(NamedTuple):
+    """Items that a list flagged, by its number."""
+
+    number: int
+    items: int
+    bytes: int
+
+
+class SystemFile(NamedTuple):
+    """An item that is flagged as a system file, by the list of this number."""
+
+    id: uuid.UUID
+    custodian: str
+    container_path: list[str]
+    media_type: str
+    bytes: int
+    sha256: memoryview | None
+    number: int
+
+
+class MailRow(NamedTuple):
+    """What a message says of its place."""
+
+    id: uuid.UUID
+    custodian: int
+    content: str
+    message_id: str | None
+    in_reply_to: str | None
+    conversation: str | None
+    subject: str | None
+    sent: str | None
+    reference_ids: list[str]
+
+
+class ThreadRow(NamedTuple):
+    """A message in its thread; times in UTC."""
+
+    item: uuid.UUID
+    thread: uuid.UUID
+    parent: uuid.UUID | None
+    depth: int
+    by: str
+    sent_at: str | None
+    date_original: str | None
+    custodian: str
+    container_path: list[str]
+    subject: str | None
+    message_id: str | None
+
+
+class Undigested(NamedTuple):
+    """An item whose MD5 and SHA-1 are not known; where its bytes are."""
+
+    id: uuid.UUID
+    path: memoryview | None
+    location: memoryview | None
+    bytes: int
+    sha256: memoryview
+
+
+class _Review(Protocol):
+    def dedupe_memory(self, conn: Connection) -> None: ...
+    def dedupe_tables(self, conn: Connection) -> None: ...
+    def dedupe_jobs(
+        self, conn: Connection, *, jobs: Sequence[uuid.UUID], units: Sequence[int], places: Sequence[int]
+    ) -> None: ...
+    def dedupe_unsure(self, conn: Connection) -> None: ...
+    def dedupe_keys(self, conn: Connection, *, scope: str, empty: bytes) -> None: ...
+    def dedupe_items(self, conn: Connection) -> None: ...
+    def dedupe_families(self, conn: Connection) -> None: ...
+    def dedupe_groups(self, conn: Connection) -> None: ...
+    def dedupe_places(self, conn: Connection) -> None: ...
+    def dedupe_outcome(self, conn: Connection) -> None: ...
+    def dedupe_clear(self, conn: Connection) -> None: ...
+    def dedupe_store_items(self, conn: Connection) -> None: ...
+    def dedupe_store_families(self, conn: Connection) -> None: ...
+    def dedupe_counts(self, conn: Connection) -> DedupeCounts: ...
+    def dedupe_group_counts(self, conn: Connection) -> GroupCounts: ...
+    def lock_reviewed(self, conn: Connection, *, jobs: Sequence[uuid.UUID]) -> list[uuid.UUID]: ...
+    def put_review(
+        self, conn: Connection, *, jobs: Sequence[uuid.UUID], kind: str, token: uuid.UUID, options: str, figures: str
+    ) -> None: ...
+    def get_review(self, conn: Connection, *, job: uuid.UUID, kind: str) -> ReviewRow | None: ...
+    def duplicates(self, conn: Connection, *, job: uuid.UUID, families: bool) -> Iterator[DuplicateRow]: ...
+    def clear_system_files(self, conn: Connection, *, job: uuid.UUID) -> None: ...
+    def count_system_files(self, conn: Connection, *, job: uuid.UUID) -> list[FlaggedCount]: ...
+    def count_hashed(self, conn: Connection, *, job: uuid.UUID, digests: bool) -> HashedCount: ...
+    def system_files(self, conn: Connection, *, job: uuid.UUID) -> Iterator[SystemFile]: ...
+    def thread_messages(self, conn: Connection, *, job: uuid.UUID) -> Iterator[MailRow]: ...
+    def clear_threads(self, conn: Connection, *, job: uuid.UUID) -> None: ...
+    def put_threads(
+        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], threads: Sequence[uuid.UUID],
+        parents: Sequence[uuid.UUID | None], depths: Sequence[int], by: Sequence[str], sent: Sequence[str],
+    ) -> None: ...  # fmt: skip
+    def threads(self, conn: Connection, *, job: uuid.UUID) -> Iterator[ThreadRow]: ...
+    def without_digest(self, conn: Connection, *, job: uuid.UUID, after: uuid.UUID, limit: int) -> list[Undigested]: ...
+    def put_digests(
+        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], sha256: Sequence[bytes],
+        md5: Sequence[bytes], sha1: Sequence[bytes],
+    ) -> None: ...  # fmt: skip
+
+
+REVIEW: _Review = face(_Review)

@@ -1,0 +1,89 @@
+"""What was found out of a job's items: duplicates, system files, threads; in sum, and one by one as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
+
+from review.dedupe import report as dedupe_report
+from review.dedupe.run import Duplicates
+from review.denist import report as denist_report
+from review.denist.run import SystemFiles
+from review.rows import csv_cells
+from review.threads import report as threads_report
+from review.threads.run import ThreadsFound
+from web.api.models.common import responses
+from web.api.needs import Context, Found
+
+_ROWS_AT_ONCE = 500
+_CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}
+
+router = APIRouter(tags=["review"])
+
+
+@router.get("/jobs/{job}/duplicates", responses=responses(404, 409, 422))
+def duplicates(context: Context, jobs: Found) -> Duplicates:
+    """What the latest `edbench dedupe` of the job came to."""
+    return dedupe_report.last_dedupe(jobs.each, context.databases)
+
+
+@router.get("/jobs/{job}/duplicates.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | _CSV)
+def duplicates_csv(context: Context, jobs: Found, raw: bool = False) -> StreamingResponse:
+    """Every member of a group of equals, its original first. A cell that a spreadsheet would run as a formula has an
+    apostrophe in front; with `raw` it stays as it is."""
+    by = dedupe_report.last_dedupe(jobs.each, context.databases).by
+    return _csv(f"duplicates-{jobs.id}", dedupe_report.stream_duplicates(jobs.each, by), dedupe_report.FIELDS, raw)
+
+
+@router.get("/jobs/{job}/system-files", responses=responses(404, 409, 422))
+def system_files(context: Context, jobs: Found) -> SystemFiles:
+    """What the latest `edbench denist` of the job came to."""
+    return denist_report.last_denist(jobs.each, context.databases)
+
+
+@router.get("/jobs/{job}/system-files.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | _CSV)
+def system_files_csv(context: Context, jobs: Found, raw: bool = False) -> StreamingResponse:
+    """Every item that is flagged as a system file, in path order; `raw` as for the duplicates."""
+    names = [one.name for one in denist_report.last_denist(jobs.each, context.databases).lists]
+    rows = denist_report.stream_system_files(jobs.each, names)
+    return _csv(f"system-files-{jobs.id}", rows, denist_report.FIELDS, raw)
+
+
+@router.get("/jobs/{job}/threads", responses=responses(404, 409, 422))
+def threads(context: Context, jobs: Found) -> ThreadsFound:
+    """What the latest `edbench threads` of the job came to."""
+    return threads_report.last_threads(jobs.each, context.databases)
+
+
+@router.get("/jobs/{job}/threads.csv", response_class=StreamingResponse, responses=responses(404, 409, 422) | _CSV)
+def threads_csv(context: Context, jobs: Found, raw: bool = False) -> StreamingResponse:
+    """Every message, by thread; `raw` as for the duplicates."""
+    threads_report.last_threads(jobs.each, context.databases)
+    return _csv(f"threads-{jobs.id}", threads_report.stream_threads(jobs.each), threads_report.FIELDS, raw)
+
+
+def _csv(name: str, rows: Generator[dict[str, Any], None, None], fields: Sequence[str], raw: bool) -> StreamingResponse:
+    return StreamingResponse(
+        _lines(rows, fields, raw),
+        media_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}.csv"'},
+    )
+
+
+def _lines(rows: Iterator[dict[str, Any]], fields: Sequence[str], raw: bool) -> Iterator[str]:
+    """CSV in pieces of some hundred rows."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\r\n")
+    writer.writerow(fields)
+    for number, row in enumerate(rows, 1):
+        writer.writerow(csv_cells(row, fields, raw=raw))
+        if number % _ROWS_AT_ONCE == 0:
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue()
