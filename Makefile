@@ -10,7 +10,7 @@ DEMO_SCALE := 1/2000
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean
+.PHONY: help setup demo test test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-search bench-starts up down scale clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -122,6 +122,9 @@ bench-model-site: setup ## the same on an emulated site: hosts, databases, share
 bench-model-storage: setup ## the same on real storage whose service times nobody told: BENCH_ARGS=DIR on its mount; quiet machine
 	@$(PYTHON) -m benchmarks.model_storage $(BENCH_ARGS)
 
+bench-search: setup ## searches of a job of a million items, made once in .bench-cache (BENCH_ARGS="--items 100000" for fewer)
+	@$(PYTHON) -m benchmarks.search $(BENCH_ARGS)
+
 bench-starts: setup ## how long commands take to say their first word
 	@$(PYTHON) -m benchmarks.starts $(BENCH_ARGS)
 
@@ -139,5 +142,5 @@ down: ## stop the system in containers; databases and the shared directory stay
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
-	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json
+	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-formats.json bench-load.json bench-model*.json bench-search.json bench-starts.json .bench-cache sbom.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

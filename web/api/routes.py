@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from web.api import actions, create, exceptions, items, jobs, results, system, timeline
+from web.api import actions, create, exceptions, items, jobs, named, results, system, timeline
 
 PREFIX = "/api/v1"
-PARTS = (system, jobs, create, actions, timeline, items, exceptions, results)
+PARTS = (system, jobs, create, actions, timeline, items, named, exceptions, results)
 
 
 def api_router() -> APIRouter:
