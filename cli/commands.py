@@ -72,6 +72,18 @@ COMMANDS: tuple[LazyCommand, ...] = (
         "edbench threads last --csv > threads.csv",
     ),
     LazyCommand(
+        "terms",
+        "cli.jobs.terms:terms",
+        "Report what each search term of a list finds: items, with their families, families, and what it alone finds.",
+        "edbench terms last terms.txt --csv > hits.csv",
+    ),
+    LazyCommand(
+        "tag",
+        "cli.jobs.tag:tag",
+        "Tag the items that a query finds; without TAG list the tags, with --history who did what and when.",
+        "edbench tag last privileged 'sender:counsel OR \"attorney client\"' --families",
+    ),
+    LazyCommand(
         "jobs",
         "cli.jobs.listing:jobs",
         "List the jobs, newest first.",

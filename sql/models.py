@@ -9,7 +9,6 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     Boolean,
-    CheckConstraint,
     Column,
     DateTime,
     Double,
@@ -18,7 +17,6 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     PrimaryKeyConstraint,
     SmallInteger,
     Table,
@@ -31,30 +29,13 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from core.records import ExceptionLevel, GroupKind, JobState, Kind, Phase, TaskState, TextState
-
-metadata = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
-
-
-def _one_of(column: str, values: type) -> CheckConstraint:
-    listed = ", ".join(f"'{v.value}'" for v in values)  # type: ignore[attr-defined]
-    return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
-
-
-def _job() -> Column[object]:
-    return Column("job", Uuid, ForeignKey("job.id", ondelete="CASCADE"), nullable=False)
-
-
-def _time(name: str, *, nullable: bool = True) -> Column[object]:
-    return Column(name, DateTime(timezone=True), nullable=nullable)
-
+from sql.named import item_tag as item_tag
+from sql.named import operator_action as operator_action
+from sql.named import saved_search as saved_search
+from sql.schema import job_column as _job
+from sql.schema import metadata
+from sql.schema import one_of as _one_of
+from sql.schema import time_column as _time
 
 # A group of ordinary jobs, one a database, started together; its row lies in the first database.
 job_group = Table(

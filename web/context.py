@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from controller.databases import Jobs
 from controller.jobs.groups.find import find
+from controller.search.opened import Indexes
 from core.clock import Clock, SystemClock
 from core.errors import UsageError
 from core.settings import Settings
@@ -58,6 +59,10 @@ class WebContext:
 
     profile: Live | None = None  # of the command that this server stands beside, where that runs one
     results: Path | None = None  # storage root whose results are shown, where that is another than the jobs'
+    indexes: Indexes = field(init=False)  # that searches share
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "indexes", Indexes(self.settings))
 
     @property
     def results_root(self) -> Path:

@@ -47,5 +47,6 @@ def web_context(
         with metrics_served(settings, read_endpoint(env), lambda: len(runs(context.results_root))):
             yield context
     finally:
+        context.indexes.close()
         for database in databases:
             database.dispose()

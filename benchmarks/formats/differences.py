@@ -22,7 +22,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from benchmarks.formats.score import Extract
-from worker.indexes.query_language import apart
+from worker.indexes.words import apart
 from worker.items.texts import UNREAD_SHARE
 
 # What Tika writes into text and no document says: labels of messages and sheets, names of parts, placeholders, codes of fields.

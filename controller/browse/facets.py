@@ -6,17 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
-from core.settings import Settings
-from sql.faces.browse import BROWSE
+from sql.faces.search import SEARCH
+from worker.indexes.found import Ids, uuids
 
-FACET_HITS = 10_000  # a shard; each has to be fetched to know whose it is
+FACET_ITEMS = 100_000  # of a job; the database is asked for each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facets:
-    """Items that match. Where a shard has more than FACET_HITS documents, all counts are over the best of it."""
+    """Items that match, all of them; where a job has more than FACET_ITEMS, types and custodians are counted over so many."""
 
     items: int
     complete: bool
@@ -24,27 +23,21 @@ class Facets:
     custodians: tuple[tuple[str, int], ...]
 
 
-def count_facets(handles: Sequence[JobHandle], settings: Settings, query: str, most: int = FACET_HITS) -> Facets:
-    """Items of these jobs that match, counted. Raises UsageError for a query that cannot be read, RunFailed, faults."""
+def count_facets(found: Sequence[tuple[JobHandle, Ids]], most: int = FACET_ITEMS) -> Facets:
+    """The items of each job, counted. Raises DatabaseFault."""
     types: Counter[str] = Counter()
     custodians: Counter[str] = Counter()
-    complete = True
-    for handle in handles:
-        with opened_shards(handle, settings) as readers, handle.database.transaction() as conn:
-            for shard, reader in readers.items():
-                hits = reader.search(query, most, snippets=False)
-                complete = complete and len(hits) < most
-                rows = BROWSE.search_facets(
-                    conn,
-                    job=handle.id,
-                    items=[hit.item for hit in hits],
-                    shards=[shard] * len(hits),
-                    owners=[hit.owner for hit in hits],
-                )
-                for row in rows:
-                    types[row.type] += row.items
-                    custodians[row.custodian] += row.items
-    return Facets(items=types.total(), complete=complete, types=_sorted(types), custodians=_sorted(custodians))
+    for handle, ids in found:
+        with handle.database.transaction() as conn:
+            for row in SEARCH.found_facets(conn, job=handle.id, items=uuids(ids[:most])):
+                types[row.type] += row.items
+                custodians[row.custodian] += row.items
+    return Facets(
+        items=sum(len(ids) for _, ids in found),
+        complete=all(len(ids) <= most for _, ids in found),
+        types=_sorted(types),
+        custodians=_sorted(custodians),
+    )
 
 
 def _sorted(counts: Counter[str]) -> tuple[tuple[str, int], ...]:

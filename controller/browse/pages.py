@@ -14,6 +14,7 @@ from core.errors import UsageError
 from core.names import display_name
 from sql.faces.browse import BROWSE, Member, WholeItem
 from sql.faces.figures import FIGURES
+from sql.faces.search import SEARCH
 
 FAMILY_SHOWN = 2_000
 
@@ -57,6 +58,7 @@ def item_details(handle: JobHandle, row: WholeItem) -> dict[str, Any]:
     """Everything that is known of one item, in plain data."""
     with handle.database.transaction() as conn:
         exceptions = BROWSE.item_exceptions(conn, job=handle.id, item=row.id)
+        tags = SEARCH.item_tags(conn, job=handle.id, item=row.id)
     counts = None
     if row.emitted is not None:
         counts = {
@@ -76,6 +78,7 @@ def item_details(handle: JobHandle, row: WholeItem) -> dict[str, Any]:
         "metadata": dict(row.metadata or {}),
         "children": counts,
         "failures": [each._asdict() for each in exceptions],
+        "tags": [each._asdict() for each in tags],
     }
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import heapq
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import PlainSerializer
 from sqlalchemy import Connection
 
-from controller.browse.shards import opened_shards
 from controller.databases import JobHandle
+from controller.search.opened import Opened, OpenIndex, opened_index
 from core.document import Document, NotNone
 from core.settings import Settings
 from sql.faces.browse import BROWSE, TrueOwner
 from worker.indexes.base import Hit, IndexReader
+from worker.indexes.nodes import Node
+from worker.indexes.query_language import parse
 
 HIGHLIGHT_START, HIGHLIGHT_STOP = "\x02", "\x03"
 
@@ -36,33 +39,72 @@ class FoundItem(Document):
     snippet: Annotated[str, PlainSerializer(_unmarked)]  # matches between \\x02 and \\x03
     database: Annotated[str | None, NotNone] = None  # that its job lives in, where several jobs were searched
     job: Annotated[uuid.UUID | None, NotNone] = None
+    hit: Annotated[bool | None, NotNone] = None  # whether it matches itself, where families were wanted
 
 
 def search_job(handle: JobHandle, settings: Settings, query: str, limit: int) -> list[FoundItem]:
-    """The best `limit` items, best first. Raises UsageError for a query that cannot be read, RunFailed, faults."""
-    with opened_shards(handle, settings) as readers, handle.database.transaction() as conn:
-        hits: list[FoundItem] = []
-        for shard, reader in readers.items():
-            hits += search_shard(conn, handle.id, shard, reader, query, limit)
-    hits.sort(key=lambda hit: (-hit.score, hit.container_path))
-    return hits[:limit]
+    """The best `limit` items, best first. Raises UsageError for a query that cannot be read or that asks the ledger,
+    RunFailed, faults."""
+    with opened_index(handle, settings) as index:
+        return scored_hits(index, parse(query), limit)
 
 
-def search_all(handles: Sequence[JobHandle], settings: Settings, query: str, limit: int) -> list[FoundItem]:
-    """The same over several jobs: the best `limit` items of all, each with its database and job."""
+def search_all(handles: Sequence[JobHandle], opened: Opened, query: str, limit: int) -> tuple[list[FoundItem], int]:
+    """The same over several jobs, each item with its database and job, and how many match."""
+    hits: list[FoundItem] = []
+    number, node = 0, parse(query)
+    for handle in handles:
+        with opened(handle) as index:
+            hits += of_several(handle, scored_hits(index, node, limit), handles)
+            number += _count(index, node)
+    return best_of(hits, limit), number
+
+
+def _count(index: OpenIndex, node: Node) -> int:
+    if index.clean == set(index.readers):
+        return sum(reader.count(node) for reader in index.readers.values())
+
+    from controller.search.evaluate import true_items  # numbers in rows, which few searches need
+
+    return len(true_items(index, node))
+
+
+def of_several(handle: JobHandle, hits: list[FoundItem], handles: Sequence[JobHandle]) -> list[FoundItem]:
+    """Hits of a job; with its database and id where it is one of several."""
     if len(handles) == 1:
-        return search_job(handles[0], settings, query, limit)
-    hits = [
-        hit.model_copy(update={"database": handle.database.name, "job": handle.id})
-        for handle in handles
-        for hit in search_job(handle, settings, query, limit)
-    ]
-    hits.sort(key=lambda hit: (-hit.score, hit.container_path))
-    return hits[:limit]
+        return hits
+    return [hit.model_copy(update={"database": handle.database.name, "job": handle.id}) for hit in hits]
+
+
+def best_of(hits: list[FoundItem], limit: int) -> list[FoundItem]:
+    """So many, best first; those of one score in path order."""
+    return sorted(hits, key=lambda hit: (-hit.score, hit.container_path))[:limit]
+
+
+def scored_hits(index: OpenIndex, node: Node, limit: int) -> list[FoundItem]:
+    """The best of a job's items; for what an index alone can answer. Of all shards' best documents only those are read
+    that are among the best of all."""
+    job = index.handle.id
+    best: list[tuple[float, uuid.UUID, Any]] = []
+    hits: list[FoundItem] = []
+    with index.handle.database.transaction() as conn:
+        for shard, reader in index.readers.items():
+            if shard in index.clean:
+                best += [(score, shard, known_by) for score, known_by in reader.best(node, limit)]
+            else:
+                hits += search_shard(conn, job, shard, reader, node, limit)
+        best = heapq.nlargest(limit, best, key=lambda each: each[0])
+        raw: list[Hit] = []
+        for shard in {shard for _, shard, _ in best}:
+            here = [(score, known_by) for score, of, known_by in best if of == shard]
+            raw += index.readers[shard].hits(node, here)
+        owners = true_owners(conn, job, [hit.item for hit in raw])
+        hits += [_found(hit, owners[hit.item]) for hit in raw if hit.item in owners]
+    return best_of(hits, limit)
 
 
 def search_shard(
-    conn: Connection, job: uuid.UUID, shard: uuid.UUID, reader: IndexReader, query: str, limit: int
+    conn: Connection, job: uuid.UUID, shard: uuid.UUID, reader: IndexReader, query: str | Node, limit: int
 ) -> list[FoundItem]:
     """The best `limit` items that this shard owns; asks further down while ghosts take up places."""
     asked = limit

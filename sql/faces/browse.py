@@ -125,14 +125,6 @@ class TrueOwner(NamedTuple):
     custodian: str
 
 
-class FacetCount(NamedTuple):
-    """Items of a type and a custodian."""
-
-    type: str
-    custodian: str
-    items: int
-
-
 class _Browse(Protocol):
     def items(
         self, conn: Connection, *, job: uuid.UUID, custodian: str | None, type: str | None, exception: str | None,
@@ -157,10 +149,6 @@ class _Browse(Protocol):
     ) -> list[Failure]: ...  # fmt: skip
     def shards(self, conn: Connection, *, job: uuid.UUID) -> list[ShardRow]: ...
     def true_owners(self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID]) -> list[TrueOwner]: ...
-    def search_facets(
-        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], shards: Sequence[uuid.UUID],
-        owners: Sequence[str],
-    ) -> list[FacetCount]: ...  # fmt: skip
 
 
 BROWSE: _Browse = face(_Browse)

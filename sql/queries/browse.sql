@@ -86,13 +86,3 @@ WHERE e.job = %(job)s AND e.id > %(after)s
   AND (%(type)s::text IS NULL OR i.media_type = %(type)s::text)
   AND (%(custodian)s::text IS NULL OR u.display = %(custodian)s::text)
 ORDER BY e.id LIMIT %(limit)s;
-
--- name: search_facets
--- Of the given items with their shards and owners, those whose document is the valid one, by media type and custodian.
-SELECT i.media_type AS type, u.display AS custodian, count(*) AS items
-FROM unnest(%(items)s::uuid[], %(shards)s::uuid[], %(owners)s::text[]) AS hit (item, shard, owner)
-JOIN item_index x ON x.item = hit.item AND x.shard = hit.shard AND x.owner = hit.owner
-JOIN item i ON i.id = x.item
-JOIN custodian u ON u.job = i.job AND u.number = i.custodian
-WHERE x.job = %(job)s
-GROUP BY 1, 2;

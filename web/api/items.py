@@ -7,11 +7,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from controller.browse.facets import count_facets
 from controller.browse.item_filter import ItemFilter, parse_conditions
 from controller.browse.pages import family_tree, find_item, item_details, items_page
-from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, search_all
+from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP
 from controller.browse.texts import item_text
+from controller.search.answers import Wanted, answer_all
 from core.document import TEXT
 from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
@@ -119,24 +119,26 @@ def search(
     jobs: Found,
     q: Annotated[str, Query(min_length=1, max_length=2_000, pattern=TEXT)],
     limit: Annotated[int, Query(ge=1, le=1_000)] = 20,
+    families: Annotated[bool, Query(description="With everything in the families of what matches.")] = False,
 ) -> SearchAnswer:
-    """Search the text and fields of a job's items, best match first: words, "a phrase", wor*, AND OR NOT, field:word."""
-    handles = jobs.each
+    """Search the text and fields of a job's items, best match first; in path order where the ledger is asked too
+    (size, dates, states, tags) or families are wanted. docs/search.md has the language."""
     try:
-        hits = search_all(handles, context.settings, q, limit)
-        facets = count_facets(handles, context.settings, q)
+        answer = answer_all(jobs.each, context.indexes.of, Wanted(query=q, limit=limit, families=families))
     except UsageError as error:
         raise FieldErrors({"q": str(error)}) from error
     rows = [
         hit.to_json() | {"snippet": [p.model_dump() for p in pieces(hit.snippet, HIGHLIGHT_START, HIGHLIGHT_STOP)]}
-        for hit in hits
+        for hit in answer.hits
     ]
     return SearchAnswer.model_validate(
         {
             "hits": rows,
-            "items": facets.items,
-            "complete": facets.complete,
-            "types": [CountByName(name=name, items=count).model_dump() for name, count in facets.types],
-            "custodians": [CountByName(name=name, items=count).model_dump() for name, count in facets.custodians],
+            "items": answer.facets.items,
+            "complete": answer.facets.complete,
+            "types": [CountByName(name=name, items=count).model_dump() for name, count in answer.facets.types],
+            "custodians": [
+                CountByName(name=name, items=count).model_dump() for name, count in answer.facets.custodians
+            ],
         }
     )

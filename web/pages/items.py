@@ -15,6 +15,7 @@ from core.records import Kind, TextState
 from web.api import exceptions as exceptions_api
 from web.api import items as api
 from web.api import jobs as jobs_api
+from web.api import named as named_api
 from web.api.exceptions import By
 from web.api.models.common import Filter
 from web.api.models.items import ItemPage, SearchAnswer
@@ -121,7 +122,12 @@ def one_item(request: Request, context: Context, rows: Rows, jobs: Found, item: 
 
 @router.get("/jobs/{job}/search")
 def search(
-    request: Request, context: Context, rows: Rows, jobs: Found, q: Annotated[str, Query(max_length=2_000)] = ""
+    request: Request,
+    context: Context,
+    rows: Rows,
+    jobs: Found,
+    q: Annotated[str, Query(max_length=2_000)] = "",
+    families: bool = False,
 ) -> Response:
     """The best hits with their snippets, and all that match counted."""
     answer: SearchAnswer | None = None
@@ -129,11 +135,22 @@ def search(
     status = 200
     if q.strip():
         try:
-            answer = api.search(context, jobs, q=q.replace("\0", " "), limit=HITS)
+            answer = api.search(context, jobs, q=q.replace("\0", " "), limit=HITS, families=families)
         except (FieldErrors, RunFailed) as error:
             wrong, status = str(error), 422 if isinstance(error, FieldErrors) else 409
     job = jobs_api.one_job(context, rows, jobs)
-    return page(request, "search.html", status=status, job=job, q=q, answer=answer, wrong=wrong)
+    return page(
+        request,
+        "search.html",
+        status=status,
+        job=job,
+        q=q,
+        families=families,
+        answer=answer,
+        wrong=wrong,
+        searches=named_api.searches(jobs).searches,
+        tags=named_api.tags(jobs).tags,
+    )
 
 
 @router.get("/jobs/{job}/exceptions")

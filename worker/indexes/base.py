@@ -7,10 +7,16 @@ meta file goes last.
 
 from __future__ import annotations
 
+import hashlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from worker.indexes.nodes import Node
+
+if TYPE_CHECKING:
+    from worker.indexes.found import Found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +78,15 @@ class Hit:
     fields: dict[str, str] = field(default_factory=dict)
 
 
+SIGN = 1 << 63
+
+
+def owner_mark(owner: str) -> int:
+    """64 bits with a sign that tell owners apart: short enough for a column of numbers."""
+    digest = hashlib.blake2b(owner.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
 class IndexWriter(Protocol):
     """Writes the documents of one task into a local directory of its own."""
 
@@ -88,15 +103,26 @@ class IndexWriter(Protocol):
 class IndexReader(Protocol):
     """Reads one published shard."""
 
-    def search(self, query: str, limit: int, *, snippets: bool = True) -> list[Hit]:
-        """Best hits first. Raises UsageError with a clear line when the query cannot be parsed.
-
-        Boolean (AND OR NOT, + -), "phrase", "phrase"~2, prefix (`word*`), `field:word` and `field:[from TO to]` for
-        QUERY_FIELDS.
+    def search(self, query: str | Node, limit: int, *, snippets: bool = True) -> list[Hit]:
+        """Best hits first. Raises UsageError with a clear line when the query cannot be parsed, or asks what only the
+        ledger knows. The language is `worker.indexes.query_language`'s.
         """
 
-    def count(self, query: str) -> int:
+    def best(self, query: Node, limit: int) -> list[tuple[float, Any]]:
+        """The best documents' scores and whatever `hits` knows them by, best first; nothing is read of them."""
+
+    def hits(self, query: Node, best: Sequence[tuple[float, Any]], *, snippets: bool = True) -> list[Hit]:
+        """What these documents are, in their order."""
+
+    def count(self, query: str | Node) -> int:
         """Number of matching documents, ghosts included."""
+
+    def found(self, query: Node) -> Found:
+        """Every matching document, ghosts included."""
+
+    @property
+    def documents(self) -> int:
+        """How many the shard has, ghosts included."""
 
     def body(self, item: uuid.UUID, owner: str) -> str | None:
         """The text that this owner indexed of an item; None when the shard has no such document."""

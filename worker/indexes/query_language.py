@@ -1,101 +1,45 @@
-"""The query language of the index interface, for engines whose own one differs (see `IndexReader.search`).
+"""The query language: a query read into its meaning (`worker.indexes.nodes`), or refused at the place where it goes wrong.
 
-Words and operators: `a b` and `a AND b` (both), `a OR b`, `NOT a`, `+a`, `-a`, brackets, "a phrase" (or 'one'),
-"two words"~3 (with three others between them at most), `word*`, `field:word`, `field:[from TO to]`, `*` for everything.
-AND binds closer than OR. A word that the tokenizer splits is a phrase. luqum reads it; what it means is said here.
+    query     = all { "OR" all }
+    all       = one { [ "AND" ] one }                         side by side is AND, which binds closer than OR
+    one       = { "NOT" | "-" | "+" } near
+    near      = part [ ( "w/" | "pre/" ) number part ]
+    part      = [ field ":" ] ( "(" query ")" | range | quoted [ "~" number ] | word [ "~" [ "1" | "2" ] ] | "*" )
+    range     = ( "[" | "{" ) end "TO" end ( "]" | "}" )      "*": without that end
+    quoted    = '"' … '"' | "'" … "'"                         a backslash before a quote or a backslash
+    word      = what has no blank, quote or bracket; `*` (letters or none) and `?` (a letter) behind its first letter
+
+A recursive descent: luqum, which read the queries of one engine before, knows no `w/5` and tells no places. What the words
+mean stands in docs/search.md.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
-from dataclasses import dataclass
-
-from luqum import tree
-from luqum.exceptions import ParseError
-from luqum.thread import parse as luqum_parse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
 
 from core.errors import UsageError
 from worker.indexes.base import QUERY_FIELDS
-from worker.indexes.readings import usual
+from worker.indexes.ledger_fields import ALIASES, LEDGER_FIELDS, checked
+from worker.indexes.nodes import All, Asked, Between, Either, Everything, Node, one_of
+from worker.indexes.query_words import end_of_range, loose, near, phrase, word
 
 DEFAULT_FIELDS = ("body", "subject", "title", "name")
-LONGEST_TOKEN_BYTES = 40  # a longer one is not indexed
-WORD = re.compile(r"[^\W_]+")
-# Scripts without blanks between words (Thai, Lao, Burmese, Khmer, Japanese, Chinese): each letter is a word, so that a word
-# of several is found as a phrase wherever it stands.
-_ALONE = re.compile(
-    "[\u0e01-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
-)
-_APART = "\ufdd0"  # between them; Unicode keeps it for such uses, and no text has it
-# What stands in quotes; luqum knows double ones alone.
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|(?<![^\s(:+-])\'((?:[^\'\\]|\\.)*)\'', re.DOTALL)
-_DEEPEST = 50
+MOST_CHARACTERS = 1_000_000
+MOST_WORDS = 20_000
+DEEPEST = 50
 
-
-def apart(text: str) -> str:
-    """The text with a mark around each letter that is a word; the same text where there is none."""
-    if text.isascii():
-        return text
-    try:
-        text.encode("latin-1")  # as most that is not ASCII; five times as fast as looking for letters
-    except UnicodeEncodeError:
-        return _ALONE.sub(f"{_APART}\\g<0>{_APART}", text)
-    return text
-
-
-def together(text: str) -> str:
-    """Without those marks; marks of a snippet that touch become one."""
-    return text.replace(_APART, "").replace("\x03\x02", "") if _APART in text else text
-
-
-def tokens(text: str) -> list[str]:
-    """Lower-cased words of a text: runs of letters and digits, over-long ones left out."""
-    words = WORD.findall(apart(text).lower())
-    return [word for word in words if len(word) < 10 or len(word.encode("utf-8", "replace")) < LONGEST_TOKEN_BYTES]
-
-
-@dataclass(frozen=True, slots=True)
-class Everything:
-    """`*`"""
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Words in a row in one of `fields`; the last may be only begun, and `between` others may stand in between."""
-
-    fields: tuple[str, ...]
-    words: tuple[str, ...]  # none: it matches nothing
-    prefix: bool = False
-    between: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Between:
-    """A word from `low` to `high` in one of `fields`; None: without an end."""
-
-    fields: tuple[str, ...]
-    low: str | None
-    high: str | None
-    with_low: bool
-    with_high: bool
-
-
-@dataclass(frozen=True, slots=True)
-class All:
-    """Every one of `wanted`, none of `excluded`; a parsed query never has one without `wanted`."""
-
-    wanted: tuple[Node, ...]
-    excluded: tuple[Node, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Either:
-    """At least one."""
-
-    choices: tuple[Node, ...]
-
-
-Node = Everything | Words | Between | All | Either
+_OPERATOR = re.compile(r"(AND|OR|NOT)(?![^\s()\"'])")
+_NEAR = re.compile(r"(w|pre)/(\d{1,9})(?![^\s()\"'])", re.IGNORECASE)
+_FIELD = re.compile(r"([^\W\d]\w*):(?=\S)")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"|\'((?:[^\'\\]|\\.)*)\'(?!\w)', re.DOTALL)
+_WORD = re.compile(r'[^\s()"\[\]{}]+')
+_DEGREE = re.compile(r"~(\d{1,9})(?![^\s()])")
+_RANGE = re.compile(r"""([\[{])\s*("[^"]*"|[^\s\[\]{}"]+)\s+TO\s+("[^"]*"|[^\s\[\]{}"]+)\s*([\]}])""")
+_COMPARED = re.compile(r"(<=|>=|!=|<|>|=|)(.*)", re.DOTALL)
 
 
 def parse(query: str) -> Node:
@@ -103,110 +47,219 @@ def parse(query: str) -> Node:
     try:
         query.encode("utf-8")
     except UnicodeEncodeError as e:
-        raise UsageError(f"the query {query!r} cannot be read (it is not Unicode text); type it again") from e
+        raise UsageError(f"the query {query[:120]!r} cannot be read (it is not Unicode text); type it again") from e
     if not query.strip():
         raise UsageError("the query is empty; give at least one word, or * for everything")
-    try:
-        parsed = luqum_parse(_QUOTED.sub(_in_double_quotes, usual(query)))
-    except (ParseError, ArithmeticError, ValueError) as e:  # the latter two of what stands behind ~ and ^
-        raise _unreadable(query, " ".join(str(e).split()).rstrip("!.")) from e
-    node = _Reading(query).node(parsed, DEFAULT_FIELDS, 0)
-    _refuse_only_excluding(node)
-    return node
-
-
-def _in_double_quotes(match: re.Match[str]) -> str:
-    if match[1] is None:
-        return match[0]
-    return '"' + match[1].replace("\\'", "'").replace('"', '\\"') + '"'
-
-
-def _unreadable(query: str, why: str) -> UsageError:
-    return UsageError(f"the query {query!r} cannot be read ({why}); close every quote and bracket")
-
-
-def _refuse_only_excluding(node: Node) -> None:
-    if isinstance(node, All) and not node.wanted:
-        raise UsageError("the query only excludes; say what to look for first, for example: * NOT word")
+    if len(query) > MOST_CHARACTERS:
+        raise UsageError(f"the query has {len(query):,} characters; {MOST_CHARACTERS:,} are the most")
+    return _Reading(query).whole()
 
 
 class _Reading:
-    """luqum's tree of one query, made ours."""
+    """One query, read from the left; a method takes what it is named for and leaves what follows."""
 
     def __init__(self, query: str) -> None:
-        self._query = query
+        self._text = query
+        self._at = 0
+        self._words = 0
 
-    def node(self, item: tree.Item, fields: tuple[str, ...], depth: int) -> Node:
-        if depth > _DEEPEST:
-            raise _unreadable(self._query, "brackets inside brackets too deep")
-        match item:
-            case tree.BoolOperation() | tree.UnknownOperation() | tree.AndOperation() | tree.OrOperation():
-                return self._operation(item, fields, depth)
-            case tree.Not() | tree.Prohibit() | tree.Plus():
-                return self._all([item], fields, depth)
-            case tree.BaseGroup() | tree.Boost():
-                return self.node(item.expr, fields, depth + 1)
-            case tree.SearchField():
-                return self._field(item, fields, depth)
-        return self._leaf(item, fields)
+    def whole(self) -> Node:
+        node = self._either(DEFAULT_FIELDS, 0)
+        if self._next(")"):
+            self._wrong("a bracket is closed that was not opened")
+        return _positive(node)
 
-    def _operation(self, item: tree.BaseOperation, fields: tuple[str, ...], depth: int) -> Node:
-        """Words side by side bind as AND does; to luqum they bind less than OR."""
-        choices: list[list[tree.Item]] = [[]]
-        for child in item.children:
-            first, *others = child.children if isinstance(child, tree.OrOperation) else [child]
-            if isinstance(item, tree.OrOperation) and choices[0]:
-                choices.append([])
-            choices[-1].append(first)
-            choices += [[other] for other in others]
-        nodes = [self._all(each, fields, depth) for each in choices]
-        if len(nodes) == 1:
-            return nodes[0]
-        for choice in nodes:
-            _refuse_only_excluding(choice)
-        return Either(tuple(nodes))
+    def _wrong(self, why: str, at: int | None = None) -> NoReturn:
+        """Refuse the query at this place, or at the one that is given."""
+        at = self._at if at is None else at
+        there = self._text[at : at + 30]
+        shown = f"character {at + 1}, {there!r}" if there.strip() else "its end"
+        raise UsageError(f"the query cannot be read at {shown}: {why}")
 
-    def _all(self, items: list[tree.Item], fields: tuple[str, ...], depth: int) -> Node:
+    @contextmanager
+    def _at_place(self, at: int) -> Iterator[None]:
+        """What is wrong inside is wrong there."""
+        try:
+            yield
+        except UsageError as error:
+            self._wrong(str(error), at)
+
+    def _next(self, sign: str) -> bool:
+        """Whether that comes next, blanks aside; blanks are taken."""
+        while self._at < len(self._text) and self._text[self._at].isspace():
+            self._at += 1
+        return self._at < len(self._text) and self._text.startswith(sign, self._at)
+
+    def _taken(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        self._next("")
+        match = pattern.match(self._text, self._at)
+        if match is not None:
+            self._at = match.end()
+        return match
+
+    def _operator(self) -> str:
+        """The operator that comes next, which is not taken."""
+        self._next("")
+        match = _OPERATOR.match(self._text, self._at)
+        return "" if match is None else match[1]
+
+    def _take(self, operator: str) -> bool:
+        if self._operator() != operator:
+            return False
+        self._at += len(operator)
+        return True
+
+    def _either(self, fields: tuple[str, ...], depth: int) -> Node:
+        if depth > DEEPEST:
+            self._wrong(f"more than {DEEPEST} brackets inside each other")
+        choices = [self._all(fields, depth)]
+        while self._take("OR"):
+            choices.append(self._all(fields, depth))
+        return choices[0] if len(choices) == 1 else Either(tuple(map(_positive, choices)))
+
+    def _all(self, fields: tuple[str, ...], depth: int) -> Node:
         wanted: list[Node] = []
         excluded: list[Node] = []
-        for item in items:
-            negative, signs = False, 0
-            while isinstance(item, tree.Not | tree.Prohibit | tree.Plus):
-                negative, signs, item = negative != (not isinstance(item, tree.Plus)), signs + 1, item.a
-            node = self.node(item, fields, depth + 1)
+        while True:
+            negative = self._signs()
+            node = self._near(fields, depth)
             if isinstance(node, All) and not node.wanted:  # a bracket that only excludes
-                node, negative = _one(node.excluded), not negative
+                node, negative = one_of(node.excluded), not negative
             (excluded if negative else wanted).append(node)
+            if not self._take("AND") and (not self._next("") or self._next(")") or self._operator() == "OR"):
+                break
         return wanted[0] if len(wanted) == 1 and not excluded else All(tuple(wanted), tuple(excluded))
 
-    def _field(self, item: tree.SearchField, fields: tuple[str, ...], depth: int) -> Node:
-        if fields != DEFAULT_FIELDS:
-            raise _unreadable(self._query, "a field inside a field")
-        if item.name not in QUERY_FIELDS:
-            raise UsageError(f"there is no field {item.name!r}; the fields are {', '.join(QUERY_FIELDS)}")
-        return self.node(item.expr, (item.name,), depth + 1)
+    def _signs(self) -> bool:
+        """Whether NOT and - stand before what follows, and not twice."""
+        negative = False
+        while True:
+            signed = self._next("-") or self._next("+")
+            if signed and self._text[self._at + 1 : self._at + 2].strip():
+                negative ^= self._text[self._at] == "-"
+                self._at += 1
+            elif self._take("NOT"):
+                negative = not negative
+            else:
+                return negative
 
-    def _leaf(self, item: tree.Item, fields: tuple[str, ...]) -> Node:
-        match item:
-            case tree.Word():
-                if item.value == "*":
-                    return Everything()
-                return Words(fields, tuple(tokens(item.value)), item.value.endswith("*"))
-            case tree.Phrase():
-                return Words(fields, tuple(tokens(item.unescaped_value)))
-            case tree.Proximity():
-                return Words(fields, tuple(tokens(item.term.unescaped_value)), between=max(0, item.degree))
-            case tree.Fuzzy():
-                return self._leaf(item.term, fields)
-            case tree.Range():
-                ends = [None if str(end).strip() == "*" else str(end).strip(' "').lower() for end in item.children]
-                return Between(fields, ends[0], ends[1], item.include_low, item.include_high)
-            case tree.OpenRange():
-                return self._leaf(item.a, fields)
-            case tree.Regex():
-                raise _unreadable(self._query, "regular expressions are not understood")
-        raise _unreadable(self._query, f"{type(item).__name__} is not understood")
+    def _near(self, fields: tuple[str, ...], depth: int) -> Node:
+        node = self._part(fields, depth)
+        if (match := self._taken(_NEAR)) is None:
+            return node
+        other = self._part(fields, depth)
+        if self._taken(_NEAR):
+            self._wrong("one w/ or pre/ at a time; join two of them by AND", match.start())
+        with self._at_place(match.start()):
+            return near(node, other, int(match[2]), ordered=match[1].lower() == "pre")
+
+    def _part(self, fields: tuple[str, ...], depth: int) -> Node:
+        operator = self._operator()
+        if operator:
+            self._wrong(f"here a word is missing; in quotes {operator} is a word")
+        if not self._next("") or self._next(")") or _NEAR.match(self._text, self._at):
+            self._wrong("here a word is missing")
+        begin = self._at
+        if (field := self._taken(_FIELD)) is not None:
+            if fields != DEFAULT_FIELDS:
+                self._wrong("a field inside a field", begin)
+            fields = (self._known_field(field[1], begin),)
+            inner = _FIELD.match(self._text, self._at)
+            if inner is not None and inner[1] in (*QUERY_FIELDS, *ALIASES, *LEDGER_FIELDS):
+                self._wrong("a field inside a field")
+        return self._value(fields, depth)
+
+    def _known_field(self, name: str, at: int) -> str:
+        known = ALIASES.get(name, name)
+        if known not in QUERY_FIELDS and known not in LEDGER_FIELDS:
+            close = difflib.get_close_matches(name, [*QUERY_FIELDS, *ALIASES, *LEDGER_FIELDS], n=1)
+            meant = f". Did you mean {close[0]}?" if close else "; in quotes it is text"
+            self._wrong(
+                f"there is no field {name[:60]!r}; the fields are {', '.join(QUERY_FIELDS)}; of the ledger size, text_state,"
+                f" exception, tag, saved and the keys in docs/formats.md{meant}",
+                at,
+            )
+        return known
+
+    def _value(self, fields: tuple[str, ...], depth: int) -> Node:
+        begin = self._at
+        if self._next("("):
+            self._at += 1
+            node = self._either(fields, depth + 1)
+            if not self._next(")"):
+                self._wrong("this bracket is not closed", begin)
+            self._at += 1
+            return node
+        if self._next("[") or self._next("{"):
+            return self._range(fields)
+        if (quoted := self._quoted()) is not None:
+            return self._quote(fields, quoted, begin)
+        if (match := self._taken(_WORD)) is None:
+            self._wrong("this is not understood here; put it in quotes")
+        return self._word(fields, match[0], begin)
+
+    def _quoted(self) -> str | None:
+        """What stands in quotes here; None where there are none. An apostrophe without its like begins a word."""
+        if not (self._next('"') or self._next("'")):
+            return None
+        match = self._taken(_QUOTED)
+        if match is None and self._next('"'):
+            self._wrong("this quote is not closed")
+        return None if match is None else re.sub(r"\\(.)", r"\1", match[1] if match[2] is None else match[2])
+
+    def _quote(self, fields: tuple[str, ...], text: str, begin: int) -> Node:
+        with self._at_place(begin):
+            if fields[0] in LEDGER_FIELDS:
+                return Asked(fields[0], *checked(fields[0], "", text))
+            row = phrase(fields, text)
+            self._count(len(row.places))
+            if not self._text.startswith("~", self._at):
+                return row
+            if (degree := self._taken(_DEGREE)) is None:
+                raise UsageError("behind a phrase ~ is followed by a number: so many words in between")
+            return loose(row, int(degree[1]))
+
+    def _word(self, fields: tuple[str, ...], text: str, begin: int) -> Node:
+        with self._at_place(begin):
+            if fields[0] in LEDGER_FIELDS:
+                op, value = _COMPARED.fullmatch(text).groups()  # type: ignore[union-attr]  # it matches anything
+                quoted = self._quoted() if op and not value else None
+                return Asked(fields[0], *checked(fields[0], op, value if quoted is None else quoted))
+            if text == "*" and fields == DEFAULT_FIELDS:
+                return Everything()
+            if text == "*":
+                raise UsageError("* alone is everything, whatever the field; for any word write [* TO *]")
+            row = word(fields, text)
+            self._count(len(row.places))
+            return row
+
+    def _count(self, words: int) -> None:
+        self._words += words
+        if self._words > MOST_WORDS:
+            raise UsageError(f"more than {MOST_WORDS:,} words")
+
+    def _range(self, fields: tuple[str, ...]) -> Node:
+        begin, name = self._at, fields[0]
+        if fields == DEFAULT_FIELDS:
+            self._wrong("a range needs its field, as in subject:[a TO c]")
+        if (match := self._taken(_RANGE)) is None:
+            self._wrong("a range is written as [from TO to]; { and } leave out the ends")
+        opened, closed = match[1] == "[", match[4] == "]"
+        low, high = (end.strip('"') for end in (match[2], match[3]))
+        with self._at_place(begin):
+            if name not in LEDGER_FIELDS:
+                return Between(fields, end_of_range(low), end_of_range(high), opened, closed)
+            ends: list[Node] = []
+            if low != "*":
+                ends.append(Asked(name, *checked(name, ">=" if opened else ">", low)))
+            if high != "*":
+                ends.append(Asked(name, *checked(name, "<=" if closed else "<", high)))
+            if not ends:
+                raise UsageError("one end of the range at least")
+            return ends[0] if len(ends) == 1 else All(tuple(ends))
 
 
-def _one(choices: tuple[Node, ...]) -> Node:
-    return choices[0] if len(choices) == 1 else Either(choices)
+def _positive(node: Node) -> Node:
+    if isinstance(node, All) and not node.wanted:
+        raise UsageError("the query only excludes; say what to look for first, for example: * NOT word")
+    return node

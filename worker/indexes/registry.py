@@ -15,6 +15,8 @@ _ENGINES = {
     "tantivy": ("worker.indexes.tantivy_engine", "TantivyWriter", "TantivyReader"),
     "whoosh": ("worker.indexes.whoosh_engine", "WhooshWriter", "WhooshReader"),
 }
+# Those whose readers several threads may use at once; one of Whoosh's moves the cursors of its files.
+SHAREABLE = frozenset(("tantivy",))
 
 
 def _engine(name: str) -> tuple[Callable[[Path], IndexWriter], Callable[[Path, Path], IndexReader]]:

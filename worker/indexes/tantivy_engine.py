@@ -3,35 +3,39 @@
 Limits: a token over 40 bytes is not indexed (the engine's default tokenizer); words are split at anything that
 is not a letter or digit and lower-cased. A writer makes a segment of what fits into HEAP_BYTES; eight of them are merged
 in its own directory, before anything is published. What is also read otherwise
-(`readings`) are further values of a field: no phrase reaches from one into the next, "two words"~3 may.
+(`readings`) are further values of a field, so far apart that nothing reaches from one into the next.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tantivy
 
 from core.errors import StorageFault, UsageError
-from worker.indexes.base import META, QUERY_FIELDS, SEGMENTS, Built, Hit, IndexDocument
-from worker.indexes.query_language import apart, together
-from worker.indexes.readings import readings, usual
+from worker.indexes.base import META, QUERY_FIELDS, SEGMENTS, SIGN, Built, Hit, IndexDocument, owner_mark
+from worker.indexes.nodes import Node
+from worker.indexes.query_language import parse
+from worker.indexes.query_words import MOST_APART
+from worker.indexes.readings import readings
+from worker.indexes.tantivy_query import tantivy_query
+from worker.indexes.words import apart, together
+
+if TYPE_CHECKING:
+    from worker.indexes.found import Found
 
 HEAP_BYTES = 24_000_000  # one indexing thread a slot; more would only make larger first segments
 _SEGMENT_SUFFIXES = (".idx", ".pos", ".term", ".store", ".fast", ".fieldnorm")
-_OUTER = re.compile(r'("(?:[^"\\]|\\.)*"|/(?:[^/\\]|\\.)*/)')
-_PREFIX = re.compile(r"(?<![\w*])(?:(\w+):)?(\w+(?:[-.@'&/]+\w+)*)\*(?![\w*])")
-_NOT_FIRST = re.compile(r"\(\s*NOT\s+")
-_NOT = re.compile(r"(?<!\S)NOT\s+")
-_PUNCTUATION = re.compile(r"[\W_]+")
-_DEFAULT_FIELDS = ["body", "subject", "title", "name"]
+# Empty values between two readings of a field: each is a place further, and no row of words is longer than that apart.
+_GAP = [""] * MOST_APART
+# Columns by which a document is known without its stored text: the item's id in two halves, the owner's mark.
+_KNOWN_BY = ("item_high", "item_low", "owner_mark")
 _BATCH = 5_000
 
 
@@ -42,6 +46,8 @@ def schema() -> tantivy.Schema:
     builder.add_text_field("owner", stored=True, tokenizer_name="raw", index_option="basic")
     for name in QUERY_FIELDS:
         builder.add_text_field(name, stored=name in ("body", "subject", "title"), index_option="position")
+    for name in _KNOWN_BY:
+        builder.add_integer_field(name, fast=True)
     return builder.build()
 
 
@@ -60,11 +66,12 @@ class TantivyWriter:
         for name in QUERY_FIELDS:
             value = getattr(document, name)
             if value:
-                fields[name] = list(map(apart, readings(value)))
+                fields[name] = _apart(readings(value))
+        known = dict(zip(_KNOWN_BY, _known_by(document.item, document.owner), strict=True))
         try:
-            built = tantivy.Document(**fields)
+            built = tantivy.Document(**fields, **known)
         except ValueError:  # lone surrogates; looking for them beforehand would cost every document
-            built = tantivy.Document(**{k: list(map(_without_surrogates, v)) for k, v in fields.items()})
+            built = tantivy.Document(**{k: list(map(_without_surrogates, v)) for k, v in fields.items()}, **known)
         with self._on_scratch():
             self._writer.add_document(built)
         self._documents += 1
@@ -101,36 +108,41 @@ class TantivyReader:
     def __init__(self, directory: Path, view: Path) -> None:
         view.mkdir(parents=True, exist_ok=True)
         try:
-            (view / META).write_bytes((directory / META).read_bytes())
+            meta = (directory / META).read_bytes()
+            (view / META).write_bytes(meta)
             for name in os.listdir(directory):
                 if not name.startswith(".") and name != META:
                     os.symlink(directory / name, view / name)
             self._index = tantivy.Index.open(str(view))
             self._searcher = self._index.searcher()
+            # Shards of before have none.
+            self._has_columns = _KNOWN_BY[0] in {field["name"] for field in json.loads(meta)["schema"]}
         except (OSError, ValueError) as e:
             raise StorageFault(f"the index shard {directory} cannot be opened: {e}; run the job again") from e
 
-    def _parse(self, query: str) -> tantivy.Query:
-        text = apart(translate(usual(query)))
-        if not text.strip():
-            raise UsageError("the query is empty; give at least one word, or * for everything")
-        try:
-            return self._index.parse_query(text, _DEFAULT_FIELDS, None, {}, True, True)
-        except ValueError as e:
-            message = " ".join(str(e).split())
-            if "Only excluding terms" in message:
-                raise UsageError("the query only excludes; say what to look for first, for example: * NOT word") from e
-            if "Field does not exist" in message:
-                raise UsageError(f"{message}; the fields are {', '.join(QUERY_FIELDS)}") from e
-            raise UsageError(f"the query {query!r} cannot be read ({message}); close every quote and bracket") from e
+    def _query(self, query: str | Node) -> tantivy.Query:
+        return tantivy_query(parse(query) if isinstance(query, str) else query, self._index)
 
-    def search(self, query: str, limit: int, *, snippets: bool = True) -> list[Hit]:
-        parsed = self._parse(query)
-        hits = self._searcher.search(parsed, max(1, limit)).hits
+    def _hits(self, query: tantivy.Query, limit: int, *, count: bool = False) -> tantivy.SearchResult:
+        try:
+            return self._searcher.search(query, limit, count=count)
+        except ValueError as e:  # of patterns in a row: they mean too many words
+            raise UsageError(
+                f"the query means too many words ({' '.join(str(e).split())}); give longer beginnings"
+            ) from e
+
+    def search(self, query: str | Node, limit: int, *, snippets: bool = True) -> list[Hit]:
+        parsed = parse(query) if isinstance(query, str) else query
+        return self.hits(parsed, self.best(parsed, limit), snippets=snippets)
+
+    def best(self, query: Node, limit: int) -> list[tuple[float, Any]]:
+        return list(self._hits(self._query(query), max(1, limit)).hits)
+
+    def hits(self, query: Node, best: Sequence[tuple[float, Any]], *, snippets: bool = True) -> list[Hit]:
         maker = None
-        if snippets and hits:
-            maker = tantivy.SnippetGenerator.create(self._searcher, parsed, self._index.schema, "body")
-        return [self._hit(score, address, maker) for score, address in hits]
+        if snippets and best:
+            maker = tantivy.SnippetGenerator.create(self._searcher, self._query(query), self._index.schema, "body")
+        return [self._hit(score, address, maker) for score, address in best]
 
     def _hit(self, score: Any, address: tantivy.DocAddress, maker: tantivy.SnippetGenerator | None) -> Hit:
         document = self._searcher.doc(address)
@@ -146,8 +158,22 @@ class TantivyReader:
             fields={k: v for k, v in shown.items() if v},
         )
 
-    def count(self, query: str) -> int:
-        return int(getattr(self._searcher.search(self._parse(query), 1), "count", 0) or 0)
+    def count(self, query: str | Node) -> int:
+        return int(getattr(self._hits(self._query(query), 1, count=True), "count", 0) or 0)
+
+    def found(self, query: Node) -> Found:
+        from worker.indexes.found import found_in_columns, found_of  # numbers in rows, which no slot needs
+
+        hits = self._hits(tantivy.Query.const_score_query(self._query(query), 1.0), max(1, self.documents)).hits
+        addresses = [address for _, address in hits]
+        if not self._has_columns:
+            documents = (self._searcher.doc(address) for address in addresses)
+            return found_of((uuid.UUID(each["item"][0]), str(each["owner"][0])) for each in documents)
+        return found_in_columns(*(self._searcher.fast_field_values(name, addresses) for name in _KNOWN_BY))
+
+    @property
+    def documents(self) -> int:
+        return int(self._searcher.num_docs)
 
     def body(self, item: uuid.UUID, owner: str) -> str | None:
         query = tantivy.Query.term_query(self._index.schema, "item", item.hex)
@@ -165,26 +191,15 @@ class TantivyReader:
                 yield uuid.UUID(document["item"][0]), str(document["owner"][0])
 
 
-def translate(query: str) -> str:
-    """The engine's own language, with `word*` (which it lacks) written as a regular expression over terms.
-
-    `a AND NOT b` and `a AND (NOT b)` find nothing there; with `-` for NOT they do what they say.
-    """
-    pieces = _OUTER.split(query)
-    for i in range(0, len(pieces), 2):
-        pieces[i] = _NOT.sub("-", _NOT_FIRST.sub("(* -", pieces[i]))
-        pieces[i] = _PREFIX.sub(lambda m: _prefix(m.group(1), m.group(2)), pieces[i])
-    return "".join(pieces)
+def _known_by(item: uuid.UUID, owner: str) -> tuple[int, int, int]:
+    """What the columns say; the engine's numbers have a sign."""
+    return (item.int >> 64) - SIGN, (item.int & (1 << 64) - 1) - SIGN, owner_mark(owner)
 
 
-def _prefix(field: str | None, word: str) -> str:
-    """In the fields a bare word is looked for, or in the one that is named; `report-2024*` is two terms there."""
-    if apart(word) != word:  # a phrase of letters, which goes on anyhow
-        return f"{field}:{word}" if field else word
-    *whole, last = _PUNCTUATION.split(word.lower().strip("_")) or [""]
-    fields = [field] if field else _DEFAULT_FIELDS
-    either = [" AND ".join([*(f"{f}:{w}" for w in whole), f"{f}:/{last}.*/"]) for f in fields]
-    return either[0] if len(either) == 1 and not whole else "(" + " OR ".join(f"({e})" for e in either) + ")"
+def _apart(values: list[str]) -> list[str]:
+    """The readings of a field as its values."""
+    first, *others = map(apart, values)
+    return [first, *(each for reading in others for each in (*_GAP, reading))]
 
 
 def _without_surrogates(text: str) -> str:

@@ -1,4 +1,5 @@
-"""Whoosh behind the index interface: the same fields, language and limits as `tantivy_engine`, in pure Python.
+"""Whoosh behind the index interface: the same fields, words, language and limits as `tantivy_engine`, its index in pure
+Python.
 
 One segment a writer, in one file that never changes. The meta file is JSON of ours, because Whoosh's own table of
 contents is a pickle (see `whoosh_pickle`).
@@ -11,10 +12,10 @@ import pickle
 import struct
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from whoosh import analysis, fields, index
 from whoosh.codec import whoosh3
@@ -25,11 +26,16 @@ from whoosh.writing import IndexingError, SegmentWriter
 
 from core.errors import StorageFault
 from worker.indexes.base import META, QUERY_FIELDS, SEGMENTS, Built, Hit, IndexDocument
-from worker.indexes.query_language import Node, parse, tokens
+from worker.indexes.nodes import Node, Pattern, sought
+from worker.indexes.query_language import parse
 from worker.indexes.readings import readings
 from worker.indexes.snippets import snippet
 from worker.indexes.whoosh_pickle import disarm
-from worker.indexes.whoosh_query import body_words, whoosh_query
+from worker.indexes.whoosh_query import exact_query, whoosh_query
+from worker.indexes.words import placed
+
+if TYPE_CHECKING:
+    from worker.indexes.found import Found
 
 POOL_MB = 24  # postings kept in memory before they are sorted to scratch
 _GAP = 1_000  # positions between two readings, over which no phrase reaches
@@ -41,18 +47,17 @@ disarm()
 
 
 class _Words(analysis.Tokenizer):  # type: ignore[misc]
-    """The words of `query_language.tokens`, of each of the text's readings; only what indexing asks for."""
+    """The words of each of the text's readings, at their places; only what indexing asks for."""
 
     def __call__(self, value: str, **kwargs: Any) -> Iterator[analysis.Token]:
         token = analysis.Token(positions=True, mode="index")
         token.boost, token.stopped = 1.0, False
-        position = 0
+        begin = last = 0
         for reading in readings(value):
-            for word in tokens(reading):
-                token.text, token.pos = word, position
-                position += 1
+            for place, word in placed(reading):
+                token.text, token.pos = word, (last := begin + place)
                 yield token
-            position += _GAP
+            begin = last + _GAP
 
 
 def schema() -> fields.Schema:
@@ -133,14 +138,22 @@ class WhooshReader:
         except (*_BROKEN, pickle.UnpicklingError) as e:
             raise StorageFault(f"the index shard {self._directory} cannot be read: {e}; run the job again") from e
 
-    def search(self, query: str, limit: int, *, snippets: bool = True) -> list[Hit]:
-        parsed = parse(query)
-        with self._on_filer():
-            hits = self._searcher.search(whoosh_query(parsed), limit=max(1, limit))
-            return [self._hit(hit.fields(), float(hit.score or 0.0), parsed if snippets else None) for hit in hits]
+    def search(self, query: str | Node, limit: int, *, snippets: bool = True) -> list[Hit]:
+        parsed = parse(query) if isinstance(query, str) else query
+        return self.hits(parsed, self.best(parsed, limit), snippets=snippets)
 
-    def _hit(self, stored: dict[str, str], score: float, parsed: Node | None) -> Hit:
-        around = "" if parsed is None else snippet(stored.get("body", ""), *body_words(parsed))
+    def best(self, query: Node, limit: int) -> list[tuple[float, Any]]:
+        with self._on_filer():
+            found = self._searcher.search(whoosh_query(query), limit=max(1, limit))
+            return [(float(hit.score or 0.0), hit.docnum) for hit in found]
+
+    def hits(self, query: Node, best: Sequence[tuple[float, Any]], *, snippets: bool = True) -> list[Hit]:
+        patterns = frozenset(sought(query)) if snippets else None
+        with self._on_filer():
+            return [self._hit(self._searcher.stored_fields(number), score, patterns) for score, number in best]
+
+    def _hit(self, stored: dict[str, str], score: float, patterns: frozenset[Pattern] | None) -> Hit:
+        around = "" if patterns is None else snippet(stored.get("body", ""), patterns)
         return Hit(
             item=uuid.UUID(stored["item"]),
             owner=stored["owner"],
@@ -149,10 +162,22 @@ class WhooshReader:
             fields={k: stored[k] for k in ("subject", "title") if stored.get(k)},
         )
 
-    def count(self, query: str) -> int:
-        parsed = whoosh_query(parse(query))
+    def count(self, query: str | Node) -> int:
+        parsed = exact_query(parse(query) if isinstance(query, str) else query)
         with self._on_filer():
             return sum(1 for _ in self._searcher.docs_for_query(parsed))
+
+    def found(self, query: Node) -> Found:
+        from worker.indexes.found import found_of  # numbers in rows, which no slot needs
+
+        parsed = exact_query(query)
+        with self._on_filer():
+            stored = [self._searcher.stored_fields(number) for number in self._searcher.docs_for_query(parsed)]
+        return found_of((uuid.UUID(each["item"]), each["owner"]) for each in stored)
+
+    @property
+    def documents(self) -> int:
+        return int(self._searcher.doc_count_all())
 
     def body(self, item: uuid.UUID, owner: str) -> str | None:
         with self._on_filer():  # the item is stored and not indexed: look through all

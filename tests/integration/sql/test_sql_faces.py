@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -22,6 +23,7 @@ _GIVEN = {
     float: {"float8"},
     bool: {"bool"},
     memoryview: {"bytea"},
+    datetime: {"timestamptz"},
     list[str]: {"_text", "jsonb"},
     Mapping: {"jsonb"},
 }

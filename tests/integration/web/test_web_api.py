@@ -283,3 +283,29 @@ def test_corpora_are_those_of_the_roots(site: Any, finished: Any) -> None:
     assert not any(
         Path(corpus["path"]).name in ("jobs", "results") for corpus in listed["corpora"] if corpus["id"][0] == "0"
     )
+
+
+def test_terms_tags_and_searches(site: Any) -> None:
+    """A list is reported on, what it found is tagged, the search is kept, and who did so is there to be read."""
+    report = _sent(site, "POST", "terms", {"terms": ["the", "nosuchwordatall"]})
+    assert [term["items"] for term in report["terms"]] == [_get(site, f"{site.job}/search", q="the")["items"], 0]
+    made = _sent(site, "POST", "tags", {"tag": "seen", "query": "the AND size:>1kB", "families": True})
+    assert made["changed"] == made["found"] == _get(site, f"{site.job}/search", q="tag:seen")["items"] > 0
+    assert _get(site, f"{site.job}/tags")["tags"][0]["tag"] == "seen"
+    assert _sent(site, "PUT", "searches", {"name": "hot", "query": "the"})["searches"][0]["query"] == "the"
+    families = _get(site, f"{site.job}/search", q="saved:hot", families="true")
+    assert families["items"] >= _get(site, f"{site.job}/search", q="saved:hot")["items"] > 0
+    assert _sent(site, "DELETE", "searches/hot", None, 204) is None
+    _sent(site, "DELETE", "searches/hot", None, 404)
+    actions = _get(site, f"{site.job}/actions")["actions"]
+    assert [action["action"] for action in actions] == ["tagged", "search saved", "search forgotten"]
+    assert {action["who"].partition(" at ")[0] for action in actions} == {"page"}
+    wrong = _sent(site, "POST", "terms", {"terms": ["fine", '"open']}, 422)
+    assert "line 2" in wrong["errors"]["terms"]
+    assert "cannot be called" in _sent(site, "POST", "tags", {"tag": "a/b", "query": "the"}, 422)["error"]
+
+
+def _sent(site: Any, method: str, path: str, body: Any, status: int = 200) -> Any:
+    answer = site.client.request(method, f"{site.job}/{path}", json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json() if answer.content else None

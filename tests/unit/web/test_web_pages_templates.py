@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from controller.browse.counts import TextCount
+from controller.search.named import Search, Tag
 from core.errors import ExceptionCode
 from core.records import ExceptionLevel, JobState, Kind, Phase, TextState
 from web.api.models.items import (
@@ -20,6 +21,7 @@ from web.api.models.items import (
     ItemDetails,
     ItemPage,
     ItemRow,
+    ItemTag,
     ItemText,
     SearchAnswer,
 )
@@ -71,6 +73,7 @@ def details() -> ItemDetails:
     return ItemDetails(
         **FIELDS, depth=0, content_hash=None, message_id_hash=None, location=HOSTILE, path=HOSTILE, mtime_ns=0,
         metadata={HOSTILE: [HOSTILE, HOSTILE], "nested": {"a": HOSTILE}}, children=None, failures=[failure],
+        tags=[ItemTag(tag=HOSTILE, tagged_at=datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), tagged_by=HOSTILE)],
     )  # fmt: skip
 
 
@@ -100,13 +103,16 @@ def pages() -> dict[str, dict[str, Any]]:
     chosen = dict.fromkeys(("custodian", "type", "exception", "kind", "text", "where"), HOSTILE)
     state = TextCount(name=HOSTILE, items=1, characters=1, pages=1)
     counts = [ExceptionTally(name=HOSTILE, exceptions=1, items=1, missing=0)]
+    now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    saved = Search(name=HOSTILE, query=HOSTILE, saved_at=now, saved_by=HOSTILE)
+    tag = Tag(tag=HOSTILE, items=1, first_at=now, last_at=now)
     return {
         "run.html": {},
         "item.html": {"item": details(), "pairs": pairs_of(details()), "roots": tree(family()), "truncated": True,
                       "text": text, "no_text": ""},
         "items.html": {"rows": listed, "chosen": chosen, "narrowed": True, "kinds": [], "codes": [],
                        "text_states": [], "example": HOSTILE, "wrong": HOSTILE, "first_url": None, "next_url": None},
-        "search.html": {"q": HOSTILE, "answer": answer, "wrong": HOSTILE},
+        "search.html": {"q": HOSTILE, "families": True, "answer": answer, "wrong": HOSTILE, "searches": [saved], "tags": [tag]},
         "exceptions.html": {"tables": [("custodian", "custodian", counts)], "total": 1, "texts": [state]},
         "error.html": {"title": HOSTILE, "line": HOSTILE},
         "login.html": {"next": HOSTILE, "failed": True},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 from typing import Any
 
 from pydantic import Field
@@ -62,6 +63,14 @@ class Failure(Document):
     missing: int | None
 
 
+class ItemTag(Document):
+    """A tag of an item, and who gave it."""
+
+    tag: str
+    tagged_at: datetime
+    tagged_by: str
+
+
 class ItemDetails(ItemRow):
     """Everything that is known of one item."""
 
@@ -74,6 +83,7 @@ class ItemDetails(ItemRow):
     metadata: dict[str, Any]
     children: ChildCounts | None
     failures: list[Failure]
+    tags: list[ItemTag]
 
 
 class FamilyMember(Document):
@@ -130,6 +140,7 @@ class SearchHit(Document):
     media_type: str
     database: str | None = Field(None, description="Of its job, where the jobs of a group were searched.")
     job: uuid.UUID | None = Field(None, description="The same.")
+    hit: bool | None = Field(None, description="Whether it matches itself, where families were asked for.")
     snippet: list[Piece] = Field(description="Plain text around the match, in pieces; escape it before you show it.")
 
 
@@ -138,7 +149,7 @@ class SearchAnswer(Document):
 
     hits: list[SearchHit]
     items: int = Field(description="Items that match.")
-    complete: bool = Field(description="False: `items` and the counts are over the best 10,000 documents of a shard.")
+    complete: bool = Field(description="False: types and custodians are counted over 100,000 items of a job.")
     types: list[CountByName]
     custodians: list[CountByName]
 

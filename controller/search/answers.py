@@ -1,0 +1,99 @@
+"""Answers to queries of every kind, those included that the ledger has a part in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from controller.browse.facets import Facets, count_facets
+from controller.browse.search import FoundItem, best_of, of_several, scored_hits
+from controller.databases import JobHandle
+from controller.search.evaluate import Evaluation, true_items
+from controller.search.meaning import meaning
+from controller.search.opened import Opened, OpenIndex
+from sql.faces.search import SEARCH, FoundRow
+from worker.indexes.found import Ids, uuids
+from worker.indexes.nodes import Node, asks_ledger, sought
+from worker.indexes.snippets import snippet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is searched for; `families`: everything in the families of what matches, in path order."""
+
+    query: str
+    limit: int
+    custodian: str | None = None
+    families: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The best items, and all that match."""
+
+    hits: list[FoundItem]
+    facets: Facets
+
+
+def count_all(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> tuple[list[FoundItem], int]:
+    """The best `limit` items of several jobs, and how many match: best first, or in path order where the ledger was asked
+    or families are wanted. Raises UsageError for a query that cannot be read, RunFailed, faults."""
+    parts = list(_each(handles, opened, wanted))
+    return _hits(handles, parts, wanted), sum(len(ids) for _, _, ids in parts)
+
+
+def answer_all(handles: Sequence[JobHandle], opened: Opened, wanted: Wanted) -> Answer:
+    """The same, with everything that matches counted by media type and custodian."""
+    parts = list(_each(handles, opened, wanted))
+    facets = count_facets([(handle, ids) for handle, _, ids in parts])
+    return Answer(_hits(handles, parts, wanted), facets)
+
+
+def _hits(
+    handles: Sequence[JobHandle], parts: Sequence[tuple[JobHandle, list[FoundItem], Ids]], wanted: Wanted
+) -> list[FoundItem]:
+    return best_of([hit for handle, hits, _ in parts for hit in of_several(handle, hits, handles)], wanted.limit)
+
+
+def _each(
+    handles: Sequence[JobHandle], opened: Opened, wanted: Wanted
+) -> Iterator[tuple[JobHandle, list[FoundItem], Ids]]:
+    """The first items and all items of each job."""
+    for handle in handles:
+        with opened(handle) as index:
+            node = meaning(handle, wanted.query, custodian=wanted.custodian)
+            if wanted.families or asks_ledger(node):
+                yield handle, *_by_ledger(index, node, wanted)
+            else:
+                yield handle, scored_hits(index, node, wanted.limit), true_items(index, node)
+
+
+def _by_ledger(index: OpenIndex, node: Node, wanted: Wanted) -> tuple[list[FoundItem], Ids]:
+    """Items of which the ledger was asked have no score; their snippets are made of their texts."""
+    handle, items = index.handle, index.items
+    mask = Evaluation(index).mask(node)
+    ids = items.ids[items.with_families(mask) if wanted.families else mask]
+    with handle.database.transaction() as conn:
+        rows = SEARCH.found_items(conn, job=handle.id, items=uuids(ids), limit=wanted.limit)
+    matches = set(uuids(items.ids[mask])) if wanted.families else set()
+    patterns = frozenset(sought(node))
+    hits = [
+        FoundItem(
+            item=row.id,
+            score=0.0,
+            container_path=tuple(row.container_path),
+            custodian=row.custodian,
+            family=row.family_id,
+            kind=row.kind,
+            media_type=row.media_type,
+            snippet=snippet(_text(index, row), patterns),
+            hit=row.id in matches if wanted.families else None,
+        )
+        for row in rows
+    ]
+    return hits, ids
+
+
+def _text(index: OpenIndex, row: FoundRow) -> str:
+    reader = None if row.shard is None else index.readers.get(row.shard)
+    return "" if reader is None or row.owner is None else reader.body(row.id, row.owner) or ""

@@ -1,0 +1,175 @@
+"""Tags of items and searches that are kept by name; every change is written down with who made it and when."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+from sqlalchemy import Connection
+
+from controller.databases import JobHandle
+from controller.search.meaning import meaning
+from controller.search.opened import Opened
+from core.document import Document
+from core.errors import UsageError
+from sql.faces.search import SEARCH
+from worker.indexes.ledger_fields import checked_name
+from worker.indexes.query_language import parse
+
+_AT_ONCE = 10_000
+SAVED, FORGOTTEN, TAGGED, UNTAGGED = "search saved", "search forgotten", "tagged", "untagged"
+
+
+class Tag(Document):
+    """A tag of a job's items."""
+
+    tag: str
+    items: int
+    first_at: datetime
+    last_at: datetime
+
+
+class Search(Document):
+    """A search that is kept."""
+
+    name: str
+    query: str
+    saved_at: datetime
+    saved_by: str
+
+
+class Action(Document):
+    """Who did what, and when by the database's clock."""
+
+    at: datetime
+    who: str
+    action: str
+    details: dict[str, Any]
+
+
+class TagChange(Document):
+    """What came of tagging."""
+
+    tag: str
+    found: int = Field(description="Items that the query found, their families included if that was asked for.")
+    changed: int = Field(description="Those that had not the tag before, or had it and lost it.")
+
+
+def tag_found(
+    handles: Sequence[JobHandle],
+    opened: Opened,
+    tag: str,
+    query: str,
+    who: str,
+    *,
+    families: bool = False,
+    remove: bool = False,
+) -> TagChange:
+    """Give what the query finds the tag, or take it away; with whole families if wanted. One durable transaction for
+    each job. Raises UsageError, RunFailed, faults."""
+    checked_name(tag, "a tag")
+    found = changed = 0
+    for handle in handles:
+        items = _found(handle, opened, query, families=families)
+        with handle.database.transaction(durable=True) as conn:
+            here = sum(_tag(conn, handle.id, tag, some, who, remove) for some in _portions(items))
+            SEARCH.note_action(
+                conn,
+                job=handle.id,
+                who=who,
+                action=UNTAGGED if remove else TAGGED,
+                details=_details(tag=tag, query=query, families=families, found=len(items), changed=here),
+            )
+        found, changed = found + len(items), changed + here
+    return TagChange(tag=tag, found=found, changed=changed)
+
+
+def _tag(conn: Connection, job: uuid.UUID, tag: str, items: Sequence[uuid.UUID], who: str, remove: bool) -> int:
+    if remove:
+        return SEARCH.remove_tag(conn, job=job, tag=tag, items=items)
+    return SEARCH.add_tag(conn, job=job, tag=tag, items=items, who=who)
+
+
+def _portions(items: list[uuid.UUID]) -> list[list[uuid.UUID]]:
+    return [items[at : at + _AT_ONCE] for at in range(0, len(items), _AT_ONCE)]
+
+
+def _found(handle: JobHandle, opened: Opened, query: str, *, families: bool) -> list[uuid.UUID]:
+    from controller.search.evaluate import Evaluation  # numbers in rows: lists of tags and searches need none
+    from worker.indexes.found import uuids
+
+    with opened(handle) as index:
+        mask = Evaluation(index).mask(meaning(handle, query))
+        items = index.items
+    return uuids(items.ids[items.with_families(mask) if families else mask])
+
+
+def _details(**details: object) -> str:
+    return json.dumps(details, ensure_ascii=False)
+
+
+def save_search(handles: Sequence[JobHandle], name: str, query: str, who: str) -> None:
+    """Keep a query under a name, in every job; it has to be readable. Raises UsageError, DatabaseFault."""
+    checked_name(name, "a saved search")
+    parse(query)
+    for handle in handles:
+        with handle.database.transaction(durable=True) as conn:
+            SEARCH.put_search(conn, job=handle.id, name=name, query=query, who=who)
+            details = _details(name=name, query=query)
+            SEARCH.note_action(conn, job=handle.id, who=who, action=SAVED, details=details)
+
+
+def forget_search(handles: Sequence[JobHandle], name: str, who: str) -> None:
+    """The opposite; raises UsageError when no job has it."""
+    gone = 0
+    for handle in handles:
+        with handle.database.transaction(durable=True) as conn:
+            here = SEARCH.remove_search(conn, job=handle.id, name=name)
+            if here:
+                details = _details(name=name)
+                SEARCH.note_action(conn, job=handle.id, who=who, action=FORGOTTEN, details=details)
+            gone += here
+    if not gone:
+        raise UsageError(f"there is no saved search {name[:120]!r}")
+
+
+def tags_of(handles: Sequence[JobHandle]) -> list[Tag]:
+    """Tags over all jobs, by name."""
+    out: dict[str, Tag] = {}
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            for row in SEARCH.list_tags(conn, job=handle.id):
+                so_far = out.get(row.tag)
+                out[row.tag] = Tag(
+                    tag=row.tag,
+                    items=row.items + (so_far.items if so_far else 0),
+                    first_at=min(row.first_at, so_far.first_at) if so_far else row.first_at,
+                    last_at=max(row.last_at, so_far.last_at) if so_far else row.last_at,
+                )
+    return [out[name] for name in sorted(out)]
+
+
+def searches_of(handles: Sequence[JobHandle]) -> list[Search]:
+    """Searches that are kept, by name; jobs of a group have the same ones."""
+    out: dict[str, Search] = {}
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            for row in SEARCH.list_searches(conn, job=handle.id):
+                out[row.name] = Search(**row._asdict())
+    return [out[name] for name in sorted(out)]
+
+
+def actions_of(handles: Sequence[JobHandle]) -> list[Action]:
+    """Who did what, oldest first."""
+    out: list[Action] = []
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            out += [
+                Action(**(row._asdict() | {"details": dict(row.details)}))
+                for row in SEARCH.list_actions(conn, job=handle.id)
+            ]
+    return sorted(out, key=lambda action: action.at)

@@ -1,0 +1,128 @@
+"""A job's index, open to be searched, and which of its documents count (design §3.9)."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from controller.browse.shards import opened_shards
+from controller.databases import JobHandle
+from core.errors import UsageError
+from core.records import JobState
+from core.settings import Settings
+from sql.faces.search import SEARCH, IndexState
+from worker.indexes.base import IndexReader
+from worker.indexes.registry import SHAREABLE
+
+if TYPE_CHECKING:
+    from controller.search.items import JobItems
+
+KEPT = 4  # jobs whose index a server keeps open
+
+
+@dataclass(slots=True)
+class OpenIndex:
+    """Readers by shard; those in `clean` have no ghost: every document of theirs is the one that its item names."""
+
+    handle: JobHandle
+    readers: Mapping[uuid.UUID, IndexReader]
+    clean: frozenset[uuid.UUID]
+    _items: JobItems | None = None
+
+    @property
+    def items(self) -> JobItems:
+        """All items of the job, loaded when first asked for; by two searches at once twice, which does no harm."""
+        if self._items is None:
+            from controller.search.items import load_items  # most searches need none, and a command's start would wait
+
+            self._items = load_items(self.handle)
+        return self._items
+
+
+Opened = Callable[[JobHandle], AbstractContextManager[OpenIndex]]
+
+
+@contextmanager
+def opened_index(handle: JobHandle, settings: Settings) -> Iterator[OpenIndex]:
+    """A job's index, valid inside the `with`. Raises RunFailed when a shard is not on the storage root, StorageFault.
+
+    A shard is clean when it has as many documents as there are items that name it: each of these was there before its item
+    named it, so whatever else there is makes more. The items are counted first: a slot may publish in between.
+    """
+    with handle.database.transaction() as conn:
+        owned = {row.shard: row.documents for row in SEARCH.owned_documents(conn, job=handle.id)}
+    with opened_shards(handle, settings) as readers:
+        clean = {shard for shard, reader in readers.items() if reader.documents == owned.get(shard, 0)}
+        yield OpenIndex(handle, readers, frozenset(clean))
+
+
+@dataclass(slots=True)
+class _Kept:
+    state: IndexState
+    index: OpenIndex
+    closing: ExitStack
+    users: int = 0
+    gone: bool = False
+
+
+@dataclass(slots=True)
+class Indexes:
+    """Indexes that one server's searches share. Those of jobs that are over stay open, the latest KEPT of them, where
+    the engine's readers can be shared: to open a thousand segments takes longer than to search them."""
+
+    settings: Settings
+    _kept: dict[uuid.UUID, _Kept] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def of(self, handle: JobHandle) -> Iterator[OpenIndex]:
+        """The job's index; see `opened_index`."""
+        with handle.database.transaction() as conn:
+            state = SEARCH.index_state(conn, job=handle.id)
+        if state is None:
+            raise UsageError(f"there is no job {handle.id}; see `edbench jobs`")
+        if not JobState(state.state).over or not SHAREABLE.issuperset(state.engines):
+            with opened_index(handle, self.settings) as index:
+                yield index
+            return
+        kept = self._take(handle, state)
+        try:
+            yield kept.index
+        finally:
+            with self._lock:
+                kept.users -= 1
+                self._end_unused(kept)
+
+    def _take(self, handle: JobHandle, state: IndexState) -> _Kept:
+        with self._lock:
+            kept = self._kept.pop(handle.id, None)
+            if kept is not None and kept.state != state:
+                self._drop(kept)
+                kept = None
+            if kept is None:
+                closing = ExitStack()
+                kept = _Kept(state, closing.enter_context(opened_index(handle, self.settings)), closing)
+            self._kept[handle.id] = kept  # the latest one
+            kept.users += 1
+            while len(self._kept) > KEPT:
+                self._drop(self._kept.pop(next(iter(self._kept))))
+            return kept
+
+    def _drop(self, kept: _Kept) -> None:
+        kept.gone = True
+        self._end_unused(kept)
+
+    @staticmethod
+    def _end_unused(kept: _Kept) -> None:
+        if kept.gone and not kept.users:
+            kept.closing.close()
+
+    def close(self) -> None:
+        """Close them all; a search that is under way ends its own."""
+        with self._lock:
+            while self._kept:
+                self._drop(self._kept.popitem()[1])

@@ -1,0 +1,188 @@
+"""The hit report of a list of search terms: items, families, what each term alone finds, by custodian."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from controller.databases import JobHandle
+from controller.search.evaluate import Evaluation
+from controller.search.items import NO_FAMILY, JobItems, Mask
+from controller.search.meaning import meaning
+from controller.search.opened import Opened
+from controller.search.term_lists import Term
+from core.document import Document
+
+_NONE, _SEVERAL = -1, -2
+CSV_FIELDS = ("line", "term", "same_as_line", "custodian", "items", "items_with_family", "families", "unique_items", "unique_families")  # fmt: skip
+
+
+class Hits(Document):
+    """What a term finds, or all of them together."""
+
+    items: int
+    items_with_family: int = Field(description="Those, and everything in their families.")
+    families: int = Field(description="Families that a hit is in; an item without children is one of its own.")
+    unique_items: int = Field(description="Items that no other term of the list finds.")
+    unique_families: int = Field(description="Families in which no other term of the list finds an item.")
+
+
+class CustodianHits(Hits):
+    """The same, of one custodian."""
+
+    custodian: str
+
+
+class TermHits(Hits):
+    """The same, of one term."""
+
+    line: int
+    term: str
+    same_as_line: int | None = Field(description="Of the term before it that means the same: one of the two is enough.")
+    custodians: list[CustodianHits] = Field(description="Those with hits, by name.")
+
+
+class HitReport(Document):
+    """A list of terms and what it finds."""
+
+    terms: list[TermHits]
+    total: Hits = Field(description="What any term finds.")
+    custodians: list[CustodianHits] = Field(description="The same by custodian.")
+    searched_items: int = Field(description="Items of the jobs, whether they have text or not.")
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Counters over several jobs: five numbers for each (term, custodian); term None: any, custodian None: all."""
+
+    each: dict[tuple[int | None, str | None], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def add(self, term: int | None, items: JobItems, mask: Mask, alone: Mask, alone_families: Mask) -> None:
+        """Those of one job; `alone`: items that no other term finds, `alone_families`: the same of families' tops."""
+        whole = items.with_families(mask)
+        tops, topless = _families(items, mask)
+        own_tops = tops & alone_families
+        for name, some in (
+            ("items", mask),
+            ("items_with_family", whole),
+            ("families", tops),
+            ("unique_items", mask & alone),
+            ("unique_families", own_tops),
+        ):
+            self._count(term, items, name, some)
+        self._count(term, items, "families", topless)
+        self._count(term, items, "unique_families", topless & alone)
+
+    def _count(self, term: int | None, items: JobItems, name: str, mask: Mask) -> None:
+        counts = np.bincount(items.custodians[mask], minlength=1)
+        self.each[term, None][name] += int(counts.sum())
+        for number in np.flatnonzero(counts).tolist():
+            self.each[term, items.names.get(number, "")][name] += int(counts[number])
+
+    def of(self, term: int | None) -> tuple[dict[str, int], list[CustodianHits]]:
+        """The numbers of a term, and its custodians."""
+        names = sorted(custodian for of, custodian in self.each if of == term and custodian is not None)
+        hits = [CustodianHits(custodian=name, **self._numbers(term, name)) for name in names]
+        return self._numbers(term, None), hits
+
+    def _numbers(self, term: int | None, custodian: str | None) -> dict[str, int]:
+        counts = self.each[term, custodian]
+        return {name: counts[name] for name in Hits.model_fields}
+
+
+def _families(items: JobItems, mask: Mask) -> tuple[Mask, Mask]:
+    """The topmost items of the families that these items are in, and those of them that are in none."""
+    tops = np.zeros(len(items), dtype=np.bool_)
+    of = items.families[mask]
+    tops[of[of != NO_FAMILY]] = True
+    return tops, mask & (items.families == NO_FAMILY)
+
+
+def hit_report(
+    handles: Sequence[JobHandle], opened: Opened, terms: Sequence[Term], *, custodian: str | None = None
+) -> HitReport:
+    """What each term finds in these jobs together, of one custodian if given. Raises UsageError, RunFailed, faults."""
+    sums = _Sums()
+    searched = 0
+    for handle in handles:
+        with opened(handle) as index:
+            evaluation = Evaluation(index)
+            searched += len(evaluation.items)
+            _add_job(sums, evaluation, terms, custodian)
+    numbers, custodians = sums.of(None)
+    return HitReport(
+        terms=[_term_hits(sums, number, term) for number, term in enumerate(terms)],
+        total=Hits(**numbers),
+        custodians=custodians,
+        searched_items=searched,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """A set of items in as little memory as it takes: ten thousand of them may be kept."""
+
+    size: int
+    positions: npt.NDArray[np.int32] | None
+    bits: npt.NDArray[np.uint8] | None
+
+    @classmethod
+    def of(cls, mask: Mask) -> _Set:
+        few = 32 * int(np.count_nonzero(mask)) <= len(mask)
+        return cls(
+            len(mask), np.flatnonzero(mask).astype(np.int32) if few else None, None if few else np.packbits(mask)
+        )
+
+    def mask(self) -> Mask:
+        if self.bits is not None:
+            return np.unpackbits(self.bits, count=self.size).view(np.bool_)
+        out = np.zeros(self.size, dtype=np.bool_)
+        out[self.positions] = True
+        return out
+
+
+def _term_hits(sums: _Sums, number: int, term: Term) -> TermHits:
+    numbers, custodians = sums.of(number)
+    return TermHits(line=term.line, term=term.text, same_as_line=term.same_as, custodians=custodians, **numbers)
+
+
+def _add_job(sums: _Sums, evaluation: Evaluation, terms: Sequence[Term], custodian: str | None) -> None:
+    """Terms that mean the same are one here: each finds what the other does, and is not alone for that."""
+    items = evaluation.items
+    finds, top_finds = (np.full(len(items), _NONE, dtype=np.int32) for _ in range(2))
+    found: dict[int, _Set] = {}  # by line
+    for number, term in enumerate(terms):
+        if term.same_as is None:
+            mask = evaluation.mask(meaning(evaluation.index.handle, term.text, custodian=custodian))
+            found[term.line] = _Set.of(mask)
+            _note(finds, mask, number)
+            _note(top_finds, _families(items, mask)[0], number)
+    numbers = {term.line: number for number, term in enumerate(terms)}
+    for number, term in enumerate(terms):
+        first = term.line if term.same_as is None else term.same_as
+        sums.add(number, items, found[first].mask(), finds == numbers[first], top_finds == numbers[first])
+    sums.add(None, items, finds != _NONE, finds >= 0, top_finds >= 0)
+
+
+def _note(finds: npt.NDArray[np.int32], mask: Mask, number: int) -> None:
+    """Which term found each item first, or that several did."""
+    finds[mask] = np.where(finds[mask] == _NONE, number, _SEVERAL)
+
+
+def csv_rows(report: HitReport) -> Iterator[list[str]]:
+    """The report as rows in the order of CSV_FIELDS: each term, then its custodians; at the end all terms together."""
+    for term in report.terms:
+        same = "" if term.same_as_line is None else str(term.same_as_line)
+        yield [str(term.line), term.term, same, "", *_cells(term)]
+        yield from ([str(term.line), term.term, same, each.custodian, *_cells(each)] for each in term.custodians)
+    yield ["", "any term", "", "", *_cells(report.total)]
+    yield from (["", "any term", "", each.custodian, *_cells(each)] for each in report.custodians)
+
+
+def _cells(hits: Hits) -> list[str]:
+    return [str(getattr(hits, name)) for name in Hits.model_fields]

@@ -1,0 +1,100 @@
+"""Lists of search terms as people bring them: a text file, one term a line, in whatever charset."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import UsageError
+from worker.indexes.nodes import Node
+from worker.indexes.query_language import parse
+
+MOST_BYTES = 10_000_000
+MOST_TERMS = 10_000
+_SHOWN = 5
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, which begins alike
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One line of a list."""
+
+    line: int
+    text: str
+    same_as: int | None = None  # line of the term that means the same
+
+
+@dataclass(frozen=True, slots=True)
+class TermList:
+    """What was read; `charset` is how."""
+
+    terms: tuple[Term, ...]
+    charset: str
+
+
+def read_terms(path: Path, charset: str | None = None) -> TermList:
+    """The terms of a file, in that charset or in the one that its bytes show. Raises UsageError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    if len(data) > MOST_BYTES:
+        raise UsageError(f"{path} has more than {MOST_BYTES:,} bytes, which is no list of terms")
+    used = charset or charset_of(data)
+    try:
+        text = data.decode(used)
+    except LookupError as error:
+        raise UsageError(f"there is no charset {used!r}; for example utf-8, utf-16, cp1252") from error
+    except UnicodeError as error:
+        where = f"byte {error.start + 1}" if isinstance(error, UnicodeDecodeError) else "it"
+        raise UsageError(f"{path} is not in {used}: {where} cannot be read; say its charset with --charset") from error
+    return TermList(listed(text.removeprefix("\ufeff").splitlines(), str(path)), used)
+
+
+def charset_of(data: bytes) -> str:
+    """By its mark; else UTF-16 where every other byte is often none, UTF-8 where it is that, and cp1252 what is left."""
+    for mark, charset in _MARKS:
+        if data.startswith(mark):
+            return charset
+    if b"\0" in data:
+        return "utf-16-le" if data[1::2].count(0) >= data[::2].count(0) else "utf-16-be"
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+def listed(lines: Iterable[str], where: str) -> tuple[Term, ...]:
+    """Lines that are not blank, as terms, each one that can be read as a query. Raises UsageError that names every place
+    where one cannot, the first few with what is wrong."""
+    terms: list[Term] = []
+    wrong: list[str] = []
+    seen: dict[Node, int] = {}
+    for line, text in enumerate(map(str.strip, lines), 1):
+        if not text:
+            continue
+        if len(terms) == MOST_TERMS:
+            raise UsageError(f"{where} has more than {MOST_TERMS:,} terms; make several lists of it")
+        try:
+            node = parse(text)
+        except UsageError as error:
+            wrong.append(f"line {line}: {error}" if len(wrong) < _SHOWN else "")
+            continue
+        first = seen.setdefault(node, line)
+        terms.append(Term(line, text, None if first == line else first))
+    if wrong:
+        more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
+        raise UsageError(f"{where}: {len(wrong):,} terms cannot be read: {'; '.join(wrong[:_SHOWN])}{more}")
+    if not terms:
+        raise UsageError(f"{where} has no terms; write one a line")
+    return tuple(terms)

@@ -1,0 +1,85 @@
+"""`search`, `terms` and `tag` as a person types them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from finished_job import Finished, copied
+
+from cli.main import OK, USAGE, main
+
+pytestmark = pytest.mark.services
+
+Run = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def run(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A command over a copy of the finished job; what it printed, on either stream."""
+    with copied(finished, tmp_path_factory.mktemp("cli")) as copy:
+        (address,) = copy.settings.databases
+        env = {
+            "EDBENCH_DATABASES": f"{address.name}={address.url}",
+            "EDBENCH_BROKER": str(finished.settings.broker),
+            "EDBENCH_STORAGE": str(copy.settings.storage),
+            "EDBENCH_SCRATCH": str(copy.settings.scratch),
+        }
+
+        def command(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = OK) -> str:
+            assert main([arguments[0], "last", *arguments[1:]], env) == status, capsys.readouterr()
+            printed = capsys.readouterr()
+            return printed.out if status == OK else printed.err
+
+        yield command
+
+
+def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The table, the CSV and the JSON say the same; what is tagged is found, and who tagged it is told."""
+    terms = tmp_path / "terms.txt"
+    terms.write_bytes("the\nüber OR of\n=1+1\n".encode("cp1252"))
+    report = json.loads(run(capsys, "terms", str(terms), "--json"))
+    rows = list(csv.DictReader(io.StringIO(run(capsys, "terms", str(terms), "--csv"))))
+    whole = [row for row in rows if not row["custodian"]]
+    assert [int(row["items"]) for row in whole] == [*(t["items"] for t in report["terms"]), report["total"]["items"]]
+    assert [row["term"] for row in whole] == ["the", "über OR of", "'=1+1", "any term"]
+    table = run(capsys, "terms", str(terms), "--custodians")
+    assert "any term" in table
+    assert all(each["custodian"] in table for each in report["custodians"])
+    items = report["terms"][0]["items"]
+    assert f"{items:,} items found" in run(capsys, "tag", "seen", "the")
+    assert len(json.loads(run(capsys, "search", "tag:seen", "--json", "--limit", "100000"))) == items
+    assert run(capsys, "search", "the AND of", "--save", "both")
+    assert "the AND of" in run(capsys, "search")
+    assert "seen" in run(capsys, "tag")
+    assert [
+        each["action"] for each in json.loads(run(capsys, "tag", "--history", "--json"))
+    ] == ["tagged", "search saved"]
+    families = json.loads(run(capsys, "search", "kind:attachment", "--families", "--json", "--limit", "100000"))
+    assert {True, False} == {each["hit"] for each in families}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("search", '"open'), "not closed"),
+        (("search", "NOT the"), "only excludes"),
+        (("search", "--families"), "a query is missing"),
+        (("search", "--forget", "none"), "no saved search"),
+        (("search", "saved:none"), "no saved search"),
+        (("tag", "seen"), "go together"),
+        (("tag", "a/b", "the"), "cannot be called"),
+        (("terms", "/nonexistent"), "cannot be read"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(
+    run: Run, arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And exit status 2."""
+    line = run(capsys, *arguments, status=USAGE)
+    assert said in line
+    assert line.count("\n") == 1

@@ -1,0 +1,196 @@
+"""Searches over index and ledger of a finished job: exact sets, hit reports, tags, searches that are kept."""
+
+from __future__ import annotations
+
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.search.answers import Wanted, answer_all, count_all
+from controller.search.named import actions_of, forget_search, save_search, searches_of, tag_found, tags_of
+from controller.search.opened import Indexes, opened_index
+from controller.search.report import CSV_FIELDS, csv_rows, hit_report
+from controller.search.term_lists import listed
+from core.errors import RunFailed, UsageError
+from worker.indexes.base import IndexDocument
+from worker.indexes.registry import new_writer
+
+pytestmark = pytest.mark.services
+
+MOST = 100_000
+
+
+def found(copy: Any, query: str, **more: Any) -> set[Any]:
+    """The items of a query."""
+    opened = partial(opened_index, settings=copy.settings)
+    hits, number = count_all([copy.handle], opened, Wanted(query=query, limit=MOST, **more))
+    assert len(hits) == number
+    return {hit.item for hit in hits}
+
+
+def asked(copy: Any, condition: str) -> set[Any]:
+    """The items for which an SQL condition holds."""
+    rows = copy.run(
+        "SELECT i.id FROM item i JOIN custodian u ON u.job = i.job AND u.number = i.custodian"
+        f" LEFT JOIN item_text t ON t.item = i.id WHERE {condition}"
+    )
+    return {row[0] for row in rows}
+
+
+def test_what_the_ledger_knows_is_asked_beside_the_index(copy: Any) -> None:
+    """Each field gives what SQL gives, alone and joined with words by every operator."""
+    for query, condition in (
+        ("size:>10kB", "i.bytes > 10000"),
+        ("size:[1000 TO 5kB}", "i.bytes >= 1000 AND i.bytes < 5000"),
+        ("text_state:ok", "t.state = 'ok'"),
+        ("exception:any", "EXISTS (SELECT 1 FROM exception e WHERE e.item = i.id)"),
+        ("date:[2000 TO 2002-06]", "t.metadata->>'date' >= '2000' AND left(t.metadata->>'date', 7) <= '2002-06'"),
+        ("page_count:>=2", "(t.metadata->>'page_count')::numeric >= 2"),
+        ("last_author:a", "t.metadata->>'last_author' ILIKE '%%a%%'"),
+    ):
+        assert found(copy, query) == asked(copy, condition) != set(), query
+    the, large = found(copy, "the"), found(copy, "size:>2kB")
+    assert all((the & large, the - large, large - the))
+    assert found(copy, "the AND size:>2kB") == the & large
+    assert found(copy, "the NOT size:>2kB") == the - large
+    assert found(copy, "the OR size:>2kB") == the | large
+    assert found(copy, "size:>2kB NOT (the OR of)") == large - the - found(copy, "of")
+    name = copy.run("SELECT display FROM custodian ORDER BY number LIMIT 1")[0][0]
+    own = found(copy, "the", custodian=name)
+    assert own == the & asked(copy, f"u.display = '{name}'")
+
+
+def test_families_come_whole(copy: Any) -> None:
+    """Everything in the family of a hit, and which of it is one."""
+    opened = partial(opened_index, settings=copy.settings)
+    answer = answer_all([copy.handle], opened, Wanted(query="kind:attachment", limit=MOST, families=True))
+    attachments = found(copy, "kind:attachment")
+    assert {hit.item for hit in answer.hits if hit.hit} == attachments != set()
+    families = asked(copy, "i.family_id IN (SELECT family_id FROM item WHERE kind = 'attachment')")
+    assert {hit.item for hit in answer.hits} == families | attachments > attachments
+    assert answer.facets.items == len(answer.hits) == sum(count for _, count in answer.facets.types)
+
+
+def test_a_hit_report_adds_up(copy: Any) -> None:
+    """Every number is that of sets made one by one; a term that is there twice is told and alone all the same."""
+    lines = ["the", "and", "kind:attachment", "THE", "nosuchwordatall", "text_state:ok AND size:>1kB"]
+    report = hit_report([copy.handle], partial(opened_index, settings=copy.settings), listed(lines, "list"))
+    sets = [found(copy, line) for line in lines]
+    families = dict(copy.run("SELECT id, coalesce(family_id, id) FROM item"))
+    custodians = dict(
+        copy.run("SELECT i.id, u.display FROM item i JOIN custodian u ON u.job = i.job AND u.number = i.custodian")
+    )
+    for number, term in enumerate(report.terms):
+        others = [s for n, s in enumerate(sets) if n not in (number, {0: 3, 3: 0}.get(number, number))]
+        tops = {families[item] for item in sets[number]}
+        other_tops = {families[item] for other in others for item in other}
+        assert term.items == len(sets[number])
+        assert term.families == len(tops)
+        assert term.items_with_family == sum(families[item] in tops for item in families)
+        assert term.unique_items == len(sets[number].difference(*others))
+        assert term.unique_families == len(tops - other_tops)
+        by_custodian = {each.custodian: each.items for each in term.custodians}
+        assert sum(by_custodian.values()) == term.items
+        assert {c: n for c, n in by_custodian.items() if n} == {
+            c: sum(custodians[item] == c for item in sets[number]) for c in {custodians[i] for i in sets[number]}
+        }
+    assert [term.same_as_line for term in report.terms] == [None, None, None, 1, None, None]
+    assert report.total.items == len(set.union(*sets))
+    assert report.searched_items == len(families)
+    rows = list(csv_rows(report))
+    assert {len(row) for row in rows} == {len(CSV_FIELDS)}
+    assert [row[1] for row in rows if row[3] == ""] == [*lines, "any term"]
+
+
+def test_tags_and_saved_searches_are_found_and_written_down(copy: Any) -> None:
+    """Who tagged what and when stays, whatever becomes of the tag; a tag stays when the item is found anew."""
+    opened = partial(opened_index, settings=copy.settings)
+    handles, the = [copy.handle], found(copy, "the")
+    made = tag_found(handles, opened, "to look at", "the", "ann@host")
+    assert (made.found, made.changed) == (len(the), len(the))
+    assert tag_found(handles, opened, "to look at", "the AND of", "bob@host").changed == 0
+    assert found(copy, 'tag:"to look at"') == the
+    gone = tag_found(handles, opened, "to look at", "the AND of", "bob@host", remove=True)
+    assert found(copy, 'tag:"to look at"') == the - found(copy, "the AND of")
+    assert [(tag.tag, tag.items) for tag in tags_of(handles)] == [("to look at", len(the) - gone.changed)]
+    save_search(handles, "hot", "the NOT of", "ann@host")
+    save_search(handles, "hotter", "saved:hot AND size:>1kB", "ann@host")
+    assert found(copy, "saved:hotter") == found(copy, "(the NOT of) AND size:>1kB")
+    save_search(handles, "hot", "saved:hotter", "ann@host")
+    with pytest.raises(UsageError, match="leads to itself"):
+        found(copy, "saved:hot")
+    forget_search(handles, "hot", "bob@host")
+    with pytest.raises(UsageError, match="no saved search 'hot'; there are hotter"):
+        found(copy, "saved:hotter")
+    for wrong in ("a/b", "", "x" * 101, " a", "-"):
+        with pytest.raises(UsageError, match="cannot be called"):
+            tag_found(handles, opened, wrong, "the", "ann@host")
+    with pytest.raises(UsageError, match="not closed"):
+        save_search(handles, "bad", '"open', "ann@host")
+    assert [search.name for search in searches_of(handles)] == ["hotter"]
+    actions = actions_of(handles)
+    assert [(a.who, a.action) for a in actions] == [
+        ("ann@host", "tagged"), ("bob@host", "tagged"), ("bob@host", "untagged"), ("ann@host", "search saved"),
+        ("ann@host", "search saved"), ("ann@host", "search saved"), ("bob@host", "search forgotten"),
+    ]  # fmt: skip
+    assert actions[0].details == {
+        "tag": "to look at",
+        "query": "the",
+        "families": False,
+        "found": len(the),
+        "changed": len(the),
+    }
+
+
+def _ghosts(copy: Any, home: Path) -> None:
+    """A shard with documents that no item names, and one that an item does."""
+    (item, shard, owner), (other, *_) = copy.run("SELECT item, shard, owner FROM item_index ORDER BY item LIMIT 2")
+    writer = new_writer("tantivy", home / "shard")
+    writer.add(IndexDocument(item=item, owner=owner, body="apparition"))
+    writer.add(IndexDocument(item=item, owner="0" * 32, body="apparition twice"))
+    writer.add(IndexDocument(item=other, owner="0" * 32, body="apparition thrice"))
+    writer.finish()
+    writer.close()
+    (location,) = copy.run("SELECT location FROM shard WHERE id = %(shard)s", shard=shard)[0]
+    place = copy.settings.storage / bytes(location).decode()
+    shutil.rmtree(place)
+    shutil.copytree(home / "shard", place)
+
+
+def test_ghosts_are_in_no_set(copy: Any, tmp_path: Path) -> None:
+    """A claim that was lost leaves documents in its shard: they are neither found nor counted, nor tagged."""
+    _ghosts(copy, tmp_path)
+    item = copy.run("SELECT item FROM item_index ORDER BY item LIMIT 1")[0][0]
+    assert found(copy, "apparition") == found(copy, "apparition AND size:>=0") == {item}
+    assert found(copy, "apparition w/1 twice") == set()
+    report = hit_report([copy.handle], partial(opened_index, settings=copy.settings), listed(["apparition"], "list"))
+    assert report.terms[0].items == 1
+
+
+def test_an_index_stays_open_until_the_job_changes(copy: Any) -> None:
+    """A server's second search opens nothing; a job that was changed, or is not over, is looked at anew."""
+    indexes = Indexes(copy.settings)
+    with indexes.of(copy.handle) as first:
+        assert first.clean == set(first.readers)
+    with indexes.of(copy.handle) as second:
+        assert second is first
+    copy.run("UPDATE shard SET documents = documents + 1")
+    with indexes.of(copy.handle) as third:
+        assert third is not first
+    copy.run("UPDATE job SET state = 'running'")
+    with indexes.of(copy.handle) as running, indexes.of(copy.handle) as again:
+        assert len({id(third), id(running), id(again)}) == 3
+    assert list(copy.settings.scratch.glob("search-*"))
+    indexes.close()
+    assert not list(copy.settings.scratch.glob("search-*"))
+
+
+def test_a_job_whose_index_is_gone_is_one_line(copy: Any) -> None:
+    """Whatever is asked."""
+    copy.settings.storage.rename(copy.settings.storage.with_name("elsewhere"))
+    for query in ("the", "the AND size:>1", "*"):
+        with pytest.raises(RunFailed, match="EDBENCH_STORAGE"):
+            found(copy, query)

@@ -1,0 +1,63 @@
+"""Lists of search terms in whatever charset, and what is said of bad ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from controller.search.term_lists import MOST_BYTES, Term, read_terms
+from core.errors import UsageError
+
+TEXT = 'über\n\n  budget  \r\n"third quarter"\n'
+TERMS = (Term(1, "über"), Term(3, "budget"), Term(4, '"third quarter"'))
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
+def test_a_list_is_read_in_the_charset_that_it_is_in(charset: str, tmp_path: Path) -> None:
+    """With a mark and without, as spreadsheets and editors write them."""
+    file = tmp_path / "terms.txt"
+    file.write_bytes(TEXT.encode(charset))
+    assert read_terms(file).terms == TERMS
+    assert read_terms(file, charset).terms == TERMS
+
+
+def test_terms_that_mean_the_same_are_told(tmp_path: Path) -> None:
+    """However they are written."""
+    file = tmp_path / "terms.txt"
+    file.write_text("Budget\nwor*\nbudget\n'budget'\n")
+    assert [term.same_as for term in read_terms(file).terms] == [None, None, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "has no terms"),
+        (b"\n \n\xef\xbb\xbf", "cannot be read"),
+        (b'fine\n"open\na AND\n', r"2 terms cannot be read: line 2: .* line 3: "),
+        (b"(\n" * 100, "100 terms cannot be read: .*; and 95 more"),
+        (b"\x81\x8d", "not in cp1252"),
+        (b"a\n" * 10_001, "more than 10,000 terms"),
+        (b"a" * (MOST_BYTES + 1), "more than 10,000,000 bytes"),
+    ],
+)
+def test_a_bad_list_is_one_line(data: bytes, said: str, tmp_path: Path) -> None:
+    """That names every line that is at fault, the first few with why."""
+    file = tmp_path / "terms.txt"
+    file.write_bytes(data)
+    with pytest.raises(UsageError, match=said) as caught:
+        read_terms(file)
+    assert "\n" not in str(caught.value)
+
+
+def test_files_and_charsets_that_there_are_not(tmp_path: Path) -> None:
+    """One line each."""
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_terms(tmp_path / "none")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_terms(tmp_path)
+    (tmp_path / "terms").write_text("a")
+    with pytest.raises(UsageError, match="no charset 'martian'"):
+        read_terms(tmp_path / "terms", "martian")
+    with pytest.raises(UsageError, match="charset"):
+        read_terms(tmp_path / "terms", "hex")

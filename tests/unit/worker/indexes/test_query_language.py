@@ -1,0 +1,148 @@
+"""Queries that are refused, each in one line that shows the place; and how large one may be."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import pytest
+
+from core.errors import UsageError
+from core.settings import INDEX_ENGINES
+from worker.indexes.base import IndexDocument
+from worker.indexes.nodes import Asked, Everything, Near, Row
+from worker.indexes.query_language import MOST_WORDS, parse
+from worker.indexes.registry import new_writer, open_reader
+from worker.indexes.words import placed
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ('budget "third quarter', "character 8, '\"third quarter': this quote is not closed"),
+        ("a AND (b OR c", "character 7, '(b OR c': this bracket is not closed"),
+        ("a) b", "character 2"),
+        ("a AND", "its end: here a word is missing"),
+        ("a AND OR b", "character 7, 'OR b': here a word is missing"),
+        ("NOT", "its end: here a word is missing"),
+        ("NOT draft", "only excludes"),
+        ("a OR NOT b", "only excludes"),
+        ("*udget", "beginning of a word"),
+        ("?udget", "beginning of a word"),
+        ("subject:*", "[* TO *]"),
+        ("a w/5", "its end: here a word is missing"),
+        ("a w/0 b", "character 3, 'w/0 b': it can be w/1 to w/50"),
+        ("a w/51 b", "w/50"),
+        ("a w/5 b w/5 c", "character 3, 'w/5 b w/5 c': one w/ or pre/ at a time"),
+        ("(a AND b) w/5 c", "joined by OR"),
+        ("(a w/2 b) w/5 c", "joined by OR"),
+        ("a~1 w/5 b", "fuzzy"),
+        ("subject:a w/5 body:b", "the same field"),
+        ("a~3", "~1 or ~2"),
+        ("a-b~1", "one word"),
+        ('"a b"~50', "~49"),
+        ('"a b c d e f"~30', "too long"),
+        ("(" + " OR ".join(map("w{}".format, range(30))) + ") w/50 a", "too many"),
+        ("subject:[a b]", "character 9, '[a b]': a range"),
+        ("[a TO b]", "needs its field"),
+        ("subject:[a-b TO c]", "one word"),
+        ("body:subject:x", "a field inside a field"),
+        ("costudian:ann", "Did you mean custodian?"),
+        ("size:>much", "character 6"),
+        ("size:!=5", "NOT size:5"),
+        ("date:yesterday", "character 6, 'yesterday': date is a date"),
+        ("text_state:fine", "guessed"),
+        ("exception:weather", "any"),
+        ("tag:a/b", "a tag cannot be called"),
+        ("&", "no letter or digit"),
+        ("x" * 40, "40 bytes"),
+        ("(" * 60 + "a" + ")" * 60, "more than 50 brackets"),
+        (" ".join(["a"] * (MOST_WORDS + 1)), "more than 20,000 words"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(query: str, said: str) -> None:
+    """One line, whatever the length of the query."""
+    with pytest.raises(UsageError) as caught:
+        parse(query)
+    line = str(caught.value)
+    assert said in line
+    assert "\n" not in line
+    assert len(line) < 600
+
+
+def test_what_the_signs_mean() -> None:
+    """A sample of each kind, as its meaning."""
+    assert parse("*") == Everything()
+    assert parse("from:ann") == parse("sender:Ann")
+    assert parse("size:>=1kB") == Asked("size", ">=", "1000")
+    assert parse("'two words'") == parse('"two words"')
+    assert parse(r'"a \"b\""') == parse('"a b"')
+    assert parse("don't") == parse('"don t"')
+    assert parse("a W/2 b") == parse("a w/2 b")
+    assert isinstance(parse('"two words"~2'), Near)
+    assert isinstance(parse("12:30"), Row)
+
+
+def test_a_thousand_brackets_side_by_side_and_a_long_row_of_signs_are_read() -> None:
+    """Neither uses the stack."""
+    assert parse(" OR ".join(["(a)"] * 1_000))
+    assert parse("-" * 10_000 + "a")
+
+
+@pytest.mark.parametrize("engine", INDEX_ENGINES)
+def test_ten_thousand_words_are_one_query(engine: str, tmp_path: Path) -> None:
+    """As a list of names may be."""
+    writer = new_writer(engine, tmp_path / "index")
+    writer.add(IndexDocument(item=uuid.UUID(int=1), owner="1:1", body="w9999"))
+    writer.finish()
+    writer.close()
+    reader = open_reader(engine, tmp_path / "index", tmp_path / "view")
+    assert reader.count("body:(" + " OR ".join(f"w{n}" for n in range(10_000)) + ")") == 1
+
+
+@pytest.mark.parametrize("engine", INDEX_ENGINES)
+def test_what_only_the_ledger_knows_is_not_asked_of_a_shard(engine: str, tmp_path: Path) -> None:
+    """Rather than passed over."""
+    writer = new_writer(engine, tmp_path / "index")
+    writer.finish()
+    writer.close()
+    with pytest.raises(UsageError, match="ledger"):
+        open_reader(engine, tmp_path / "index", tmp_path / "view").count("size:5")
+
+
+def test_words_are_cut_as_the_engine_does_it(tmp_path: Path) -> None:
+    """Promise: what a query is cut into is what Tantivy's default tokenizer made of the text; each word of these texts is
+    found, and as a phrase in its place."""
+    texts = [
+        "naïve Straße don't x_y 3½ Ⓐ हिन्दी İstanbul",
+        "a " + "l" * 40 + " b",
+        "日本語 ไทย 😀 e\u0301 ﬁne",
+        "x\u00adpress ΟΔΟΣ",
+    ]
+    writer = new_writer("tantivy", tmp_path / "index")
+    for number, text in enumerate(texts):
+        writer.add(IndexDocument(item=uuid.UUID(int=number), owner="1:1", body=text))
+    writer.finish()
+    writer.close()
+    reader = open_reader("tantivy", tmp_path / "index", tmp_path / "view")
+    for number, text in enumerate(texts):
+        for word in text.split():
+            if placed(word):
+                assert number in {hit.item.int for hit in reader.search(f'body:"{word}"', 10)}, word
+    for phrase in ("हिन्दी İstanbul", "don't x_y", "日本語 ไทย", "xpress ΟΔΟΣ"):
+        assert reader.count(f'body:"{phrase}"') == 1, phrase
+    assert reader.count('body:"a b"') == 0
+    assert reader.count("body:a w/2 body:b") == 1
+
+
+def test_a_pattern_that_means_very_many_words_is_bounded(tmp_path: Path) -> None:
+    """Alone it is answered; in a row of words the engine's refusal is one line."""
+    writer = new_writer("tantivy", tmp_path / "index")
+    writer.add(IndexDocument(item=uuid.UUID(int=1), owner="1:1", body=" ".join(f"a{n}" for n in range(20_000)) + " b"))
+    writer.finish()
+    writer.close()
+    reader = open_reader("tantivy", tmp_path / "index", tmp_path / "view")
+    assert reader.count("a*") == 1
+    with pytest.raises(UsageError, match="too many words") as caught:
+        reader.count("a* pre/1 b")
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,56 @@
+"""Term lists, tags and searches that are kept."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from controller.search.named import Action, Search, Tag
+from core.document import TEXT, Document
+
+Query = Annotated[str, Field(min_length=1, max_length=2_000, pattern=TEXT)]
+Name = Annotated[str, Field(min_length=1, max_length=100, pattern=TEXT)]
+
+
+class TermsWish(Document):
+    """Search terms to be reported on."""
+
+    terms: list[Query] = Field(min_length=1, max_length=1_000, description="Each a query, as a line of a list.")
+    custodian: Annotated[str, Field(max_length=1_000, pattern=TEXT)] | None = Field(
+        None, description="Only this custodian's items."
+    )
+
+
+class TagWish(Document):
+    """What is to be tagged."""
+
+    tag: Name
+    query: Query
+    families: bool = Field(False, description="With everything in the families of what the query finds.")
+    remove: bool = Field(False, description="Take the tag away instead.")
+
+
+class SearchWish(Document):
+    """A search to be kept."""
+
+    name: Name
+    query: Query
+
+
+class Tags(Document):
+    """The tags of a job, by name."""
+
+    tags: list[Tag]
+
+
+class Searches(Document):
+    """The searches that are kept, by name."""
+
+    searches: list[Search]
+
+
+class Actions(Document):
+    """Who did what, oldest first."""
+
+    actions: list[Action]

@@ -1,0 +1,99 @@
+"""Term lists and their hit report; tags and searches that are kept; who did what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+
+from controller.search.named import (
+    TagChange,
+    actions_of,
+    forget_search,
+    save_search,
+    searches_of,
+    tag_found,
+    tags_of,
+)
+from controller.search.report import HitReport, hit_report
+from controller.search.term_lists import listed
+from core.document import TEXT
+from core.errors import UsageError
+from web.api.models.common import responses
+from web.api.models.named import Actions, Searches, SearchWish, Tags, TagWish, TermsWish
+from web.api.needs import Context, Found
+from web.auth import caller
+from web.errors import FieldErrors, NotFound
+
+router = APIRouter(tags=["search"])
+
+
+@router.post("/jobs/{job}/terms", responses=responses(404, 409, 422))
+def terms(context: Context, jobs: Found, wish: TermsWish) -> HitReport:
+    """What each term finds: items, with their families, families, what it alone finds, by custodian. Changes nothing."""
+    with _at_field("terms"):
+        return hit_report(jobs.each, context.indexes.of, listed(wish.terms, "the list"), custodian=wish.custodian)
+
+
+@router.get("/jobs/{job}/tags", responses=responses(404))
+def tags(jobs: Found) -> Tags:
+    """Every tag, and how many items have it."""
+    return Tags(tags=tags_of(jobs.each))
+
+
+@router.post("/jobs/{job}/tags", responses=responses(404, 409, 422))
+def tag(request: Request, context: Context, jobs: Found, wish: TagWish) -> TagChange:
+    """Tag what a query finds, or take the tag away; it is written down with the caller's address."""
+    with _at_field("query"):
+        return tag_found(
+            jobs.each,
+            context.indexes.of,
+            wish.tag,
+            wish.query,
+            _who(request),
+            families=wish.families,
+            remove=wish.remove,
+        )
+
+
+@router.get("/jobs/{job}/searches", responses=responses(404))
+def searches(jobs: Found) -> Searches:
+    """The searches that are kept; `saved:NAME` is one of them in a query."""
+    return Searches(searches=searches_of(jobs.each))
+
+
+@router.put("/jobs/{job}/searches", responses=responses(404, 422))
+def save(request: Request, jobs: Found, wish: SearchWish) -> Searches:
+    """Keep a search under its name, instead of the one that had it."""
+    with _at_field("query"):
+        save_search(jobs.each, wish.name, wish.query, _who(request))
+    return Searches(searches=searches_of(jobs.each))
+
+
+@router.delete("/jobs/{job}/searches/{name}", status_code=204, responses=responses(404, 422))
+def forget(request: Request, jobs: Found, name: Annotated[str, Path(max_length=100, pattern=TEXT)]) -> None:
+    """Forget a search; items that it was used to tag stay tagged."""
+    try:
+        forget_search(jobs.each, name, _who(request))
+    except UsageError as error:
+        raise NotFound(str(error)) from error
+
+
+@router.get("/jobs/{job}/actions", responses=responses(404))
+def actions(jobs: Found) -> Actions:
+    """Who tagged and saved what, and when, oldest first."""
+    return Actions(actions=actions_of(jobs.each))
+
+
+def _who(request: Request) -> str:
+    return f"page at {caller(request)}"
+
+
+@contextmanager
+def _at_field(field: str) -> Iterator[None]:
+    try:
+        yield
+    except UsageError as error:
+        raise FieldErrors({error.field or field: str(error)}) from error

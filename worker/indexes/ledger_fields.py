@@ -1,0 +1,61 @@
+"""Fields of a query that the ledger answers and no index: sizes, dates and other metadata, states, exceptions, tags."""
+
+from __future__ import annotations
+
+import re
+
+from core.errors import ExceptionCode, UsageError
+from core.records import TextState
+from core.settings import parse_bytes
+from formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
+from worker.indexes.base import QUERY_FIELDS
+
+# Other names of fields of the index.
+ALIASES = {"from": "sender", "to": "recipients", "text": "body"}
+SIZE, TEXT_STATE, EXCEPTION, TAG, SAVED, CUSTODIAN_IS = (
+    "size",
+    "text_state",
+    "exception",
+    "tag",
+    "saved",
+    "custodian_is",
+)
+ANY = "any"
+_OWN = {SIZE: NUMBER, TEXT_STATE: TEXT, EXCEPTION: TEXT, TAG: TEXT, SAVED: TEXT, CUSTODIAN_IS: TEXT}
+_METADATA = {name: key.kind for name, key in KEYS.items() if name not in (*QUERY_FIELDS, *ALIASES)}
+LEDGER_FIELDS: dict[str, str] = _OWN | _METADATA
+_CHOICES = {TEXT_STATE: tuple(map(str, TextState)), EXCEPTION: (ANY, *map(str, ExceptionCode))}
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T[\d:.Z+-]*)?)?)?\Z")
+_NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z")
+_NAME = re.compile(r"[\w][\w .-]{0,99}\Z")
+
+
+def checked_name(name: str, what: str) -> str:
+    """A tag's or a saved search's name as it is kept; raises UsageError."""
+    if not _NAME.match(name) or name != name.strip():
+        raise UsageError(
+            f"{what} cannot be called {name[:120]!r}; take at most 100 letters, digits, blanks and _ . -, a letter or digit first"
+        )
+    return name
+
+
+def checked(field: str, op: str, value: str) -> tuple[str, str]:
+    """Operator and value of a condition on one of LEDGER_FIELDS; `op` empty: the field's usual one. Raises UsageError."""
+    kind = LEDGER_FIELDS[field]
+    if op in ("<", "<=", ">", ">=") and kind not in (DATE, NUMBER):
+        raise UsageError(f"{field} is no date and no number: it has no < and >")
+    if op == "!=" and field not in _METADATA:
+        raise UsageError(f"{field} has no !=; write NOT {field}:{value}")
+    if field in _CHOICES and value not in _CHOICES[field]:
+        raise UsageError(f"{field} can be {', '.join(_CHOICES[field])}")
+    if field in (TAG, SAVED):
+        checked_name(value, "a tag" if field == TAG else "a saved search")
+    elif field == SIZE:
+        value = value if value.isdecimal() and value.isascii() else str(parse_bytes(value, field))
+    elif kind == DATE and not _DATE.match(value):
+        raise UsageError(f"{field} is a date, as in 2001, 2001-06 or 2001-06-30T17:45")
+    elif kind == NUMBER and not _NUMBER.match(value):
+        raise UsageError(f"{field} is a number")
+    elif kind == YES and value.lower() not in ("true", "false"):
+        raise UsageError(f"{field} is true or false")
+    return op or ("~" if field in _METADATA and kind in (TEXT, LIST) else "="), value
