@@ -18,6 +18,7 @@ from experiments.clients.own_prefix import claimed_prefix
 from experiments.conditions import host, place
 from experiments.profiles.owner import claimed, place_of_own
 from experiments.profiles.profile import Arena, Profile
+from experiments.profiles.queues import restore_dead
 from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
 
@@ -44,6 +45,7 @@ class ProfileStudy(Workload):
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
         """The directories are taken, and what all runs need is there."""
+        restore_dead()
         with contextlib.ExitStack() as self._stack:
             self._own = self._arena(self._stack)
             self._stack.enter_context(self._profile.prepared(self._own))

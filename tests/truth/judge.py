@@ -19,7 +19,15 @@ FIGURES: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
     "calls/s": lambda run: run["calls"] / run["elapsed_s"],
     "service p50 µs": lambda run: run["service"]["all"]["p50_us"],
     "x the job's elapsed": lambda run: run["elapsed_s"] / run["job_s"],
+    "x the chunker's ratio": lambda run: max(
+        (_beside(run, one) for one in run["expected"]), key=lambda by: abs(by - 1)
+    ),
 }
+
+
+def _beside(run: Mapping[str, Any], one: Mapping[str, Any]) -> float:
+    """Of a run of profile dedup: what is expected of chunks that are cut so, in parts of what the independent chunker found."""
+    return float(one["bytes"] / one["different_bytes"] / run["independent"][one["cut"]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loads import Calls, Discovery, JobReplay, Load, Replay, ScaleUp
+from loads import Calls, Deduplicated, Discovery, JobReplay, Load, Replay, ScaleUp
 from testbeds import Emulated, Local, Loop, Memory, Mounted, Moved, SmallMemory, Testbed
 
 GENERATOR, CACHED, UNDECLARED, UNPAIRED = "GENERATOR-LIMITED", "CACHED", "FILER CACHE UNDECLARED", "UNPAIRED"
@@ -173,6 +173,10 @@ SITUATIONS = (
            " against it", Moved(Mounted("glusterfs", "20mbit"), Mounted("moosefs", "10mbit")), (CACHED,), (True,)),
     *_jobs("local-glusterfs", "recorded on local storage; GlusterFS, 1.25 MB/s link, for the replay and the job held against it",
            Moved(Local(), Mounted("glusterfs", "10mbit")), (CACHED,), (True,)),
+    # Profiles.
+    Situation(name="dedup-chunks", truth="backups and a shifted copy, cut by an independent chunker: 4K, 8K, 128K, content-defined",
+              testbed=Local(), load=Deduplicated(), limit=None, says=(CACHED,), never=(UNDECLARED,),
+              ceiling=Ceiling(figure="x the chunker's ratio", value=1.0, within=0.02)),
     # Room.
     Situation(name="disk-fills", truth="a disk of 8 MB fills", testbed=Loop(8), load=Discovery(), limit="space",
               says=("SUSPENDED",), never=()),
