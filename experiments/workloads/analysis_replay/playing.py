@@ -1,5 +1,5 @@
 """Plays a compiled replay on this host's paths in a process of its own, since its clients are forked:
-`python -m experiments.workloads.analysis_replay.playing`, an Order on standard input, a Played on standard output."""
+an Order on standard input, a Played on standard output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from replay.local import run_local
 from replay.program import open_program
 from replay.tree import Target
 
-_MODULE = "experiments.workloads.analysis_replay.playing"
+_PROGRAM = "import sys; from experiments.workloads.analysis_replay.playing import main; sys.exit(main())"
 _LOOK_S = 0.5
 _END_S = 30.0  # to end the clients and to remove their files
 
@@ -48,7 +48,7 @@ class Played:
 def play(order: Order, between: Callable[[], None]) -> dict[str, Any]:
     """Raises RunFailed, StorageFault; its files are gone, whatever comes."""
     process = subprocess.Popen(
-        tied([sys.executable, "-m", _MODULE], death_signal=signal.SIGTERM), stdin=subprocess.PIPE,
+        tied([sys.executable, "-c", _PROGRAM], death_signal=signal.SIGTERM), stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(core.__file__).parents[1], start_new_session=True,
     )  # fmt: skip
     try:
@@ -92,7 +92,3 @@ def main() -> int:
 
 def _terminated(*_: object) -> NoReturn:
     raise SystemExit(1)  # clients end and files go on the way out
-
-
-if __name__ == "__main__":
-    sys.exit(main())

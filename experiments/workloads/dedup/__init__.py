@@ -24,16 +24,27 @@ def _sections(result: DedupResult) -> list[Section]:
     return sections(result)
 
 
-def _expected(cut: str, *, headline: bool = False) -> Figure:
+def _expected(cut: str, *, aside: bool = True) -> Figure:
     def of(run: DedupRun) -> float | None:
         one = run.cut(cut)
         return None if one is None else one.ratio
 
-    return _ratio(f"expected_{cut.lower()}", f"expected {cut}", of, headline=headline)
+    return _ratio(f"expected_{cut.lower()}", f"expected {cut}", of, aside=aside)
 
 
-def _ratio(name: str, title: str, of: Callable[[DedupRun], float | None], *, headline: bool = False) -> Figure:
-    return Figure(name=name, title=title, of=of, headline=headline, write=ratio_text, unit="ratio", missing="not told")
+def _ratio(
+    name: str, title: str, of: Callable[[DedupRun], float | None], *, headline: bool = False, aside: bool = False
+) -> Figure:
+    return Figure(
+        name=name,
+        title=title,
+        of=of,
+        headline=headline,
+        write=ratio_text,
+        unit="ratio",
+        missing="not told",
+        aside=aside,
+    )
 
 
 def _compressed(run: DedupRun) -> float | None:
@@ -59,8 +70,8 @@ ABOUT = profile_about(
         _expected("4K"),
         _expected("8K"),
         _expected("128K"),
-        _expected("CDC"),
-        _ratio(f"{CDC}_compressed", "CDC, compressed", _compressed),
+        _expected("CDC", aside=False),
+        _ratio(f"{CDC}_compressed", "CDC, compressed", _compressed, aside=True),
         Figure(name="elapsed_s", title="elapsed", of=lambda run: run.elapsed_s, write=words.seconds, unit="s"),
         Figure(name="host_busy", title="processors busy", of=lambda run: run.host_busy, write=words.percent, aside=True),
         Figure(name="load1", title="load", of=lambda run: run.load1, write=words.figure, aside=True),

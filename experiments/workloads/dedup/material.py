@@ -53,9 +53,12 @@ def _series(profile: str, size: int, seed: int) -> Iterator[DataFile]:
     )  # with all that a corpus is made of: slow to come
     from dataset_gen.profile import load_profile
 
-    for series in load_profile(profile).series:
+    for number, series in enumerate(load_profile(profile).series, 1):
         for file in plan_series(series, seed, size * series.share):
-            yield DataFile(name=file.name, size=file.size, pieces=partial(series_blocks, file, seed))
+            # Each series counts its files from 0.
+            yield DataFile(
+                name=f"series {number}/{file.name}", size=file.size, pieces=partial(series_blocks, file, seed)
+            )
 
 
 def _lying(source: Path) -> Iterator[DataFile]:

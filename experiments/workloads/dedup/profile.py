@@ -33,7 +33,9 @@ _SLOW = 20e6  # bytes a second that are reckoned with, for how long it takes
 _NULL_BYTES = 32 << 20
 _OF_FILE = 100_000  # bytes of a small file, in the discovery corpus
 _BESIDE = 1.02  # directories and the ends of blocks
-_LEAST_BESIDE = 8_000_000  # small backups: each incremental copy has a block for its table and one that changed at least
+_LEAST_BESIDE = (
+    8_000_000  # small backups: each incremental copy has a block for its table and one that changed at least
+)
 _NUMBER = re.compile(r"\d+")
 
 
@@ -106,7 +108,9 @@ class Dedup(Profile[DedupSettings]):
         sizes = {data: int(s.size) for data in s.data} | ({"own": _lying(Path(s.source))} if s.source else {})
         files = max(64, max(sizes.values()) // _OF_FILE)
         every = sum(sizes.values()) * max(1, len(self.targets.paths))
-        return Room(bytes=round(max(sizes.values()) * _BESIDE) + files * 512 + _LEAST_BESIDE, files=files, seconds=every / _SLOW)
+        return Room(
+            bytes=round(max(sizes.values()) * _BESIDE) + files * 512 + _LEAST_BESIDE, files=files, seconds=every / _SLOW
+        )
 
     def touched(self) -> int:
         """Of one run."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
 from experiments.report import words
 from experiments.report.markup import table
 from experiments.report.palette import series_colour
@@ -37,7 +39,7 @@ def _ratios(result: DedupResult) -> Section:
     tabled = Tabled(table=table(header, shown), series=Series(name="ratios", header=names, rows=tuple(numbers)))
     said = note(
         f"4K, 8K, 128K: chunks that begin at multiples of their size in each file. CDC: content-defined chunks of about"
-        f" {words.size(CDC_BYTES)} (FastCDC). Compressed: each different chunk by itself with zlib. These are computed from the"
+        f" {CDC_BYTES >> 10} KiB (FastCDC). Compressed: each different chunk by itself with zlib. These are computed from the"
         " data, without what a storage needs to find chunks again. The storage: bytes written over the bytes that it grew by"
         " meanwhile, whoever took them; what it reduces later than it was asked is not in it."
     )
@@ -58,6 +60,8 @@ def _plot(result: DedupResult) -> Plot:
                          color=series_colour(number), label=label, zorder=3)  # fmt: skip
             numbers += [(rows[place][0], label, value) for value, place in known]
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"1:{value:,.0f}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_yticks(range(len(rows)), [name for name, _ in rows])
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlabel("bytes written for each byte kept")

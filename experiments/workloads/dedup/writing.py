@@ -1,6 +1,6 @@
 """Writers: processes that make the data and write them, each its share of the files, by the storage layer's own calls.
 
-`python -m experiments.workloads.dedup.writing`: a Spec on standard input; a line when it is ready; the moment at which all
+A process of its own: a Spec on standard input; a line when it is ready; the moment at which all
 begin; a Wrote. It dies with its parent.
 """
 
@@ -29,7 +29,7 @@ from experiments.clients.tally import Counted, Tally, merged
 from experiments.workloads.dedup.material import Data, files_of
 
 _AHEAD_NS = 50_000_000  # that all know of the start before it
-_MODULE = "experiments.workloads.dedup.writing"
+_PROGRAM = "import sys; from experiments.workloads.dedup.writing import main; sys.exit(main())"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ def write_all(specs: list[Spec], between: Callable[[], None]) -> Wrote:
 
 
 def _started(spec: Spec, ends: contextlib.ExitStack) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(tied([sys.executable, "-m", _MODULE]), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    process = subprocess.Popen(tied([sys.executable, "-c", _PROGRAM]), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                cwd=Path(core.__file__).parents[1], start_new_session=True)  # fmt: skip
     ends.callback(_ended, process)
     _tell(process, spec)
@@ -171,7 +171,3 @@ def main() -> int:
     if start:
         _say(sys.stdout.buffer, written(spec, int(start)))
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Runs commands one after another and leaves nothing of them behind: `python -m experiments.workloads.setup_effort.stepping`.
+"""Runs commands one after another and leaves nothing of them behind, in a process of its own.
 
 An Order on standard input, then an empty line before each command; a Stepped line for each on standard output. Whatever they start becomes this process's child
 when its own parent is gone (PR_SET_CHILD_SUBREAPER); it is ended with it: at the end, on SIGTERM, and so when the command dies
@@ -28,7 +28,7 @@ from core.errors import RunFailed
 from core.services.process import last_line, stop, tied
 
 PR_SET_CHILD_SUBREAPER = 36
-_MODULE = "experiments.workloads.setup_effort.stepping"
+_PROGRAM = "import sys; from experiments.workloads.setup_effort.stepping import main; sys.exit(main())"
 _END_S = 60.0  # on SIGTERM, for everything to be ended
 _LOOK_S = 0.1
 
@@ -55,7 +55,7 @@ class Stepped:
 def steps(order: Order) -> Generator[Stepped, None, None]:
     """Each as it ends; raises RunFailed with the last words of one that failed. Nothing runs when this is over."""
     process = subprocess.Popen(
-        tied([sys.executable, "-m", _MODULE], death_signal=signal.SIGTERM), stdin=subprocess.PIPE,
+        tied([sys.executable, "-c", _PROGRAM], death_signal=signal.SIGTERM), stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, cwd=Path(core.__file__).parents[1], start_new_session=True,
     )  # fmt: skip
     assert process.stdin is not None
@@ -142,7 +142,3 @@ def main() -> int:
     finally:
         _end_all(grace)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

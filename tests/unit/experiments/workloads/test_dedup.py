@@ -84,6 +84,7 @@ def test_the_same_seed_gives_the_same_files(data: str) -> None:
 
     first = whole(1)
     assert first == whole(1)
+    assert len({name for name, _ in first}) == len(first)
     assert (first != whole(2)) == (data != "zeros")
     assert 1.5 * MIB < sum(len(content) for _, content in first) < _room(data, 2 * MIB)
     told = [(file.name, file.size) for file in files_of(data, 2 * MIB, 1, None)]  # type: ignore[arg-type]
