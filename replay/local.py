@@ -22,6 +22,7 @@ from core.filer.places import SHARED_MEMORY
 from core.services.launch import PR_SET_PDEATHSIG
 from core.storage.delay import Station
 from replay.client import run_client
+from replay.cold import drop_own
 from replay.program import Program
 from replay.result import ClientResult, merge_results
 from replay.tree import Target, prepare_tree, remove_trees
@@ -46,11 +47,13 @@ def run_local(
     target: Target,
     *,
     keep: bool = False,
+    cold: bool = False,
     station: MakeStation | None = None,
     between: Callable[[], None] | None = None,
 ) -> LocalResult:
     """Prepare the trees, play the program with forked clients behind a barrier, remove the trees unless `keep`.
 
+    `cold`: this host's page cache is asked to forget the prepared files before the first call (replay.cold).
     `station` makes each client's way to an emulated filer, after the fork. Clients die with their parent, and end cleanly
     on SIGTERM. For a caller without threads. Raises RunFailed in one line when a client dies, StorageFault, and what
     `between` raises (called about once a second here).
@@ -60,7 +63,7 @@ def run_local(
     clients: list[_Client] = []
     try:
         for number in range(program.plan.clients):
-            clients.append(_Client(program, target, number, progress, station))
+            clients.append(_Client(program, target, number, progress, station, cold=cold))
         _hear(clients, between)  # prepared, and everything is open
         start = time.monotonic_ns() + _START_AFTER_NS
         for client in clients:
@@ -78,13 +81,13 @@ class _Client:
     """The parent's side of one client process."""
 
     def __init__(
-        self, program: Program, target: Target, number: int, progress: Path, station: MakeStation | None
+        self, program: Program, target: Target, number: int, progress: Path, station: MakeStation | None, *, cold: bool
     ) -> None:
         context = multiprocessing.get_context("fork")
         self.number = number
         self.connection, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(
-            target=_client, args=(os.getpid(), theirs, program, target, number, progress, station), daemon=True
+            target=_client, args=(os.getpid(), theirs, program, target, number, progress, station, cold), daemon=True
         )
         self.process.start()
         theirs.close()
@@ -139,6 +142,7 @@ def _client(
     number: int,
     progress: Path,
     station: MakeStation | None,
+    cold: bool,
 ) -> None:
     """A client process, from its fork to its end."""
     signal.signal(signal.SIGTERM, _terminated)
@@ -148,6 +152,8 @@ def _client(
         os._exit(1)
     try:
         prepare_tree(program, target, client=number)
+        if cold:
+            drop_own(program, target, client=number)
 
         def start() -> int:
             connection.send(None)

@@ -82,7 +82,7 @@ def write_series(file: SeriesFile, seed: int, put: Callable[[bytes], object]) ->
     """Write the file block by block."""
     state = hashlib.sha256()
     size = 0
-    for piece in _blocks(file, seed):
+    for piece in series_blocks(file, seed):
         put(piece)
         state.update(piece)
         size += len(piece)
@@ -90,7 +90,8 @@ def write_series(file: SeriesFile, seed: int, put: Callable[[bytes], object]) ->
     return Truth(media_type=_MEDIA_TYPE, size=size, sha256=digest, content=digest, exceptions=("unsupported",))
 
 
-def _blocks(file: SeriesFile, seed: int) -> Iterator[bytes]:
+def series_blocks(file: SeriesFile, seed: int) -> Iterator[bytes]:
+    """Its bytes, a block at a time."""
     kind = file.series.kind
     if kind == "zeros":
         zeros = bytes(BLOCK)

@@ -34,6 +34,8 @@ What it gets: `Profile.__init__(settings, targets)`; `targets.paths` are directo
 a disk), `targets.s3` a URL or None (`takes_s3`: that it can). An `Arena` has `paths`, an empty directory of its own on each,
 `s3`, `scratch` (local, not under test), `null` (whether it is memory), `tell(text)` for the live line. Everything
 in the arena is removed at the end, after Ctrl-C, and by the next command after kill -9 (`experiments.profiles.owner`).
+What file systems say is in use is told by `experiments.profiles.space`; schedulers and read-ahead are set, and put back
+likewise, by `experiments.profiles.queues`.
 
 For an S3 endpoint `experiments.profiles.study.ProfileStudy._arena` is where a prefix is claimed (a context manager that gives the
 URL with the prefix of its own, and removes what is below it).

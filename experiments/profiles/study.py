@@ -23,6 +23,7 @@ from experiments.profiles.filer_meter import FilerMeter, metered
 from experiments.profiles.live import Live
 from experiments.profiles.owner import claimed, place_of_own
 from experiments.profiles.profile import Arena, Profile
+from experiments.profiles.queues import restore_dead
 from experiments.profiles.result import Observed
 from experiments.result.schema import At
 from experiments.workload import Observe, Turn, Workload
@@ -54,6 +55,7 @@ class ProfileStudy(Workload):
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
         """The directories are taken, and what all runs need is there."""
+        restore_dead()
         with contextlib.ExitStack() as self._stack:
             self._meter = None if self._filer is None else self._stack.enter_context(metered(self._settings))
             if self._live is not None and self._meter is not None:

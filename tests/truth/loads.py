@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import chunker
 from testbeds import EDBENCH, Place
 
 from core.operations import Op
@@ -159,6 +160,34 @@ class JobReplay:
         crew = ["--workers", "1", "--slots", str(self.slots)]
         command = ["discover", str(corpus), *crew, "--trace", "--json", str(said), *place.arguments]
         return _hear(place, work, command, said, place.directory / "storage")
+
+
+@dataclass(frozen=True, slots=True)
+class Deduplicated:
+    """`edbench profile run dedup` on backups and a copy of one that is shifted; the run has the ratios of an independent
+    chunker on the same files (`independent`)."""
+
+    scale: float = 2e-5  # of corpus profile backups: 56 MB
+    shifted: int = 1_001  # bytes before the copy
+
+    def hear(self, place: Place, work: Path) -> Heard:
+        """The data lie on local storage, and are written to the storage."""
+        own, target, said = work / "own", place.directory / "there", work / "result.json"
+        command = ["generate", str(own), "--profile", "backups", "--scale", str(self.scale), "--seed", "7"]
+        done = _hear(Place(place.directory), work, command, None)
+        if done.status:
+            raise RuntimeError(f"edbench generate: {done.errors}")
+        data = own / "data"
+        first = min(file for file in data.rglob("*") if file.is_file())
+        (data / "shifted").write_bytes(bytes(self.shifted) + first.read_bytes())
+        target.mkdir()
+        settings = ["--set", "data=own", "--set", f"source={data}"]
+        heard = _hear(
+            place, work, ["profile", "run", "dedup", "--path", str(target), *settings, "--json", str(said)], said
+        )
+        if heard.document:
+            heard.document["points"][-1]["repeats"][0]["independent"] = chunker.ratios(data)
+        return heard
 
 
 def _forget(place: Place) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from endpoint import Takes
-from loads import Calls, Discovery, JobReplay, Load, Profile, Replay, ScaleUp
+from loads import Calls, Deduplicated, Discovery, JobReplay, Load, Profile, Replay, ScaleUp
 from testbeds import Emulated, Local, Loop, Memory, Mounted, Moved, SmallMemory, Testbed
 
 DRIFT = "DRIFT"
@@ -191,6 +191,9 @@ SITUATIONS = (
     Situation(name="refused", truth="a server that takes ten: of 25 clients 15 are refused, to write, read and remove",
               testbed=Takes(10, clients=25), limit=None, never=(UNDECLARED,), ceiling=Ceiling(figure="refused", value=45, within=0.0),
               load=Profile("client-sweep", ("clients=25", "start=together", "size=100000"))),
+    Situation(name="dedup-chunks", truth="backups and a shifted copy, cut by an independent chunker: 4K, 8K, 128K, content-defined",
+              testbed=Local(), load=Deduplicated(), limit=None, says=(CACHED,), never=(UNDECLARED,),
+              ceiling=Ceiling(figure="x the chunker's ratio", value=1.0, within=0.02)),
     # Room.
     Situation(name="disk-fills", truth="a disk of 8 MB fills", testbed=Loop(8), load=Discovery(), limit="space",
               says=("SUSPENDED",), never=()),

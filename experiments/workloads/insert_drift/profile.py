@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from core.errors import RunFailed, UsageError
-from core.storage.sync import syncfs
 from experiments.clients.crowd import Crowd, Done, crowd
 from experiments.clients.running import check_s3, own_place
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
 from experiments.processes import processors
 from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
+from experiments.profiles.space import Usage, synced, usage
 from experiments.workload import Turn
-from experiments.workloads.insert_drift.result import InsertLoad, InsertSeen, SeenGroup, Usage
+from experiments.workloads.insert_drift.result import InsertLoad, InsertSeen, SeenGroup
 
 _BLOCK = 4096
 _SLOW = 2_000.0  # files a second that a storage makes, for the time that is told beforehand
@@ -100,7 +98,7 @@ class InsertDrift(Profile[InsertSettings]):
                 ]
                 elapsed = time.monotonic() - begun
             for root in place.roots:
-                _sync(root)
+                synced(root)
             after = usage(place.roots)
         seen = [_seen(done, used) for done, used in told]
         said = tuple(dict.fromkeys(words for done, _ in told for one in done.clients for words in one.said))[:5]
@@ -132,23 +130,3 @@ def _seen(done: Done, used: Usage | None) -> SeenGroup:
         counted=done.counted,
         usage=used,
     )
-
-
-def usage(roots: Sequence[Path]) -> Usage | None:
-    """Each file system once; None without any."""
-    there = {os.stat(root).st_dev: os.statvfs(root) for root in roots}
-    if not there:
-        return None
-    return Usage(
-        used_bytes=sum((one.f_blocks - one.f_bfree) * one.f_frsize for one in there.values()),
-        used_inodes=sum(one.f_files - one.f_ffree for one in there.values()),
-    )
-
-
-def _sync(root: Path) -> None:
-    """What is not written yet takes no space yet."""
-    descriptor = os.open(root, os.O_RDONLY)
-    try:
-        syncfs(descriptor)
-    finally:
-        os.close(descriptor)

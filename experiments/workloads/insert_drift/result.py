@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from experiments.clients.latencies import latencies
 from experiments.clients.tally import Counted, merged
 from experiments.profiles.result import Observed, ProfileRun, common
+from experiments.profiles.space import Usage
 from experiments.result.drift import Drift, drift_of
 from experiments.result.latency import latency
 from experiments.result.schema import At, Point, Result, Steady
@@ -21,14 +22,6 @@ class InsertLoad(At):
 
     directories: str
     clients: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """Of all file systems under test together, by whoever uses them; statvfs(3)."""
-
-    used_bytes: int
-    used_inodes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

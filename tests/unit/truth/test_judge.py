@@ -154,3 +154,15 @@ def test_a_job_that_was_foretold_is_told_in_seconds_with_the_load() -> None:
     assert "waited 2.0 s and 0.5 s for a processor; processors busy 22%, 33%, 31%" in row(verdict)[2]
     run["elapsed_s"] = 45.0
     assert judged(job, said).wrong[0].startswith("the ceiling is 1 x the job's elapsed, not 1.125")
+
+
+@pytest.mark.parametrize(("theirs", "wrong"), [(2.03, False), (2.05, True), (1.95, True)])
+def test_every_way_to_cut_is_held_against_the_independent_chunker(theirs: float, wrong: bool) -> None:
+    """The one that is farthest off counts."""
+    expected = [{"cut": "4K", "bytes": 100, "different_bytes": 50}, {"cut": "CDC", "bytes": 100, "different_bytes": 25}]
+    run = {"expected": expected, "independent": {"4K": theirs, "CDC": 4.01}}
+    one = next(situation for situation in SITUATIONS if situation.name == "dedup-chunks")
+    verdict = judged(
+        one, heard("dedup", ("CACHED: not a storage result",), "", {"figures": {}, "repeats": [run]}, "max")
+    )
+    assert bool(verdict.wrong) == wrong

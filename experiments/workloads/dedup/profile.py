@@ -1,0 +1,262 @@
+"""Runs profile `dedup`: what data need is computed, then they are written, reduced by a command where there is one, and
+the storage is asked what they take."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import ByteSize, Field
+
+from core.errors import RunFailed, StorageFault, UsageError
+from core.services.process import tied
+from experiments.kinds.cases import Cases
+from experiments.kinds.kind import Kind
+from experiments.processes import host_seconds, processors
+from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
+from experiments.profiles.space import Usage, synced, usage
+from experiments.workload import Turn
+from experiments.workloads.dedup.chunks import Expected, expected_of
+from experiments.workloads.dedup.material import Data, corpus_made, files_of
+from experiments.workloads.dedup.result import DedupLoad, DedupSeen
+from experiments.workloads.dedup.writing import Spec, write_all
+
+_SLOW = 20e6  # bytes a second that are reckoned with, for how long it takes
+_NULL_BYTES = 32 << 20
+_OF_FILE = 100_000  # bytes of a small file, in the discovery corpus
+_BESIDE = 1.02  # directories and the ends of blocks
+_LEAST_BESIDE = (
+    8_000_000  # small backups: each incremental copy has a block for its table and one that changed at least
+)
+_NUMBER = re.compile(r"\d+")
+
+
+class DedupSettings(ProfileSettings):
+    """Of profile `dedup`."""
+
+    data: Annotated[tuple[Data, ...], Field(min_length=1, description="types of data, one point each; own: what lies in `source`")] = (
+        "zeros", "random", "scientific", "backups", "snapshots", "discovery",
+    )  # fmt: skip
+    size: Annotated[ByteSize, Field(ge=1 << 20, description="of each type; report R5 had 0.8 to 4 TB")] = ByteSize(
+        1_000_000_000
+    )
+    source: Annotated[str, Field(description="a directory with data of yours, for data=own")] = ""
+    writers: Annotated[int, Field(ge=1, le=256, description="processes that make and write the files")] = 2
+    block: Annotated[ByteSize, Field(ge=4096, description="of each write; report R5 had 512 KB for dd")] = ByteSize(
+        1 << 20
+    )
+    fsync: Annotated[Literal["none", "file"], Field(description="whether each file is forced to stable storage")] = (
+        "file"
+    )
+    reduce: Annotated[
+        str, Field(description="a command that reduces, run on the directory when all is written: duperemove -dr")
+    ] = ""
+    used: Annotated[
+        str, Field(description="a command that prints the bytes in use (first number), in place of what statvfs says")
+    ] = ""
+    stated: Annotated[
+        tuple[str, ...], Field(description="ratios that the storage says elsewhere, as backups=2.8,zeros=1045")
+    ] = ()
+    seed: Annotated[int, Field(description="of the data; each repeat has data of its own")] = 1
+
+
+class Dedup(Profile[DedupSettings]):
+    """Each path is a storage."""
+
+    name: ClassVar[str] = "dedup"
+    report: ClassVar[str] = "R5"
+    does: ClassVar[str] = (
+        "Writes zeros, random, scientific data, backups, machine snapshots, a discovery corpus; tells what deduplication of 4K,"
+        " 8K, 128K and content-defined chunks can make of them beside what the storage made, with load and bandwidth."
+    )
+    writes: ClassVar[str] = "`size` bytes of one type at a time on one path at a time, removed after each run."
+    needs: ClassVar[str] = "nothing; a command that tells of the space where the file system does not (`used`)."
+    settings_type: ClassVar[type[ProfileSettings]] = DedupSettings
+    small: ClassVar[Mapping[str, Any]] = {"size": "8MiB"}
+
+    def check(self) -> None:
+        """Raises UsageError."""
+        s = self.settings
+        if ("own" in s.data) != bool(s.source):
+            raise UsageError("--set data=own wants --set source=DIR with the data, and the other way round")
+        if s.source and not Path(s.source).is_dir():
+            raise UsageError(f"--set source={s.source}: that is no directory")
+        for command in (s.reduce, s.used):
+            if command and shutil.which(program := _words(command)[0]) is None:
+                raise UsageError(f"there is no {program} on this machine; install it, or name it with its path")
+        _stated(s.stated)
+
+    def kind(self, repeats: int, seed: int) -> Kind:
+        """Every type on every path."""
+        volumes = range(1, max(1, len(self.targets.paths)) + 1)
+        points = [
+            DedupLoad(data, f"volume {volume}") for volume in volumes for data in dict.fromkeys(self.settings.data)
+        ]
+        return Cases("data", points, repeats=repeats, seed=seed)
+
+    def room(self) -> Room:
+        """The largest type; each is removed before the next."""
+        s = self.settings
+        sizes = {data: int(s.size) for data in s.data} | ({"own": _lying(Path(s.source))} if s.source else {})
+        files = max(64, max(sizes.values()) // _OF_FILE)
+        every = sum(sizes.values()) * max(1, len(self.targets.paths))
+        return Room(
+            bytes=round(max(sizes.values()) * _BESIDE) + files * 512 + _LEAST_BESIDE, files=files, seconds=every / _SLOW
+        )
+
+    def touched(self) -> int:
+        """Of one run."""
+        return self.room().bytes
+
+    def on_null(self) -> Dedup:
+        """With less data: what the writers make of them at most."""
+        size = min(int(self.settings.size), _NULL_BYTES)
+        quiet = {"size": size, "reduce": "", "used": "", "stated": ()}
+        return Dedup(self.settings.model_copy(update=quiet), self.targets)
+
+    def observe(self, turn: Turn, arena: Arena) -> DedupSeen:
+        """One type, written once. Raises RunFailed, StorageFault, UsageError where scratch is full."""
+        at = turn.at
+        assert isinstance(at, DedupLoad)
+        path = arena.paths[int(at.volume.rpartition(" ")[2]) - 1]
+        data: Data = at.data  # type: ignore[assignment]  # of the settings
+        seed = self.settings.seed + turn.repeat
+        with self._source(data, seed, arena) as source, _own(path / turn.name.replace("/", "-")) as root:
+            expected = () if arena.null else self._expected(data, seed, source, arena)
+            return self._written(turn, arena, data, seed, source, root, expected)
+
+    @contextmanager
+    def _source(self, data: Data, seed: int, arena: Arena) -> Iterator[Path | None]:
+        """Where data lie that are not made as they are written."""
+        if data != "discovery":
+            yield Path(self.settings.source) if data == "own" else None
+            return
+        corpus = arena.scratch / "corpus"
+        shutil.rmtree(corpus, ignore_errors=True)  # of a run that was ended
+        arena.tell(f"makes a corpus of {self.settings.size:,} bytes on scratch")
+        yield corpus_made(corpus, int(self.settings.size), seed)
+        shutil.rmtree(corpus)
+
+    def _expected(self, data: Data, seed: int, source: Path | None, arena: Arena) -> tuple[Expected, ...]:
+        arena.tell(f"{data}: what deduplication can make of it")
+        files = files_of(data, int(self.settings.size), seed, source)
+        return expected_of((file.pieces for file in files), lambda: arena.tell(""))
+
+    def _written(
+        self, turn: Turn, arena: Arena, data: Data, seed: int, source: Path | None, root: Path,
+        expected: tuple[Expected, ...],
+    ) -> DedupSeen:  # fmt: skip
+        s = self.settings
+        specs = [Spec(root=str(root.absolute()), data=data, size=int(s.size), seed=seed,
+                      source=None if source is None else str(source.absolute()), part=part, parts=s.writers,
+                      io_bytes=int(s.block), fsync=s.fsync) for part in range(s.writers)]  # fmt: skip
+        before = self._space(root)
+        arena.tell(f"writes {data}")
+        started, busy = time.time(), host_seconds()
+        wrote = write_all(specs, lambda: arena.tell(""))
+        elapsed = (wrote.ended_ns - wrote.began_ns) / 1e9
+        share, load1 = _busy(busy, host_seconds()), os.getloadavg()[0]
+        written = self._space(root)
+        reduce_s = None if arena.null else self._reduced(root, arena)
+        end = written if reduce_s is None else self._space(root)
+        counts = None if isinstance(before, Usage) or before is None else (before, written, end)
+        return DedupSeen(
+            repeat=turn.repeat, order=turn.order, started_at=started, elapsed_s=elapsed,
+            worker_cpu=wrote.cpu_s / (elapsed * processors()), data=data, files=wrote.files, bytes=wrote.bytes,
+            counted=wrote.counted, bytes_by_second=wrote.bytes_by_second, expected=expected, allocated_bytes=_allocated(root),
+            before=_usage(before), after_write=_usage(written), at_end=_usage(end), told=counts,  # type: ignore[arg-type]
+            reduce_s=reduce_s, stated=_stated(s.stated).get(data), host_busy=share, load1=load1,
+        )  # fmt: skip
+
+    def _space(self, root: Path) -> Usage | int | None:
+        """In use now, by the file system or by the storage's own command. Raises RunFailed, StorageFault."""
+        try:
+            synced(root)
+            if not self.settings.used:
+                return usage([root])
+        except OSError as error:
+            raise StorageFault(f"{root}: {error.strerror}", errno=error.errno or 0) from error
+        said = _run([*_words(self.settings.used)], root)
+        number = _NUMBER.search(said)
+        if number is None:
+            raise RunFailed(f"{self.settings.used!r} prints no number of bytes: {said[-200:]!r}")
+        return int(number[0])
+
+    def _reduced(self, root: Path, arena: Arena) -> float | None:
+        if not self.settings.reduce:
+            return None
+        arena.tell(f"{self.settings.reduce} {root}")
+        began = time.monotonic()
+        _run([*_words(self.settings.reduce), str(root)], root)
+        return time.monotonic() - began
+
+
+@contextmanager
+def _own(root: Path) -> Iterator[Path]:
+    """A directory of the run's own, so that the next run finds the storage as this one did."""
+    try:
+        root.mkdir()
+        yield root
+        shutil.rmtree(root)
+    except OSError as error:
+        raise StorageFault(f"{error.filename}: {os.strerror(error.errno or 0)}", errno=error.errno or 0) from error
+
+
+def _run(command: list[str], root: Path) -> str:
+    """What it prints, tied to this process; raises RunFailed with its last words."""
+    program = shutil.which(command[0]) or command[0]
+    done = subprocess.run(tied([program, *command[1:]]), cwd=root.parent, stdin=subprocess.DEVNULL, capture_output=True,
+                          check=False)  # fmt: skip
+    if done.returncode:
+        words = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
+        raise RunFailed(f"{shlex.join(command)} ended with status {done.returncode}: {words[-1]}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"{command!r} is no command: {error}") from error
+    if not words:
+        raise UsageError(f"{command!r} is no command")
+    return words
+
+
+def _stated(given: tuple[str, ...]) -> dict[str, float]:
+    out = {}
+    for one in given:
+        data, _, ratio = one.partition("=")
+        try:
+            out[data] = float(ratio)
+        except ValueError as error:
+            raise UsageError(f"--set stated={one}: write it as backups=2.8, data and ratio") from error
+    return out
+
+
+def _usage(space: Usage | int | None) -> Usage | None:
+    return space if isinstance(space, Usage) else None
+
+
+def _busy(before: tuple[float, float], after: tuple[float, float]) -> float:
+    used, passed = (end - begin for begin, end in zip(before, after, strict=True))
+    return used / passed if passed > 0 else 0.0
+
+
+def _lying(source: Path) -> int:
+    """Bytes that lie there."""
+    return sum(file.size for file in files_of("own", 0, 0, source))
+
+
+def _allocated(root: Path) -> int:
+    """What the files say that they take, without directories."""
+    return sum(os.stat(os.path.join(place, name), follow_symlinks=False).st_blocks * 512
+               for place, _, names in os.walk(root) for name in names)  # fmt: skip
