@@ -34,11 +34,10 @@ def begun(below: Path, what: Mapping[str, Any], *, run_id: str, seed: int, now: 
     `what`: everything that must be the same to go on; `run_id`, `seed`: of a new one. Raises UsageError where there is nothing
     to resume or another command works on it, RunFailed.
     """
-    key = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
-    directory = below / key
+    directory = _directory(below, what)
     try:
         below.mkdir(parents=True, exist_ok=True)
-        lock = (below / f"{key}.lock").open("w")
+        lock = directory.with_suffix(".lock").open("w")
     except OSError as error:
         raise _unusable(directory, error) from error
     with lock:
@@ -49,6 +48,15 @@ def begun(below: Path, what: Mapping[str, Any], *, run_id: str, seed: int, now: 
             raise _unusable(directory, error) from error
         yield study
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def was_begun(below: Path, what: Mapping[str, Any]) -> bool:
+    """Whether a study of these settings was interrupted, or goes on just now."""
+    return (_directory(below, what) / _FILE).is_file()
+
+
+def _directory(below: Path, what: Mapping[str, Any]) -> Path:
+    return below / hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _unusable(directory: Path, error: OSError) -> RunFailed:

@@ -30,7 +30,7 @@ def check(
 
     One line for each difference. What cannot be told again is listed as taken on trust.
     """
-    from experiments.package.check import check as check_package  # slow to come
+    from experiments.summary.package import check as check_package  # slow to come
 
     console = shared(ctx).out
     outcome = check_package(package, signers)
@@ -60,8 +60,8 @@ def sign(
     key: Annotated[Path, typer.Option(metavar="FILE", help="private key of ssh, or a public one whose agent has it")],
 ) -> None:
     """Sign a package that checks, with a key of ssh (ssh-keygen -Y sign, namespace edbench-result)."""
-    from experiments.package.check import check as check_package  # slow to come
     from experiments.package.signature import sign as sign_package
+    from experiments.summary.package import check as check_package  # slow to come
 
     outcome = check_package(package)
     if outcome.differences:

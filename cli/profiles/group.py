@@ -11,6 +11,7 @@ from cli.context import shared
 from cli.corpus.profile import corpus_rows, describe_corpus
 from cli.options import AsJson
 from cli.output import bytes_text, flush, print_json
+from cli.profiles import ALL
 from cli.profiles.run import run
 from cli.show.table import table
 from core.errors import UsageError
@@ -34,6 +35,9 @@ def describe(
     """Print what a corpus profile would make at a scale, or what a workload profile does, writes and needs."""
     from experiments.profiles.catalogue import profiles
 
+    if profile == ALL:
+        _describe_all(ctx, path or [], small=small)
+        return
     if profile not in profiles():
         if path or setting or small:
             raise UsageError(f"--path, --set and --small are of profiles that are run: {', '.join(profiles())}")
@@ -61,6 +65,26 @@ def describe(
     console.print(
         table(("setting", "here", "what it is"), [(s["name"], s["value"], s["about"]) for s in said["settings"]])
     )
+    flush()
+
+
+def _describe_all(ctx: typer.Context, paths: list[Path], *, small: bool) -> None:
+    from experiments.profiles.catalogue import profiles
+
+    rooms = [(name, _described(name, paths, [], small=small)["room"]) for name in profiles()]
+    rows = [(name, bytes_text(room["bytes"]), f"{room['seconds'] / 60:,.0f}") for name, room in rooms]
+    whole = (
+        "together",
+        bytes_text(max(room["bytes"] for _, room in rooms)),
+        f"{sum(r['seconds'] for _, r in rooms) / 60:,.0f}",
+    )
+    console = shared(ctx).out
+    console.print(
+        "all: every workload, one after another, and a discovery of a corpus that is made there: one page, a package",
+        markup=False,
+        soft_wrap=True,
+    )
+    console.print(table(("profile", "room on each path", "min a repeat"), [*rows, whole], right=(1, 2)))
     flush()
 
 
@@ -99,6 +123,7 @@ def listed(ctx: typer.Context) -> None:
     rows += [
         (name, "workload", f"{kind.report and f'{kind.report}: '}{kind.does}") for name, kind in profiles().items()
     ]
+    rows.append((ALL, "workload", "every workload, and a discovery: one page"))
     shared(ctx).out.print(table(("profile", "kind", "what it is"), rows, whole=(0, 1)))
     flush()
 

@@ -12,10 +12,13 @@ from cli import options as opt
 from cli.beside import PORT
 from cli.context import shared, with_options, writable_file
 from cli.experiments.studies import FilerCache, Seed, given_seed
-from cli.options import declared_cache
+from cli.options import declared_cache, numbers
+from cli.profiles import ALL
 from core.errors import UsageError
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="a profile of `edbench profile list` that is a workload")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="a profile of `edbench profile list` that is a workload, or all")
+]
 Paths = Annotated[
     list[Path] | None,
     typer.Option(
@@ -42,6 +45,16 @@ Filer = Annotated[
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="also where it takes over 80 % of the free space")]
+Package = Annotated[
+    Path | None, typer.Option("--discovery", metavar="PACKAGE", help="of all: an experiment made before, not a new one")
+]
+Scale = Annotated[
+    float | None,
+    typer.Option(min=0.00001, help="of all: of the corpus that is discovered  [default: 0.01, --small 0.0003]"),
+]
+Workers = Annotated[
+    str | None, typer.Option(metavar="N,N,…", help="of all: of the discovery  [default: 1,2,4, --small 1]")
+]
 Resume = Annotated[bool, typer.Option("--resume", help="go on with the same command where it was interrupted")]
 
 
@@ -57,6 +70,9 @@ def run(
     seed: Seed = None,
     filer: Filer = None,
     filer_cache: FilerCache = None,
+    discovery: Package = None,
+    scale: Scale = None,
+    workers: Workers = None,
     yes: Yes = False,
     resume: Resume = False,
     storage: opt.StorageRoot = None,
@@ -64,7 +80,8 @@ def run(
     serve_port: opt.ServePort = PORT,
     json_file: opt.JsonFile = None,
 ) -> None:
-    """Put storage through a test of reports R2 to R5, with a report and their figures beside.
+    """Put storage through a test of reports R2 to R5, with a report and their figures beside; `all`: through all of them
+    and a discovery, to one page.
 
     Takes only empty directories, and removes what it wrote: also after Ctrl-C, and the next command after kill -9. The
     report's path is the last line printed.
@@ -79,7 +96,6 @@ def run(
     from cli.profiles import running  # slow to come
 
     targets = running.Targets(paths=tuple(one.absolute() for one in path or ()), s3=s3)
-    profile = running.made(name, targets, setting or [], small=small)
     wish = running.Wish(
         repeats=repeats,
         seed=given_seed(seed),
@@ -89,4 +105,15 @@ def run(
         json_file=json_file,
         serve_port=serve_port if serve else None,
     )
-    running.carry_out(context, settings, profile, wish)
+    if name == ALL:
+        from cli.profiles import everything  # with a discovery: slower to come
+
+        counts = tuple(numbers(workers or ("1" if small else "1,2,4"), "--workers"))
+        discovering = everything.Discovering(
+            package=discovery, scale=scale or (0.0003 if small else 0.01), workers=counts
+        )
+        everything.run_all(ctx, settings, targets, setting or [], wish, discovering, small=small)
+        return
+    if discovery or scale is not None or workers:
+        raise UsageError(f"--discovery, --scale and --workers are of `profile run {ALL}`")
+    running.carry_out(context, settings, running.made(name, targets, setting or [], small=small), wish)

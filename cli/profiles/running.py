@@ -67,18 +67,10 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
     refuse_room(profile, yes=wish.yes)
     least = wish.min_seconds or profile.least_seconds or MIN_SECONDS
     now = context.clock.now()
-    what = {
-        "edbench": version("edbench"),
-        "profile": profile.name,
-        "settings": profile.settings.model_dump(mode="json"),
-        "paths": [str(path) for path in profile.targets.paths],
-        "s3": profile.targets.s3,
-        "filer": settings.filer,
-        "repeats": wish.repeats,
-    }
     run_id = new_id(profile.name, now)
-    below = settings.scratch / "profiles" / "begun"
-    with begun(below, what, run_id=run_id, seed=wish.seed, now=now, resume=wish.resume) as study:
+    with begun(
+        below(settings), asked(profile, wish, settings.filer), run_id=run_id, seed=wish.seed, now=now, resume=wish.resume
+    ) as study:
         kind = profile.kind(wish.repeats, study.seed)
         with (
             live_line(context.err) as tell,
@@ -91,6 +83,24 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
                 raise Interrupted(
                     "what was written there is removed; the same command with --resume goes on"
                 ) from error
+
+
+def below(settings: Settings) -> Path:
+    """Where studies that have begun lie."""
+    return settings.scratch / "profiles" / "begun"
+
+
+def asked(profile: Profile[Any], wish: Wish, filer: str) -> dict[str, Any]:
+    """Everything that must be the same for a study to be gone on with."""
+    return {
+        "edbench": version("edbench"),
+        "profile": profile.name,
+        "settings": profile.settings.model_dump(mode="json"),
+        "paths": [str(path) for path in profile.targets.paths],
+        "s3": profile.targets.s3,
+        "filer": filer,
+        "repeats": wish.repeats,
+    }
 
 
 @contextlib.contextmanager

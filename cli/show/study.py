@@ -55,8 +55,9 @@ def _grouped(points: Sequence[Point]) -> dict[tuple[str, ...], list[Point]]:
 
 
 def _point_row(point: Point, workload: About) -> tuple[object, ...]:
+    numbers = [name for name, value in point.at.values().items() if not isinstance(value, str)]
     return (
-        *(value for value in point.at.values().values() if not isinstance(value, str)),
+        *(point.at.shown()[name] for name in numbers),
         len(point.repeats),
         *(_figure(point, figure) for figure in workload.columns),
         ", ".join(point.marks),

@@ -49,23 +49,29 @@ def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-ar
 
 
 def refuse_room(profile: Profile, *, yes: bool) -> None:  # type: ignore[type-arg]
-    """Raises UsageError where a file system has not the room for all paths on it, or, without `yes`, would be over 80 % of
-    its free space."""
+    """Raises UsageError where a path is no directory, a file system has not the room for all paths on it, or, without `yes`,
+    would be over 80 % of its free space."""
     room = profile.room()
     on_device: dict[int, list[Path]] = {}
     for path in profile.targets.paths:
+        if not path.is_dir():
+            raise UsageError(f"{path} is no directory; make it, or mount what is to be tested there")
         on_device.setdefault(os.stat(path).st_dev, []).append(path)
     for paths in on_device.values():
-        there = os.statvfs(paths[0])
-        free, needed = there.f_bavail * there.f_frsize, room.bytes * len(paths)
-        files = room.files * len(paths)
-        if needed > free or (there.f_files and files > there.f_favail):
-            raise UsageError(
-                f"{paths[0]}: {profile.name} needs {words.size(needed)} and {words.many(files, 'file')},"
-                f" {words.size(free)} and {there.f_favail:,} are free; --set makes it smaller"
-            )
-        if needed > MOST_OF_FREE * free and not yes:
-            raise UsageError(
-                f"{paths[0]}: {profile.name} would take {words.size(needed)} of {words.size(free)} that are free, over"
-                f" {words.percent(MOST_OF_FREE)}; --yes does it all the same, --set makes it smaller"
-            )
+        refuse_bytes(profile.name, paths[0], room.bytes * len(paths), room.files * len(paths), yes=yes)
+
+
+def refuse_bytes(name: str, path: Path, needed: int, files: int, *, yes: bool) -> None:
+    """Raises UsageError where so much does not go there, or, without `yes`, would be over 80 % of the free space."""
+    there = os.statvfs(path)
+    free = there.f_bavail * there.f_frsize
+    if needed > free or (there.f_files and files > there.f_favail):
+        raise UsageError(
+            f"{path}: {name} needs {words.size(needed)} and {words.many(files, 'file')},"
+            f" {words.size(free)} and {there.f_favail:,} are free; --set makes it smaller"
+        )
+    if needed > MOST_OF_FREE * free and not yes:
+        raise UsageError(
+            f"{path}: {name} would take {words.size(needed)} of {words.size(free)} that are free, over"
+            f" {words.percent(MOST_OF_FREE)}; --yes does it all the same, --set makes it smaller"
+        )

@@ -12,13 +12,14 @@ from typing import Any
 from controller.labels.rules import filer_cache
 from controller.observe.place_kind import in_memory, read_mounts
 from core.clock import Clock
-from core.errors import RunFailed, StorageFault
+from core.errors import RunFailed, StorageFault, UsageError
 from core.filer import load_filer
 from core.memory import client_memory, free_memory
 from core.settings import Settings
 from experiments.clients.null_server import null_endpoint
 from experiments.clients.own_prefix import claimed_prefix
 from experiments.conditions import emulated, host, place
+from experiments.profiles.direct import Direct, direct_on
 from experiments.profiles.filer_meter import FilerMeter, metered
 from experiments.profiles.live import Live
 from experiments.profiles.owner import claimed, place_of_own
@@ -51,6 +52,7 @@ class ProfileStudy(Workload):
         self._filer = load_filer(settings.filer) if profile.emulates else None
         self._meter: FilerMeter | None = None
         self._no_pair: str | None = None
+        self._direct: list[Direct | None] = []
 
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
@@ -61,6 +63,7 @@ class ProfileStudy(Workload):
             if self._live is not None and self._meter is not None:
                 self._stack.enter_context(self._live.beside(self._meter.busy_s))
             self._own = self._arena(self._stack)
+            self._direct = self._tried_direct(self._own.paths)
             self._stack.enter_context(self._profile.prepared(self._own))
             yield
 
@@ -83,6 +86,16 @@ class ProfileStudy(Workload):
         self._tell(what)
         if self._live is not None:
             self._live.run(what)
+
+    def _tried_direct(self, paths: Sequence[Path]) -> list[Direct | None]:
+        """What O_DIRECT is on each path, where it was asked for. Raises UsageError where it is not taken."""
+        if not self._profile.direct:
+            return [None] * len(paths)
+        tried = [direct_on(path) for path in paths]
+        for path, one in zip(self._profile.targets.paths, tried, strict=True):
+            if one is Direct.REFUSED:
+                raise UsageError(f"{path} takes no O_DIRECT: --set direct=false goes through the page cache")
+        return list(tried)
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
@@ -150,7 +163,7 @@ class ProfileStudy(Workload):
     def surroundings(self) -> dict[str, Any]:
         """What was asked for, and the places."""
         profile, targets = self._profile, self._profile.targets
-        places = [place(path) for path in targets.paths]
+        places = [place(path) | {"direct": direct} for path, direct in zip(targets.paths, self._direct, strict=True)]
         cache = filer_cache(targets.paths[0], self._settings.filer_cache) if targets.paths else None
         room = profile.room()
         return {
@@ -168,7 +181,7 @@ class ProfileStudy(Workload):
                 "client_memory_bytes": client_memory(),
                 "filer_cache_bytes": None if cache is None else cache.declared,
                 "filer_caches_itself": cache is not None and cache.possible,
-                "direct": profile.direct,
+                "direct": profile.direct and Direct.CACHED not in self._direct,
                 "touched_bytes": profile.touched(),
             },
             "null_storage": {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from controller.labels.rules import is_cached
 from experiments.filer_limit import limit_told
+from experiments.profiles.direct import Direct
 from experiments.profiles.result import Observed
+from experiments.report import words
 from experiments.telling import Telling
 from experiments.workloads import about
 
@@ -71,8 +73,32 @@ class ProfileTelling(Telling):
         return self.filer_cache.undeclared
 
     def warnings(self, points: Sequence[Any]) -> Sequence[str]:
-        """That it was interrupted and gone on with."""
+        """Paths that are not what they were meant as; that it was interrupted and gone on with."""
         sessions = self.surroundings.get("sessions") or []
-        if len(sessions) < 2:
-            return ()
-        return (f"it was interrupted and resumed {len(sessions) - 1} times: runs are of {len(sessions)} commands",)
+        resumed = (
+            f"it was interrupted and resumed {words.many(len(sessions) - 1, 'time')}: runs are of {len(sessions)} commands"
+            if len(sessions) > 1
+            else None
+        )
+        said = (*self._through_cache(), *shared_file_systems(self.surroundings["targets"]), resumed)
+        return tuple(line for line in said if line is not None)
+
+    def _through_cache(self) -> Iterator[str]:
+        for place in self.surroundings["targets"]:
+            if place.get("direct") == Direct.CACHED:
+                yield f"{place['path']}: O_DIRECT was asked for and is {Direct.CACHED}"
+
+
+def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Which of several paths lie on one file system: by its device, or by what is mounted."""
+    on: dict[str, list[Mapping[str, Any]]] = {}
+    for place in targets:
+        source = str((place.get("mount") or {}).get("source", ""))
+        on.setdefault(source if source.startswith("/") or ":" in source else str(place["device"]), []).append(place)
+    for places in on.values():
+        if len(places) > 1:
+            paths = ", ".join(str(place["path"]) for place in places)
+            yield (
+                f"{paths} lie on one file system ({places[0]['label']}): they share whatever is beneath it, and are no volumes,"
+                " members or tiers of their own"
+            )

@@ -34,7 +34,7 @@ def points(result: Result) -> Section:
 
 def _row(point: Point, workload: About) -> tuple[object, ...]:
     return (
-        *point.at.values().values(),
+        *point.at.shown().values(),
         len(point.repeats),
         *(_figure(figure, point.figures.get(figure.name)) for figure in workload.columns),
         words.percent(middle(point.repeats).worker_cpu),

@@ -28,7 +28,7 @@ def named(point: Point, result: Result) -> str:
     said = [load(point, result.axis)]
     for name, value in point.at.values().items():
         if name != result.axis and len({other.at.values()[name] for other in result.points} - {0}) > 1:
-            said.append(words.many(value, name.removesuffix("s")) if isinstance(value, int) else str(value))
+            said.append(point.at.on(name) if isinstance(value, int) else str(value))
     return ", ".join(said)
 
 

@@ -84,6 +84,10 @@ class At:
         """By name, in the order in which they are shown."""
         return dataclasses.asdict(self)
 
+    def shown(self) -> dict[str, object]:
+        """The same as tables show it: bytes in their unit."""
+        return self.values()
+
     def on(self, axis: str) -> str:
         """One of them in words: "4 clients"."""
         value = self.values()[axis]

@@ -24,6 +24,10 @@ FIGURES: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
     "x the chunker's ratio": lambda run: max(
         (_beside(run, one) for one in run["expected"]), key=lambda by: abs(by - 1)
     ),
+    "IOPS found": lambda run: run["found"]["iops"],
+    "outstanding found": lambda run: run["found"]["outstanding"],
+    "reread ÷ read": lambda run: run["cache_ratio"],
+    "x dd's MB/s": lambda run: run["bytes"] / run["elapsed_s"] / 1e6 / run["dd_mb_per_s"],
 }
 
 
@@ -40,6 +44,7 @@ class Said:
     limit: str | None = None
     share: float | None = None
     run: Mapping[str, Any] = field(default_factory=dict)
+    verdict: str = ""
 
     def text(self) -> str:
         """In a cell."""
@@ -96,7 +101,7 @@ def _of_study(document: Mapping[str, Any]) -> Said:
     drift = (part for part in document["verdict"].split("; ") if part.startswith(DRIFT))
     labels, run = (*document["labels"], *drift), point["repeats"][0]
     share = (point["figures"].get("storage_share") or {}).get("median")
-    return Said(labels=labels, limit=_limit(document, labels), share=share, run=run)
+    return Said(labels=labels, limit=_limit(document, labels), share=share, run=run, verdict=document["verdict"])
 
 
 def _limit(document: Mapping[str, Any], labels: tuple[str, ...]) -> str | None:
@@ -114,6 +119,7 @@ def judged(situation: Situation, heard: Heard) -> Verdict:
     verdict = Verdict(situation=situation, said=said)
     wrong = [f"{label} is missing" for label in situation.says if not _has(said.labels, label)]
     wrong += [f"{label} is false" for label in situation.never if _has(said.labels, label)]
+    wrong += [f"{words!r} is not said" for words in situation.finds if words not in said.verdict]
     if situation.limit is not None and said.limit != situation.limit:
         wrong.append(f"the limit is {situation.limit}, not {said.limit}")
     if situation.share is not None and (said.share is None or said.share < situation.share):

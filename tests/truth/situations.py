@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from endpoint import Takes
+from fio_profiles import FioProfile
 from loads import Calls, Deduplicated, Discovery, JobReplay, Load, Profile, Replay, ScaleUp
 from testbeds import Emulated, Local, Loop, Memory, Mounted, Moved, SmallMemory, Testbed
 
@@ -35,6 +36,7 @@ class Situation:
     limit: str | None  # link, metadata, data, delays, storage, generator, space, pace; None: not known, not judged
     says: tuple[str, ...] = ()  # labels that have to be given, by how they begin
     never: tuple[str, ...] = (GENERATOR,)  # and that must not be
+    finds: tuple[str, ...] = ()  # words of the first line
     share: float | None = None  # the storage share is at least this
     ceiling: Ceiling | None = None
 
@@ -89,6 +91,29 @@ def _jobs(
         for slots in (1, 8)
     )
 
+
+_SEARCH = ("cases=6", "path_size=64MiB", "seconds=4", "ramp_seconds=1", "most_ms=60", "most_outstanding=64")
+_CELLS = ("threads=1,2", "records=256KiB", "files=4MiB,8MiB")
+_READS = 8e6 / 8192  # a second that a device of 8 MB/s makes of 8 KiB each
+
+# Storage tests through fio. The device's reads are the limit: 60 % of all, so that they make 1 ÷ 0.6 of their rate.
+PROFILES = (
+    Situation(name="profile-search", truth="a block device of 8 MB/s (loop, blkio): 976 reads/s, and so 1,628 I/Os of 60 % reads",
+              testbed=Loop(256, mb_per_s=8), load=FioProfile("block-8k", _SEARCH), limit=None, says=(CACHED,),
+              ceiling=Ceiling(figure="IOPS found", value=_READS / 0.6)),
+    Situation(name="profile-search-load", truth="the same: 60 ms of it are 98 I/Os outstanding (Little)",
+              testbed=Loop(256, mb_per_s=8), load=FioProfile("block-8k", _SEARCH), limit=None, says=(CACHED,),
+              ceiling=Ceiling(figure="outstanding found", value=_READS / 0.6 * 0.060)),
+    Situation(name="profile-matrix-dropped", truth="8 MB/s, this host's cache dropped before each reading: no cache",
+              testbed=Loop(256, mb_per_s=8), load=FioProfile("matrix", _CELLS), limit=None, says=(CACHED,),
+              finds=("no cache answered",), ceiling=Ceiling(figure="reread ÷ read", value=1.0)),
+    Situation(name="profile-matrix-cached", truth="8 MB/s, dropped before the first reading only: the second is this host's cache's",
+              testbed=Loop(256, mb_per_s=8), load=FioProfile("matrix", (*_CELLS, "drop=before-read")), limit=None,
+              says=(CACHED,), finds=("A CACHE ANSWERED at 4 of 4 cells",)),
+    Situation(name="profile-stream", truth="8 MB/s: one stream reads as fast as dd does", testbed=Loop(256, mb_per_s=8),
+              load=FioProfile("stream", ("streams=1", "file_size=48MB"), dd_bytes=48_000_000), limit=None, says=(CACHED,),
+              ceiling=Ceiling(figure="x dd's MB/s", value=1.0, within=0.03)),
+)  # fmt: skip
 
 SITUATIONS = (
     # Replays on an emulated filer: closed loops, whose throughput follows from its numbers.
@@ -194,6 +219,7 @@ SITUATIONS = (
     Situation(name="dedup-chunks", truth="backups and a shifted copy, cut by an independent chunker: 4K, 8K, 128K, content-defined",
               testbed=Local(), load=Deduplicated(), limit=None, says=(CACHED,), never=(UNDECLARED,),
               ceiling=Ceiling(figure="x the chunker's ratio", value=1.0, within=0.02)),
+    *PROFILES,
     # Room.
     Situation(name="disk-fills", truth="a disk of 8 MB fills", testbed=Loop(8), load=Discovery(), limit="space",
               says=("SUSPENDED",), never=()),

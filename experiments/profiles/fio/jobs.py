@@ -14,15 +14,15 @@ class Job:
     does: str  # fio's `rw`: read, write, randrw …
     files: tuple[str, ...]  # "0/volume": of the first path
     block: int
-    size: int  # of all its files together
+    size: int | None  # of all its files together; None: as large as they are when it begins
     outstanding: int = 1
     read_percent: int | None = None
-    seconds: int | None = None  # None: to the end of its size
+    seconds: int | None = None  # over and over for so long; None: to the end of its size
+    most_seconds: int | None = None  # to the end of its size, but no longer
     ramp_seconds: int = 0
     direct: bool = False
     engine: str = "psync"
     drop: bool = True  # what the page cache holds of its files, before (fio's `invalidate`)
-    fsync_every: int = 0  # so many writes; 0: never
     after: bool = False  # only when all before it have ended
     options: tuple[tuple[str, str], ...] = ()  # more of fio's
 
@@ -32,6 +32,7 @@ def job_file(jobs: Sequence[Job], *, log: str) -> str:
     common = [
         "[global]",
         "thread=1",
+        "create_serialize=0",  # a job meets its files as the job before left them: fio would lay out all of them at the start
         "group_reporting=0",
         "randrepeat=1",
         "norandommap=1",
@@ -52,7 +53,6 @@ def _section(job: Job, log: str) -> list[str]:
         "rw": job.does,
         "filename": ":".join(job.files),
         "bs": str(job.block),
-        "size": str(job.size),
         "iodepth": str(job.outstanding),
         "ioengine": job.engine,
         "direct": str(int(job.direct)),
@@ -60,14 +60,16 @@ def _section(job: Job, log: str) -> list[str]:
         "write_iops_log": log,
         "write_bw_log": log,
     }
-    if len(job.files) > 1:
+    if job.size is not None:
+        said["size"] = str(job.size)
+    if len(job.files) > 1 and job.size is not None:
         said |= {"file_service_type": "random", "filesize": str(job.size // len(job.files))}
     if job.read_percent is not None:
         said["rwmixread"] = str(job.read_percent)
     if job.seconds is not None:
         said |= {"time_based": "1", "runtime": str(job.seconds), "ramp_time": str(job.ramp_seconds)}
-    if job.fsync_every:
-        said["fsync"] = str(job.fsync_every)
+    if job.most_seconds is not None:
+        said["runtime"] = str(job.most_seconds)
     if job.after:
         said["stonewall"] = "1"
     said |= dict(job.options)

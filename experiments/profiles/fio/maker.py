@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
-from core.errors import StorageFault, UsageError
+from core.errors import StorageFault
 from experiments.processes import processors
 from experiments.profiles.fio.jobs import Job
 from experiments.profiles.fio.output import FioSeen, elapsed_s
@@ -58,15 +56,3 @@ def observed(turn: Turn, arena: Arena, jobs: Sequence[Job], *, expected_s: float
         worker_cpu=cpu / (elapsed * processors()) if elapsed else 0.0,
         fio=done,
     )
-
-
-def refuse_without_direct(paths: Sequence[Path]) -> None:
-    """Raises UsageError where a path's file system takes no O_DIRECT. Nothing is left there."""
-    for path in paths:
-        try:
-            descriptor = os.open(path, os.O_TMPFILE | os.O_RDWR | os.O_DIRECT, 0o600)
-        except OSError as error:
-            if error.errno == errno.EINVAL:
-                raise UsageError(f"{path} takes no O_DIRECT: --set direct=false goes through the page cache") from error
-            continue  # no unnamed files there: fio will say
-        os.close(descriptor)

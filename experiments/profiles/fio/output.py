@@ -37,8 +37,6 @@ class Done:
     cpu: float  # seconds
     read: Way
     write: Way
-    syncs: int
-    sync_mean_ns: float
     by_second: tuple[tuple[float, float, float], ...]  # second since the start, I/Os, bytes
 
 
@@ -75,16 +73,12 @@ def ran(document: Mapping[str, Any], directory: Path, log: str, text: str, began
 
 def _done(job: Mapping[str, Any], directory: Path, log: str) -> Done:
     seconds = job["job_runtime"] / 1000
-    sync = job.get("sync") or {}
-    times = sync.get("lat_ns") or {}
     return Done(
         name=job["jobname"],
         runtime_ms=job["job_runtime"],
         cpu=(job["usr_cpu"] + job["sys_cpu"]) / 100 * seconds,
         read=_way(job["read"]),
         write=_way(job["write"]),
-        syncs=int(sync.get("total_ios", 0)),
-        sync_mean_ns=float(times.get("mean", 0.0)),
         by_second=_by_second(directory, log),
     )
 
@@ -160,9 +154,11 @@ def _histogram(ways: Iterable[Way]) -> Histogram:
 
 
 def by_second(jobs: Iterable[Done], *, of_bytes: bool = False) -> list[tuple[float, float]]:
-    """I/Os, or bytes, of all jobs in each second."""
+    """I/Os, or bytes, of all jobs in each second. The second in which a job ends is in none: fio logs it or not, as it comes."""
     out: dict[float, float] = {}
     for job in jobs:
+        last = round(job.runtime_ms / 1000) - 1
         for second, count, nbytes in job.by_second:
-            out[second] = out.get(second, 0.0) + (nbytes if of_bytes else count)
+            if second < last:
+                out[second] = out.get(second, 0.0) + (nbytes if of_bytes else count)
     return sorted(out.items())

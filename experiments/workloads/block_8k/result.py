@@ -24,10 +24,10 @@ class BlockLoad(schema.At):
     outstanding: int
 
     def on(self, axis: str) -> str:
-        """Outstanding has no plural."""
+        """Outstanding has no plural, and a case is none of several."""
         if axis == "outstanding":
             return f"{self.outstanding:,} outstanding on each of {self.volumes}"
-        return schema.At.on(self, axis)
+        return f"case {self.case}" if axis == "case" else schema.At.on(self, axis)
 
     def __str__(self) -> str:
         return f"case {self.case}, {self.on('members')}, {self.on('volumes')}, {self.outstanding:,} outstanding on each"
@@ -80,10 +80,11 @@ SAMPLE_S = 10
 
 
 def sampled(per_second: list[tuple[float, float]], elapsed_s: float) -> tuple[float, ...]:
-    """The mean of each whole 10 s."""
+    """The mean of each whole 10 s; of the last one without its last second, of which fio may have no sample."""
     whole = int(elapsed_s // SAMPLE_S)
     sums = [0.0] * whole
     for second, amount in per_second:
         if (place := int(second // SAMPLE_S)) < whole:
             sums[place] += amount
-    return tuple(total / SAMPLE_S for total in sums)
+    seconds = [min(SAMPLE_S, round(elapsed_s) - 1 - SAMPLE_S * place) for place in range(whole)]
+    return tuple(total / length for total, length in zip(sums, seconds, strict=True))

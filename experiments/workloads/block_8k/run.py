@@ -12,7 +12,7 @@ from core.errors import UsageError
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind, Search
 from experiments.profiles.fio.jobs import Job
-from experiments.profiles.fio.maker import observed, refuse_without_direct, written
+from experiments.profiles.fio.maker import observed, written
 from experiments.profiles.fio.output import FioSeen
 from experiments.profiles.fio.program import refuse_without_fio
 from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
@@ -78,10 +78,8 @@ class Block(Profile[BlockSettings]):
         return 0.95 * min(self.settings.seconds, self.settings.long_seconds)
 
     def check(self) -> None:
-        """Raises UsageError without fio, and where O_DIRECT is not taken."""
+        """Raises UsageError without fio."""
         refuse_without_fio()
-        if self.settings.direct:
-            refuse_without_direct(self.targets.paths)
 
     def kind(self, repeats: int, seed: int) -> Kind:
         """The cases in random order; then the search of case 6."""

@@ -9,7 +9,7 @@ from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Search
 from experiments.workload import Figure
 from experiments.workloads.block_8k.drift import drift_of
-from experiments.workloads.block_8k.result import BlockLoad
+from experiments.workloads.block_8k.result import BlockLoad, sampled
 
 
 def test_a_slope_is_drift_and_noise_is_none() -> None:
@@ -21,6 +21,13 @@ def test_a_slope_is_drift_and_noise_is_none() -> None:
     assert falling is not None
     assert falling.drifts
     assert falling.change < 0
+
+
+def test_the_last_sample_is_not_low_for_the_second_that_fio_does_not_log() -> None:
+    """Else every flat run would end in a fall."""
+    even = [(float(second), 100.0) for second in range(29)]  # of 30 seconds
+    assert sampled(even, 30.0) == (100.0, 100.0, 100.0)
+    assert sampled(even, 9.0) == ()
 
 
 def test_the_search_finds_the_last_load_within_its_bound() -> None:

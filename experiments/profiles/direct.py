@@ -1,0 +1,59 @@
+"""Whether O_DIRECT is on a path what it says: taken, and past this host's page cache (open(2), mincore(2)).
+
+tmpfs takes it since Linux 6.6 and has nothing but its cache; btrfs takes it and reads what is compressed through the cache.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+from enum import StrEnum
+from pathlib import Path
+
+from core.errors import StorageFault
+from core.residency import resident_bytes
+
+_BYTES = 1 << 16
+_NAME = "direct"
+
+
+class Direct(StrEnum):
+    """What came of it."""
+
+    WORKS = "past this host's page cache"
+    REFUSED = "not taken"
+    CACHED = "taken, but through this host's page cache"
+
+
+def direct_on(directory: Path) -> Direct:
+    """Tried with a file of 64 KiB in an own directory, which is removed. Raises StorageFault."""
+    file = directory / _NAME
+    try:
+        descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_DIRECT, 0o600)
+    except OSError as error:
+        file.unlink(missing_ok=True)  # some file systems make it before they refuse
+        if error.errno == errno.EINVAL:
+            return Direct.REFUSED
+        raise StorageFault(f"{file}: {error.strerror}", errno=error.errno or 0) from error
+    try:
+        return _tried(descriptor, file)
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            return Direct.REFUSED
+        raise StorageFault(f"{file}: {error.strerror}", errno=error.errno or 0) from error
+    finally:
+        os.close(descriptor)
+        file.unlink()
+
+
+def _tried(descriptor: int, file: Path) -> Direct:
+    """Written, and read once nothing of it is in memory any more."""
+    with mmap.mmap(-1, _BYTES) as aligned:
+        aligned[:] = os.urandom(_BYTES)
+        os.pwrite(descriptor, aligned, 0)
+        os.fsync(descriptor)
+        written = resident_bytes(file)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.preadv(descriptor, [aligned], 0)
+    return Direct.CACHED if written or resident_bytes(file) else Direct.WORKS

@@ -1,0 +1,39 @@
+"""Profiles carried out as the command does, without its printing; and fio, which some of them need."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.clock import SystemClock
+from core.settings import Settings
+from experiments.package.finish import finish
+from experiments.profiles.catalogue import made
+from experiments.profiles.fio.program import MISSING
+from experiments.profiles.profile import Targets
+from experiments.profiles.study import ProfileStudy
+from experiments.result.schema import Result
+from experiments.study import conduct
+
+
+def need_fio() -> None:
+    """Skips without it on a laptop, fails in CI."""
+    if shutil.which("fio") is not None:
+        return
+    if os.environ.get("CI") == "true":
+        pytest.fail(MISSING)
+    pytest.skip(MISSING)
+
+
+def carried_out(name: str, targets: Targets, given: list[str], place: Path) -> tuple[Result, Path]:
+    """At its small setting, with its report and package."""
+    settings = Settings(storage=place / "storage", scratch=place / "scratch")
+    profile = made(name, targets, given, small=True)
+    profile.check()
+    study = ProfileStudy(profile, settings, SystemClock(), lambda _line: None, lambda _line: None)
+    result, directory = conduct(study, profile.kind(1, seed=1))
+    finish(result, directory)
+    return result, directory
