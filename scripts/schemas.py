@@ -19,6 +19,7 @@ from controller.jobs.documents import GroupDocument, JobDocument
 from controller.jobs.figures import GroupFigures, JobFigures
 from experiments.capacity.forecast import PredictionDocument
 from experiments.result.json_schema import json_schema
+from experiments.sizing.steps import SizingDocument
 from traces.as_data import TraceInfo
 
 
@@ -38,6 +39,7 @@ DOCUMENTS = {
         }
     ),
     "prediction": lambda: _schema(PredictionDocument, "What `edbench predict --json` writes."),
+    "plan": lambda: _schema(SizingDocument, "What `edbench plan --json` writes."),
     "doctor": lambda: _schema(list[Finding], "What `edbench doctor --json` prints."),
 }
 
