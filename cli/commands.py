@@ -144,9 +144,15 @@ COMMANDS: tuple[LazyCommand, ...] = (
         "edbench delete 3f2a",
     ),
     LazyCommand(
+        "collect-counters",
+        "cli.jobs.collect_counters:collect_counters",
+        "Ask a filer's own command for its counters, again and again, for `import-counters`.",
+        "edbench collect-counters moosefs --out c.jsonl -- mfscli -H MASTER -SMO -m 1 -p -s ,",
+    ),
+    LazyCommand(
         "import-counters",
         "cli.jobs.import_counters:import_counters",
-        "Put the array's own counters on a job's time axis, from a CSV file or from Prometheus.",
+        "Put the array's own counters on a job's time axis, collected, from a CSV file or from Prometheus.",
         "edbench import-counters last array.csv --map array.toml --offset 1.5",
     ),
     LazyCommand(
@@ -199,6 +205,12 @@ COMMANDS: tuple[LazyCommand, ...] = (
         "Measure at several points, in random order, with a report.",
         "edbench experiment scale-up --corpus c",
         group=True,
+    ),
+    LazyCommand(
+        "plan",
+        "cli.experiments.plan:plan",
+        "Say how large a corpus, how many workers and repeats a filer test needs, how long it takes, and what to type.",
+        "edbench plan --filer-cache 32GB --client-memory 128GB --hours 4",
     ),
     LazyCommand(
         "worker",

@@ -19,6 +19,7 @@ from controller.jobs.documents import GroupDocument, JobDocument
 from controller.jobs.figures import GroupFigures, JobFigures
 from experiments.capacity.forecast import PredictionDocument
 from experiments.result.json_schema import json_schema
+from experiments.sizing.steps import SizingDocument
 from review.dedupe.run import Duplicates
 from review.denist.run import SystemFiles
 from review.threads.run import ThreadsFound
@@ -41,6 +42,7 @@ DOCUMENTS = {
         }
     ),
     "prediction": lambda: _schema(PredictionDocument, "What `edbench predict --json` writes."),
+    "plan": lambda: _schema(SizingDocument, "What `edbench plan --json` writes."),
     "dedupe": lambda: _schema(Duplicates, "What `edbench dedupe --json` writes."),
     "denist": lambda: _schema(SystemFiles, "What `edbench denist --json` writes."),
     "threads": lambda: _schema(ThreadsFound, "What `edbench threads --json` writes."),

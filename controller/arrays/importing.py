@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
 
+from controller.arrays.collected import is_collected, read_collected
 from controller.arrays.csv_file import read_csv
 from controller.arrays.mapping import SEPARATOR, ArrayMap, Column
 from controller.arrays.prometheus import ask_prometheus
@@ -49,7 +50,7 @@ def import_array(
         raise UsageError(f"--offset is a number of seconds, not {offset_s}")
     start, finish = job_time(handles)
     if file is not None:
-        readings = read_csv(file, mapping)
+        readings = read_collected(file, mapping) if is_collected(file) else read_csv(file, mapping)
     else:
         asked = (start - MARGIN_SECONDS - offset_s, finish + MARGIN_SECONDS - offset_s)
         readings = ask_prometheus(mapping, *asked, env)

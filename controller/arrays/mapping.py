@@ -72,7 +72,7 @@ def read_map(path: Path, name: str | None = None) -> ArrayMap:
     if (csv is None) is (prometheus is None):
         raise UsageError(f"{path}: needs either [csv] or [prometheus]")
     out = ArrayMap(
-        name=_name(name or form.text("name", path.stem)),
+        name=array_name(name or form.text("name", path.stem)),
         csv=None if csv is None else _csv(csv),
         prometheus=None if prometheus is None else _prometheus(prometheus),
         columns=tuple(_column(column, "column" if csv is not None else "query") for column in columns),
@@ -84,7 +84,8 @@ def read_map(path: Path, name: str | None = None) -> ArrayMap:
     return out
 
 
-def _name(name: str) -> str:
+def array_name(name: str) -> str:
+    """The same, if it may be one; raises UsageError."""
     if not 0 < len(name) <= 80 or SEPARATOR.strip() in name or not name.isprintable():
         raise UsageError(f"an array's name has 1 to 80 characters and no {SEPARATOR.strip()}, not {name[:90]!r}")
     return name
@@ -94,7 +95,7 @@ def _column(table: TomlTable, origin: str) -> Column:
     where = table.text(origin)
     out = Column(
         origin=where,
-        name=_name(table.text("name", where)),
+        name=array_name(table.text("name", where)),
         unit=table.text("unit", "").strip(),
         counter=table.text("kind", "gauge", among=("gauge", "counter")) == "counter",
         scale=table.number("scale", 1.0, low=-1e18),
