@@ -50,7 +50,7 @@ class ItemFilter:
     duplicate: bool | None = None
     system: bool | None = None
 
-    def parameters(self) -> dict[str, str | bool | None]:
+    def parameters(self) -> dict[str, Any]:
         """For the queries that take in the part `wanted_items`."""
         rows = [{"key": c.key, "op": c.op, "value": c.value, "kind": c.kind} for c in self.conditions]
         return {
