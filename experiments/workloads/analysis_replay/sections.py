@@ -44,12 +44,10 @@ def _plot(result: AnalysisResult) -> Plot:
         axes.set_ylabel("calls/s")
         from_zero(axes)
         legend_beside(axes)
-    found = [paths for line in lines(result.points).values() if (paths := enough(line)) is not None]
-    sentence = (
-        f"Enough: {words.listed(words.many(paths, 'path') for paths in found)}."
-        if found
-        else "One number of paths was tried."
-    )
+    found = [
+        f"{named_line(line)}: {paths}" for line in lines(result.points).values() if (paths := enough(line)) is not None
+    ]
+    sentence = f"Enough paths: {'; '.join(found)}." if found else "One number of paths was tried."
     return Plot(name="calls-by-paths", figure=figure, sentence=sentence,
                 series=Series(name="calls-by-paths", header=("line", "paths", RATE), rows=tuple(rows)))  # fmt: skip
 

@@ -52,10 +52,10 @@ def answer(line: Sequence[AnalysisPoint]) -> str:
     if paths is None:
         return f"{named_line(line)}: {rate}"
     if paths == last.at.paths:
-        return f"{named_line(line)}: every path helps up to {paths}, which is all that there are ({rate})"
+        return f"{named_line(line)}: more paths help up to {paths}, which is all that there are ({rate})"
     best = next(point for point in line if point.at.paths == paths)
     made = words.figure(best.figures[RATE].median)
     return (
-        f"{named_line(line)}: more than {best.at.on('paths')} do not help ({made} calls/s; {rate}, under"
-        f" {words.percent(HELPS)} more)"
+        f"{named_line(line)}: {best.at.on('paths')} {'is' if paths == 1 else 'are'} enough, more do not help ({made} calls/s;"
+        f" {rate}, no {words.percent(HELPS)} more)"
     )

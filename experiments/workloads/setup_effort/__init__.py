@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from experiments.profiles.about import Published, profile_about
+from experiments.profiles.about import profile_about
 from experiments.report import words
 from experiments.workload import Figure
 from experiments.workloads.setup_effort.profile import SetupEffort
@@ -15,17 +15,12 @@ if TYPE_CHECKING:
     from experiments.report.parts import Section
 
 PROFILE = SetupEffort
-_REMARK = "an array's administrator, at its page: told the same way, another thing"
 
 
 def _sections(result: SetupResult) -> list[Section]:
     from experiments.workloads.setup_effort.sections import sections  # with what draws: slow to come
 
     return sections(result)
-
-
-def _published(what: str, figure: str, minutes: float) -> Published:
-    return Published(what=what, figure=figure, value=minutes * 60, remark=_REMARK)
 
 
 ABOUT = profile_about(
@@ -46,10 +41,6 @@ ABOUT = profile_about(
                unit="bytes"),
     ),
     sections=_sections,
-    published=(
-        _published("five members and 20 volumes initialised", "elapsed_s", 25.0),
-        _published("all tasks of its table", "all_s", 43.0),
-    ),
     notes={"commit": lambda run: run.commit[:12]},
     telling=SetupTelling,
     makers="commands",

@@ -61,11 +61,19 @@ def test_dedup_writes_each_type_and_says_what_became_of_it(tmp_path: Path) -> No
     for script in (used, reduce):
         script.chmod(0o755)
     Path(f"{used}.count").write_text("1000000\n")
-    given = ["data=zeros,backups,own", "size=1MiB", f"source={own}", f"used={used}", f"reduce={reduce}", "stated=own=4"]
+    given = [
+        "data=zeros,own",
+        "size=1MiB",
+        "writers=1",
+        f"source={own}",
+        f"used={used}",
+        f"reduce={reduce}",
+        "stated=own=4",
+    ]
     result, directory = studied("dedup", [tmp_path / "under test"], given, tmp_path)
     assert isinstance(result, DedupResult)
     runs = {point.at.data: point.repeats[0] for point in result.points}
-    assert set(runs) == {"zeros", "backups", "own"}
+    assert set(runs) == {"zeros", "own"}
     assert all(run.bytes == one.bytes for run in runs.values() for one in run.expected)
     assert runs["own"].bytes == 4 * 512_000
     assert round(runs["own"].cut("4K").ratio) >= 4  # type: ignore[union-attr]

@@ -20,7 +20,7 @@ from experiments.workloads.setup_effort.stepping import Order, Stepped, steps
 from experiments.workloads.setup_effort.tasks import tasks
 
 ROOT = Path(__file__).parents[4]
-_DEADLINE_S = 60.0
+_DEADLINE_S = 300.0  # for a machine that is busy; nothing waits so long where it works
 
 
 def test_what_is_typed_is_what_the_project_has() -> None:
@@ -106,7 +106,7 @@ def test_after_kill_9_nothing_of_it_goes_on(tmp_path: Path) -> None:
 
 
 def _until(so: object) -> bool:
-    """Whether it came to be, within a minute."""
+    """Whether it came to be in time."""
     end = time.monotonic() + _DEADLINE_S
     while time.monotonic() < end:
         if so():  # type: ignore[operator]
