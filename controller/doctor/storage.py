@@ -14,6 +14,7 @@ from controller.doctor.finding import Finding, bad, ok, warn
 from controller.doctor.mounts import judge_mount, mount_of
 from core.clock import Clock
 from core.storage.sync import syncfs
+from core.storage.whole import parts_of
 
 _NEEDED, _WANTED = 1_000_000_000, 10_000_000_000  # bytes
 _FILES_NEEDED, _FILES_WANTED = 10_000, 1_000_000
@@ -46,6 +47,7 @@ def place(directory: Path, *, filer: bool, clock: Clock) -> Iterator[Finding]:
     try:
         yield rename_over(role, probe)
         if filer:
+            yield whole(base)
             yield fsync_latency(probe, clock)
             yield whole_sync(probe)
     finally:
@@ -70,6 +72,19 @@ def free_files(role: str, directory: Path) -> Finding:
     if stats.f_favail < _FILES_NEEDED:
         return bad(text, mend)
     return warn(text, mend) if stats.f_favail < _FILES_WANTED else ok(text)
+
+
+def whole(directory: Path) -> Finding:
+    """Whether the client of a distributed file system misses some of it."""
+    try:
+        away = parts_of(directory.stat().st_dev).away
+    except OSError as error:
+        return bad(f"storage: its client does not tell what is there: {error.strerror}", "look at the mount's own log")
+    if away:
+        return bad(
+            f"storage: not whole, {', '.join(away)} is away", "bring it back: files on it would be taken for missing"
+        )
+    return ok("storage: no part of it is known to be away")
 
 
 def rename_over(role: str, probe: Path) -> Finding:

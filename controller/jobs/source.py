@@ -40,14 +40,12 @@ def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSo
     root = os.path.abspath(os.fsencode(path))
     storage.keep_below(root)
     directories, others = _first_level(storage, root)
+    device, inode = _whole(storage, root)
     if b"data" in directories and (Path(os.fsdecode(root)) / MANIFEST).is_file():
         root = os.path.join(root, b"data")
         directories, others = _first_level(storage, root)
+        device, inode = _whole(storage, root)
     manifest = find_manifest(root)
-    try:
-        device, inode = storage.root_identity(root)
-    except StorageFault as error:
-        raise UsageError(f"source {display_name(root)} cannot be used: {error}") from error
     return PreparedSource(
         path=root,
         device=device,
@@ -57,6 +55,19 @@ def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSo
         directories=tuple(sorted(directories)),
         others=others,
     )
+
+
+def _whole(storage: Storage, root: bytes) -> tuple[int, int]:
+    """Its device and inode. Raises UsageError where a part of its file system is away: what lies there would be in no listing."""
+    try:
+        identity, parts = storage.root_identity(root), storage.parts(root)
+    except StorageFault as error:
+        raise UsageError(f"source {display_name(root)} cannot be used: {error}") from error
+    if parts.away:
+        raise UsageError(
+            f"source {display_name(root)} is not whole: its file system has lost {', '.join(parts.away)}; bring that back"
+        )
+    return identity
 
 
 def find_manifest(source: bytes) -> Path | None:

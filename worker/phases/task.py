@@ -13,6 +13,7 @@ from core.errors import ExceptionCode, StorageFault
 from core.names import display_name
 from core.records import ClaimedTask, Item, Job, TaskResult
 from core.storage.layer import Storage
+from core.storage.whole import Parts
 from formats.passwords import NO_PASSWORDS, Passwords
 from sql.costs import Death
 from sql.session import Database
@@ -97,6 +98,23 @@ class TaskWork:
                 f"the source {display_name(self.job.source)} is not the directory the job was created over "
                 "(is it mounted?); mount it"
             )
+        self.source_parts()
+
+    def source_parts(self) -> Parts:
+        """What its client says of the parts of the source's file system. Raises StorageFault when one of them is away: its files
+        would be in no listing, and would not exist."""
+        parts = self.storage.parts(self.job.source)
+        if parts.away:
+            raise StorageFault(lacking(self.job.source, parts))
+        return parts
+
+
+def lacking(source: bytes, parts: Parts) -> str:
+    """What is wrong with a source of which something is away, and what to do."""
+    return (
+        f"the source {display_name(source)} is not whole: its file system has lost {', '.join(parts.away)}, whose files would"
+        " be taken for missing; bring that back"
+    )
 
 
 def same_root(one: tuple[int, int], other: tuple[int, int]) -> bool:

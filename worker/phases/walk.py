@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from core.errors import DocumentError, SourceFileError
+from core.errors import DocumentError, SourceFileError, StorageFault
+from core.names import display_name
 from core.records import NewTask, Phase, TaskResult
 from core.storage.layer import EntryKind
+from core.storage.whole import WHOLE, Parts
 from worker.items.findings import CHARACTERS_A_ROW, Findings
 from worker.items.loose import DIRECTORY_TYPE, UNKNOWN_TYPE, loose_row, special
 from worker.phases.task import TaskWork, path_bytes, path_text
@@ -43,14 +45,17 @@ class _Walk:
     listed: int = 0
     noted: int = 0  # in rows of ordinary size: what follow-on tasks are for, since the last portion
     deeper: bool = True  # whether it lists what lies below its directories
+    parts: Parts = WHOLE  # of the source's file system, when it began
 
     def run(self) -> TaskResult:
         payload = self.work.claimed.payload
+        self.parts = self.work.source_parts()
         self.todo.extend(path_bytes(text) for text in payload["directories"])
         self.deeper = not payload.get("files_only", False)
         while self.todo and self.listed < DIRECTORIES_A_TASK:
             self.listed += 1
             self._directory(self.todo.popleft())
+        self._check_whole()
         self._cut_batch()
         self.beyond.extend(self.todo)
         self._hand_on()
@@ -65,9 +70,18 @@ class _Walk:
     def _pause(self) -> None:
         """Write what has been found once it is much."""
         if self.noted + self.out.rows >= self.work.portions.rows:
+            self._check_whole()
             self._hand_on()
             self.work.write_portion(self.out.portion())
             self.noted = 0
+
+    def _check_whole(self) -> None:
+        """Raises StorageFault where a part of the source was away meanwhile: what it holds was in no listing."""
+        if self.work.source_parts() != self.parts:
+            raise StorageFault(
+                f"a part of the file system of {display_name(self.work.job.source)} went away and came back while it was"
+                " listed; resume the job"
+            )
 
     @property
     def custodian(self) -> int:

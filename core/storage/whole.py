@@ -1,0 +1,68 @@
+"""Whether all of a distributed file system is there, as far as its client on this host knows (decision 61).
+
+A GlusterFS volume that distributes files over bricks goes on without a brick that is away: a directory lists what the other
+bricks hold, without an error, and the brick's files do not exist (ENOENT). Its client tells of each part in `.meta`, a folder at
+the mount point that no listing shows; it answers by itself, no server is asked.
+
+Limits: through an NFS gateway, or where only a folder of the volume is seen (a container), nobody tells. Of a replicated part
+one brick may be away. The client learns of a brick that hangs after its ping-timeout (42 s).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from core.mounts import read_mountinfo
+
+_KIND = "fuse.glusterfs"
+_GRAPH = ".meta/graphs/active"
+_DISTRIBUTES = "-dht"  # how the translator is called that spreads files: VOLUME-dht
+_STATUS = re.compile(r"^subvolume_status\[(\d+)\] = (\d+)$", re.MULTILINE)
+_NAME = re.compile(r"^subvolumes\[(\d+)\] = (?:[^\s/]+/)?(\S+)$", re.MULTILINE)
+_GENERATION = re.compile(r"^gen = (\d+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the client says of a volume's parts."""
+
+    away: tuple[str, ...] = ()  # by its names for them
+    changes: tuple[int, ...] = ()  # how often any came or went: two that differ had something between them
+
+
+WHOLE = Parts()
+
+
+def parts_of(device: int) -> Parts:
+    """Of the file system of that number (st_dev) on this host. `WHOLE` where nobody tells of parts: another kind of file
+    system, or one of which only a folder is mounted here. Raises OSError where the client does not answer."""
+    point = _mount_point(f"{os.major(device)}:{os.minor(device)}")
+    if point is None:
+        return WHOLE
+    graph = os.path.join(point, _GRAPH)
+    told = []
+    try:
+        for name in sorted(os.listdir(graph)):
+            if name.endswith(_DISTRIBUTES):
+                with open(os.path.join(graph, name, "private"), encoding="utf-8", errors="replace") as file:
+                    told.append(read_parts(file.read()))
+    except FileNotFoundError:
+        return WHOLE
+    return Parts(
+        away=tuple(away for parts in told for away in parts.away),
+        changes=tuple(number for parts in told for number in parts.changes),
+    )
+
+
+def read_parts(text: str) -> Parts:
+    """What one translator says of itself."""
+    names = {number: name.rpartition(".")[2] for number, name in reversed(_NAME.findall(text))}
+    away = [names.get(number, f"part {number}") for number, up in _STATUS.findall(text) if up == "0"]
+    return Parts(away=tuple(away), changes=tuple(int(number) for number in _GENERATION.findall(text)))
+
+
+def _mount_point(device: str) -> str | None:
+    """Where a volume of such a client is mounted that has this number; None for any other file system."""
+    return next((mount.point for mount in read_mountinfo() if mount.kind == _KIND and mount.device == device), None)

@@ -1,0 +1,147 @@
+"""`make test-filers`: every command on storage that is no local disk, and what its servers and limits do to a job.
+
+GlusterFS and MooseFS by ../shared/tools/filers, xfs and btrfs on files, tmpfs. What cannot be had here is skipped with the
+reason. Not named `test_…`, so that the ordinary run leaves it out: servers are started, and other users of the tool are
+waited for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from installation import Bench, until
+from testbeds import Memory, Mounted, Skipped
+
+from core.storage.whole import parts_of
+
+_RATE = "10gbit"  # no limit that anybody notices
+_MIB = {"xfs": 400, "btrfs": 400}
+
+
+@contextlib.contextmanager
+def _loop(kind: str, work: Path) -> Iterator[Path]:
+    """A local file system on a file."""
+    image, mount = work / "disk.img", work / "disk"
+    with image.open("wb") as file:
+        file.truncate(_MIB[kind] << 20)
+    mount.mkdir()
+    if shutil.which(f"mkfs.{kind}") is None:
+        raise Skipped(f"there is no mkfs.{kind}")
+    for line in (["mkfs." + kind, "-q", str(image)], ["mount", "-o", "loop", str(image), str(mount)]):
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Skipped(f"{line[0]}: {done.stderr.strip()[-200:]}")
+    try:
+        yield mount
+    finally:
+        subprocess.run(["umount", str(mount)], check=True)
+
+
+@contextlib.contextmanager
+def _storage(name: str, work: Path) -> Iterator[Path]:
+    if name in _MIB:
+        with _loop(name, work) as mount:
+            yield mount
+    else:
+        with (Memory() if name == "tmpfs" else Mounted(name, _RATE)).up(work) as place:
+            yield place.directory
+
+
+@pytest.fixture(scope="module", params=["tmpfs", "xfs", "btrfs", "moosefs", "glusterfs"])
+def mount(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A directory on it."""
+    if os.geteuid():
+        pytest.skip("this needs root")
+    work = Path(tempfile.mkdtemp(prefix="edbench-filers-", dir="/var/tmp"))
+    try:
+        with contextlib.ExitStack() as stack:
+            try:
+                there = stack.enter_context(_storage(request.param, work))
+            except Skipped as why:
+                pytest.skip(f"{request.param}: {why}")
+            yield there
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+@pytest.fixture
+def there(mount: Path, bench: Bench, small: Path) -> Iterator[Bench]:
+    """An installation whose source and storage root lie on it; nothing is left of them."""
+    root = Path(tempfile.mkdtemp(prefix="edbench ", dir=mount))
+    shutil.copytree(small, root / "corpus")
+    bench.corpus = root / "corpus"
+    bench.env["EDBENCH_STORAGE"] = str(root / "storage root")
+    yield bench
+    shutil.rmtree(root)
+
+
+def test_every_turn_of_a_job_ends_with_zero_differences(there: Bench) -> None:
+    """Paused in the middle of unpacking and resumed, a slot killed in the middle of indexing, requeued, verified after each,
+    deleted: no difference, and nothing left on the storage."""
+    held = there.hold("expand", after=2)
+    process = there.discover("--workers", "1", "--slots", "2", "--trace")
+    held.until_reached(process)
+    with there.attached():
+        pausing = there.start("pause", "last")
+        there.until_pausing()
+        held.let_go()
+        there.end(pausing)
+        there.end(process, check=None)
+        held = there.hold("index", after=1)
+        resumed = there.start("resume", "last", "--workers", "1")
+        slot = held.until_reached(resumed)
+        slot.kill()
+        held.let_go()
+        there.end(resumed)
+        there.verify()
+        there.edbench("requeue", "last", "--workers", "1")
+        there.verify()
+        assert "message" in there.ask("job", "last").stdout
+        there.ask("search", "last", "type:message/rfc822")
+        there.edbench("delete", "last")
+    assert [path for path in (there.storage / "jobs").rglob("*") if path.is_file()] == []
+
+
+@contextlib.contextmanager
+def _without_a_brick(mount: Path) -> Iterator[None]:
+    """Its server is killed, and started again at the end; the mount knows of either before it goes on."""
+    bricks = [one for one in psutil.process_iter(["name", "cmdline"]) if one.info["name"] == "glusterfsd"]
+    (killed,) = [one for one in bricks if f"{mount.parent}/brick2" in " ".join(one.info["cmdline"])]
+    killed.kill()
+    until(lambda: parts_of(mount.stat().st_dev).away, "the client misses the brick")
+    try:
+        yield
+    finally:
+        inside = ["nsenter", "--net=/run/netns/edb-glusterfs", "gluster", "--mode=script"]
+        subprocess.run([*inside, "volume", "start", "edb", "force"], check=True, capture_output=True)
+        until(lambda: not parts_of(mount.stat().st_dev).away, "the brick is back")
+
+
+@pytest.mark.parametrize("phase", ["walk", "walk-end", "expand", "index"])
+def test_a_job_without_a_brick_is_suspended_and_loses_nothing(mount: Path, there: Bench, phase: str) -> None:
+    """GlusterFS lists half of the files then, without an error, and says of the others that they do not exist: whenever that
+    is, the job stops with the reason, no other begins, and once the brick is back nothing is missing."""
+    if mount.parent.name != "glusterfs":
+        pytest.skip("of a volume with bricks")
+    held = there.hold(phase, after=2)
+    process = there.discover("--workers", "1", "--slots", "1")
+    held.until_reached(process)
+    with _without_a_brick(mount):
+        held.let_go()
+        out = there.end(process, 1)
+        (line,) = [line for line in out.splitlines() if line.startswith("edbench: ")]
+        assert "is suspended: " in line
+        assert "edb-client-1" in line or "not connected" in line
+        refused = there.edbench("discover", str(there.corpus), "--workers", "1", check=2)
+        assert "not whole: its file system has lost edb-client-1" in refused.stderr
+    with there.attached():
+        there.edbench("resume", "last", "--workers", "1")
+        there.verify()

@@ -1,0 +1,77 @@
+"""What a distributed file system's client says of its parts: the text is one that GlusterFS 10.3 gave with a brick killed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from core.errors import StorageFault
+from core.mounts import read_mountinfo
+from core.operations import NullRecorder
+from core.storage import whole
+from core.storage.layer import Storage
+from core.storage.whole import WHOLE, Parts, parts_of, read_parts
+
+TOLD = """[xlator.cluster.dht.edb-dht.priv]
+subvol_cnt = 2
+subvolumes[0] = protocol/client.edb-client-0
+file_layouts[0].gen = 0
+subvolume_status[0] = 1
+subvolumes[1] = protocol/client.edb-client-1
+file_layouts[1].gen = 0
+subvolume_status[1] = {up}
+gen = {generation}
+min_free_disk = 10.000000
+subvolumes[0] = edb-client-0
+du_stats[0].avail_percent = 15.000000
+"""
+
+
+@pytest.fixture
+def mount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that the mount table takes for a volume, and the file in which its client tells of itself."""
+    number = os.stat(tmp_path).st_dev
+    line = f"36 25 {os.major(number)}:{os.minor(number)} / {tmp_path} rw - fuse.glusterfs server:/edb rw\n"
+    table = tmp_path / "mountinfo"
+    table.write_text(line)
+    monkeypatch.setattr(whole, "read_mountinfo", lambda: read_mountinfo(table))
+    told = tmp_path / ".meta/graphs/active/edb-dht/private"
+    told.parent.mkdir(parents=True)
+    told.write_text(TOLD.format(up=1, generation=2))
+    return told
+
+
+def test_a_part_that_is_away_is_named() -> None:
+    """By the client's own name; nothing is away where all are up."""
+    assert read_parts(TOLD.format(up=0, generation=3)) == Parts(away=("edb-client-1",), changes=(3,))
+    assert read_parts(TOLD.format(up=1, generation=4)) == Parts(changes=(4,))
+    assert read_parts("") == WHOLE
+
+
+def test_the_storage_layer_tells_of_a_root_that_it_knows(mount: Path) -> None:
+    """Once it was identified; a part that went and came back between two looks is seen too, and a client that does not
+    answer is a fault."""
+    root = os.fsencode(mount.parents[4])
+    storage = Storage(NullRecorder())
+    assert storage.parts(root) == WHOLE
+    storage.root_identity(root)
+    before = storage.parts(root)
+    assert before.away == ()
+    mount.write_text(TOLD.format(up=0, generation=2))
+    assert storage.parts(root).away == ("edb-client-1",)
+    mount.write_text(TOLD.format(up=1, generation=3))
+    assert storage.parts(root).away == ()
+    assert storage.parts(root) != before
+    mount.unlink()
+    mount.mkdir()
+    with pytest.raises(StorageFault, match="cannot ask what is there of"):
+        storage.parts(root)
+
+
+def test_where_nobody_tells_it_is_whole(mount: Path, tmp_path: Path) -> None:
+    """Another file system, and a volume of which only a folder is mounted."""
+    assert parts_of(os.makedev(0, 4_000)) == WHOLE
+    mount.unlink()
+    assert parts_of(os.stat(tmp_path).st_dev) == WHOLE
