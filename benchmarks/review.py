@@ -60,7 +60,7 @@ _ATTACHMENTS = """
 INSERT INTO item (id, job, parent, family_id, custodian, ordinal, depth, name, display, container_path, kind, container,
     media_type, bytes, sha256, location)
 SELECT md5('attached' || n || %(job)s)::uuid, %(job)s::uuid, m.id, m.id, m.custodian, '\\x2330', 2, '\\x61', 'a.doc',
-    m.container_path || 'a.doc', 'attachment', false, 'application/msword', 20000,
+    m.container_path || 'a.doc'::text, 'attachment', false, 'application/msword', 20000,
     sha256(int8send(CASE WHEN n %% 10 < 3 THEN n / 10 ELSE n END + (1::bigint << 40))), '\\x78'
 FROM generate_series(1, %(messages)s) AS n JOIN item m ON m.id = md5('mail' || n || %(job)s)::uuid;
 """
