@@ -15,7 +15,8 @@ import os
 import statistics
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -111,7 +112,8 @@ def _write_shard(part: tuple[Path, uuid.UUID, int, int]) -> tuple[uuid.UUID, int
     target = storage / os.fsdecode(index_location(job, shard))
     target.mkdir(parents=True)
     first, segments, meta = number * _SEGMENT * _SHARD, [], {}
-    for n, texts in enumerate(iter(lambda it=_texts(number, documents): list(itertools.islice(it, _SEGMENT)), [])):
+    texts_left = _texts(number, documents)
+    for n, texts in enumerate(iter(lambda: list(itertools.islice(texts_left, _SEGMENT)), [])):
         local = target.with_name(f"{shard.hex}.{n}")
         writer = new_writer("tantivy", local)
         for m, text in enumerate(texts):
@@ -174,21 +176,19 @@ def _fill_ledger(conn: Connection, job: uuid.UUID, shard: uuid.UUID, number: int
 def _measure(figures: Figures, handle: JobHandle, settings: Settings, rounds: int) -> None:
     rng = np.random.default_rng(1)
     indexes = Indexes(settings)
-    began = time.perf_counter()
-    with indexes.of(handle) as index:
-        figures.add("open the index", _figure([time.perf_counter() - began], f"{len(index.readers)} shards"))
+    figures.add("open the index", _figure([_timed(lambda: _open(indexes, handle))]))
     ranks = np.exp(rng.uniform(0, np.log(_VOCABULARY), (rounds, 2))).astype(int)  # common and rare alike
     pairs = [[f"w{np.base_repr(rank, 36).lower()}" for rank in pair] for pair in ranks.tolist()]
     kinds = {"two terms": "{} {}", "two terms, either": "{} OR {}", "a phrase": '"{} {}"', "a w/5 b": "{} w/5 {}"}
     for kind, form in kinds.items():
-        times = [_timed(lambda q=form.format(*p): search_all([handle], indexes.of, q, 20)) for p in pairs]
+        times = [_timed(partial(search_all, [handle], indexes.of, form.format(*p), 20)) for p in pairs]
         figures.add(f"{kind}: 20 best and how many", _figure(times, target=0.3 if kind == "two terms" else None))
     for kind, form in (("wildcard", "w{}*"), ("fuzzy", "w{}~1")):
         some = [form.format(np.base_repr(rank, 36).lower()) for rank in ranks[:10, 0].tolist()]
-        times = [_timed(lambda q=q: search_all([handle], indexes.of, q, 20)) for q in some]
+        times = [_timed(partial(search_all, [handle], indexes.of, q, 20)) for q in some]
         figures.add(f"{kind}: 20 best and how many", _figure(times))
     wanted = [Wanted(query=" ".join(pair), limit=50) for pair in pairs]
-    times = [_timed(lambda w=w: answer_all([handle], indexes.of, w)) for w in wanted]
+    times = [_timed(partial(answer_all, [handle], indexes.of, w)) for w in wanted]
     figures.add("two terms as the page asks, with facets", _figure(times))
     terms = listed([f"{a} OR {b}" for a, b in pairs] + [f'"{a} {b}"' for a, b in pairs], "terms")
     first = _timed(lambda: hit_report([handle], indexes.of, terms))
@@ -198,22 +198,23 @@ def _measure(figures: Figures, handle: JobHandle, settings: Settings, rounds: in
     indexes.close()
 
 
-def _timed(work: object) -> float:
-    began = time.perf_counter()
-    work()  # type: ignore[operator]
-    return time.perf_counter() - began
+def _open(indexes: Indexes, handle: JobHandle) -> None:
+    with indexes.of(handle):
+        pass
 
 
-def _figure(times: list[float], note: str = "", target: float | None = None) -> Figure:
-    load = os.getloadavg()[0]
-    spread = f"median of {len(times)}, {min(times):.3f} to {max(times):.3f}; " if len(times) > 1 else ""
-    return Figure(
-        value=statistics.median(times),
-        unit="s",
-        target=target,
-        at_most=True,
-        note=f"{spread}load {load:.1f} {note}".strip(),
-    )
+def _timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds by clock, and of this process's processors."""
+    began, cpu = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - began, time.process_time() - cpu
+
+
+def _figure(times: list[tuple[float, float]], note: str = "", target: float | None = None) -> Figure:
+    clock = [each for each, _ in times]
+    spread = f"median of {len(clock)}, {min(clock):.3f} to {max(clock):.3f}; " if len(clock) > 1 else ""
+    cpu = f"{statistics.median(each for _, each in times):.3f} s of processors; load {os.getloadavg()[0]:.1f} {note}"
+    return Figure(value=statistics.median(clock), unit="s", target=target, at_most=True, note=f"{spread}{cpu}".strip())
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from sql.named import item_tag as item_tag
 from sql.named import operator_action as operator_action
 from sql.named import saved_search as saved_search
 from sql.schema import job_column as _job
-from sql.schema import metadata
+from sql.schema import metadata as metadata
 from sql.schema import one_of as _one_of
 from sql.schema import time_column as _time
 

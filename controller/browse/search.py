@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
+import os
 import uuid
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
 from pydantic import PlainSerializer
@@ -46,7 +48,7 @@ def search_job(handle: JobHandle, settings: Settings, query: str, limit: int) ->
     """The best `limit` items, best first. Raises UsageError for a query that cannot be read or that asks the ledger,
     RunFailed, faults."""
     with opened_index(handle, settings) as index:
-        return scored_hits(index, parse(query), limit)
+        return scored_hits(index, parse(query), limit)[0]
 
 
 def search_all(handles: Sequence[JobHandle], opened: Opened, query: str, limit: int) -> tuple[list[FoundItem], int]:
@@ -55,18 +57,10 @@ def search_all(handles: Sequence[JobHandle], opened: Opened, query: str, limit: 
     number, node = 0, parse(query)
     for handle in handles:
         with opened(handle) as index:
-            hits += of_several(handle, scored_hits(index, node, limit), handles)
-            number += _count(index, node)
+            best, here = scored_hits(index, node, limit)
+            hits += of_several(handle, best, handles)
+            number += here
     return best_of(hits, limit), number
-
-
-def _count(index: OpenIndex, node: Node) -> int:
-    if index.clean == set(index.readers):
-        return sum(reader.count(node) for reader in index.readers.values())
-
-    from controller.search.evaluate import true_items  # numbers in rows, which few searches need
-
-    return len(true_items(index, node))
 
 
 def of_several(handle: JobHandle, hits: list[FoundItem], handles: Sequence[JobHandle]) -> list[FoundItem]:
@@ -81,26 +75,35 @@ def best_of(hits: list[FoundItem], limit: int) -> list[FoundItem]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.container_path))[:limit]
 
 
-def scored_hits(index: OpenIndex, node: Node, limit: int) -> list[FoundItem]:
-    """The best of a job's items; for what an index alone can answer. Of all shards' best documents only those are read
-    that are among the best of all."""
+def scored_hits(index: OpenIndex, node: Node, limit: int) -> tuple[list[FoundItem], int]:
+    """The best of a job's items, and how many match; for what an index alone can answer. Shards are asked side by side,
+    and of all shards' best documents only those are read that are among the best of all."""
     job = index.handle.id
-    best: list[tuple[float, uuid.UUID, Any]] = []
+    clean = [shard for shard in index.readers if shard in index.clean]
+    with ThreadPoolExecutor(max(1, min(len(clean), os.cpu_count() or 1))) as pool:
+        answers = list(pool.map(lambda shard: index.readers[shard].best(node, limit), clean))
+    number = sum(matching for matching, _ in answers)
+    all_best = [(score, shard, by) for shard, (_, best) in zip(clean, answers, strict=True) for score, by in best]
+    raw: list[Hit] = []
     hits: list[FoundItem] = []
+    of_shards: dict[uuid.UUID, list[tuple[float, Any]]] = {}
+    for score, shard, by in heapq.nlargest(limit, all_best, key=lambda each: each[0]):
+        of_shards.setdefault(shard, []).append((score, by))
+    for shard, best in of_shards.items():
+        raw += index.readers[shard].hits(node, best)
     with index.handle.database.transaction() as conn:
-        for shard, reader in index.readers.items():
-            if shard in index.clean:
-                best += [(score, shard, known_by) for score, known_by in reader.best(node, limit)]
-            else:
-                hits += search_shard(conn, job, shard, reader, node, limit)
-        best = heapq.nlargest(limit, best, key=lambda each: each[0])
-        raw: list[Hit] = []
-        for shard in {shard for _, shard, _ in best}:
-            here = [(score, known_by) for score, of, known_by in best if of == shard]
-            raw += index.readers[shard].hits(node, here)
         owners = true_owners(conn, job, [hit.item for hit in raw])
         hits += [_found(hit, owners[hit.item]) for hit in raw if hit.item in owners]
-    return best_of(hits, limit)
+        for shard in index.readers.keys() - index.clean:
+            hits += search_shard(conn, job, shard, index.readers[shard], node, limit)
+            number += _count_true(index, shard, node)
+    return best_of(hits, limit), number
+
+
+def _count_true(index: OpenIndex, shard: uuid.UUID, node: Node) -> int:
+    from controller.search.evaluate import true_items_of  # numbers in rows, which few searches need
+
+    return len(true_items_of(index, shard, node))
 
 
 def search_shard(

@@ -65,7 +65,7 @@ def _each(
             if wanted.families or asks_ledger(node):
                 yield handle, *_by_ledger(index, node, wanted)
             else:
-                yield handle, scored_hits(index, node, wanted.limit), true_items(index, node)
+                yield handle, scored_hits(index, node, wanted.limit)[0], true_items(index, node)
 
 
 def _by_ledger(index: OpenIndex, node: Node, wanted: Wanted) -> tuple[list[FoundItem], Ids]:

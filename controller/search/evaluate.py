@@ -47,7 +47,8 @@ class Evaluation:
                     out &= ~self.mask(each)
                 return out
             case Either(choices):
-                return np.logical_or.reduce([self.mask(each) for each in choices])
+                either: Mask = np.logical_or.reduce([self.mask(each) for each in choices])
+                return either
             case Asked():
                 return self._mask(_asked(self.index.handle, node))
         raise AssertionError(f"{node} does not ask the ledger")
@@ -60,11 +61,15 @@ class Evaluation:
 
 def true_items(index: OpenIndex, node: Node) -> Ids:
     """Items whose valid document matches; for what an index alone can answer."""
-    parts = [np.zeros((0, 2), dtype=np.uint64)]
-    for shard, reader in index.readers.items():
-        found = reader.found(node)
-        parts.append(found.items if shard in index.clean else _owned(index.handle, shard, found))
-    return np.concatenate(parts)
+    return np.concatenate(
+        [np.zeros((0, 2), dtype=np.uint64), *(true_items_of(index, shard, node) for shard in index.readers)]
+    )
+
+
+def true_items_of(index: OpenIndex, shard: uuid.UUID, node: Node) -> Ids:
+    """Those of one shard."""
+    found = index.readers[shard].found(node)
+    return found.items if shard in index.clean else _owned(index.handle, shard, found)
 
 
 def _owned(handle: JobHandle, shard: uuid.UUID, found: Found) -> Ids:

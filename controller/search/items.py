@@ -33,7 +33,8 @@ class JobItems:
     def positions(self, ids: Ids) -> Positions:
         """Where these items are; those that the job has not are left out."""
         at = _positions(self.ids, ids)
-        return at[at != _NOWHERE]
+        known: Positions = at[at != _NOWHERE]
+        return known
 
     def with_families(self, mask: Mask) -> Mask:
         """These items and everything in their families."""

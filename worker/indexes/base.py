@@ -108,8 +108,9 @@ class IndexReader(Protocol):
         ledger knows. The language is `worker.indexes.query_language`'s.
         """
 
-    def best(self, query: Node, limit: int) -> list[tuple[float, Any]]:
-        """The best documents' scores and whatever `hits` knows them by, best first; nothing is read of them."""
+    def best(self, query: Node, limit: int) -> tuple[int, list[tuple[float, Any]]]:
+        """How many documents match, ghosts included; the best ones' scores and whatever `hits` knows them by, best first.
+        Nothing is read of them."""
 
     def hits(self, query: Node, best: Sequence[tuple[float, Any]], *, snippets: bool = True) -> list[Hit]:
         """What these documents are, in their order."""

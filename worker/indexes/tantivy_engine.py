@@ -133,10 +133,11 @@ class TantivyReader:
 
     def search(self, query: str | Node, limit: int, *, snippets: bool = True) -> list[Hit]:
         parsed = parse(query) if isinstance(query, str) else query
-        return self.hits(parsed, self.best(parsed, limit), snippets=snippets)
+        return self.hits(parsed, self._hits(self._query(parsed), max(1, limit)).hits, snippets=snippets)
 
-    def best(self, query: Node, limit: int) -> list[tuple[float, Any]]:
-        return list(self._hits(self._query(query), max(1, limit)).hits)
+    def best(self, query: Node, limit: int) -> tuple[int, list[tuple[float, Any]]]:
+        found = self._hits(self._query(query), max(1, limit), count=True)
+        return int(getattr(found, "count", 0) or 0), list(found.hits)
 
     def hits(self, query: Node, best: Sequence[tuple[float, Any]], *, snippets: bool = True) -> list[Hit]:
         maker = None

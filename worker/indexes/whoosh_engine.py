@@ -140,12 +140,12 @@ class WhooshReader:
 
     def search(self, query: str | Node, limit: int, *, snippets: bool = True) -> list[Hit]:
         parsed = parse(query) if isinstance(query, str) else query
-        return self.hits(parsed, self.best(parsed, limit), snippets=snippets)
+        return self.hits(parsed, self.best(parsed, limit)[1], snippets=snippets)
 
-    def best(self, query: Node, limit: int) -> list[tuple[float, Any]]:
+    def best(self, query: Node, limit: int) -> tuple[int, list[tuple[float, Any]]]:
         with self._on_filer():
             found = self._searcher.search(whoosh_query(query), limit=max(1, limit))
-            return [(float(hit.score or 0.0), hit.docnum) for hit in found]
+            return len(found), [(float(hit.score or 0.0), hit.docnum) for hit in found]
 
     def hits(self, query: Node, best: Sequence[tuple[float, Any]], *, snippets: bool = True) -> list[Hit]:
         patterns = frozenset(sought(query)) if snippets else None

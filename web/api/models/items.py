@@ -149,7 +149,7 @@ class SearchAnswer(Document):
 
     hits: list[SearchHit]
     items: int = Field(description="Items that match.")
-    complete: bool = Field(description="False: types and custodians are counted over 100,000 items of a job.")
+    complete: bool = Field(description="False: types and custodians are counted over 20,000 items of a job.")
     types: list[CountByName]
     custodians: list[CountByName]
 
