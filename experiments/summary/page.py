@@ -10,7 +10,7 @@ from experiments.report import FILE as REPORT
 from experiments.report.markup import Html, join, table, tag
 from experiments.report.style import document
 from experiments.result.schema import Result
-from experiments.summary.rows import row_of, where
+from experiments.summary.rows import NO_RESULT, row_of, where
 from experiments.summary.schema import PACKAGES, Summary
 
 _HEADER = ("test", "of", "most", "what was found", "limit", "labels")
@@ -27,22 +27,24 @@ def summary_html(summary: Summary, results: Mapping[str, Result]) -> str:
         tag("h1", "edbench profile run all"),
         tag("p", f"Run {summary.run_id}, {made}, edbench {summary.edbench}{host}.", class_="facts"),
         _table(summary, results),
-        tag("p", "The most is the median of the load with the highest rate; who limits it is told at that load. 1 GB is 10⁹ bytes.",
-            class_="note"),
+        tag("p", "The most is the median of the load with the highest rate; who limits it is told at that load. What is CACHED, SHORT or"
+            " NOT STEADY is no result of the storage. 1 GB is 10⁹ bytes.", class_="note"),
         _storage(summary, results),
         _advice(results),
-        tag("p", "Every figure here is told from a package below packages/, with its own report; `edbench result check` on this directory"
+        tag("p", "Every figure here is told from a package below packages/, with its own report; edbench result check on this directory"
             " tells all of it again from what was observed.", class_="note"),
     )  # fmt: skip
 
 
 def verdict(summary: Summary, results: Mapping[str, Result]) -> str:
-    """How many tests there are, and how many of them carry no label."""
+    """How many tests there are, how many of them are no results of the storage, and how many carry a label."""
     places = list(dict.fromkeys(place for result in results.values() if (place := where(result))))
-    clean = sum(not result.labels for result in results.values())
     lacking = [entry.name for entry in summary.entries if entry.why_not is not None]
     said = [f"{', '.join(places) or 'no storage'}: {len(results)} of {len(summary.entries)} tests were measured"]
-    said.append(f"{clean} of them without a label" if clean < len(results) else "none of them with a label")
+    if void := [name for name, result in results.items() if any(NO_RESULT in label for label in result.labels)]:
+        said.append(f"{len(void)} of them are no storage results (CACHED, SHORT, NOT STEADY)")
+    labelled = sum(bool(result.labels) for result in results.values())
+    said.append(f"{labelled} carry labels" if labelled else "none carries a label")
     if lacking:
         said.append(f"not measured: {', '.join(lacking)}")
     return "; ".join(said)

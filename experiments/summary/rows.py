@@ -8,7 +8,7 @@ from experiments.report import words
 from experiments.result.schema import Point, Result
 from experiments.workloads import about
 
-_NO_RESULT = ": not a storage result"
+NO_RESULT = ": not a storage result"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ def row_of(result: Result) -> Row:
         headline=_headline(result, best),
         found=_found(result),
         limit=limit_of(result, best),
-        labels=tuple(label.removesuffix(_NO_RESULT) for label in result.labels),
+        labels=tuple(label.replace(NO_RESULT, "") for label in result.labels),
     )
 
 

@@ -59,7 +59,7 @@ def _found(document: Mapping[str, Any]) -> dict[str, float]:
 
 def _dd(file: Path, size: int) -> float:
     """MB/s by dd's own totals, of a file that is on the storage and nowhere else."""
-    write = ["dd", "if=/dev/urandom", f"of={file}", "bs=1000000", f"count={size // 1_000_000}", "conv=fsync"]
+    write = ["dd", "if=/dev/urandom", f"of={file}", "bs=1M", f"count={size >> 20}", "conv=fsync"]
     forget = ["dd", f"of={file}", "oflag=nocache", "conv=notrunc,fdatasync", "count=0"]
     read = ["dd", f"if={file}", "of=/dev/null", "bs=1M"]
     for command in (write, forget, read):

@@ -112,8 +112,8 @@ def _logged(directory: Path, log: str, what: str) -> dict[float, float]:
 
 
 def elapsed_s(jobs: Iterable[Done]) -> float:
-    """From the start to the end of the last one."""
-    return max((job.runtime_ms for job in jobs), default=0) / 1000
+    """From the start to the end of the last one, in whole milliseconds: fio rounds a job's down and those of its ways up."""
+    return max((max(job.runtime_ms, job.read.runtime_ms, job.write.runtime_ms) for job in jobs), default=0) / 1000
 
 
 def transferred(jobs: Iterable[Done]) -> int:

@@ -120,7 +120,12 @@ class Block(Profile[BlockSettings]):
         """All files written, on storage."""
         if self.settings.path_size // _FILES < self.settings.block:
             raise UsageError("path_size is too small for 32 files of a block each")
-        written(arena, [f"{path}/{number}" for path in range(len(arena.paths)) for number in range(_FILES)], self._size)
+        written(
+            arena,
+            [f"{path}/{number}" for path in range(len(arena.paths)) for number in range(_FILES)],
+            self._size,
+            int(self.settings.block),
+        )
         yield
 
     @property

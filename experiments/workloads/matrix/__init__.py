@@ -23,17 +23,12 @@ def _sections(result: MatrixResult) -> list[Section]:
     return sections(result)
 
 
-def _both(value: float) -> str:
-    """MB/s, and what that is in an hour."""
-    return f"{value:,.1f} MB/s ({value * 3.6:,.0f} GB/h)"
-
-
 def _rate(op: str) -> Figure:
     def of(run: Any) -> float | None:
         rate: float | None = run.rates.get(op)
         return rate
 
-    return Figure(name=f"{op}_mb_per_s", title=op, of=of, headline=op == "read", write=_both, unit="MB/s")
+    return Figure(name=f"{op}_mb_per_s", title=f"MB/s {op}", of=of, headline=op == "read")
 
 
 ABOUT = profile_about(

@@ -16,6 +16,7 @@ from experiments.workloads.matrix.telling import CACHED, CACHED_COARSE, caches_s
 _COLUMNS = 3
 _DARK, _LIGHT = "#101317", "#fbfcfd"  # on light and on dark cells, in both modes of the page
 _MAP = "cividis"
+_FEW, _LARGE, _SMALL = 4, 9.0, 6.0  # cells side by side, up to which their numbers are written large
 _DROPPED = {
     "before-each": "This host's pages of the files were dropped before each operation: what answers faster is the storage's own cache.",
     "before-read": "This host's pages of the files were dropped before the first reading only: the second may come from this host.",
@@ -97,6 +98,7 @@ def _map(
         for axes, file in zip(panels, files, strict=False):
             _panel(axes, {cell[1:]: value for cell, value in values.items() if cell[0] == file}, colours, write)
             axes.set_title(f"files of {binary(file)}")
+            axes.set_ylabel("record" if axes in panels[::across] else "")
         for axes in panels[len(files) :]:
             axes.set_visible(False)
     rows: list[tuple[Cell, ...]] = [
@@ -111,6 +113,7 @@ def _panel(
 ) -> None:
     """By record and threads; what was not measured stays empty."""
     records, threads = sorted({record for record, _ in values}), sorted({number for _, number in values})
+    font = _LARGE if len(threads) <= _FEW and len(records) <= _FEW else _SMALL
     for (record, number), value in values.items():
         x, y = threads.index(number), records.index(record)
         place = colours(max(value, colours.vmin or 1e-9))
@@ -121,7 +124,7 @@ def _panel(
             write(value),
             ha="center",
             va="center",
-            fontsize=6.5,
+            fontsize=font,
             linespacing=0.95,
             color=_LIGHT if place < 0.5 else _DARK,
         )

@@ -23,6 +23,7 @@ from experiments.workload import Turn
 from experiments.workloads.self_check.result import MEMORY, NULL, CheckLoad
 
 _SHAPES = {"8 KiB random, 60 % reads": (8192, "randrw", 60), "1 MiB read from end to end": (1 << 20, "read", None)}
+_LONGEST = 1 << 20
 
 
 class CheckSettings(ProfileSettings):
@@ -81,15 +82,20 @@ class SelfCheck(Profile[CheckSettings]):
         """Files in memory."""
         with place_of_own(PLACE, "edbench-profile-null") as own:
             self._memory = dataclasses.replace(arena, paths=(own,))
-            written(self._memory, [f"0/{number}" for number in range(max(self._threads))], int(self.settings.file_size))
+            written(self._memory, [f"0/{number}" for number in range(max(self._threads))], self._size, _LONGEST)
             yield
+
+    @property
+    def _size(self) -> int:
+        """Of a file: whole blocks of the longest shape."""
+        return int(self.settings.file_size) // _LONGEST * _LONGEST
 
     def observe(self, turn: Turn, arena: Arena) -> FioSeen:
         """A job for each thread."""
         at = cast(CheckLoad, turn.at)
         block, does, read_percent = _SHAPES[at.shape]
         jobs = [
-            Job(name=f"thread{number}", does=does, files=(f"0/{number}",), block=block, size=int(self.settings.file_size),
+            Job(name=f"thread{number}", does=does, files=(f"0/{number}",), block=block, size=self._size,
                 read_percent=read_percent, seconds=self.settings.seconds, drop=False,
                 engine="null" if at.storage == NULL else "psync")
             for number in range(at.threads)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import ByteSize, Field
 
+from core.errors import UsageError
 from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
 from experiments.profiles.fio.jobs import Job
@@ -62,7 +63,9 @@ class Stream(Profile[StreamSettings]):
         refuse_without_fio()
 
     def kind(self, repeats: int, seed: int) -> Kind:
-        """Every number of streams on every path."""
+        """Every number of streams on every path; raises UsageError for files that are smaller than a block."""
+        if self.settings.file_size < self.settings.block:
+            raise UsageError("--set block: it is longer than a file")
         tiers = range(1, len(self.targets.paths) + 1)
         points = [StreamLoad(tier, streams) for tier in tiers for streams in sorted(set(self.settings.streams))]
         return Cases("streams", points, repeats=repeats, seed=seed)
@@ -82,15 +85,20 @@ class Stream(Profile[StreamSettings]):
     def prepared(self, arena: Arena) -> Iterator[None]:
         """Every path has its files, on storage and no longer in the page cache."""
         names = [f"{path}/{number}" for path in range(len(arena.paths)) for number in range(max(self.settings.streams))]
-        written(arena, names, int(self.settings.file_size))
+        written(arena, names, self._size, int(self.settings.block))
         yield
+
+    @property
+    def _size(self) -> int:
+        """Of a file: whole blocks."""
+        return int(self.settings.file_size) // int(self.settings.block) * int(self.settings.block)
 
     def observe(self, turn: Turn, arena: Arena) -> FioSeen:
         """The first files of a path, each read to its end by a stream of its own."""
         at = cast(StreamLoad, turn.at)
         jobs = [
             Job(name=f"stream{number}", does="read", files=(f"{at.tier - 1}/{number}",), block=int(self.settings.block),
-                size=int(self.settings.file_size), direct=self.settings.direct)
+                size=self._size, direct=self.settings.direct)
             for number in range(at.streams)
         ]  # fmt: skip
         return observed(turn, arena, jobs)

@@ -11,13 +11,15 @@ from core.errors import RunFailed, UsageError
 from experiments.package.check import check
 from experiments.package.manifest import seal
 from experiments.profiles.fio.jobs import Job
+from experiments.profiles.fio.maker import written
 from experiments.profiles.fio.output import Done, ios
 from experiments.profiles.fio.program import fio
-from experiments.profiles.profile import Targets
+from experiments.profiles.profile import Arena, Targets
 from experiments.result.schema import Result
 from experiments.summary import package
 from experiments.summary.schema import Entry, Summary, package_of
 from experiments.workloads.matrix.result import OPS, MatrixRun
+from experiments.workloads.stream.result import StreamRun
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -118,6 +120,25 @@ def test_what_has_no_time_is_cut(tmp_path: Path) -> None:
     written, again = ran(tmp_path, slow, read)
     assert 0 < written.write.bytes < 60 * MIB
     assert again.read.bytes == written.write.bytes
+
+
+@pytest.mark.parametrize(("size", "block"), [(1_500_000 // 8192 * 8192, 8192), (3 * 65536, 65536), (4096, 4096)])
+def test_files_are_written_to_the_last_byte(size: int, block: int, tmp_path: Path) -> None:
+    """fio would lay out one that is too small for a job again, as that begins: it would be read from this host's cache."""
+    arena = Arena(paths=(tmp_path,), scratch=tmp_path / "scratch")
+    written(arena, ["0/file"], size, block)
+    assert (tmp_path / "file").stat().st_size == size
+
+
+def test_a_stream_reads_whole_blocks_of_its_file(tmp_path: Path) -> None:
+    """All of them, whatever size was asked for."""
+    under_test = tmp_path / "there"
+    under_test.mkdir()
+    given = ["streams=1", "file_size=1500KB", "block=64KiB"]
+    result, _ = carried_out("stream", Targets(paths=(under_test,)), given, tmp_path)
+    (run,) = result.points[0].repeats
+    assert isinstance(run, StreamRun)
+    assert run.bytes == 1_500_000 // 65536 * 65536
 
 
 def summarised(tmp_path: Path) -> tuple[Path, Result]:

@@ -89,6 +89,15 @@ def test_an_interrupted_matrix_is_gone_on_with(tmp_path: Path) -> None:
     assert main(["profile", "run", "matrix", "--path", str(under_test), "--resume"], environment(tmp_path)) == USAGE
 
 
+SMALLEST = (
+    "stream.file_size=1MiB",
+    "stream.streams=1",
+    "matrix.threads=1",
+    "matrix.records=64KiB",
+    "matrix.files=256KiB",
+)
+
+
 @pytest.fixture(scope="module")
 def discovery(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The package of one that was made before."""
@@ -97,10 +106,10 @@ def discovery(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def all_of(under_test: Path, place: Path, discovery: str, monkeypatch: pytest.MonkeyPatch, *given: str) -> int:
     """Two profiles beside the discovery; the exit status."""
-    chosen = {name: profiles()[name] for name in ("stream", "self-check")}
+    chosen = {name: profiles()[name] for name in ("matrix", "stream")}
     monkeypatch.setattr(everything, "profiles", lambda: chosen)
     command = ["profile", "run", "all", "--path", str(under_test), "--discovery", discovery, "--small",
-               "--set", "stream.file_size=1MiB", "--set", "self-check.file_size=1MiB", *given]  # fmt: skip
+               *(word for one in SMALLEST for word in ("--set", one)), *given]  # fmt: skip
     return main(command, environment(place))
 
 
@@ -112,11 +121,11 @@ def test_everything_is_one_page(
     under_test.mkdir()
     assert all_of(under_test, tmp_path, discovery, monkeypatch, "--json", str(said)) == OK
     page = Path(capsys.readouterr().out.splitlines()[-1])
-    assert {path.name for path in (page.parent / "packages").iterdir()} == {"discovery", "stream", "self-check"}
+    assert {path.name for path in (page.parent / "packages").iterdir()} == {"discovery", "matrix", "stream"}
     assert summary.check(page.parent).differences == ()
-    assert [one["name"] for one in json.loads(said.read_text())["tests"]] == ["discovery", "stream", "self-check"]
+    assert [one["name"] for one in json.loads(said.read_text())["tests"]] == ["discovery", "matrix", "stream"]
     text = page.read_text()
-    for name in ("discovery", "stream", "self-check"):
+    for name in ("discovery", "matrix", "stream"):
         assert f'href="packages/{name}/report.html"' in text
     assert list(under_test.iterdir()) == []
 
@@ -124,14 +133,15 @@ def test_everything_is_one_page(
 def test_a_test_that_fails_is_told_and_the_others_are_made(
     discovery: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a path that is not empty: what works there is not measured, what needs no path is; the status says so."""
+    """Of a path that is not empty: what works there is not measured, the discovery of before is shown; the status says so."""
     under_test = tmp_path / "there"
     under_test.mkdir()
     (under_test / "theirs").write_text("not ours")
     assert all_of(under_test, tmp_path, discovery, monkeypatch) == FAILED
     said = capsys.readouterr()
     assert "is not empty" in said.out
-    assert "self-check: " in said.out
+    assert "stream: not measured: " in said.out
+    assert "discovery: not measured" not in said.out
     assert (under_test / "theirs").read_text() == "not ours"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.profiles.fio.output import Done, Ran, Way
+from experiments.profiles.fio.output import Done, Ran, Way, elapsed_s
 from experiments.result.schema import Estimate
 from experiments.workloads.matrix.result import OPS, MatrixLoad, MatrixPoint, MatrixRun, MatrixSeen, run_of
 from experiments.workloads.matrix.telling import caches_said
@@ -51,6 +51,12 @@ def test_a_short_reading_is_timed_by_its_calls_and_a_synced_writing_by_its_whole
     assert run.seconds == {"write": 0.002, "rewrite": 0.002, "read": 0.0005, "reread": 0.0005}
     assert run.coarse == OPS
     assert run_of(seen(short, synced=False)).seconds["write"] == 0.0005
+
+
+def test_what_takes_less_than_a_millisecond_takes_one() -> None:
+    """fio rounds a job's time down to nothing, by which no rate can be told."""
+    job = Done(name="read-0", runtime_ms=0, cpu=0.0, by_second=(), read=way(MIB, 1, 3e5), write=NOTHING)
+    assert elapsed_s([job]) == 0.001
 
 
 def test_what_moved_less_than_asked_is_cut() -> None:
