@@ -69,7 +69,12 @@ def studied(context: CommandContext, settings: Settings, profile: Profile[Any], 
     now = context.clock.now()
     run_id = new_id(profile.name, now)
     with begun(
-        below(settings), asked(profile, wish, settings.filer), run_id=run_id, seed=wish.seed, now=now, resume=wish.resume
+        below(settings),
+        asked(profile, wish, settings.filer),
+        run_id=run_id,
+        seed=wish.seed,
+        now=now,
+        resume=wish.resume,
     ) as study:
         kind = profile.kind(wish.repeats, study.seed)
         with (

@@ -1,4 +1,4 @@
-"""Whether all of a distributed file system is there, as far as its client on this host knows (decision 61).
+"""Whether all of a distributed file system is there, as far as its client on this host knows (decision 58).
 
 A GlusterFS volume that distributes files over bricks goes on without a brick that is away: a directory lists what the other
 bricks hold, without an error, and the brick's files do not exist (ENOENT). Its client tells of each part in `.meta`, a folder at

@@ -56,9 +56,10 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
     assert run(capsys, "search", "the AND of", "--save", "both")
     assert "the AND of" in run(capsys, "search")
     assert "seen" in run(capsys, "tag")
-    assert [
-        each["action"] for each in json.loads(run(capsys, "tag", "--history", "--json"))
-    ] == ["tagged", "search saved"]
+    assert [each["action"] for each in json.loads(run(capsys, "tag", "--history", "--json"))] == [
+        "tagged",
+        "search saved",
+    ]
     families = json.loads(run(capsys, "search", "kind:attachment", "--families", "--json", "--limit", "100000"))
     assert {True, False} == {each["hit"] for each in families}
 
