@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from experiments.report import words
@@ -49,7 +51,7 @@ def _ratios(result: DedupResult) -> Section:
 def _plot(result: DedupResult) -> Plot:
     """Ratios over several powers of ten: dots on a logarithmic axis."""
     rows = [(named(point, result), middle(point.repeats)) for point in result.points]
-    marks = [("4K fixed", "s", lambda run: _expected(run, "4K")), ("128K fixed", "D", lambda run: _expected(run, "128K")),
+    marks: list[tuple[str, str, Callable[[DedupRun], float | None]]] = [("4K fixed", "s", lambda run: _expected(run, "4K")), ("128K fixed", "D", lambda run: _expected(run, "128K")),
              ("content-defined", "o", lambda run: _expected(run, "CDC")), ("the storage", "*", lambda run: run.ratio)]  # fmt: skip
     numbers: list[tuple[Cell, ...]] = []
     with drawing():
