@@ -23,7 +23,7 @@ def corpus_of(sizing: Sizing, storage: Path) -> Path:
 def commands(sizing: Sizing, settings: Settings) -> list[str]:
     """What to type; RESULT is what the experiment's last line names."""
     corpus = shlex.quote(str(corpus_of(sizing, settings.storage)))
-    cache = f"{sizing.wish.filer_cache}B"
+    cache = _declared(sizing.wish.filer_cache)
     workers = ",".join(map(str, sizing.workers))
     return [
         f"export EDBENCH_STORAGE={shlex.quote(str(settings.storage))} EDBENCH_SCRATCH={shlex.quote(str(settings.scratch))}"
@@ -36,6 +36,11 @@ def commands(sizing: Sizing, settings: Settings) -> list[str]:
         "edbench result describe RESULT > filer.toml",
         "edbench result describe RESULT --sheet filer.toml",
     ]
+
+
+def _declared(nbytes: int) -> str:
+    """As EDBENCH_FILER_CACHE takes it, exactly."""
+    return f"{nbytes}B" if nbytes % 1000 else f"{nbytes / 1e9:.6f}".rstrip("0").rstrip(".") + "GB"
 
 
 class Measured(Document):

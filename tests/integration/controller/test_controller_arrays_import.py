@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from taskbench import TaskBench
 
+from controller.arrays.collected import collected_map
 from controller.arrays.importing import forget_array, import_array
 from controller.arrays.mapping import read_map
 from controller.databases import JobHandle
@@ -111,6 +112,21 @@ def test_a_file_is_moved_by_the_offset_clipped_averaged_and_replaced(handle: Job
     assert forget_array([handle], "array") == 0
     assert forget_array([handle], "array1") == 3
     assert stored(handle) == []
+
+
+def test_what_was_collected_needs_no_map(handle: JobHandle, tmp_path: Path) -> None:
+    """Counts become growth a second, at the later of two moments; ops and bytes are panels of their own."""
+    file = tmp_path / "c.jsonl"
+    header = {"schema": "edbench-counters/1", "kind": "glusterfs", "name": "bricks", "command": ["gluster"]}
+    moments = [(10, 100, 0), (12, 140, 4_000_000), (14, 30, 5_000_000)]  # the ops began anew in between
+    lines = [header, *({"at": START + at, "values": {"lookup": n, "read bytes": b}} for at, n, b in moments)]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    import_array([handle], collected_map(file), file, 0.0, {})
+    assert stored(handle) == [
+        (12, "bricks · MB/s · clock as it was", {"read": 2.0}),
+        (14, "bricks · MB/s · clock as it was", {"read": 0.5}),
+        (12, "bricks · filer ops/s · clock as it was", {"lookup": 20.0}),
+    ]
 
 
 def test_nothing_is_stored_of_another_time(handle: JobHandle, tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ def test_a_plan_is_printed_and_written(result: Path, tmp_path: Path, capsys: pyt
     assert plain["discovered_bytes"] >= plain["needed_bytes"]
     assert plain["seconds"] == pytest.approx(sum(one["times"] * one["each_s"] for one in plain["time"]), abs=0.1)
     assert all(line in shown for line in plain["commands"])
+    assert plain["commands"][0].endswith(" EDBENCH_FILER_CACHE=2GB")
     generate, study = (shlex.split(line) for line in plain["commands"][2:4])
     assert study[study.index("--corpus") + 1] == generate[2]
     assert str(storage) in generate[2]
