@@ -16,7 +16,7 @@ from core.storage import listing as storage_listing
 from core.storage.layer import Storage
 from worker.inspect.tree import find_loose
 
-_FEW, _MANY, _AT_ONCE = 1_000, 4_000, 100
+_FEW, _MANY, _AT_ONCE = 2_000, 8_000, 200
 
 
 def _filled(folder: Path, number: int) -> Path:

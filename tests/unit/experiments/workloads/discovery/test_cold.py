@@ -52,10 +52,21 @@ def _drop_all_of(folder: Path) -> Drop:
     return done
 
 
+def _leaves_memory(file: Path) -> bool:
+    """Whether the kernel drops it where it is asked to, without our hands."""
+    descriptor = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(descriptor)
+    return resident_bytes(file) != file.stat().st_size
+
+
 def test_what_was_dropped_is_not_resident(folder: Path) -> None:
     """Before, all bytes are resident; after, next to none, by mincore and not by hope."""
     done = _drop_all_of(folder)
-    if done.resident_after == 2 * SIZE:
+    if done.resident_after == 2 * SIZE and not _leaves_memory(folder / "a"):
         pytest.skip("this file system lies in memory itself: nothing can be dropped")
     assert (done.bytes, done.unknown, done.refused) == (2 * SIZE, 0, 0)
     assert done.resident_after < 0.01 * SIZE
