@@ -94,7 +94,9 @@ def shared_file_systems(targets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     on: dict[str, list[Mapping[str, Any]]] = {}
     for place in targets:
         source = str((place.get("mount") or {}).get("source", ""))
-        on.setdefault(source if source.startswith("/") or ":" in source else str(place["device"]), []).append(place)
+        on.setdefault(
+            source if source.startswith("/") or ":" in source else str(place.get("device", place["path"])), []
+        ).append(place)
     for places in on.values():
         if len(places) > 1:
             paths = ", ".join(str(place["path"]) for place in places)

@@ -46,7 +46,7 @@ def _with(path: list[str | int], value: Any) -> Any:
     ("path", "value", "said"),
     [
         (["schema"], "edbench-result/9", "schema is 'edbench-result/9'"),
-        (["workload"], "guess", "workload 'guess' is not one of block-8k, .*discovery, .*replay"),
+        (["workload"], "guess", "workload 'guess' is not one of analysis-replay, block-8k, .*discovery, .*replay"),
         (["kind"], "guess", r"'guess' - at `result.kind`"),
         (["points"], [], "every result has points"),
         (["points", 0, "repeats"], [], "every point has repeats"),

@@ -176,5 +176,6 @@ def test_a_real_message() -> None:
         "from": '"GMX Magazin" <mailings@gmxnet.de>',
         "to": '"Alle Mitglieder von GMX" <members@gmx.net>',
         "date": "2010-11-28T22:42:18Z",
+        "date_original": "Sun, 28 Nov 2010 22:42:18 +0000",
         "message_id": "E5-bad037e6-elaine5029/3/2852-f493@mailings.gmx.net",
     }
