@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from formats.office import numerals
+from formats.office.counting import LONGEST
 from formats.office.ooxml.xml import Element
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -90,8 +91,8 @@ class Lists:
             self._defined[_number(attributes.get(_TEXT + "level"), 1) or 1] = _Level(
                 attributes.get(_STYLE + "num-format", ""),
                 attributes.get(_STYLE + "num-letter-sync") == "true",
-                attributes.get(_STYLE + "num-prefix", ""),
-                attributes.get(_STYLE + "num-suffix", ""),
+                attributes.get(_STYLE + "num-prefix", "")[:LONGEST],
+                attributes.get(_STYLE + "num-suffix", "")[:LONGEST],
                 _number(attributes.get(_TEXT + "display-levels"), 1) or 1,
                 _number(attributes.get(_TEXT + "start-value"), 1) or 0,
             )
@@ -124,7 +125,7 @@ class Lists:
             return _counted(self._styles.get(now.style, {}), now.counts, len(self._open), now.start)
         if tag != HEADING or not self._outline or attributes.get(_TEXT + "is-list-header") == "true":
             return ""
-        at = _number(attributes.get(_TEXT + "outline-level"), 1) or 1
+        at = min(_number(attributes.get(_TEXT + "outline-level"), 1) or 1, _DEEPEST)
         return _counted(self._outline, self._headings, at, _number(attributes.get(_TEXT + "start-value"), None))
 
 

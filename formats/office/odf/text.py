@@ -28,7 +28,8 @@ _MATH = "{http://www.w3.org/1998/Math/MathML}"
 _PARAGRAPH = _TEXT + "p"
 _LINES = frozenset((_PARAGRAPH, _TEXT + "h", _SVG + "title", _SVG + "desc", _MATH + "annotation"))
 # Of the text namespace, but not part of the paragraph they stand in.
-_BREAKS = frozenset((_TEXT + "note", _TEXT + "note-citation", _TEXT + "tracked-changes"))
+_TRACKED = _TEXT + "tracked-changes"
+_BREAKS = frozenset((_TEXT + "note", _TEXT + "note-citation", _TRACKED))
 _CELLS = frozenset((_TABLE + "table-cell", _TABLE + "covered-table-cell"))
 _ROW, _SHEET, _PAGE = _TABLE + "table-row", _TABLE + "table", _DRAW + "page"
 _HEADERS = frozenset(_STYLE + place + pages for place in ("header", "footer") for pages in ("", "-left", "-first"))
@@ -53,6 +54,7 @@ class _Lines:
     ) -> None:
         self._collector = collector
         self._lists = lists or odf_lists.Lists()
+        self._apart: list[odf_lists.Lists] = []  # those to go on with behind deleted passages
         self._sheets = sheets  # name the tables
         self._inside = 0 if headers_only else 1  # headers and footers around here
         self._buffers: list[list[str] | None] = [None]  # of the innermost element; None: its text is nobody's
@@ -65,6 +67,9 @@ class _Lines:
             self._inside += 1
         elif tag in odf_lists.TAGS:
             self._lists.start(tag, attributes)
+        elif tag == _TRACKED:  # in front of the text: what was deleted does not count
+            self._apart.append(self._lists)
+            self._lists = odf_lists.Lists()
         top = self._buffers[-1]
         if tag in _LINES:
             top = []
@@ -120,6 +125,8 @@ class _Lines:
             self._inside -= 1
         elif tag == odf_lists.LIST:
             self._lists.end()
+        elif tag == _TRACKED:
+            self._lists = self._apart.pop()
 
     def walk(self, element: Element) -> None:
         """What the parser would tell of an element, from its start to its end (no deeper than libxml2 reads: 256), or

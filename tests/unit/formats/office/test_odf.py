@@ -15,6 +15,7 @@ from dataset_gen.formats.office import ole_package
 from formats.base import MemorySource, Text
 from formats.clean import Collector
 from formats.identification.identify import identify
+from formats.office.counting import LONGEST
 from formats.office.odf.handler import OdfHandler
 from formats.office.odf.text import read_text
 from formats.office.ooxml import xml as ooxml_xml
@@ -131,6 +132,37 @@ def test_numbers_of_headings() -> None:
     body += '<text:list text:style-name="N"><text:list-item><text:p>g</text:p></text:list-item></text:list>'
     found = read(package("text", body, **{"styles.xml": styles.encode()})).text.splitlines()
     assert found == ["Part I a", "I.1 b", "I.2 c", "Part II d", "II.1 e", "f", "BB g"]
+
+
+@pytest.mark.parametrize("most", [1 << 20, 0])
+def test_deleted_headings_do_not_count(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They stand in front of the text, wherever they were; lists behind them go on as if they were not there."""
+    monkeypatch.setattr(ooxml_xml, "_TREE_BYTES", most)
+    outline = f"<text:outline-style>{numbered(1, '1', tag='outline-level-style')}</text:outline-style>"
+    style = f'<text:list-style style:name="L">{numbered(1, "a")}</text:list-style>'
+    item = "<text:list-item><text:p>{}</text:p></text:list-item>"
+    item = f'<text:list text:style-name="L" text:continue-numbering="true">{item}</text:list>'
+    gone = f"<text:deletion><text:h>Old</text:h>{item.format('lost')}</text:deletion>"
+    changes = f"<text:tracked-changes><text:changed-region>{gone}</text:changed-region></text:tracked-changes>"
+    body = f"{outline}{style}{changes}"
+    body += f"<text:h>First</text:h>{item.format('kept')}<text:h>Second</text:h>"
+    found = read(package("text", body)).text.splitlines()
+    assert found == ["Old", "lost", "1 First", "a kept", "2 Second"]
+
+
+def test_levels_of_headings_are_ten() -> None:
+    """Deeper ones count as the deepest: counts are held for ten levels, and not for as many as a document names."""
+    style = f"<text:outline-style>{numbered(10, '1', tag='outline-level-style')}</text:outline-style>"
+    body = "".join(f'<text:h text:outline-level="{level}">x</text:h>' for level in (10, 11, 999))
+    assert read(package("text", style + body)).text.splitlines() == ["1 x", "2 x", "3 x"]
+
+
+def test_what_stands_around_a_number_is_short() -> None:
+    """So that it does not take the room of what the document says."""
+    around = f'style:num-prefix="{"<" * 1000}" style:num-suffix="{">" * 1000}"'.replace("<", "&lt;")
+    style = f"<text:outline-style>{numbered(1, '1', around, 'outline-level-style')}</text:outline-style>"
+    found = read(package("text", f"{style}<text:h>x</text:h>")).text
+    assert found == f"{'<' * LONGEST}1{'>' * LONGEST} x\n"
 
 
 def test_sheets() -> None:
