@@ -11,7 +11,7 @@ from formats.office import numerals
 LEVELS = 9
 MOST = 2_147_483_647
 LONGEST = 63  # characters of a level's text that count; Word takes 31
-_PLACE = re.compile(r"%([1-9])")
+_PLACE = re.compile("[\0-\x08]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Level:
 
     start: int = 1
     form: str = "decimal"
-    text: str = ""  # %1 to %9 stand for the numbers of the levels
+    text: str = ""  # the characters 0 to 8 stand for the numbers of the levels
     restart: int | None = None  # after a level above this one (counted from 1), 0 for never; None: after any above
     legal: bool = False  # every number in digits
     style: str = ""  # paragraphs in it are on this level
@@ -61,7 +61,7 @@ class Counts:
                 del counts[deeper]
 
         def number(match: re.Match[str]) -> str:
-            place = int(match[1]) - 1
+            place = ord(match[0])
             of_place = levels.get(place, Level())
             return level.written(of_place.form, counts.get(place, of_place.start), english=self._english)
 

@@ -31,6 +31,7 @@ _ENDS = re.compile("[\r\x07\x0c]")  # of paragraphs, cells and sections
 _BASES = 50  # styles that are based on one another
 _NO_STYLE = 0xFFF
 _COMPRESSED = 0x40000000
+_HYPHEN = "\x1e"  # from this on characters are text
 
 
 @dataclass(slots=True)
@@ -149,7 +150,7 @@ def _level(table: bytes, at: int) -> tuple[Level, int]:
     at += _LEVEL.size + characters + paragraphs
     (count,) = struct.unpack_from("<H", table, at)
     text = table[at + 2 : at + 2 + 2 * min(count, LONGEST)].decode("utf-16-le", "ignore")
-    said = "".join([f"%{ord(one) + 1}" if ord(one) < LEVELS else one for one in text])
+    said = "".join([one for one in text if ord(one) < LEVELS or one >= _HYPHEN])  # no marks of fields
     limit = restart if flags & 0x08 else None
     return Level(start, _FORMS.get(form, "decimal"), said, limit, bool(flags & 0x04)), at + 2 + 2 * count
 
@@ -188,12 +189,15 @@ def _styles(sheet: bytes) -> Iterator[tuple[int, tuple[int | None, int | None]]]
 
 
 def _paragraphs(stream: bytes, table: bytes) -> Iterator[tuple[int, int, int, bytes]]:
-    """(begin, end, style, modifiers) of runs of paragraphs by their places in the stream (2.9.174, 2.9.175)."""
+    """(begin, end, style, modifiers) of runs of paragraphs by their places in the stream (2.9.174, 2.9.175). A page is
+    taken once, however often it is named."""
     count = max(0, (len(table) - 4) // 8)
-    for (number,) in struct.iter_unpack("<I", table[4 * (count + 1) : 4 * (2 * count + 1)]):
-        page = stream[(number & 0x3FFFFF) * _PAGE : ((number & 0x3FFFFF) + 1) * _PAGE]
-        entries = page[-1] if len(page) == _PAGE else _PAGE
-        if 17 * entries + 4 > _PAGE - 1:  # a page that is not there, or none
+    named = struct.iter_unpack("<I", table[4 * (count + 1) : 4 * (2 * count + 1)])
+    there = len(stream) // _PAGE
+    for number in dict.fromkeys(at for (one,) in named if (at := one & 0x3FFFFF) < there):
+        page = stream[number * _PAGE : (number + 1) * _PAGE]
+        entries = page[-1]
+        if 17 * entries + 4 > _PAGE - 1:  # none
             continue
         bounds = struct.unpack_from(f"<{entries + 1}I", page)
         for i in range(entries):

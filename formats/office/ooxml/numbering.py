@@ -7,6 +7,7 @@ instances of one definition count on together unless one says where it starts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -15,6 +16,7 @@ from formats.office.ooxml.package import Package
 from formats.office.ooxml.xml import Element, elements, local
 
 _BASES = 50  # styles that are based on one another
+_PLACE = re.compile("%([1-9])")
 
 
 @dataclass(slots=True)
@@ -200,7 +202,8 @@ def _levels(around: Element) -> Iterator[tuple[int, Level]]:
             text, style = (_attribute(_child(element, name), "val") for name in ("lvlText", "pStyle"))
             start, restart = (_whole(_attribute(_child(element, name), "val")) for name in ("start", "lvlRestart"))
             start = 0 if start is None else start  # 17.9.25
-            yield at, Level(start, _form(element), text[:LONGEST], restart, _on(_child(element, "isLgl")), style)
+            said = _PLACE.sub(lambda place: chr(int(place[1]) - 1), text[:LONGEST])
+            yield at, Level(start, _form(element), said, restart, _on(_child(element, "isLgl")), style)
 
 
 def _form(level: Element) -> str:

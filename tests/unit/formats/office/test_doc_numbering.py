@@ -12,7 +12,7 @@ from core.cfb import Storage, write
 from core.records import Limits
 from formats.base import MemorySource
 from formats.office.doc.handler import DocHandler
-from formats.office.doc.numbering import Numbering
+from formats.office.doc.numbering import Numbering, _paragraphs
 
 LEGAL, NO_RESTART = 0x04, 0x08
 
@@ -129,6 +129,20 @@ def test_instances_styles_and_flags() -> None:
     labels = ["A", "1-1", "1-2", "", "B", "2-3", "G", "Art. VIII", "", "", ""]
     expected = [f"{label}\t{said}" if label else said for label, (said, _, _) in zip(labels, paragraphs, strict=True)]
     assert lines(document(paragraphs, lst, lfo, sheet)) == expected
+
+
+def test_a_levels_text_hides_nothing() -> None:
+    """Marks of fields in it are no text, and what looks like a number's place elsewhere is text."""
+    lst, lfo = lists((level("\x14%1\x1e{0}\x13"),)), instances((0, ()))
+    assert lines(document([("a", 0, own(1, 0)), ("b", 0, own(1, 0))], lst, lfo)) == ["%1-1\ta", "%1-2\tb"]
+
+
+def test_a_page_of_paragraphs_is_taken_once() -> None:
+    """However often a table names it, also with other bits above its number."""
+    page = (struct.pack("<2IB", 0, 10, 250).ljust(500, b"\0") + b"\1").ljust(511, b"\0") + b"\1"
+    numbers = [1, 1 | 1 << 22, 7] * 100  # the last one is not there
+    table = bytes(4 * (len(numbers) + 1)) + struct.pack(f"<{len(numbers)}I", *numbers)
+    assert [run[:2] for run in _paragraphs(bytes(512) + page, table)] == [(0, 10)]
 
 
 @settings(max_examples=150, deadline=None)
