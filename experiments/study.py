@@ -69,6 +69,8 @@ def new_id(title: str, now: float) -> str:
 
 
 def _deliver(kept: Path, directory: Path) -> None:
+    """Whole, also where an earlier delivery of the same study broke off."""
+    shutil.rmtree(directory / RAW, ignore_errors=True)
     try:
         shutil.copytree(kept, directory / RAW, copy_function=shutil.copyfile)
     except (OSError, shutil.Error) as error:

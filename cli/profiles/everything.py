@@ -122,7 +122,7 @@ def _profiles(
             profile.check()
             refuse_filer(profile, settings.filer)
             refuse_room(profile, yes=wish.yes)
-        except UsageError as error:
+        except (StorageFault, UsageError) as error:
             why_not = str(error)
         out.append(_Test(name=name, report=kind.report, why_not=why_not, run=_runner(context, settings, profile, wish)))
     return out

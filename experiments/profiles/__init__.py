@@ -28,7 +28,7 @@ What it gives (an example, whole: `experiments/workloads/stream`):
     `observe(turn, arena)`: one run, to a `Seen`; raises RunFailed, SystemFault;
     `on_null()`: the same profile with settings that memory holds and that take seconds, for the pair; None: no pair, and
     `no_pair` says why;
-    `touched()`: different bytes that the runs touch, `direct`: whether the page cache is passed by (for CACHED).
+    `touched()`: different bytes that a run of the smallest point touches, `direct`: whether the page cache is passed by (for CACHED).
 
 What it gets: `Profile.__init__(settings, targets)`; `targets.paths` are directories (a path is a volume, an array member, or
 a disk), `targets.s3` a URL or None (`takes_s3`: that it can). An `Arena` has `paths`, an empty directory of its own on each,

@@ -8,17 +8,17 @@ finds that nobody lives behind it (boot id, process id, the process's start) and
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
 import shutil
 import socket
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-
-import psutil
 
 from core.errors import StorageFault, UsageError
 from core.plain import unambiguous
@@ -27,6 +27,11 @@ MARKER = ".edbench-profile.json"
 _PREFIX = "edbench-profile-"
 _THEIRS = frozenset({"lost+found"})  # of file systems whose root is the path
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
+_PROC = Path("/proc")
+_STARTED = 19  # field 22 of /proc/PID/stat, counted from the state on
+_GONE = ("Z", "X", "x")  # states of what runs no more
+_BEGINS_S = 60.0  # so long a marker that is empty, or not yet in its place, is somebody's who begins
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})  # of file systems without hard links
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -38,7 +43,7 @@ class Owner:
     host: str
     boot_id: str
     pid: int
-    started: float  # of the process, seconds since the epoch
+    started: int  # of the process, in ticks since the host was: no clock that is set moves it
 
     @property
     def directory(self) -> str:
@@ -52,16 +57,27 @@ class Owner:
                 f"it belongs to a command of host {self.host}; it goes when a command runs there, or remove it"
             )
         try:
-            return self.boot_id == _boot_id() and psutil.Process(self.pid).create_time() == self.started
-        except psutil.Error:
-            return False
+            return self.boot_id == _boot_id() and self.started == started_of(self.pid)
+        except PermissionError as error:
+            raise UsageError(f"process {self.pid} may not be looked at from here: {error.strerror}") from error
 
 
 def this_process() -> Owner:
     """With an id of its own for each time."""
     pid = os.getpid()
-    return Owner(id=uuid.uuid4().hex, host=socket.gethostname(), boot_id=_boot_id(), pid=pid,
-                 started=psutil.Process(pid).create_time())  # fmt: skip
+    started = started_of(pid)
+    if started is None:
+        raise StorageFault(f"{_PROC} does not tell when process {pid} began: it is no /proc of Linux")
+    return Owner(id=uuid.uuid4().hex, host=socket.gethostname(), boot_id=_boot_id(), pid=pid, started=started)
+
+
+def started_of(pid: int) -> int | None:
+    """When it began, in ticks since the host did; None where nobody lives there, and of one that only waits to be buried."""
+    try:
+        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].decode().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if not fields or fields[0] in _GONE else int(fields[_STARTED])
 
 
 @contextlib.contextmanager
@@ -73,23 +89,23 @@ def claimed(path: Path) -> Iterator[Path]:
     """
     if not path.is_dir():
         raise UsageError(f"{path} is no directory; make it, or mount what is to be tested there")
-    with _told(path):
+    with told(path):
         forget_dead(path)
         _refuse_others(path)
         owner = this_process()
         _mark(path, owner)
     try:
         own = path / owner.directory
-        with _told(path):
+        with told(path):
             own.mkdir(mode=0o700)
         yield own
     finally:
-        with _told(path):
+        with told(path):
             _remove(path, owner)
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def told(path: Path) -> Iterator[None]:
     """Errors of the system as StorageFault."""
     try:
         yield
@@ -100,14 +116,16 @@ def _told(path: Path) -> Iterator[None]:
 def forget_dead(path: Path) -> bool:
     """Remove what a dead command left; whether there was any. Raises UsageError for one that lives, and for a marker
     that is not ours."""
+    drafts = _forget_drafts(path)
     marker = path / MARKER
     try:
         text = marker.read_text(encoding="utf-8") if marker.is_file() and not marker.is_symlink() else None
     except (OSError, ValueError) as error:
         raise UsageError(f"{marker} cannot be read: {error}; remove it if nobody needs it") from error
     if text is None:
-        return False
-    if not text:  # killed before it wrote anything
+        return drafts
+    if not text:  # without hard links: killed before it wrote anything, or just about to
+        _refuse_young(marker)
         marker.unlink()
         return True
     owner = _read(marker, text)
@@ -131,13 +149,47 @@ def _read(marker: Path, text: str) -> Owner:
     return owner
 
 
+def _forget_drafts(path: Path) -> bool:
+    """Remove the markers that dead commands did not get into their place; whether there were any."""
+    drafts = [file for file in path.glob(f"{MARKER}.*") if _ID.fullmatch(file.name.removeprefix(f"{MARKER}."))]
+    for draft in drafts:
+        _refuse_young(draft)
+        draft.unlink(missing_ok=True)
+    return bool(drafts)
+
+
+def _refuse_young(file: Path) -> None:
+    """Raises UsageError where whoever made it may be about to go on."""
+    if time.time() - file.lstat().st_mtime < _BEGINS_S:
+        raise _begun(file.parent)
+
+
+def _begun(path: Path) -> UsageError:
+    return UsageError(f"{path}: another command began there just now")
+
+
 def _mark(path: Path, owner: Owner) -> None:
+    """Whole from its first moment on, where the file system has hard links: one that is empty looks like a dead command's."""
+    marker, draft = path / MARKER, path / f"{MARKER}.{owner.id}"
+    text = json.dumps(asdict(owner)) + "\n"
     try:
-        descriptor = os.open(path / MARKER, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError as error:
-        raise UsageError(f"{path}: another command began there just now") from error
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(owner)) + "\n")
+        _write_new(draft, text)
+        try:
+            os.link(draft, marker)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            _write_new(marker, text)
+    except (FileExistsError, FileNotFoundError) as error:
+        raise _begun(path) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _write_new(file: Path, text: str) -> None:
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+        out.write(text)
 
 
 def _remove(path: Path, owner: Owner) -> None:
@@ -165,7 +217,7 @@ def _boot_id() -> str:
 def place_of_own(below: Path, prefix: str) -> Iterator[Path]:
     """A directory below one that others use too, such as scratch or memory; those that dead commands left under the same
     prefix are removed first. Raises StorageFault."""
-    with _told(below):
+    with told(below):
         below.mkdir(parents=True, exist_ok=True)
         for left in below.glob(f"{prefix}-*"):
             with contextlib.suppress(UsageError, OSError):  # somebody's, alive or not ours to judge

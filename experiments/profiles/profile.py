@@ -73,6 +73,7 @@ class Profile(ABC, Generic[S]):
     emulates: ClassVar[bool] = (
         False  # whether its calls go through the storage layer, so that an emulated filer delays them
     )
+    indirect: ClassVar[str] = "--set direct=false goes through the page cache"  # where O_DIRECT is not taken
     no_pair: str = "this profile has no load that memory could answer"
 
     def __init__(self, settings: S, targets: Targets) -> None:
@@ -108,7 +109,7 @@ class Profile(ABC, Generic[S]):
         return None
 
     def touched(self) -> int:
-        """Different bytes that its runs touch, on all targets together."""
+        """Different bytes that a run touches, on all targets together: of the point that touches the fewest (CACHED)."""
         return self.room().bytes * max(1, len(self.targets.paths))
 
     @property

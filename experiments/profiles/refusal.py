@@ -7,6 +7,7 @@ from pathlib import Path
 
 from core.errors import UsageError
 from core.filer import load_filer
+from experiments.profiles.owner import forget_dead, told
 from experiments.profiles.profile import Profile, Targets
 from experiments.report import words
 
@@ -50,13 +51,18 @@ def refuse_filer(profile: Profile, source: str) -> None:  # type: ignore[type-ar
 
 def refuse_room(profile: Profile, *, yes: bool) -> None:  # type: ignore[type-arg]
     """Raises UsageError where a path is no directory, a file system has not the room for all paths on it, or, without `yes`,
-    would be over 80 % of its free space."""
+    would be over 80 % of its free space. What a dead command left there is removed first: it is no room that is missing.
+
+    Raises StorageFault where a path cannot be looked at.
+    """
     room = profile.room()
     on_device: dict[int, list[Path]] = {}
     for path in profile.targets.paths:
         if not path.is_dir():
             raise UsageError(f"{path} is no directory; make it, or mount what is to be tested there")
-        on_device.setdefault(os.stat(path).st_dev, []).append(path)
+        with told(path):
+            forget_dead(path)
+            on_device.setdefault(os.stat(path).st_dev, []).append(path)
     for paths in on_device.values():
         refuse_bytes(profile.name, paths[0], room.bytes * len(paths), room.files * len(paths), yes=yes)
 

@@ -94,7 +94,7 @@ class ProfileStudy(Workload):
         tried = [direct_on(path) for path in paths]
         for path, one in zip(self._profile.targets.paths, tried, strict=True):
             if one is Direct.REFUSED:
-                raise UsageError(f"{path} takes no O_DIRECT: --set direct=false goes through the page cache")
+                raise UsageError(f"{path} takes no O_DIRECT: {self._profile.indirect}")
         return list(tried)
 
     @contextlib.contextmanager

@@ -135,8 +135,9 @@ class AnalysisReplay(Profile[AnalysisSettings]):
         return self._room
 
     def touched(self) -> int:
-        """All files of the most clients, on whichever paths."""
-        return self._room.bytes
+        """All files of the fewest clients, on whichever paths."""
+        (room,) = self._compiled(min(self.settings.clients), 1).rooms
+        return room.bytes
 
     def on_null(self) -> AnalysisReplay:
         """Names in memory and no data: what the clients make of calls at most."""

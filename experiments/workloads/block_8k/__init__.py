@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from experiments.report.parts import Section
 
 PROFILE = Block
-_SETTINGS = {"block": 8192, "read_percent": 60}
+_SETTINGS = {"block": 8192, "read_percent": 60, "direct": True}
 _RUN, _LONG = _SETTINGS | {"seconds": 120}, _SETTINGS | {"long_seconds": 3600}
 
 

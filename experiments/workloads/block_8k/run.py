@@ -46,7 +46,9 @@ class BlockSettings(ProfileSettings):
     most_ms: Annotated[float, Field(gt=0, description="case 6: bound on the mean response time of all I/Os")] = 10.0
     most_outstanding: Annotated[int, Field(ge=1, description="case 6: on each volume, the most that is tried")] = 512
     direct: Annotated[bool, Field(description="pass the page cache by (O_DIRECT)")] = True
-    engine: Annotated[str, Field(pattern="libaio|io_uring|psync|posixaio", description="fio's")] = "libaio"
+    engine: Annotated[
+        str, Field(pattern="^(libaio|io_uring|posixaio)$", description="fio's, of those that keep I/Os outstanding")
+    ] = "libaio"
 
 
 class Block(Profile[BlockSettings]):
@@ -60,9 +62,11 @@ class Block(Profile[BlockSettings]):
     )
     writes = "32 files on each path, `path_size` together, once, and over again at random; removed at the end."
     needs = (
-        "fio. Empty directories on the volumes or array members; storage that takes O_DIRECT, or --set direct=false."
+        "fio. Empty directories on the volumes or array members; storage that takes O_DIRECT, or --set direct=false"
+        " --set engine=io_uring."
     )
     settings_type = BlockSettings
+    indirect = "--set direct=false --set engine=io_uring goes through the page cache with as many outstanding"
     small: ClassVar[dict[str, Any]] = {
         "path_size": "64MiB", "seconds": 2, "long_seconds": 4, "ramp_seconds": 0, "most_outstanding": 8,
     }  # fmt: skip
@@ -107,6 +111,12 @@ class Block(Profile[BlockSettings]):
         seconds = sum((self.settings.long_seconds if load.case == 2 else each) + ramp for load in loads)
         tries = _TRIES if 6 in self.settings.cases else 0
         return Room(bytes=int(self.settings.path_size), files=_FILES, seconds=seconds + tries * (each + ramp))
+
+    def touched(self) -> int:
+        """On the members of the case that has the fewest."""
+        loads = [load for case in set(self.settings.cases) for load in self._loads(case)]
+        members = min((load.members for load in loads), default=max(1, len(self.targets.paths)))
+        return members * int(self.settings.path_size)
 
     def on_null(self) -> Block:
         """For seconds, in memory: I/O that passes the page cache by has no meaning there."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from experiments.profiles.direct import Direct
 from experiments.profiles.telling import ProfileTelling
 from experiments.report import words
 from experiments.report.views import middle
@@ -24,6 +25,26 @@ class BlockTelling(ProfileTelling):
         if any(point.at.case == 6 for point in points):
             said.append(bounded_said(points, self.surroundings["configuration"]["settings"]["most_ms"]))
         return "; ".join(said)
+
+    def warnings(self, points: Sequence[BlockPoint]) -> Sequence[str]:
+        """Beside those of every profile that fewer I/Os were outstanding than the points say."""
+        return (*super().warnings(points), *self._fewer_outstanding())
+
+    def _fewer_outstanding(self) -> Iterator[str]:
+        settings = self.surroundings["configuration"]["settings"]
+        through = not settings["direct"] or any(
+            place.get("direct") == Direct.CACHED for place in self.surroundings["targets"]
+        )
+        if settings["engine"] == "libaio" and through:
+            yield (
+                "this host's cache takes one I/O at a time of engine libaio: outstanding I/Os are not what was asked for;"
+                " --set engine=io_uring"
+            )
+        elif settings["engine"] == "posixaio":
+            yield (
+                "the C library does I/Os of engine posixaio in a few threads, one at a time for each file: outstanding I/Os are"
+                " not what was asked for where that is more"
+            )
 
 
 def _rate(point: BlockPoint) -> str:

@@ -95,8 +95,8 @@ class ClientSweep(Profile[SweepSettings]):
         return ClientSweep(s.model_copy(update=less), self.targets)
 
     def touched(self) -> int:
-        """Of the largest run."""
-        return max(self.settings.clients, default=0) * self.settings.objects * self.settings.size
+        """Of the smallest run."""
+        return min(self.settings.clients, default=0) * self.settings.objects * self.settings.size
 
     def observe(self, turn: Turn, arena: Arena) -> SweepSeen:
         """Three phases. Raises RunFailed when nothing at all could be written."""

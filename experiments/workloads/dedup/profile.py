@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -89,6 +89,7 @@ class Dedup(Profile[DedupSettings]):
             raise UsageError("--set data=own wants --set source=DIR with the data, and the other way round")
         if s.source and not Path(s.source).is_dir():
             raise UsageError(f"--set source={s.source}: that is no directory")
+        _refuse_in_source(s.source, self.targets.paths)
         for command in (s.reduce, s.used):
             if command and shutil.which(program := _words(command)[0]) is None:
                 raise UsageError(f"there is no {program} on this machine; install it, or name it with its path")
@@ -104,8 +105,7 @@ class Dedup(Profile[DedupSettings]):
 
     def room(self) -> Room:
         """The largest type; each is removed before the next."""
-        s = self.settings
-        sizes = {data: int(s.size) for data in s.data} | ({"own": _lying(Path(s.source))} if s.source else {})
+        sizes = self._sizes
         files = max(64, max(sizes.values()) // _OF_FILE)
         every = sum(sizes.values()) * max(1, len(self.targets.paths))
         return Room(
@@ -113,8 +113,16 @@ class Dedup(Profile[DedupSettings]):
         )
 
     def touched(self) -> int:
-        """Of one run."""
-        return self.room().bytes
+        """Of the smallest type."""
+        return min(self._sizes.values())
+
+    @property
+    def _sizes(self) -> dict[Data, int]:
+        """Bytes of each type."""
+        sizes = {data: int(self.settings.size) for data in self.settings.data}
+        if self.settings.source:
+            sizes["own"] = _lying(Path(self.settings.source))
+        return sizes
 
     def on_null(self) -> Dedup:
         """With less data: what the writers make of them at most."""
@@ -219,6 +227,15 @@ def _run(command: list[str], root: Path) -> str:
         words = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
         raise RunFailed(f"{shlex.join(command)} ended with status {done.returncode}: {words[-1]}")
     return done.stdout.decode("utf-8", "replace")
+
+
+def _refuse_in_source(source: str, paths: Sequence[Path]) -> None:
+    """Raises UsageError where what is written would lie among what is read."""
+    within = Path(os.path.realpath(source)) if source else None
+    for path in paths:
+        real = Path(os.path.realpath(path))
+        if within is not None and (real == within or within in real.parents):
+            raise UsageError(f"--set source={source} holds --path {path}: writers would read what they write")
 
 
 def _words(command: str) -> list[str]:

@@ -114,8 +114,8 @@ class Matrix(Profile[MatrixSettings]):
         return Matrix(self.settings.model_copy(update=less), self.targets)
 
     def touched(self) -> int:
-        """Of a cell: each begins with new files."""
-        return max((cell.threads * cell.file for cell in self._cells()), default=0)
+        """Of the smallest cell: each begins with new files."""
+        return min((cell.threads * cell.file for cell in self._cells()), default=0)
 
     def observe(self, turn: Turn, arena: Arena) -> MatrixSeen:
         """Files of before are gone, so that `write` makes new ones. Raises RunFailed."""

@@ -76,6 +76,10 @@ class Stream(Profile[StreamSettings]):
         read = sum(set(self.settings.streams)) * size * len(self.targets.paths)
         return Room(bytes=most * size, files=most, seconds=read / _SLOW)
 
+    def touched(self) -> int:
+        """By the fewest streams, on one path."""
+        return min(self.settings.streams) * int(self.settings.file_size)
+
     def on_null(self) -> Stream:
         """With files that memory holds; without O_DIRECT, which memory has no use for."""
         size = min(int(self.settings.file_size), _NULL_BYTES)

@@ -44,7 +44,7 @@ PROFILES = {
             "seconds=1",
             "most_outstanding=2",
             "most_ms=1e6",
-            "engine=psync",
+            "engine=posixaio",
             "direct=false",
         ],
         3,

@@ -16,6 +16,7 @@ from profile_runs import need_fio
 
 import cli.profiles.everything as everything
 from cli.main import FAILED, OK, USAGE, main
+from core.errors import StorageFault
 from experiments.package.check import check
 from experiments.profiles.catalogue import profiles
 from experiments.profiles.owner import MARKER
@@ -143,6 +144,23 @@ def test_a_test_that_fails_is_told_and_the_others_are_made(
     assert "stream: not measured: " in said.out
     assert "discovery: not measured" not in said.out
     assert (under_test / "theirs").read_text() == "not ours"
+
+
+def test_a_path_that_cannot_be_looked_at_is_told_of_each_profile(
+    discovery: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It ends nothing else: the discovery of before is shown."""
+    under_test = tmp_path / "there"
+    under_test.mkdir()
+
+    def fails(_profile: object, *, yes: bool) -> None:
+        raise StorageFault("there: Input/output error")
+
+    monkeypatch.setattr(everything, "refuse_room", fails)
+    assert all_of(under_test, tmp_path, discovery, monkeypatch) == OK
+    said = capsys.readouterr().out
+    assert "stream: not measured: there: Input/output error" in said
+    assert "discovery: not measured" not in said
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from experiments.result.codec import read_result
 from experiments.result.compare import compare
 from experiments.result.json_schema import json_schema
 from experiments.study import ATTEMPTS, conduct
+from experiments.unfinished import Begun
 from experiments.workload import Disturbed, Turn
 from experiments.workloads import about, names
 
@@ -71,6 +72,19 @@ def test_the_example_is_studied_reported_and_compared(listing: ModuleType, tree:
     assert [row.at for row in compare(made, force=False).rows] == [{"threads": 1}, {"threads": 2}]
     assert "listing" in names()
     assert len(json_schema()["oneOf"]) == len(names())
+
+
+def test_a_delivery_that_broke_off_is_made_again(listing: ModuleType, tree: Path, tmp_path: Path) -> None:
+    """Resumed under its name, it finds half of what was observed where the whole is to lie."""
+    plan = sweep([listing.Load(1)], "threads", [1], repeats=1, seed=1)
+    begun = Begun(run_id="night", seed=1, sessions=(0.0,), raw=tmp_path / "scratch")
+    begun.raw.mkdir()
+    half = tmp_path / "results" / "night" / "raw" / "half"
+    half.mkdir(parents=True)
+    result, directory = conduct(listing.Listing(tree, tmp_path, SystemClock()), plan, begun=begun)
+    assert finish(result, directory).exists()
+    assert check(directory).differences == ()
+    assert not half.exists()
 
 
 def test_nothing_is_written_of_a_study_that_ends_early(

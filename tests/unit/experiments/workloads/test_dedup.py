@@ -145,3 +145,16 @@ def test_what_makes_no_sense_is_refused(given: list[str], why: str, tmp_path: Pa
     """In one line, before anything is written."""
     with pytest.raises(UsageError, match=why):
         made("dedup", Targets(paths=(tmp_path,)), given, small=True).check()
+
+
+@pytest.mark.parametrize("below", [".", "inner", "link"])
+def test_a_source_that_holds_the_path_is_refused(below: str, tmp_path: Path) -> None:
+    """Writers would go through what they write, without end; one beside it is taken."""
+    source = tmp_path / "source"
+    (source / "inner").mkdir(parents=True)
+    (source / "link").symlink_to("inner")
+    given = ["data=own", f"source={source}"]
+    with pytest.raises(UsageError, match="holds --path"):
+        made("dedup", Targets(paths=(source / below,)), given, small=True).check()
+    (tmp_path / "source2").mkdir()
+    made("dedup", Targets(paths=(tmp_path / "source2",)), given, small=True).check()
