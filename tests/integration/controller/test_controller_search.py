@@ -61,6 +61,8 @@ def test_what_the_ledger_knows_is_asked_beside_the_index(copy: Any) -> None:
     ):
         assert found(copy, query) == asked(copy, condition), query
     assert found(copy, f"{date}:[{from_} TO {to}]")
+    beyond = "9" * 25  # more than the database counts
+    assert (found(copy, f"size:>{beyond}"), found(copy, f"size:<{beyond}")) == (set(), asked(copy, "true"))
     the, large = found(copy, "the"), found(copy, "size:>2kB")
     assert all((the & large, the - large, large - the))
     assert found(copy, "the AND size:>2kB") == the & large
