@@ -22,6 +22,11 @@ from review.kinds import ReviewKind
 from sql.faces.review import REVIEW
 from sql.session import Database
 
+_COMMANDS = {
+    ReviewKind.DEDUPE: "edbench dedupe {}",
+    ReviewKind.DENIST: "edbench denist {} --list FILE",
+    ReviewKind.THREADS: "edbench threads {}",
+}
 _FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 
 
@@ -109,10 +114,12 @@ class Found:
     created_at: float
 
 
-def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database], command: str) -> Found:
+def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database]) -> Found:
     """What was found in these jobs. Raises UsageError, which names the command, where nothing was looked for, one of the
     jobs was processed again since or looked through with others, or the finding was broken off; DatabaseFault."""
-    again = f"`{command}` does it"
+    if not handles:
+        raise UsageError("a group without jobs: nothing was looked through")
+    again = f"`{_COMMANDS[kind].format(handles[0].id)}` does it"
     rows = []
     for handle in handles:
         with handle.database.transaction() as conn:
@@ -129,15 +136,26 @@ def latest(handles: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[D
     return Found(dict(first.options), dict(first.figures), first.created_at)
 
 
+def check_findings(
+    handles: Sequence[JobHandle], databases: Sequence[Database], *, duplicates: bool, system: bool
+) -> None:
+    """Whether items of these jobs can be told by what was found of duplicates, or system files; raises as `latest`."""
+    if duplicates:
+        latest(handles, ReviewKind.DEDUPE, databases)
+    if system:
+        latest(handles, ReviewKind.DENIST, databases)
+
+
 def _others(
     jobs: Sequence[str], known: Sequence[JobHandle], kind: ReviewKind, databases: Sequence[Database]
 ) -> set[uuid.UUID | None]:
-    """Tokens of the jobs that were looked at too; None for one that is gone."""
+    """Tokens of the jobs that were looked at too; None for one that is gone, or was processed again since."""
     missing = {uuid.UUID(job) for job in jobs} - {handle.id for handle in known}
     tokens: dict[uuid.UUID, uuid.UUID | None] = dict.fromkeys(missing)
     for database in databases if missing else ():
         with database.transaction() as conn:
             for job in missing:
                 row = REVIEW.get_review(conn, job=job, kind=kind.value)
-                tokens[job] = tokens[job] if row is None else row.token
+                if row is not None:
+                    tokens[job] = None if row.stale else row.token
     return set(tokens.values())

@@ -22,8 +22,8 @@ _CONDITION = re.compile(
     rf'\s*([A-Za-z_]+)\s*({"|".join(OPERATORS)})\s*(?:"((?:[^"]|"")*)"|(\S.*?))(?=\s+and\s+{_BEGIN}|\s*\Z)(?:\s+and\s+)?',
     re.IGNORECASE | re.DOTALL,
 )
-_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T[\d:.Z+-]*)?)?)?\Z")
-_NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z")
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T[\d:.Z+-]*)?)?)?\Z", re.ASCII)
+_NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Condition:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFilter:
     """Which items are wanted; None: all. `exception` is a code or `any`; of duplicates and system files the latest
-    finding counts, and where nothing was looked for nothing is one."""
+    finding counts, and where nothing was looked for nothing is one (`review.looked_at.check_findings`)."""
 
     custodian: str | None = None
     type: str | None = None

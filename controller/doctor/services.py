@@ -17,7 +17,7 @@ from core.services.place import Home, remove_data
 from core.settings import DatabaseAddress, Settings
 
 _OFFSET_SECONDS = 0.5
-_LEAST_POSTGRES = 140_000
+_LEAST_POSTGRES = 15  # UNIQUE NULLS NOT DISTINCT
 
 
 def reachable(settings: Settings, clock: Clock) -> Iterator[Finding]:
@@ -70,8 +70,9 @@ def database(address: DatabaseAddress, clock: Clock) -> Iterator[Finding]:
         return
     finally:
         opened.dispose()
-    if version < _LEAST_POSTGRES:
-        yield bad(f"database {address.name} is PostgreSQL {version // 10_000}", "use PostgreSQL 14 or newer")
+    if version // 10_000 < _LEAST_POSTGRES:
+        told = f"database {address.name} is PostgreSQL {version // 10_000}"
+        yield bad(told, f"use PostgreSQL {_LEAST_POSTGRES} or newer")
     else:
         yield ok(f"database {address.name}: PostgreSQL {version // 10_000} answers")
     if powers:

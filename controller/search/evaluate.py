@@ -86,7 +86,7 @@ def _owned(handle: JobHandle, shard: uuid.UUID, found: Found) -> Ids:
 def _asked(handle: JobHandle, asked: Asked) -> Ids:
     wanted, least, most, tag = ALL_ITEMS, None, None, None
     if asked.field == SIZE:
-        least, most = _sizes(asked.op, int(asked.value))
+        least, most = _sizes(asked.op, min(int(asked.value), _FOREVER))
     elif asked.field == TAG:
         tag = asked.value
     else:

@@ -76,6 +76,7 @@ class Indexes:
 
     settings: Settings
     _kept: dict[uuid.UUID, _Kept] = field(default_factory=dict)
+    _opening: dict[uuid.UUID, threading.Lock] = field(default_factory=dict)  # of a job's index, by one search
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -99,17 +100,22 @@ class Indexes:
 
     def _take(self, handle: JobHandle, state: IndexState) -> _Kept:
         with self._lock:
-            kept = self._kept.pop(handle.id, None)
-            if kept is not None and kept.state != state:
-                self._drop(kept)
-                kept = None
-            if kept is None:
-                closing = ExitStack()
-                kept = _Kept(state, closing.enter_context(opened_index(handle, self.settings)), closing)
-            self._kept[handle.id] = kept  # the latest one
-            kept.users += 1
-            while len(self._kept) > KEPT:
-                self._drop(self._kept.pop(next(iter(self._kept))))
+            opening = self._opening.setdefault(handle.id, threading.Lock())
+        with opening:
+            with self._lock:
+                kept = self._kept.pop(handle.id, None)
+                if kept is not None and kept.state == state:
+                    self._kept[handle.id] = kept  # the latest one
+                    kept.users += 1
+                    return kept
+                if kept is not None:
+                    self._drop(kept)
+            closing = ExitStack()
+            kept = _Kept(state, closing.enter_context(opened_index(handle, self.settings)), closing, users=1)
+            with self._lock:
+                self._kept[handle.id] = kept
+                while len(self._kept) > KEPT:
+                    self._drop(self._kept.pop(next(iter(self._kept))))
             return kept
 
     def _drop(self, kept: _Kept) -> None:

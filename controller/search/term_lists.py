@@ -61,17 +61,31 @@ def read_terms(path: Path, charset: str | None = None) -> TermList:
 
 
 def charset_of(data: bytes) -> str:
-    """By its mark; else UTF-16 where every other byte is often none, UTF-8 where it is that, and cp1252 what is left."""
+    """By its mark; else UTF-16 where bytes of zero stand as there, UTF-8 where it is that, and cp1252 what is left."""
     for mark, charset in _MARKS:
         if data.startswith(mark):
             return charset
-    if b"\0" in data:
-        return "utf-16-le" if data[1::2].count(0) >= data[::2].count(0) else "utf-16-be"
+    if (wide := _wide(data)) is not None:
+        return wide
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
         return "cp1252"
     return "utf-8"
+
+
+def _wide(data: bytes) -> str | None:
+    """UTF-16's name where half of the letters, or of the ends of lines, have a byte of zero on its side; a stray one,
+    as copied out of a database, does not make a list UTF-16."""
+    little, big = data[1::2].count(0), data[::2].count(0)
+    charset, zeros = ("utf-16-le", little) if little >= big else ("utf-16-be", big)
+    if not zeros or 4 * zeros >= len(data):
+        return charset if zeros else None
+    try:
+        ends = data.decode(charset).count("\n")
+    except UnicodeDecodeError:
+        return None
+    return charset if ends and 2 * ends >= data.count(b"\n") else None
 
 
 def listed(lines: Iterable[str], where: str) -> tuple[Term, ...]:

@@ -188,7 +188,7 @@ def _body(message: Message, limits: Limits) -> Collector:
 def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
     """sha256 over normalised fields, so that two copies of a message that took different ways are equal: addresses
     (lower case, sorted), subject and body text (white space folded), date in UTC to the second, and the children's
-    sha256 (sorted). Each field is preceded by its length."""
+    sha256 (sorted). A date that cannot be read counts as its text. Each field is preceded by its length."""
     fields = message.root.fields
     text, children = fields.text, message.child_parts()
     wanted = (
@@ -196,7 +196,7 @@ def content_hash(message: _ReadMessage, limits: Limits) -> bytes:
         ",".join(addresses(text(b"to"))).encode("utf-8", "replace"),
         ",".join(addresses(text(b"cc"))).encode("utf-8", "replace"),
         folded(text(b"subject")),
-        field_date(fields.stored(b"date")).encode("ascii"),
+        field_date(fields.stored(b"date")).encode("ascii") or folded(text(b"date")),
         folded(message.body(limits).text(" ")),
         ",".join(sorted(hashlib.sha256(leaf.content()).hexdigest() for leaf in children)).encode("ascii"),
     )

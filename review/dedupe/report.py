@@ -35,8 +35,7 @@ _ROWS_AT_ONCE = 2_000
 
 def last_dedupe(handles: Sequence[JobHandle], databases: Sequence[Database]) -> Duplicates:
     """The summary of the latest de-duplication of these jobs; see `review.looked_at.latest` for what is raised."""
-    command = f"edbench dedupe {handles[0].id}"
-    return Duplicates.model_validate(latest(handles, ReviewKind.DEDUPE, databases, command).figures)
+    return Duplicates.model_validate(latest(handles, ReviewKind.DEDUPE, databases).figures)
 
 
 def stream_duplicates(handles: Sequence[JobHandle], by: By) -> Generator[dict[str, Any], None, None]:

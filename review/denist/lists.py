@@ -1,13 +1,14 @@
 """Lists of hashes, read in pieces: memory does not grow with a list.
 
-Text has one hash a line, MD5, SHA-1 or SHA-256 in hexadecimal, first in the line (what md5sum and its like write, and
-NSRL's RDS 2 `NSRLFile.txt`, whose first column is SHA-1). SQLite is NSRL's RDS 3 (NIST, "RDSv3 format", 2022): its table
-METADATA, or FILE, has a column sha256.
+Text has one hash a line, MD5, SHA-1 or SHA-256 in hexadecimal, first in the line (what md5sum and its like write, with
+a backslash before the hash where the name has one or a line break, and NSRL's RDS 2 `NSRLFile.txt`, whose first column is
+SHA-1). SQLite is NSRL's RDS 3 (NIST, "RDSv3 format", 2022): its table METADATA, or FILE, has a column sha256.
 """
 
 from __future__ import annotations
 
 import enum
+import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ LONGEST_LINE = 1_000_000  # bytes; what has longer ones is no list
 _ROWS = 100_000  # of SQLite at a time
 _SQLITE = b"SQLite format 3\0"
 _TABLES = ("METADATA", "FILE")
-_FIRST = re.compile(rb'[ \t]*"?((?:[0-9A-Fa-f]{64}|[0-9A-Fa-f]{40}|[0-9A-Fa-f]{32}))(?![0-9A-Za-z])')
+_FIRST = re.compile(rb'[ \t]*\\?"?((?:[0-9A-Fa-f]{64}|[0-9A-Fa-f]{40}|[0-9A-Fa-f]{32}))(?![0-9A-Za-z])')
 _EMPTY = re.compile(
     rb'\s*(?:#.*|"?(?:sha|md)-?\d+"?\s*(?:,.*)?)?\Z', re.IGNORECASE
 )  # nothing, a remark, RDS 2's header
@@ -150,7 +151,7 @@ def _even(lines: bytes, size: int) -> Digests | None:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1", uri=True)
+    return sqlite3.connect(f"file:{quote(os.fsencode(path.absolute()))}?mode=ro&immutable=1", uri=True)
 
 
 def _column(database: sqlite3.Connection, path: Path) -> tuple[str, str]:

@@ -18,8 +18,7 @@ _ROWS_AT_ONCE = 2_000
 
 def last_denist(handles: Sequence[JobHandle], databases: Sequence[Database]) -> SystemFiles:
     """The summary of the latest DeNIST of these jobs; see `review.looked_at.latest` for what is raised."""
-    command = f"edbench denist {handles[0].id} --list FILE"
-    return SystemFiles.model_validate(latest(handles, ReviewKind.DENIST, databases, command).figures)
+    return SystemFiles.model_validate(latest(handles, ReviewKind.DENIST, databases).figures)
 
 
 def stream_system_files(handles: Sequence[JobHandle], names: Sequence[str]) -> Generator[dict[str, Any], None, None]:

@@ -6,6 +6,7 @@ neither from the lists nor from the job. The flags of a job are replaced in one 
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from pydantic import Field
 from controller.databases import JobHandle, Jobs
 from core.document import Document
 from core.errors import UsageError
+from core.names import display_name
 from core.settings import Settings
 from review.denist.digest_set import DigestSet
 from review.denist.digests import read_digests
@@ -69,8 +71,13 @@ def denist(references: Sequence[Jobs], paths: Sequence[Path], settings: Settings
         for site in sites:
             _flag(site, lists)
         outcome = _counted(sites, lists, again)
-        note(sites, ReviewKind.DENIST, {"lists": [str(path) for path in paths]}, outcome.to_json())
+        note(sites, ReviewKind.DENIST, {"lists": list(map(_shown, paths))}, outcome.to_json())
     return outcome
+
+
+def _shown(path: Path | str) -> str:
+    """A name of any bytes, as JSON in the ledger takes it."""
+    return display_name(os.fsencode(path))
 
 
 def _flag(site: Site, lists: Sequence[HashList]) -> None:
@@ -124,7 +131,7 @@ def _counted(sites: Sequence[Site], lists: Sequence[HashList], again: bool) -> S
     used: list[dict[str, Any]] = []
     for number, one in enumerate(lists):
         of, nbytes = flagged.get(number, (0, 0))
-        told = {"name": one.path.name, "kind": one.kind.name.lower(), "hashes": one.hashes, "bad": one.bad}
+        told = {"name": _shown(one.path.name), "kind": one.kind.name.lower(), "hashes": one.hashes, "bad": one.bad}
         used.append(told | {"first_bad": one.first_bad, "items": of, "bytes": nbytes})
     every = sorted((job for site in sites for job in site.jobs), key=lambda job: job.place)
     return SystemFiles(

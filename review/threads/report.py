@@ -31,8 +31,7 @@ _ROWS_AT_ONCE = 2_000
 
 def last_threads(handles: Sequence[JobHandle], databases: Sequence[Database]) -> ThreadsFound:
     """The summary of the latest threading of these jobs; see `review.looked_at.latest` for what is raised."""
-    command = f"edbench threads {handles[0].id}"
-    return ThreadsFound.model_validate(latest(handles, ReviewKind.THREADS, databases, command).figures)
+    return ThreadsFound.model_validate(latest(handles, ReviewKind.THREADS, databases).figures)
 
 
 def stream_threads(handles: Sequence[JobHandle]) -> Generator[dict[str, Any], None, None]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Annotated
 from uuid import UUID
@@ -15,6 +16,7 @@ from pydantic import Field
 
 from controller.databases import Jobs
 from core.document import Document
+from review.dedupe.run import NO_FIELDS
 from review.kinds import ReviewKind
 from review.looked_at import LookedAt, Site, looked_at, note, transactions
 from review.threads.linking import NO_ID, By, Mail, Place, Threads
@@ -66,8 +68,17 @@ def _messages(sites: Sequence[Site]) -> Iterator[_Message]:
     """In the order of jobs, then of custodians and paths."""
     every = sorted(((job, site) for site in sites for job in site.jobs), key=lambda pair: pair[0].place)
     for job, site in every:
-        for row in REVIEW.thread_messages(site.conn, job=job.handle.id):
+        for row in REVIEW.thread_messages(site.conn, job=job.handle.id, empty=NO_FIELDS):
             yield site, job, row
+
+
+def _when(date: str) -> datetime | None:
+    """The time that it says, in UTC where it names no zone; None for one that does not exist."""
+    try:
+        when = datetime.fromisoformat(date)
+    except ValueError:
+        return None
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def _mail(row: MailRow) -> Mail:
@@ -109,5 +120,5 @@ def _store(sites: Sequence[Site], messages: Sequence[_Message], places: Sequence
                 parents=parents,
                 depths=[place.depth for _, _, place in own],
                 by=[place.by.value for _, _, place in own],
-                sent=[row.sent or "" for _, row, _ in own],
+                sent=[_when(row.sent or "") for _, row, _ in own],
             )

@@ -55,8 +55,9 @@ JOIN custodian u ON u.job = i.job AND u.number = i.custodian
 WHERE s.job = %(job)s ORDER BY i.container_path COLLATE "C", length(i.ordinal), i.ordinal, i.id;
 
 -- name: thread_messages
--- What the messages of a job say of their places, in path order.
-SELECT i.id, i.custodian, encode(i.content_hash, 'hex') AS content, t.metadata ->> 'message_id' AS message_id,
+-- What the messages of a job say of their places, in path order; of one without any field (`empty`) the bytes do.
+SELECT i.id, i.custodian, encode(CASE WHEN i.content_hash = %(empty)s THEN coalesce(i.sha256, uuid_send(i.id))
+    ELSE i.content_hash END, 'hex') AS content, t.metadata ->> 'message_id' AS message_id,
     t.metadata ->> 'in_reply_to' AS in_reply_to, t.metadata ->> 'conversation' AS conversation,
     t.metadata ->> 'subject' AS subject, t.metadata ->> 'date' AS sent,
     ARRAY(SELECT jsonb_array_elements_text(t.metadata -> 'reference_ids')) AS reference_ids
@@ -71,10 +72,11 @@ ORDER BY u.name, i.container_path COLLATE "C", length(i.ordinal), i.ordinal, i.c
 DELETE FROM thread_message WHERE job = %(job)s;
 
 -- name: put_threads
--- The places of some messages; a date that is none is left out.
+-- The places of some messages.
 INSERT INTO thread_message (job, item, thread, parent, depth, by, sent_at)
-SELECT %(job)s, item, thread, parent, depth, by, CASE WHEN pg_input_is_valid(sent, 'timestamptz') THEN sent::timestamptz END
-FROM unnest(%(items)s::uuid[], %(threads)s::uuid[], %(parents)s::uuid[], %(depths)s::int[], %(by)s::text[], %(sent)s::text[])
+SELECT %(job)s, item, thread, parent, depth, by, sent
+FROM unnest(%(items)s::uuid[], %(threads)s::uuid[], %(parents)s::uuid[], %(depths)s::int[], %(by)s::text[],
+    %(sent)s::timestamptz[])
     AS m (item, thread, parent, depth, by, sent);
 
 -- name: threads

@@ -42,7 +42,7 @@ FROM item i
 JOIN custodian u ON u.job = i.job AND u.number = i.custodian
 LEFT JOIN item_index x ON x.item = i.id
 WHERE i.job = %(job)s AND i.id = ANY(%(items)s::uuid[])
-ORDER BY i.container_path, i.id LIMIT %(limit)s;
+ORDER BY i.container_path COLLATE "C", i.id LIMIT %(limit)s;
 
 -- name: found_facets
 -- These items by media type and custodian.
@@ -63,9 +63,11 @@ ON CONFLICT DO NOTHING;
 DELETE FROM item_tag WHERE job = %(job)s AND tag = %(tag)s AND item = ANY(%(items)s::uuid[]);
 
 -- name: list_tags
--- Tags with how many items have each, and when it was first and last given.
+-- Tags with how many items have each (those that a requeue took out aside), and when it was first and last given.
 SELECT tag, count(*) AS items, min(tagged_at) AS first_at, max(tagged_at) AS last_at
-FROM item_tag WHERE job = %(job)s GROUP BY tag ORDER BY tag;
+FROM item_tag g
+WHERE g.job = %(job)s AND EXISTS (SELECT 1 FROM item i WHERE i.id = g.item AND i.job = g.job)
+GROUP BY tag ORDER BY tag;
 
 -- name: item_tags
 -- The tags of one item, with who gave them and when.

@@ -15,6 +15,7 @@ from controller.search.answers import Wanted, answer_all
 from core.document import TEXT
 from core.errors import ExceptionCode, UsageError
 from core.records import Kind, TextState
+from review.looked_at import check_findings
 from web.api.models.common import CountByName, Filter, responses
 from web.api.models.items import Family, ItemDetails, ItemPage, ItemText, SearchAnswer
 from web.api.needs import Context, Found
@@ -26,8 +27,9 @@ TEXT_CHARACTERS = 200_000
 router = APIRouter(tags=["items"])
 
 
-@router.get("/jobs/{job}/items", responses=responses(404, 422))
+@router.get("/jobs/{job}/items", responses=responses(404, 409, 422))
 def items(
+    context: Context,
     jobs: Found,
     custodian: Filter = None,
     type: Filter = None,
@@ -60,6 +62,7 @@ def items(
         duplicate=duplicate,
         system=system,
     )
+    check_findings(jobs.each, context.databases, duplicates=duplicate is not None, system=system is not None)
     try:
         rows = items_page(jobs.each, wanted, after=after, limit=limit + 1)
     except UsageError as error:

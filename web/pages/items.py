@@ -56,7 +56,7 @@ def items(
         "where": where.strip(),
     }
     given = {name: value for name, value in chosen.items() if value}
-    listed, wrong = _listed(jobs, given, after)
+    listed, wrong = _listed(context, jobs, given, after)
     job = jobs_api.one_job(context, rows, jobs)
     here = f"/jobs/{job.id}/items"
     return page(
@@ -77,11 +77,12 @@ def items(
     )
 
 
-def _listed(jobs: Found, given: dict[str, str], after: uuid.UUID | None) -> tuple[ItemPage, str]:
+def _listed(context: Context, jobs: Found, given: dict[str, str], after: uuid.UUID | None) -> tuple[ItemPage, str]:
     """The page of items, or none and what is wrong with the conditions."""
     kind, text = given.get("kind"), given.get("text")
     try:
         return api.items(
+            context,
             jobs,
             custodian=given.get("custodian"),
             type=given.get("type"),

@@ -25,8 +25,10 @@ _OWN = {SIZE: NUMBER, TEXT_STATE: TEXT, EXCEPTION: TEXT, TAG: TEXT, SAVED: TEXT,
 _METADATA = {name: key.kind for name, key in KEYS.items() if name not in (*QUERY_FIELDS, *ALIASES)}
 LEDGER_FIELDS: dict[str, str] = _OWN | _METADATA
 _CHOICES = {TEXT_STATE: tuple(map(str, TextState)), EXCEPTION: (ANY, *map(str, ExceptionCode))}
-_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T[\d:.Z+-]*)?)?)?\Z")
-_NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z")
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T[\d:.Z+-]*)?)?)?\Z", re.ASCII)
+_NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,30})?\Z", re.ASCII)
+_WHOLE = re.compile(r"\d{1,30}\Z", re.ASCII)
+_SHOWN = 60  # characters of a value that is refused; a number of bytes has fewer
 _NAME = re.compile(r"[\w][\w .-]{0,99}\Z")
 
 
@@ -51,7 +53,7 @@ def checked(field: str, op: str, value: str) -> tuple[str, str]:
     if field in (TAG, SAVED):
         checked_name(value, "a tag" if field == TAG else "a saved search")
     elif field == SIZE:
-        value = value if value.isdecimal() and value.isascii() else str(parse_bytes(value, field))
+        value = value if _WHOLE.match(value) else str(parse_bytes(value[:_SHOWN], field))
     elif kind == DATE and not _DATE.match(value):
         raise UsageError(f"{field} is a date, as in 2001, 2001-06 or 2001-06-30T17:45")
     elif kind == NUMBER and not _NUMBER.match(value):

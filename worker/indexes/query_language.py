@@ -39,6 +39,8 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"|\'((?:[^\'\\]|\\.)*)\'(?!\w)', re.DOT
 _WORD = re.compile(r'[^\s()"\[\]{}]+')
 _DEGREE = re.compile(r"~(\d{1,9})(?![^\s()])")
 _RANGE = re.compile(r"""([\[{])\s*("[^"]*"|[^\s\[\]{}"]+)\s+TO\s+("[^"]*"|[^\s\[\]{}"]+)\s*([\]}])""")
+_QUOTE_ALIKE = re.compile("[“”„‟«»＂]")  # that word processors make of the quotes of a keyboard
+_DASH_ALIKE = re.compile("(?:<=|>=|!=|[<>=])?([‘‚‛‐‑‒–—―−－])")  # and of - and ' where a word begins
 _COMPARED = re.compile(r"(<=|>=|!=|<|>|=|)(.*)", re.DOTALL)
 
 
@@ -48,6 +50,8 @@ def parse(query: str) -> Node:
         query.encode("utf-8")
     except UnicodeEncodeError as e:
         raise UsageError(f"the query {query[:120]!r} cannot be read (it is not Unicode text); type it again") from e
+    if "\0" in query:
+        raise UsageError(f"the query cannot be read at character {query.index(chr(0)) + 1}: it has a NUL there")
     if not query.strip():
         raise UsageError("the query is empty; give at least one word, or * for everything")
     if len(query) > MOST_CHARACTERS:
@@ -221,6 +225,7 @@ class _Reading:
 
     def _word(self, fields: tuple[str, ...], text: str, begin: int) -> Node:
         with self._at_place(begin):
+            _typed(text)
             if fields[0] in LEDGER_FIELDS:
                 op, value = _COMPARED.fullmatch(text).groups()  # type: ignore[union-attr]  # it matches anything
                 quoted = self._quoted() if op and not value else None
@@ -257,6 +262,15 @@ class _Reading:
             if not ends:
                 raise UsageError("one end of the range at least")
             return ends[0] if len(ends) == 1 else All(tuple(ends))
+
+
+def _typed(word: str) -> None:
+    """Refuses signs that a word processor put for those that have a meaning: they would only separate words."""
+    if (match := _QUOTE_ALIKE.search(word)) is not None:
+        raise UsageError(f'{match[0]} is no quote of the language; type " instead')
+    if (match := _DASH_ALIKE.match(word)) is not None:
+        meant = '" instead' if match[1] in "‘‚‛" else "- instead, or leave it out"
+        raise UsageError(f"{match[1]} has no meaning before a word; type {meant}")
 
 
 def _positive(node: Node) -> Node:

@@ -38,6 +38,12 @@ def run(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield command
 
 
+def test_items_are_not_told_by_what_nobody_looked_for(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without `dedupe` all would be no duplicates."""
+    assert "nothing is known of dedupe" in run(capsys, "items", "--duplicates", "no", status=USAGE)
+    assert "nothing is known of denist" in run(capsys, "items", "--system", "no", "--csv", status=USAGE)
+
+
 def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The table, the CSV and the JSON say the same; what is tagged is found, and who tagged it is told."""
     terms = tmp_path / "terms.txt"

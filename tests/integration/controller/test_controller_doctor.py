@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,29 @@ def test_a_sound_machine_has_nothing_bad_and_is_left_as_it_was(open_dir: Path) -
     for word in ("Python", "libmagic", "PostgreSQL", "fsync", "syncfs", "renamed", "GB free", "/dev/shm", "open files"):
         assert word in text
     assert list(root.iterdir()) == []
+
+
+def test_a_server_that_cannot_make_the_tables_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """UNIQUE NULLS NOT DISTINCT came with PostgreSQL 15."""
+
+    class Old:
+        """Answers as PostgreSQL 14 does."""
+
+        def __init__(self, *_: object, **__: object) -> None:
+            self.dispose = self.scalar = lambda: None
+
+        def transaction(self) -> nullcontext[Old]:
+            return nullcontext(self)
+
+        def execute(self, _: object) -> Old:
+            return self
+
+        def one(self) -> tuple[int, float]:
+            return 140_011, CLOCK.now()
+
+    monkeypatch.setattr("sql.session.Database", Old)
+    first = next(service_checks.database(DatabaseAddress(name="db1", url=""), CLOCK))
+    assert (first.level, first.mend) == (Level.BAD, "use PostgreSQL 15 or newer")
 
 
 def test_storage_that_is_a_file(tmp_path: Path) -> None:

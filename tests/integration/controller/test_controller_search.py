@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import uuid
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from shelf import Shelf
 
 from controller.search.answers import Wanted, answer_all, count_all
 from controller.search.named import actions_of, forget_search, save_search, searches_of, tag_found, tags_of
@@ -15,6 +17,7 @@ from controller.search.opened import Indexes, opened_index
 from controller.search.report import CSV_FIELDS, csv_rows, hit_report
 from controller.search.term_lists import listed
 from core.errors import RunFailed, UsageError
+from sql.session import Database
 from worker.indexes.base import IndexDocument
 from worker.indexes.registry import new_writer
 
@@ -58,6 +61,8 @@ def test_what_the_ledger_knows_is_asked_beside_the_index(copy: Any) -> None:
     ):
         assert found(copy, query) == asked(copy, condition), query
     assert found(copy, f"{date}:[{from_} TO {to}]")
+    beyond = "9" * 25  # more than the database counts
+    assert (found(copy, f"size:>{beyond}"), found(copy, f"size:<{beyond}")) == (set(), asked(copy, "true"))
     the, large = found(copy, "the"), found(copy, "size:>2kB")
     assert all((the & large, the - large, large - the))
     assert found(copy, "the AND size:>2kB") == the & large
@@ -109,6 +114,18 @@ def test_a_hit_report_adds_up(copy: Any) -> None:
     rows = list(csv_rows(report))
     assert {len(row) for row in rows} == {len(CSV_FIELDS)}
     assert [row[1] for row in rows if row[3] == ""] == [*lines, "any term"]
+
+
+def test_items_that_a_requeue_took_out_are_in_no_tags_number(database: Database) -> None:
+    """They may come back with their tag; until then a search by it does not find them."""
+    shelf = Shelf(database)
+    kept = shelf.loose("anna", "a", "x")
+    job = shelf.stored()
+    with database.transaction() as conn:
+        for item in (kept.id, uuid.uuid4()):
+            tagged = "INSERT INTO item_tag (job, tag, item, tagged_by) VALUES (%(job)s, 'seen', %(item)s, 'ann')"
+            conn.exec_driver_sql(tagged, {"job": shelf.job, "item": item})
+    assert [(tag.tag, tag.items) for tag in tags_of(job.each)] == [("seen", 1)]
 
 
 def test_tags_and_saved_searches_are_found_and_written_down(copy: Any) -> None:

@@ -23,6 +23,7 @@ from core.settings import Settings
 from review.dedupe.report import FIELDS, last_dedupe, stream_duplicates
 from review.dedupe.run import NO_FIELDS, dedupe
 from review.kinds import By, Scope
+from review.looked_at import check_findings
 from review.rows import csv_cells
 from sql.migrate import migrate
 from sql.session import Database
@@ -244,6 +245,34 @@ def test_only_finished_jobs_and_none_twice(shelf: Shelf) -> None:
         conn.exec_driver_sql("UPDATE job SET state = 'paused'")
     with pytest.raises(UsageError, match="only a discovery that has completed"):
         dedupe([shelf.reference()], Scope.JOB, By.ITEM)
+
+
+def test_items_are_told_by_findings_that_are_known(shelf: Shelf) -> None:
+    """Before a first run all would be no duplicates; that is refused."""
+    shelf.loose("anna", "a", "x")
+    (handle,), databases = shelf.stored().each, [shelf.database]
+    check_findings([handle], databases, duplicates=False, system=False)
+    with pytest.raises(UsageError, match="nothing is known of dedupe"):
+        check_findings([handle], databases, duplicates=True, system=False)
+    dedupe([shelf.reference()], Scope.JOB, By.ITEM)
+    check_findings([handle], databases, duplicates=True, system=False)
+    with pytest.raises(UsageError, match=r"nothing is known of denist .*--list FILE"):
+        check_findings([handle], databases, duplicates=True, system=True)
+
+
+def test_a_job_that_was_processed_again_makes_findings_of_the_others_old(database: Database) -> None:
+    """What is a duplicate in one may have had its original in the other."""
+    shelves = [Shelf(database), Shelf(database)]
+    for shelf in shelves:
+        shelf.loose("anna", "a", "same")
+    jobs = [shelf.stored() for shelf in shelves]
+    found = dedupe(jobs, Scope.JOBS, By.ITEM)
+    assert last_dedupe(jobs[1].each, [database]) == found
+    with database.transaction() as conn:
+        again = "UPDATE job SET finished_at = now() + interval '1 day' WHERE id = %(job)s"
+        conn.exec_driver_sql(again, {"job": shelves[0].job})
+    with pytest.raises(UsageError, match="jobs that differ now"):
+        last_dedupe(jobs[1].each, [database])
 
 
 def test_duplicates_can_be_listed_and_left_out(shelf: Shelf) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,21 @@ def _list(place: Path, *hashes: str, name: str = "list") -> Path:
     path = place / name
     path.write_text("".join(f"{each}\n" for each in hashes))
     return path
+
+
+def test_a_lists_name_may_be_any_bytes(shelf: Shelf, tmp_path: Path) -> None:
+    """It is shown as items' names are."""
+    text, base = (Path(os.fsdecode(os.fsencode(tmp_path) + end)) for end in (b"/list\xff", b"/base\xff.db"))
+    text.write_text(f"{digest('dll').hex()}\n")
+    with closing(sqlite3.connect(tmp_path / "base")) as database:
+        database.execute("CREATE TABLE METADATA (sha256 TEXT)")
+        database.execute("INSERT INTO METADATA VALUES (?)", (digest("exe").hex(),))
+        database.commit()
+    (tmp_path / "base").rename(base)
+    job = shelf.stored()
+    found = denist([job], [text, base], Settings())
+    assert [(each.name, each.items) for each in found.lists] == [("list\\xff", 2), ("base\\xff.db", 1)]
+    assert last_denist(job.each, [shelf.database]) == found
 
 
 def _flags(shelf: Shelf) -> dict[str, int]:

@@ -7,6 +7,7 @@ import json
 import pytest
 from shelf import Shelf
 
+from review.dedupe.run import NO_FIELDS
 from review.threads.report import last_threads, stream_threads
 from review.threads.run import thread
 from sql.session import Database
@@ -61,6 +62,15 @@ def test_messages_are_stored_in_their_threads(shelf: Shelf) -> None:
     assert thread([job], subjects=False) == found
     assert list(stream_threads(job.each)) == rows
     assert last_threads(job.each, [shelf.database]) == found
+
+
+def test_messages_without_any_field_are_no_thread(shelf: Shelf) -> None:
+    """All of them have one content hash, which says nothing: their bytes tell them apart."""
+    store = shelf.loose("anna", "a.mbox", "m", container=True)
+    for number, holds in enumerate(("noise", "other noise", "noise")):
+        shelf.message(store, number, f"void {number}", "", holds, content_hash=NO_FIELDS)
+    found = thread([shelf.stored()], subjects=False)
+    assert (found.messages, found.threads, found.largest) == (3, 2, 2)
 
 
 def test_threads_reach_over_jobs_and_are_called_the_same(database: Database) -> None:

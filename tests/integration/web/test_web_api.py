@@ -104,6 +104,8 @@ def test_filters_narrow_to_what_they_say(site: Any) -> None:
     some = _get(site, f"{site.job}/items", limit=1_000, exception="any")["items"]
     assert len(some) == len({item["id"] for item in some}) <= sum(row["items"] for row in by_code)
     assert _get(site, f"{site.job}/items", custodian="nobody") == {"items": [], "next": None}
+    for finding in ("duplicate", "system"):
+        assert "nothing is known" in _get(site, f"{site.job}/items", 409, **{finding: False})["error"]
     assert "it can be any" in _get(site, f"{site.job}/items", 422, exception="weather")["errors"]["exception"]
 
 

@@ -46,6 +46,8 @@ def test_what_programs_write_is_taken(tmp_path: Path) -> None:
     """sha256sum's names, remarks, empty lines, RDS 2's header and columns."""
     text = f"# known\n\n{HASHES[0]}  a file\n{HASHES[1]} *b\n"
     assert _all(hash_list(_file(tmp_path, text))) == HASHES[:2]
+    escaped = hash_list(_file(tmp_path, f"\\{HASHES[0]}  a\\nb\n{HASHES[1]}  c\n"))
+    assert (_all(escaped), escaped.bad) == (HASHES[:2], 0)
     sha1 = hashlib.sha1(b"x").hexdigest().upper()
     header = '"SHA-1","MD5","CRC32","FileName","FileSize","ProductCode","OpSystemCode","SpecialCode"'
     rds = hash_list(_file(tmp_path, f'{header}\r\n"{sha1}","0A","1","a,b.dll",3,4,"x",""\r\n'))

@@ -39,3 +39,9 @@ def test_what_statements_share_stands_in_one_place() -> None:
     with pytest.raises(ValueError, match=r"x\.sql: there is no part more"):
         list(parse_queries(text, "x.sql"))
     assert all("\n@" not in query.sql.replace(" ", "") for query in QUERIES.values())
+
+
+@pytest.mark.parametrize("newer", ["pg_input_is_valid(", "any_value(", "json_table(", "uuidv7("])
+def test_statements_are_those_of_postgresql_15(newer: str) -> None:
+    """Promise: what `doctor` says is enough is enough; these came later."""
+    assert not [query.name for query in QUERIES.values() if newer in query.sql.lower()]

@@ -44,6 +44,8 @@ def test_conditions_are_read_as_they_are_meant(text: str, wanted: list[tuple[str
     ("date>=last week", "is a date, as in 2001"),
     ("page_count>many", "is a number"),
     ("page_count>1e9999999", "is a number"),
+    ("page_count>٥", "is a number"),
+    ("date>٢٠٠١", "is a date"),
     ("page_count~3", "use = != < <= > >="),
     ("author>Ada", "use = != ~"),
     ("signed=maybe", "true or false"),

@@ -22,6 +22,17 @@ def test_a_list_is_read_in_the_charset_that_it_is_in(charset: str, tmp_path: Pat
     assert read_terms(file, charset).terms == TERMS
 
 
+def test_a_stray_byte_of_zero_makes_no_list_utf_16(tmp_path: Path) -> None:
+    """It is refused with its line; letters that have no byte of zero are UTF-16 by their ends of lines."""
+    file = tmp_path / "terms.txt"
+    file.write_bytes(b"merger\nbud\0get\nthird quarter\n")
+    with pytest.raises(UsageError, match=r"1 terms cannot be read: line 2: .*NUL"):
+        read_terms(file)
+    for charset in ("utf-16-le", "utf-16-be"):
+        file.write_bytes("бюджет\nсделка\n".encode(charset))
+        assert read_terms(file).terms == (Term(1, "бюджет"), Term(2, "сделка"))
+
+
 def test_terms_that_mean_the_same_are_told(tmp_path: Path) -> None:
     """However they are written."""
     file = tmp_path / "terms.txt"

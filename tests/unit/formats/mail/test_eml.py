@@ -206,6 +206,8 @@ def test_content_hash_knows_copies_and_differences() -> None:
     coded = b"From: A@b.example\nContent-Transfer-Encoding: base64\n\n" + base64.b64encode(b"some text here")
     assert content(plain) == content(coded)
     assert content(plain) != content(plain.replace(b"text", b"test"))
+    undated = [content(b"Date: %s\n" % date + plain) for date in (b"the third", b"the  third", b"the fourth")]
+    assert (undated[0] == undated[1], undated[0] == undated[2]) == (True, False), "dates that cannot be read"
 
 
 def test_digest_parts_are_messages() -> None:

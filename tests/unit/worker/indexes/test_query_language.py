@@ -55,6 +55,19 @@ from worker.indexes.words import placed
         ("exception:weather", "any"),
         ("tag:a/b", "a tag cannot be called"),
         ("&", "no letter or digit"),
+        ("a “third quarter”", "character 3, '“third quarter”': “ is no quote of the language; type \" instead"),
+        ("subject:third quarter”", 'type "'),
+        ("company:„a b“", 'type "'),
+        ("a-«b»", 'type "'),
+        ("‘third quarter’", 'type "'),
+        ("budget –draft", "character 8, '–draft': – has no meaning before a word; type - instead"),
+        ("budget —(a b)", "type -"),
+        ("page_count:>−5", "type -"),
+        ("a\0b", "character 2: it has a NUL"),
+        ("size:>" + "9" * 5_000, "character 6"),
+        ("size:٥", "character 6"),
+        ("page_count:>٥", "page_count is a number"),
+        ("date:٢٠٠١", "date is a date"),
         ("x" * 40, "40 bytes"),
         ("(" * 60 + "a" + ")" * 60, "more than 50 brackets"),
         (" ".join(["a"] * (MOST_WORDS + 1)), "more than 20,000 words"),
@@ -77,7 +90,9 @@ def test_what_the_signs_mean() -> None:
     assert parse("size:>=1kB") == Asked("size", ">=", "1000")
     assert parse("'two words'") == parse('"two words"')
     assert parse(r'"a \"b\""') == parse('"a b"')
-    assert parse("don't") == parse('"don t"')
+    assert parse("don't") == parse("don’t") == parse('"don t"')
+    assert parse('"a “b” –c"') == parse('"a b c"')
+    assert parse("a–b") == parse("a-b")
     assert parse("a W/2 b") == parse("a w/2 b")
     assert isinstance(parse('"two words"~2'), Near)
     assert isinstance(parse("12:30"), Row)

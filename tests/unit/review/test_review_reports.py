@@ -1,0 +1,19 @@
+"""Findings of jobs that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from core.errors import UsageError
+from review.dedupe.report import last_dedupe
+from review.denist.report import last_denist
+from review.threads.report import last_threads
+
+
+@pytest.mark.parametrize("last", [last_dedupe, last_denist, last_threads])
+def test_a_group_without_jobs_is_refused_in_one_line(last: Callable[..., object]) -> None:
+    """A group is there from before its first job, and after its last."""
+    with pytest.raises(UsageError, match="a group without jobs"):
+        last([], [])
