@@ -29,9 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from core.records import ExceptionLevel, GroupKind, JobState, Kind, Phase, TaskState, TextState
-from sql.named import item_tag as item_tag
-from sql.named import operator_action as operator_action
-from sql.named import saved_search as saved_search
+from sql import afterwards as afterwards  # its tables are of the same metadata
 from sql.schema import job_column as _job
 from sql.schema import metadata as metadata
 from sql.schema import one_of as _one_of
@@ -373,70 +371,4 @@ observation = Table(
     Column("job", Uuid, ForeignKey("job.id", ondelete="CASCADE")),  # NULL: of a database, worker, host or filer
     Column("values", JSONB, nullable=False),
     UniqueConstraint("job", "kind", "second", "source", postgresql_nulls_not_distinct=True),
-)
-
-# What was found out of a job's items after it was over, one row for each kind of it (review.kinds): the latest. Jobs that
-# were looked at together have rows with one token; where a row has another, or none is there, the finding was broken off.
-review = Table(
-    "review",
-    metadata,
-    _job(),
-    Column("kind", Text, nullable=False),
-    Column("token", Uuid, nullable=False),
-    Column("options", JSONB, nullable=False),  # what was asked for, and the jobs it was asked of
-    Column("figures", JSONB, nullable=False),  # counts, over all of these jobs
-    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    PrimaryKeyConstraint("job", "kind"),
-)
-
-# Members of groups of equal items, or of equal families: each names its group's original, which names itself.
-duplicate = Table(
-    "duplicate",
-    metadata,
-    _job(),
-    Column("item", Uuid, primary_key=True),
-    Column("original", Uuid, nullable=False),  # by family: the topmost item of the original family
-    Column("original_job", Uuid, nullable=False),  # may lie in another database, so no foreign key
-    Column(
-        "copy", Boolean, nullable=False
-    ),  # a duplicate, or of a duplicate family; false: the original, or of its family
-    Column("custodians", ARRAY(Text)),  # of the original: all that have it, its own among them; of others NULL
-    Column("copies", BigInteger),  # of the original: duplicates in its group; of others NULL
-    Index("ix_duplicate_job", "job"),
-)
-
-# Items whose hash is on a list of known software files.
-system_file = Table(
-    "system_file",
-    metadata,
-    _job(),
-    Column("item", Uuid, primary_key=True),
-    Column("list", SmallInteger, nullable=False),  # the first list that has it, by its place in the order
-    Index("ix_system_file_job", "job"),
-)
-
-# MD5 and SHA-1 of an item's bytes, read again because a list of known software files has no sha256.
-item_digest = Table(
-    "item_digest",
-    metadata,
-    _job(),
-    Column("item", Uuid, primary_key=True),
-    Column("sha256", LargeBinary, nullable=False),  # that these bytes had: a requeued item may have others
-    Column("md5", LargeBinary, nullable=False),
-    Column("sha1", LargeBinary, nullable=False),
-    Index("ix_item_digest_job", "job"),
-)
-
-# A message's place in its thread.
-thread_message = Table(
-    "thread_message",
-    metadata,
-    _job(),
-    Column("item", Uuid, primary_key=True),
-    Column("thread", Uuid, nullable=False),  # follows from the ids in it: the same in every job
-    Column("parent", Uuid),  # the message that it answers, if that is an item of these jobs
-    Column("depth", Integer, nullable=False),  # 0: nothing is above it
-    Column("by", Text, nullable=False),  # what put it there (review.threads.linking.By)
-    Column("sent_at", DateTime(timezone=True)),
-    Index("ix_thread_message_job", "job", "thread"),
 )

@@ -162,7 +162,7 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
     context.storage.stat_floor()
     if claimed.phase is not Phase.FINALISE:
         context.crumb.doing(Activity.LOOKING, job.source)
-        work.check_source_root()
+        work = dataclasses.replace(work, source_device=work.check_source_root())
     work.portions.clear(context.crumb.alive)
     context.crumb.doing(Activity.REPLAYING if claimed.phase is Phase.REPLAY else Activity.WORKING)
     if claimed.phase not in _WITH_PASSWORDS:

@@ -14,6 +14,7 @@ from core.names import display_name
 from core.records import ROOT_CUSTODIAN, Custodian, NewTask, Phase
 from core.settings import Settings
 from core.storage.layer import EntryKind, Storage
+from core.storage.whole import parts_below
 
 MANIFEST = "manifest.parquet"
 MOST_CUSTODIANS = 100_000  # every slot reads their names with each task
@@ -60,7 +61,8 @@ def prepare_source(storage: Storage, path: str | os.PathLike[str]) -> PreparedSo
 def _whole(storage: Storage, root: bytes) -> tuple[int, int]:
     """Its device and inode. Raises UsageError where a part of its file system is away: what lies there would be in no listing."""
     try:
-        identity, parts = storage.root_identity(root), storage.parts(root)
+        identity = storage.root_identity(root)
+        parts = parts_below(root, identity[0])
     except StorageFault as error:
         raise UsageError(f"source {display_name(root)} cannot be used: {error}") from error
     if parts.away:

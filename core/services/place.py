@@ -15,6 +15,7 @@ import os
 import pwd
 import re
 import shutil
+import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,9 +167,12 @@ def postgres_place(home: Home, database: str) -> Path:
 
 
 def _takes(place: Path, run_as: RunAs | None) -> bool:
-    """Whether that user can really have a directory of its own in there."""
+    """Whether that user can really have a directory of its own in there, now and later: a FUSE client that leaves rights
+    to its servers (MooseFS) lets anybody through a directory while the kernel remembers what lies in it."""
     if run_as is None:
         return True
+    if not all(_lets_through(above.stat(), run_as) for above in (place, *place.absolute().parents)):
+        return False
     probe = Path(tempfile.mkdtemp(dir=place))
     try:
         give_to(probe, run_as)
@@ -177,6 +181,12 @@ def _takes(place: Path, run_as: RunAs | None) -> bool:
         return False
     finally:
         probe.rmdir()
+
+
+def _lets_through(directory: os.stat_result, run_as: RunAs) -> bool:
+    if directory.st_uid == run_as.uid:
+        return bool(directory.st_mode & stat.S_IXUSR)
+    return bool(directory.st_mode & (stat.S_IXGRP if directory.st_gid == run_as.gid else stat.S_IXOTH))
 
 
 def refuse_weak_root(place: Path, run_as: RunAs | None) -> None:

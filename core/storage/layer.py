@@ -31,7 +31,6 @@ from core.storage.files import ReadFile, WriteFile, close_fd, sync_fd
 from core.storage.listing import AT_ONCE, Listing
 from core.storage.nowhere import lead_nowhere
 from core.storage.sync import Unsynced, syncfs
-from core.storage.whole import WHOLE, Parts, parts_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -77,7 +76,6 @@ class Storage:
         self._now = monotonic_ns
         self._unsynced = Unsynced()
         self._paths: Anywhere | Beneath = Anywhere()
-        self._devices: dict[bytes, int] = {}  # of roots that were identified
 
     def keep_below(self, path: bytes, *, own: bool = False, hold: bool = False) -> None:
         """From the first time on, calls work only below such directories, and through no link that lies there.
@@ -95,7 +93,6 @@ class Storage:
         if isinstance(self._paths, Beneath):
             self._paths.close()
         self._paths = Anywhere()
-        self._devices.clear()
 
     def record_to(self, recorder: Recorder) -> None:
         """Calls from now on are recorded there; a file that is open already goes on with the recorder it had."""
@@ -180,17 +177,7 @@ class Storage:
             self._record(_STAT, start, self._now() - start, 0, path, e.errno or 0)
             raise storage_fault("reach", path, e) from e
         self._record(_STAT, start, self._now() - start, 0, path, 0)
-        self._devices[path] = info.st_dev
         return info.st_dev, info.st_ino
-
-    def parts(self, path: bytes) -> Parts:
-        """Which parts of the file system of a root directory are away, as its client on this host knows; the root as its
-        `root_identity` was last. No call: no server is asked. Raises StorageFault."""
-        device = self._devices.get(path)
-        try:
-            return WHOLE if device is None else parts_of(device)
-        except OSError as e:
-            raise storage_fault("ask what is there of", path, e) from e
 
     def space(self, path: bytes) -> Space:
         """Room on the file system that holds `path` (counted as a stat call); raises StorageFault."""

@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass
 
 from core.mounts import read_mountinfo
+from core.storage.errors import storage_fault
 
 _KIND = "fuse.glusterfs"
 _GRAPH = ".meta/graphs/active"
@@ -54,6 +55,14 @@ def parts_of(device: int) -> Parts:
         away=tuple(away for parts in told for away in parts.away),
         changes=tuple(number for parts in told for number in parts.changes),
     )
+
+
+def parts_below(root: bytes, device: int) -> Parts:
+    """The same of a source's or storage's root that has this number. No call: no server is asked. Raises StorageFault."""
+    try:
+        return parts_of(device)
+    except OSError as error:
+        raise storage_fault("ask what is there of", root, error) from error
 
 
 def read_parts(text: str) -> Parts:

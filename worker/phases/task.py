@@ -13,7 +13,7 @@ from core.errors import ExceptionCode, StorageFault
 from core.names import display_name
 from core.records import ClaimedTask, Item, Job, TaskResult
 from core.storage.layer import Storage
-from core.storage.whole import Parts
+from core.storage.whole import WHOLE, Parts, parts_below
 from formats.passwords import NO_PASSWORDS, Passwords
 from sql.costs import Death
 from sql.session import Database
@@ -40,6 +40,7 @@ class TaskWork:
     deaths: Sequence[Death] = ()  # of this phase
     spent: Mapping[uuid.UUID, float] = field(default_factory=dict)  # seconds by loose file, in this phase
     passwords: Passwords = NO_PASSWORDS
+    source_device: int | None = None  # of the source's root on this host; None where the phase does not look at it
 
     @property
     def storage(self) -> Storage:
@@ -84,8 +85,9 @@ class TaskWork:
         self.storage.sync_written()
         crumb.doing(Activity.COMMITTING)
 
-    def check_source_root(self) -> None:
-        """Raises StorageFault unless the source root is what it was when the job was created (design §3.5)."""
+    def check_source_root(self) -> int:
+        """Its device number on this host. Raises StorageFault unless the source root is what it was when the job was
+        created (design §3.5), and whole."""
         try:
             identity = self.storage.root_identity(self.job.source)
         except StorageFault as e:
@@ -98,23 +100,23 @@ class TaskWork:
                 f"the source {display_name(self.job.source)} is not the directory the job was created over "
                 "(is it mounted?); mount it"
             )
-        self.source_parts()
+        _whole(self.job.source, identity[0])
+        return identity[0]
 
     def source_parts(self) -> Parts:
         """What its client says of the parts of the source's file system. Raises StorageFault when one of them is away: its files
         would be in no listing, and would not exist."""
-        parts = self.storage.parts(self.job.source)
-        if parts.away:
-            raise StorageFault(lacking(self.job.source, parts))
-        return parts
+        return WHOLE if self.source_device is None else _whole(self.job.source, self.source_device)
 
 
-def lacking(source: bytes, parts: Parts) -> str:
-    """What is wrong with a source of which something is away, and what to do."""
-    return (
-        f"the source {display_name(source)} is not whole: its file system has lost {', '.join(parts.away)}, whose files would"
-        " be taken for missing; bring that back"
-    )
+def _whole(source: bytes, device: int) -> Parts:
+    parts = parts_below(source, device)
+    if parts.away:
+        raise StorageFault(
+            f"the source {display_name(source)} is not whole: its file system has lost {', '.join(parts.away)}, whose files"
+            " would be taken for missing; bring that back"
+        )
+    return parts
 
 
 def same_root(one: tuple[int, int], other: tuple[int, int]) -> bool:

@@ -22,7 +22,7 @@ from experiments.kinds.cases import Cases
 from experiments.kinds.kind import Kind
 from experiments.processes import host_seconds, processors
 from experiments.profiles.profile import Arena, Profile, ProfileSettings, Room
-from experiments.profiles.space import Usage, synced, usage
+from experiments.profiles.space import Usage, synced, usage_at_rest
 from experiments.workload import Turn
 from experiments.workloads.dedup.chunks import Expected, expected_of
 from experiments.workloads.dedup.material import Data, corpus_made, files_of
@@ -62,6 +62,9 @@ class DedupSettings(ProfileSettings):
     used: Annotated[
         str, Field(description="a command that prints the bytes in use (first number), in place of what statvfs says")
     ] = ""
+    settle: Annotated[
+        float, Field(ge=0, le=30, description="seconds that the space in use has to be the same before it is believed")
+    ] = 3.0
     stated: Annotated[
         tuple[str, ...], Field(description="ratios that the storage says elsewhere, as backups=2.8,zeros=1045")
     ] = ()
@@ -127,7 +130,7 @@ class Dedup(Profile[DedupSettings]):
     def on_null(self) -> Dedup:
         """With less data: what the writers make of them at most."""
         size = min(int(self.settings.size), _NULL_BYTES)
-        quiet = {"size": size, "reduce": "", "used": "", "stated": ()}
+        quiet = {"size": size, "reduce": "", "used": "", "stated": (), "settle": 0.0}
         return Dedup(self.settings.model_copy(update=quiet), self.targets)
 
     def observe(self, turn: Turn, arena: Arena) -> DedupSeen:
@@ -189,7 +192,7 @@ class Dedup(Profile[DedupSettings]):
         try:
             synced(root)
             if not self.settings.used:
-                return usage([root])
+                return usage_at_rest([root], self.settings.settle)
         except OSError as error:
             raise StorageFault(f"{root}: {error.strerror}", errno=error.errno or 0) from error
         said = _run([*_words(self.settings.used)], root)

@@ -32,7 +32,7 @@ class DedupTelling(ProfileTelling):
         """That space is everybody's, and where the storage took no space that it tells of."""
         silent = [str(point.at.data) for point in points if "ratio" not in point.figures]
         own = [] if not silent else [
-            f"{words.listed(silent)}: the storage tells of no space that it took; --set used=COMMAND asks it itself"
+            f"{words.listed(silent)}: the storage tells of no space that it took, or of none that comes to rest; --set used=COMMAND asks it itself"
         ]  # fmt: skip
         return (*super().warnings(points), *own)
 

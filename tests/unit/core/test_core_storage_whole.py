@@ -12,7 +12,7 @@ from core.mounts import read_mountinfo
 from core.operations import NullRecorder
 from core.storage import whole
 from core.storage.layer import Storage
-from core.storage.whole import WHOLE, Parts, parts_of, read_parts
+from core.storage.whole import WHOLE, Parts, parts_below, parts_of, read_parts
 
 TOLD = """[xlator.cluster.dht.edb-dht.priv]
 subvol_cnt = 2
@@ -50,24 +50,21 @@ def test_a_part_that_is_away_is_named() -> None:
     assert read_parts("") == WHOLE
 
 
-def test_the_storage_layer_tells_of_a_root_that_it_knows(mount: Path) -> None:
-    """Once it was identified; a part that went and came back between two looks is seen too, and a client that does not
-    answer is a fault."""
+def test_what_is_told_below_a_root(mount: Path) -> None:
+    """A part that went and came back between two looks is seen too, and a client that does not answer is a fault."""
     root = os.fsencode(mount.parents[4])
-    storage = Storage(NullRecorder())
-    assert storage.parts(root) == WHOLE
-    storage.root_identity(root)
-    before = storage.parts(root)
+    device, _ = Storage(NullRecorder()).root_identity(root)
+    before = parts_below(root, device)
     assert before.away == ()
     mount.write_text(TOLD.format(up=0, generation=2))
-    assert storage.parts(root).away == ("edb-client-1",)
+    assert parts_below(root, device).away == ("edb-client-1",)
     mount.write_text(TOLD.format(up=1, generation=3))
-    assert storage.parts(root).away == ()
-    assert storage.parts(root) != before
+    assert parts_below(root, device).away == ()
+    assert parts_below(root, device) != before
     mount.unlink()
     mount.mkdir()
     with pytest.raises(StorageFault, match="cannot ask what is there of"):
-        storage.parts(root)
+        parts_below(root, device)
 
 
 def test_where_nobody_tells_it_is_whole(mount: Path, tmp_path: Path) -> None:

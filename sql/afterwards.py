@@ -1,0 +1,128 @@
+"""The tables of what is said of a job's items once it is over: what people named and did, and what was found out of
+them; with those of `sql.models`."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    Uuid,
+    func,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from sql.schema import job_column, metadata
+
+# What people call items. No foreign key to the item: one that is processed again (requeue) has the same id and stays tagged.
+item_tag = Table(
+    "item_tag",
+    metadata,
+    job_column(),
+    Column("tag", Text, nullable=False),
+    Column("item", Uuid, nullable=False),
+    Column("tagged_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("tagged_by", Text, nullable=False),
+    PrimaryKeyConstraint("job", "tag", "item"),
+    Index("ix_item_tag_item", "item"),
+)
+
+saved_search = Table(
+    "saved_search",
+    metadata,
+    job_column(),
+    Column("name", Text, nullable=False),
+    Column("query", Text, nullable=False),
+    Column("saved_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("saved_by", Text, nullable=False),
+    PrimaryKeyConstraint("job", "name"),
+)
+
+# Who did what to a job's items or their names, and when: written with what it tells of, never changed.
+operator_action = Table(
+    "operator_action",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    job_column(),
+    Column("at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("who", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("details", JSONB, nullable=False),
+    Index("ix_operator_action_job", "job"),
+)
+
+# What was found out of a job's items after it was over, one row for each kind of it (review.kinds): the latest. Jobs that
+# were looked at together have rows with one token; where a row has another, or none is there, the finding was broken off.
+review = Table(
+    "review",
+    metadata,
+    job_column(),
+    Column("kind", Text, nullable=False),
+    Column("token", Uuid, nullable=False),
+    Column("options", JSONB, nullable=False),  # what was asked for, and the jobs it was asked of
+    Column("figures", JSONB, nullable=False),  # counts, over all of these jobs
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    PrimaryKeyConstraint("job", "kind"),
+)
+
+# Members of groups of equal items, or of equal families: each names its group's original, which names itself.
+duplicate = Table(
+    "duplicate",
+    metadata,
+    job_column(),
+    Column("item", Uuid, primary_key=True),
+    Column("original", Uuid, nullable=False),  # by family: the topmost item of the original family
+    Column("original_job", Uuid, nullable=False),  # may lie in another database, so no foreign key
+    Column(
+        "copy", Boolean, nullable=False
+    ),  # a duplicate, or of a duplicate family; false: the original, or of its family
+    Column("custodians", ARRAY(Text)),  # of the original: all that have it, its own among them; of others NULL
+    Column("copies", BigInteger),  # of the original: duplicates in its group; of others NULL
+    Index("ix_duplicate_job", "job"),
+)
+
+# Items whose hash is on a list of known software files.
+system_file = Table(
+    "system_file",
+    metadata,
+    job_column(),
+    Column("item", Uuid, primary_key=True),
+    Column("list", SmallInteger, nullable=False),  # the first list that has it, by its place in the order
+    Index("ix_system_file_job", "job"),
+)
+
+# MD5 and SHA-1 of an item's bytes, read again because a list of known software files has no sha256.
+item_digest = Table(
+    "item_digest",
+    metadata,
+    job_column(),
+    Column("item", Uuid, primary_key=True),
+    Column("sha256", LargeBinary, nullable=False),  # that these bytes had: a requeued item may have others
+    Column("md5", LargeBinary, nullable=False),
+    Column("sha1", LargeBinary, nullable=False),
+    Index("ix_item_digest_job", "job"),
+)
+
+# A message's place in its thread.
+thread_message = Table(
+    "thread_message",
+    metadata,
+    job_column(),
+    Column("item", Uuid, primary_key=True),
+    Column("thread", Uuid, nullable=False),  # follows from the ids in it: the same in every job
+    Column("parent", Uuid),  # the message that it answers, if that is an item of these jobs
+    Column("depth", Integer, nullable=False),  # 0: nothing is above it
+    Column("by", Text, nullable=False),  # what put it there (review.threads.linking.By)
+    Column("sent_at", DateTime(timezone=True)),
+    Index("ix_thread_message_job", "job", "thread"),
+)
