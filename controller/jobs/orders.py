@@ -20,6 +20,7 @@ from core.errors import UsageError
 from core.filer.load import profile_names
 from core.ocr import DEFAULT_LANGUAGES
 from core.passwords import PasswordBank
+from core.production import Priority
 from core.records import FsyncPolicy, JobOptions, Layout, Limits
 from core.settings import INDEX_ENGINES, Settings
 from core.variables import VARIABLES
@@ -67,6 +68,7 @@ class DiscoveryOrder(Document):
         ),
         Metavar("NAMES"),
     ] = None
+    priority: Annotated[Priority, Field(description="its share of the slots beside other jobs")] = Priority.NORMAL
     fsync: Annotated[FsyncPolicy, Field(title="fsync", description="when written files are forced out")] = (
         FsyncPolicy.NONE
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +29,7 @@ from production.layout import Layout, suffix_of
 from sql import bulk, production
 from sql import jobs as ledger_jobs
 from sql.faces.production import PRODUCTION, Chosen
+from sql.faces.search import SEARCH
 from sql.production import NumberedItem
 
 _FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
@@ -49,6 +51,7 @@ class ProductionPlan:
     name: str
     workers: int
     slots: int  # of each
+    who: str  # asks for it
 
 
 def create_production(storage: Storage, settings: Settings, plan: ProductionPlan) -> Jobs:
@@ -138,6 +141,15 @@ def _create(
     )
     ledger_jobs.set_options(conn, job, dataclasses.replace(plan.options, production=choice))
     bulk.insert_tasks(conn, job, tally.tasks(choice.type))
+    told = {"job": str(job), "out": choice.out, "items": tally.items, "query": choice.query, "tag": choice.tag}
+    for handle in plan.sources:
+        SEARCH.note_action(
+            conn,
+            job=handle.id,
+            who=plan.who,
+            action=f"{choice.type} created",
+            details=json.dumps(told, ensure_ascii=False),
+        )
 
 
 def _numbered(
