@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from core.choices import BankNote as BankNote
-from core.choices import FilerChoice as FilerChoice
-from core.choices import OcrChoice as OcrChoice
-from core.choices import ReplayChoice as ReplayChoice
 from core.errors import ExceptionCode
 from core.limits import Limits as Limits
+from core.options.choices import BankNote as BankNote
+from core.options.choices import FilerChoice as FilerChoice
+from core.options.choices import OcrChoice as OcrChoice
+from core.options.choices import ReplayChoice as ReplayChoice
+from core.options.production import JobType, Priority, ProducedFile, ProductionChoice
 from core.plain import surplus
-from core.production import JobType, Priority, ProducedFile, ProductionChoice
 
 
 class JobState(enum.StrEnum):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.production import FileKind
+from core.options.production import FileKind
 
 _TOPS = {FileKind.NATIVE: "NATIVES", FileKind.TEXT: "TEXT", FileKind.IMAGE: "IMAGES"}
 KINDS = tuple(_TOPS)

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from controller.databases import JobHandle, Jobs
 from core.errors import UsageError
-from core.production import JobType
+from core.options.production import JobType
 from core.records import GroupKind, JobState
 from review.kinds import ReviewKind
 from sql.faces.review import REVIEW

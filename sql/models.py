@@ -30,7 +30,6 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from core.records import ExceptionLevel, GroupKind, JobState, Kind, Phase, TaskState, TextState
 from sql import afterwards as afterwards  # its tables are of the same metadata
-from sql import produced as produced  # likewise
 from sql.schema import job_column as _job
 from sql.schema import metadata as metadata
 from sql.schema import one_of as _one_of

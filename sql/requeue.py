@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from core.errors import UsageError
-from core.production import JobType
+from core.options.production import JobType
 from core.records import JobOptions, JobState, NewTask, Phase
 from sql import bulk
 from sql.queries import QUERIES

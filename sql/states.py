@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from core.errors import UsageError
-from core.production import Priority
+from core.options.production import Priority
 from core.records import FINALISE_LIST, FINALISE_REST, JobOptions, JobState, NewTask, Phase
-from sql import bulk, production
+from sql import bulk
 from sql.queries import QUERIES
 from sql.recut import join, recut
 
@@ -154,7 +154,7 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
         QUERIES["enter_phase"].run(conn, job=job, phase=phase.value)
         QUERIES["reopen_phase"].run(conn, job=job, phase=phase.value)
         if phase is Phase.STAMP:
-            production.number_pages(conn, job, options.production.first)
+            QUERIES["number_production_pages"].run(conn, job=job, first=options.production.first)
         if phase is Phase.FINALISE:
             # What was produced is told of in order, which one task does.
             whole = {} if options.production.asked else {FINALISE_LIST: [*"0123456789abcdef", FINALISE_REST]}

@@ -12,7 +12,7 @@ from cli.context import shared, with_options, writable_file
 from cli.jobs.discover import DEFAULT_WORKERS
 from cli.taking import taking
 from controller.production.orders import ProductionOrder
-from core.production import JobType
+from core.options.production import JobType
 
 Sources = Annotated[
     list[str],

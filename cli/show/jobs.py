@@ -15,7 +15,7 @@ from cli.show.table import table
 from controller.jobs.groups.progress import group_state
 from controller.jobs.rates import duration
 from core.names import display_name
-from core.production import JobType
+from core.options.production import JobType
 from sql.groups import GroupRow
 from sql.jobs import JobSummary
 from sql.session import Database

@@ -16,7 +16,7 @@ from controller.observe.call_time import CallTimeFigures
 from controller.observe.io_kinds import IoFigures
 from controller.observe.wire import WireShares
 from core.document import Document, Milli, NotNone
-from core.production import JobType
+from core.options.production import JobType
 from core.records import BankNote, FsyncPolicy, GroupKind, JobState, Layout, OcrChoice, Phase
 
 _SUMMED = ("raw_bytes", "discovered_bytes", "index_bytes", "index_written_bytes", "items", "containers", "frames_lost")  # fmt: skip

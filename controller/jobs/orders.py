@@ -19,8 +19,8 @@ from core.document import TEXT, Document
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.ocr import DEFAULT_LANGUAGES
+from core.options.production import Priority
 from core.passwords import PasswordBank
-from core.production import Priority
 from core.records import FsyncPolicy, JobOptions, Layout, Limits
 from core.settings import INDEX_ENGINES, Settings
 from core.variables import VARIABLES

@@ -20,7 +20,7 @@ from controller.labels.kept import KeptLabels
 from controller.labels.rules import FilerCache
 from core.document import Document, Milli
 from core.names import display_name
-from core.production import JobType
+from core.options.production import JobType
 from core.records import JobState, Phase
 from sql import jobs as ledger_jobs
 from sql.groups import GroupRow

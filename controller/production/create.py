@@ -20,17 +20,17 @@ from controller.production.place import claim, give_up, refuse_inside
 from controller.search.meaning import meaning
 from controller.search.opened import opened_index
 from core.errors import UsageError
-from core.production import JobType, ProductionChoice
+from core.options.production import JobType, ProductionChoice
 from core.records import JobOptions, JobState, NewTask, Phase
 from core.settings import Settings
 from core.storage.layer import Storage
 from production.families import Batches, Numbered, Taken, numbered
 from production.layout import Layout, suffix_of
-from sql import bulk, production
+from sql import bulk
 from sql import jobs as ledger_jobs
+from sql.bulk import NumberedItem
 from sql.faces.production import PRODUCTION, Chosen
 from sql.faces.search import SEARCH
-from sql.production import NumberedItem
 
 _FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 _PICKED_AT_ONCE = 50_000
@@ -133,7 +133,7 @@ def _create(
     tally = _Tally(plan.workers * plan.slots)
     PRODUCTION.production_tables(conn)
     numbers = _numbered(conn, plan, picked)
-    production.add_items(conn, job, tally.counting(numbers, plan.options))
+    bulk.add_production_items(conn, job, tally.counting(numbers, plan.options))
     if not tally.items:
         raise UsageError("no item is chosen: look with `edbench search` what the query finds, and which tags there are")
     choice = dataclasses.replace(

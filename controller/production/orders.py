@@ -11,7 +11,7 @@ from controller.filer.choice import filer_choice
 from controller.jobs.orders import Metavar
 from core.document import TEXT, Document
 from core.errors import UsageError
-from core.production import JobType, Priority, ProductionChoice
+from core.options.production import JobType, Priority, ProductionChoice
 from core.records import FsyncPolicy, JobOptions
 from core.settings import Settings
 

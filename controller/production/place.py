@@ -11,7 +11,7 @@ from controller.databases import JobHandle
 from controller.jobs.ownership import hand_over
 from core.errors import SourceFileError, UsageError
 from core.names import display_name
-from core.production import MARKER, ProductionChoice
+from core.options.production import MARKER, ProductionChoice
 from core.storage.layer import EntryKind, Storage
 
 _THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directory
@@ -38,6 +38,7 @@ def _below(path: str, directory: str) -> bool:
 def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path) -> None:
     """Take the directory for a job that is about to be created. Raises UsageError where it holds anything, StorageFault."""
     path = os.fsencode(out)
+    storage.keep_below(path, own=True)
     try:
         storage.mkdir(path)
         found = {entry.name for entry in storage.scan(path)} - _THEIRS
@@ -78,9 +79,9 @@ def remove_output(storage: Storage, choice: ProductionChoice, job: uuid.UUID) ->
     """Remove what the job wrote, its marker last: volumes and reports. What others put beside them stays, and so does the
     directory of another job that took it since. Raises StorageFault."""
     path = os.fsencode(choice.out)
+    storage.keep_below(path, own=True)
     if owner(storage, path) != job.hex:
         return
-    storage.keep_below(path, own=True)
     for name, kind in storage.scan(path):
         if kind is EntryKind.DIRECTORY and name.startswith(b"VOL") and name[3:].isdigit():
             storage.remove_tree(os.path.join(path, name))

@@ -12,7 +12,7 @@ from controller.databases import JobHandle
 from core.document import Document
 from core.errors import SourceFileError, UsageError
 from core.names import display_name
-from core.production import JobType
+from core.options.production import JobType
 from core.records import JobState
 from core.storage.layer import EntryKind, Storage
 from production.layout import KINDS, Place, folder

@@ -79,7 +79,9 @@ class TaskWork:
         """What has to be so before the ledger learns of it. Raises StorageFault."""
         crumb = self.context.crumb
         crumb.leave()
-        if any(e.code in _SOURCE_TROUBLE for e in task_result.exceptions):
+        # A job that produces reads of the sources of others, and has looked at them itself.
+        produces = self.job.options.production.asked
+        if not produces and any(e.code in _SOURCE_TROUBLE for e in task_result.exceptions):
             self.check_source_root()  # a reader inside a handler may have met an unmounted source, not a bad file
         crumb.doing(Activity.SYNCING, b"what it wrote")
         self.storage.sync_written()

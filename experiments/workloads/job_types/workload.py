@@ -23,7 +23,7 @@ from controller.production.create import ProductionPlan, create_production
 from core.clock import Clock
 from core.errors import RunFailed
 from core.operations import NullRecorder
-from core.production import JobType, ProductionChoice
+from core.options.production import JobType, ProductionChoice
 from core.records import JobOptions
 from core.settings import Settings
 from core.storage.layer import Storage

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.production import FileKind
+from core.options.production import FileKind
 from production.families import Batches, Numbered, Taken, numbered
 from production.layout import Layout, Place, folder, suffix_of
 

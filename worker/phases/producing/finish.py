@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 
 from core.errors import ExceptionCode, SourceFileError
-from core.production import FileKind, JobType
+from core.options.production import FileKind, JobType
 from core.records import TaskResult
 from core.storage.layer import EntryKind
 from production.layout import KINDS, Place, folder

@@ -7,7 +7,7 @@ import os
 import uuid
 
 from core.errors import DocumentError, SourceFileError
-from core.production import FileKind, ProducedFile
+from core.options.production import FileKind, ProducedFile
 from core.records import TaskResult
 from production.layout import Place
 from sql import jobs

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
 from core.names import display_name
-from core.production import MARKER, FileKind, ProducedFile
+from core.options.production import MARKER, FileKind, ProducedFile
 from production.layout import Place, folder
 from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
@@ -66,7 +66,7 @@ class Output:
         self, relative: str, chunks: Iterable[Buffer], key: tuple[int, FileKind, int], expected: bytes | None = None
     ) -> ProducedFile:
         """The same under a path of its own; `key`: number, kind and page."""
-        hashes = _Hashes(chunks, expected)
+        hashes = _Hashes(chunks, expected, self.work.context.crumb.alive)
         size = self.work.storage.write_file(os.path.join(self.path, os.fsencode(relative)), hashes)
         self.written += size
         number, kind, page = key
@@ -84,8 +84,8 @@ class Output:
 class _Hashes:
     """Chunks on their way, hashed."""
 
-    def __init__(self, chunks: Iterable[Buffer], expected: bytes | None) -> None:
-        self._chunks, self._expected = chunks, expected
+    def __init__(self, chunks: Iterable[Buffer], expected: bytes | None, alive: Callable[[], None]) -> None:
+        self._chunks, self._expected, self._alive = chunks, expected, alive
         self.sha256, self.md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
 
     def __iter__(self) -> Iterator[Buffer]:
@@ -93,6 +93,7 @@ class _Hashes:
             self.sha256.update(chunk)
             self.md5.update(chunk)
             yield chunk
+            self._alive()
         if self._expected is not None and self.sha256.digest() != self._expected:
             raise DocumentError(
                 ExceptionCode.HASH_DIFFERS,

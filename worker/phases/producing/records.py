@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from core.production import FileKind
+from core.options.production import FileKind
 from sql.faces.production import PRODUCTION, FileRow, RecordRow
 from worker.phases.task import TaskWork
 

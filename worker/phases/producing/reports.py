@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from core.csv_cells import defused
-from core.production import FileKind
+from core.options.production import FileKind
 from worker.phases.producing.records import Record, control_of, records
 from worker.phases.task import TaskWork
 

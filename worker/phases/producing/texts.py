@@ -15,7 +15,7 @@ from pathlib import Path
 
 from core.errors import ExceptionCode, SourceFileError, StorageFault
 from core.names import display_name
-from core.production import FileKind, ProducedFile
+from core.options.production import FileKind, ProducedFile
 from core.records import ExceptionLevel, ItemException, TaskResult
 from core.storage.layer import EntryKind
 from production.layout import Place
