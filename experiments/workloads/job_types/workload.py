@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,6 +66,9 @@ class JobTypes(Workload):
         self._crew: Crew
         self._base: JobHandle
         self._items = 0
+        self._outputs = (
+            self.storage / f"job-types-{uuid.uuid4().hex}"
+        )  # the study's own; what is in it goes with its jobs
 
     @contextlib.contextmanager
     def prepared(self, points: Sequence[At]) -> Iterator[None]:
@@ -80,6 +84,7 @@ class JobTypes(Workload):
                 yield
             finally:
                 delete_job(self._base, self._filer, self.storage)
+                shutil.rmtree(self._outputs, ignore_errors=True)
 
     @contextlib.contextmanager
     def started(self, turn: Turn) -> Iterator[Observe]:
@@ -142,7 +147,7 @@ class JobTypes(Workload):
 
     def _production(self, at: TypeLoad, name: str) -> JobHandle:
         settings = self._stage.settings
-        out = self.storage / "job-types" / uuid.uuid4().hex
+        out = self._outputs / uuid.uuid4().hex
         choice = ProductionChoice(type=JobType(at.type), out=str(out), prefix="EDB")
         plan = ProductionPlan(
             sources=[self._base],
