@@ -37,8 +37,9 @@ def verify(
     examples: Annotated[int, typer.Option(min=0, max=10_000, help="differences of each sort to show")] = 10,
     storage: StorageRoot = None,
 ) -> None:
-    """Compare a completed job with its manifest: database, index and filer. Of an extraction or export every file is read
-    again and compared with its row.
+    """Compare a completed job with its manifest: database, index and filer.
+
+    Of an extraction or export every file is read again and compared with its row.
 
     Simultaneous jobs of a group are each compared with all of it, the jobs of a shard together. Exit status 0 only if nothing is missing, extra or wrong, 1 if anything is.
     """

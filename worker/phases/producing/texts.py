@@ -67,7 +67,7 @@ def run(work: TaskWork) -> TaskResult:
 @contextmanager
 def fetched(work: TaskWork, shard: ShardRow) -> Iterator[IndexReader]:
     """A reader of the shard, brought to scratch for as long as the block lasts. Raises StorageFault."""
-    top = work.context.scratch / "texts"
+    top = work.context.scratch.absolute() / "texts"
     source = os.path.join(work.root, bytes(shard.location))
     work.context.crumb.doing(Activity.FETCHING, source)
     try:
