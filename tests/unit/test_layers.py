@@ -118,6 +118,7 @@ _OF_THEIR_OWN = {
     "worker/inspect/batches.py": "its spools on scratch",
     "worker/inspect/file.py": "its spool on scratch",
     "worker/inspect/trace.py": "its traces on scratch",
+    "worker/phases/producing/texts.py": "a shard on scratch, which was read through the layer",
     "worker/processes.py": "/proc",
     "worker/slots/scratch.py": "scratch",
 }

@@ -122,6 +122,7 @@ class JobTypes(Workload):
                 queue_s=times.queue_s,
                 processor_s=times.processor_s,
                 exact=times.exact,
+                dominated={},  # of latencies, which are not kept here
             ),
             items=figures.items,
             calls=sum(of.count for of in moved.values()),
