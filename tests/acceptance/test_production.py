@@ -125,9 +125,12 @@ def _check_refused(bench: Bench, home: Path) -> None:
     for line in (("search", job, "x"), ("dedupe", job), ("items", job), ("requeue", job), ("tag", job, "a", "b")):
         error = bench.ask(*line, check=2).stderr
         assert "of type extraction" in error, error
+    filled = home / "filled"
+    filled.mkdir()
+    (filled / "mine").write_text("x")
     for out, said in (
         (home / "calm", "delete that job"),
-        (home, "not empty"),
+        (filled, "not empty"),
         (bench.storage / "jobs" / "x", "its own files"),
         (bench.corpus / "data" / "x", "in each other"),
     ):
