@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as PGM."""
+    """A page as PGM, or PPM where colour was asked for."""
 
     data: bytes
     dpi: int
