@@ -98,7 +98,9 @@ def _export(figures: Figures, home: BenchHome) -> None:
 
 def _imaging(figures: Figures, home: BenchHome) -> None:
     done = imaging.measure(home)
-    figures.add("imaging", Figure(value=done.percent, unit="% of PDFium", target=70, note=imaging.told(done)))
+    figures.add(
+        "imaging", Figure(value=done.percent, unit="% of renderer and encoder", target=70, note=imaging.told(done))
+    )
 
 
 def _record_cost(figures: Figures) -> None:

@@ -39,7 +39,7 @@ class PdfPages:
         except pdfium.PdfiumError as error:
             raise DocumentError(ExceptionCode.CORRUPT, f"page {number + 1} cannot be rendered") from error
         try:
-            return _netpbm(bitmap, dpi)
+            return _bilevel(bitmap, dpi) if self.choice.bilevel else _netpbm(bitmap, dpi)
         finally:
             bitmap.close()
 
@@ -53,6 +53,12 @@ def _netpbm(bitmap: pdfium.PdfBitmap, dpi: float) -> Page | None:
         pixels = b"".join(pixels[at : at + row] for at in range(0, height * stride, stride))
     # tesseract believes no resolution below 70
     return Page(b"%b %d %d 255\n%b" % (kind, width, height, pixels), max(70, round(dpi)))
+
+
+def _bilevel(bitmap: pdfium.PdfBitmap, dpi: float) -> Page:
+    from worker.ocr.bilevel import pbm  # Pillow, which OCR does without
+
+    return pbm(bitmap.to_pil(), max(1, round(dpi)))
 
 
 def dpi_for(width: float, height: float, choice: OcrChoice) -> float:

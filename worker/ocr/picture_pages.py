@@ -13,6 +13,7 @@ from PIL import Image, ImageOps
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, OcrChoice
 from formats.base import Source
+from worker.ocr.bilevel import pbm
 from worker.ocr.page import Page
 
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF")
@@ -46,6 +47,8 @@ class PicturePages:
                 (max(1, int(frame.width * less)), max(1, int(frame.height * less))), Image.Resampling.BOX
             )
             dpi = max(1, round(dpi * less))
+        if self.choice.bilevel:
+            return pbm(frame, dpi)
         kind = b"P6" if frame.mode == "RGB" else b"P5"
         return Page(b"%b %d %d 255\n%b" % (kind, *frame.size, frame.tobytes()), dpi)
 

@@ -14,6 +14,7 @@ from core.errors import DocumentError
 from core.options.choices import OcrChoice
 from core.records import Limits
 from formats.base import MemorySource
+from worker.ocr.bilevel import THRESHOLD
 from worker.ocr.page import Page
 from worker.ocr.rendering import rendered
 from worker.phases.producing.imaging.leaves import picture
@@ -59,7 +60,10 @@ def test_the_same_page_is_the_same_bytes(kind: str) -> None:
             assert round(image.info["dpi"][0]) == 100
             if kind == "tiff":
                 assert image.info["compression"] == "group4"
-                assert image.crop((0, 0, *page.size)).tobytes() == page.point(lambda v: 255 * (v >= 160), "1").tobytes()
+                assert (
+                    image.crop((0, 0, *page.size)).tobytes()
+                    == page.point(lambda v: 255 * (v >= THRESHOLD), "1").tobytes()
+                )
 
 
 def _pages(data: bytes, media_type: str, choice: OcrChoice = _CHOICE) -> list[Page | None]:
@@ -111,4 +115,7 @@ def test_what_the_box_sends_is_not_believed(data: bytes) -> None:
     """A page has as many samples as it says."""
     with pytest.raises(DocumentError):
         picture(Page(data, 100))
+    with pytest.raises(DocumentError):
+        picture(Page(b"P4 2 1 255\n\0", 100))
+    assert picture(Page(b"P4 2 1\n\x40", 100)).convert("L").tobytes() == b"\xff\0"
     assert picture(Page(b"P5 2 1 255\n\0\xff", 100)).tobytes() == b"\0\xff"

@@ -28,4 +28,4 @@ class ImagingChoice:
     @property
     def rendering(self) -> OcrChoice:
         """What the box is told."""
-        return OcrChoice(dpi=self.dpi, drawn=True, colour=self.format == "jpeg")
+        return OcrChoice(dpi=self.dpi, drawn=True, colour=self.format == "jpeg", bilevel=self.format != "jpeg")

@@ -28,7 +28,7 @@ from worker.phases.task import TaskWork
 
 _MAIL = ("message/rfc822", "application/vnd.ms-outlook")
 _TEXTS = (*_MAIL, "text/plain", "text/csv", "text/html", "text/calendar", "text/vcard")
-_NETPBM = re.compile(rb"P([56]) ([0-9]{1,5}) ([0-9]{1,5}) 255\n")
+_NETPBM = re.compile(rb"P([456]) ([0-9]{1,5}) ([0-9]{1,5})( 255)?\n")
 _HEAD = ("from", "to", "cc", "bcc", "date", "subject")
 
 
@@ -103,15 +103,16 @@ class Rendered:
 
 
 def picture(page: Page) -> Image.Image:
-    """What the box sent, believed as far as it is right: PGM or PPM with as many samples as it says."""
+    """What the box sent, believed as far as it is right: PBM, PGM or PPM with as many bytes as that takes."""
     head = _NETPBM.match(page.data)
-    if head is None:
+    if head is None or (head[1] == b"4") is (head[4] is not None):
         raise DocumentError(ExceptionCode.CORRUPT, "the page was not rendered to a picture")
-    mode, samples = ("L", 1) if head[1] == b"5" else ("RGB", 3)
-    width, height = int(head[2]), int(head[3])
-    if width * height == 0 or len(page.data) - head.end() != width * height * samples:
+    kind, width, height = head[1].decode(), int(head[2]), int(head[3])
+    mode, raw, row = {"4": ("1", "1;I", -(-width // 8)), "5": ("L", "L", width), "6": ("RGB", "RGB", 3 * width)}[kind]
+    samples = memoryview(page.data)[head.end() :]
+    if width * height == 0 or len(samples) != row * height:
         raise DocumentError(ExceptionCode.CORRUPT, f"a page of {width} x {height} pixels has other bytes than that")
-    return Image.frombuffer(mode, (width, height), page.data[head.end() :], "raw", mode, 0, 1)
+    return Image.frombytes(mode, (width, height), samples, "raw", raw)
 
 
 @dataclass(frozen=True, slots=True)

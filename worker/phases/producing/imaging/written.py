@@ -7,21 +7,20 @@ import time
 
 from PIL import Image, ImageDraw
 
+from worker.ocr.bilevel import black_and_white
 from worker.phases.producing.imaging.choice import Format
 from worker.phases.producing.imaging.typeset import font
 
 SUFFIXES: dict[Format, str] = {"tiff": ".tif", "jpeg": ".jpg", "pdf": ".pdf"}
 _STRIP_INCHES, _POINTS = 0.25, 9.0
 _QUALITY = 85
-_THRESHOLD = 160  # of 255: darker is black. Thin grey print stays readable
 _EPOCH = time.gmtime(0)
 
 
 def stamped(page: Image.Image, dpi: int, number: str) -> Image.Image:
     """The page with a strip below, in which its number stands at the right: nothing of it is covered."""
-    strip, mode = max(12, round(_STRIP_INCHES * dpi)), "RGB" if page.mode == "RGB" else "L"
-    white = (255, 255, 255) if mode == "RGB" else 255
-    out = Image.new(mode, (page.width, page.height + strip), white)
+    strip = max(12, round(_STRIP_INCHES * dpi))
+    out = Image.new(page.mode, (page.width, page.height + strip), "white")
     out.paste(page, (0, 0))
     face = font(_POINTS, dpi)
     draw = ImageDraw.Draw(out)
@@ -36,7 +35,7 @@ def encoded(page: Image.Image, dpi: int, kind: Format) -> bytes:
     if kind == "jpeg":
         page.convert("RGB").save(out, "JPEG", quality=_QUALITY, dpi=(dpi, dpi))
         return out.getvalue()
-    black = page.convert("L").point(lambda value: 255 if value >= _THRESHOLD else 0, "1")
+    black = black_and_white(page)
     if kind == "tiff":
         black.save(out, "TIFF", compression="group4", dpi=(dpi, dpi))
     else:
