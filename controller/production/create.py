@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from controller.databases import JobHandle, Jobs, alone
 from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.jobs.ownership import hand_over
+from controller.production.imaged import imaged
 from controller.production.place import claim, give_up, refuse_inside
 from controller.search.meaning import meaning
 from controller.search.opened import opened_index
@@ -39,7 +40,8 @@ _TEXTS = 20_000  # of one shard that one task writes: a shard is read again for 
 TASKS_A_SLOT = 3  # at least, where there are items enough
 _LEAST_ITEMS = 16  # in a batch all the same
 _ITEM_COST = 4_096  # opening and writing a small item, in bytes of a big one
-_BATCHED = {JobType.EXPORT: Phase.EXPORT, JobType.PROCESSING: Phase.RENDER}  # the phase that works on batches of items
+# The phases that work on batches of items.
+_BATCHED = {JobType.EXPORT: (Phase.EXPORT,), JobType.PROCESSING: (Phase.RENDER, Phase.STAMP)}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,7 @@ class ProductionPlan:
     workers: int
     slots: int  # of each
     who: str  # asks for it
+    images: JobHandle | None = None  # of an export: the processing job whose pages it takes
 
 
 def create_production(storage: Storage, settings: Settings, plan: ProductionPlan) -> Jobs:
@@ -132,7 +135,7 @@ def _create(
     ledger_jobs.create_job(conn, new)
     tally = _Tally(plan.workers * plan.slots)
     PRODUCTION.production_tables(conn)
-    numbers = _numbered(conn, plan, picked)
+    numbers = _numbered(conn, plan, picked) if plan.images is None else imaged(conn, plan.images)
     bulk.add_production_items(conn, job, tally.counting(numbers, plan.options))
     if not tally.items:
         raise UsageError("no item is chosen: look with `edbench search` what the query finds, and which tags there are")
@@ -154,8 +157,8 @@ def _create(
 
 def _numbered(
     conn: Connection, plan: ProductionPlan, picked: Sequence[list[uuid.UUID] | None]
-) -> Iterator[tuple[JobHandle, Chosen, Numbered]]:
-    """Every item that is taken, over all jobs, with its number."""
+) -> Iterator[tuple[NumberedItem, Numbered, int]]:
+    """Every item that is taken, over all jobs, with its number and the characters of its text."""
     choice = plan.options.production
     layout = Layout(choice.folder_files, choice.volume_bytes)
     number = choice.first
@@ -173,8 +176,24 @@ def _numbered(
         )
         ours, theirs = itertools.tee(_rows(conn))  # read in step, but for a family
         for row, item in zip(ours, numbered(map(_taken, theirs), number, layout), strict=True):
-            yield handle, row, item
+            yield _row(handle, row, item), item, row.characters
             number = item.number + 1
+
+
+def _row(handle: JobHandle, row: Chosen, item: Numbered) -> NumberedItem:
+    return NumberedItem(
+        number=item.number,
+        item=row.id,
+        source_job=handle.id,
+        family_first=item.first,
+        family_last=item.last,
+        parent=item.parent,
+        volume=item.place.volume,
+        folder=item.place.folder,
+        suffix=suffix_of(bytes(row.name), row.media_type),
+        bytes=row.bytes,
+        shard=row.shard,
+    )
 
 
 def _rows(conn: Connection) -> Iterator[Chosen]:
@@ -200,29 +219,17 @@ class _Tally:
         self._batches: list[tuple[int, int, int]] = []
 
     def counting(
-        self, numbers: Iterable[tuple[JobHandle, Chosen, Numbered]], options: JobOptions
+        self, numbers: Iterable[tuple[NumberedItem, Numbered, int]], options: JobOptions
     ) -> Iterator[NumberedItem]:
         """The rows, counted on their way."""
         batches = Batches(options.batch_files, options.batch_bytes)
-        for handle, row, item in numbers:
+        for row, item, characters in numbers:
             self.items += 1
             if (batch := batches.add(item)) is not None:
                 self._batches.append(batch)
             if row.shard is not None:
-                self._text(row.shard, item.number, row.characters)
-            yield NumberedItem(
-                number=item.number,
-                item=row.id,
-                source_job=handle.id,
-                family_first=item.first,
-                family_last=item.last,
-                parent=item.parent,
-                volume=item.place.volume,
-                folder=item.place.folder,
-                suffix=suffix_of(bytes(row.name), row.media_type),
-                bytes=row.bytes,
-                shard=row.shard,
-            )
+                self._text(row.shard, item.number, characters)
+            yield row
         if (batch := batches.rest()) is not None:
             self._batches.append(batch)
 
@@ -243,7 +250,8 @@ class _Tally:
         if kind in _BATCHED:
             for first, last, size in self._fine():
                 weight = size + _ITEM_COST * (last - first + 1)
-                yield NewTask(phase=_BATCHED[kind], weight=weight, payload={"first": first, "last": last})
+                for phase in _BATCHED[kind]:
+                    yield NewTask(phase=phase, weight=weight, payload={"first": first, "last": last})
 
     def _fine(self) -> Iterator[tuple[int, int, int]]:
         """The batches, each cut where they are too few for the slots."""
