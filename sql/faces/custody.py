@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -17,7 +18,7 @@ class ActionRow(NamedTuple):
     at: datetime
     who: str
     action: str
-    details: dict[str, Any]
+    details: Mapping[str, Any]
     chain: memoryview | None
     told: memoryview
     begun: bool
