@@ -102,6 +102,12 @@ COMMANDS: tuple[LazyCommand, ...] = (
         "edbench export last --out production --tag responsive --prefix ABC",
     ),
     LazyCommand(
+        "custody",
+        "cli.review.custody:custody",
+        "Print a job's chain of custody as JSON lines: what operators did, then every item with its hashes, parser and task.",
+        "edbench custody last > custody.jsonl",
+    ),
+    LazyCommand(
         "production",
         "cli.production.loadfiles:production_app",
         "Check that a production is what its load files say, or take another's as a source.",

@@ -7,7 +7,6 @@ from pathlib import Path
 from cli.context import CommandContext
 from cli.installation import Installation
 from cli.jobs.running import follow
-from cli.operator import operator
 from controller.databases import JobHandle
 from controller.filer.emulated import refuse_no_common_arbiter
 from controller.jobs.run import crew_of
@@ -45,7 +44,6 @@ def produce(
         name=name or f"{choice.type} of {sources[0].job.name}",
         workers=crew[0],
         slots=crew[1],
-        who=operator(),
         images=pages,
     )
     created = create_production(Storage(NullRecorder()), installed.settings, plan)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from controller.custody.actions import CREATED, note
 from controller.databases import JobHandle, Jobs, alone
 from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.jobs.ownership import hand_over
@@ -31,7 +31,6 @@ from sql import bulk
 from sql import jobs as ledger_jobs
 from sql.bulk import NumberedItem
 from sql.faces.production import PRODUCTION, Chosen
-from sql.faces.search import SEARCH
 
 _FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 _PICKED_AT_ONCE = 50_000
@@ -53,7 +52,6 @@ class ProductionPlan:
     name: str
     workers: int
     slots: int  # of each
-    who: str  # asks for it
     images: JobHandle | None = None  # of an export: the processing job whose pages it takes
 
 
@@ -144,15 +142,10 @@ def _create(
     )
     ledger_jobs.set_options(conn, job, dataclasses.replace(plan.options, production=choice))
     bulk.insert_tasks(conn, job, tally.tasks(choice.type))
-    told = {"job": str(job), "out": choice.out, "items": tally.items, "query": choice.query, "tag": choice.tag}
+    told = {"out": choice.out, "items": tally.items, "query": choice.query, "tag": choice.tag}
+    note(conn, job, CREATED, type=choice.type, name=plan.name, sources=choice.sources, **told)
     for handle in plan.sources:
-        SEARCH.note_action(
-            conn,
-            job=handle.id,
-            who=plan.who,
-            action=f"{choice.type} created",
-            details=json.dumps(told, ensure_ascii=False),
-        )
+        note(conn, handle.id, f"{choice.type} created", as_job=job, **told)
 
 
 def _numbered(
