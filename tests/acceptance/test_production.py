@@ -244,3 +244,33 @@ def test_texts_of_the_other_engine(bench: Bench, engine: str) -> None:
             lines = [json.loads(line) for line in (out / "metadata.jsonl").read_text().splitlines()]
             assert [line["name"] for line in lines] == wanted
             assert all((out / line["text"]).read_text() for line in lines)
+
+
+def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
+    """A discovery, an extraction and an export are in the middle of their work together, of different priorities, and what
+    each writes is right; the study of job types puts the three side by side."""
+    bench.end(bench.discover(*_CREW))
+    home = bench.home
+    with bench.attached():
+        holds = [bench.hold(phase, 0) for phase in ("expand", "extract")]
+        running = [
+            bench.discover(*_CREW, "--priority", "low"),
+            bench.start("extract", bench.result()["job_id"], "--out", str(home / "texts"), *_CREW),
+            bench.start("export", bench.result()["job_id"], "--out", str(home / "out"), "--priority", "high", *_CREW),
+        ]
+        together = "SELECT count(DISTINCT job) FROM task WHERE state = 'running'"
+        until(lambda: bench.query(together)[0][0] == 3, "tasks of all three run")
+        for hold in holds:
+            hold.let_go()
+        for process in running:
+            bench.end(process)
+        listed = json.loads(bench.ask("jobs", "--json").stdout)
+        assert sorted(job["type"] for job in listed) == ["discovery", "discovery", "export", "extraction"]
+        for job in listed:
+            bench.ask("verify", job["job_id"])
+        line = ("experiment", "job-types", "--corpus", str(bench.corpus), "--repeats", "1", "--min-seconds", "0")
+        report = Path(bench.edbench(*line, "--slots", "2", "--workers", "1").stdout.split()[-1])
+        result = json.loads((report.parent / "result.json").read_text())
+        items = {point["at"]["type"]: point["repeats"][0]["items"] for point in result["points"]}
+        assert items["discovery"] > items["extraction"] == items["export"] > 0
+        assert not list(bench.storage.glob("job-types-*"))
