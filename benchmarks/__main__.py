@@ -8,7 +8,7 @@ import statistics
 import time
 from pathlib import Path
 
-from benchmarks import filer, floor, generator, mbox, simulation_speed, timeline
+from benchmarks import export, filer, floor, generator, mbox, simulation_speed, timeline
 from benchmarks.bench_home import BenchHome, bench_home
 from benchmarks.costs import (
     box as box_cost,
@@ -83,8 +83,15 @@ def main() -> None:
         _slot_memory(figures, home, arguments.mbox_gb)
     with bench_home() as home:
         _stragglers(figures, home)
+    with bench_home() as home:
+        _export(figures, home)
     print()
     figures.show()
+
+
+def _export(figures: Figures, home: BenchHome) -> None:
+    done = export.measure(home)
+    figures.add("export", Figure(value=done.percent, unit="% of a copy", target=50, note=export.told(done)))
 
 
 def _record_cost(figures: Figures) -> None:

@@ -84,6 +84,18 @@ COMMANDS: tuple[LazyCommand, ...] = (
         "edbench tag last privileged 'sender:counsel OR \"attorney client\"' --families",
     ),
     LazyCommand(
+        "extract",
+        "cli.production.commands:extract",
+        "Write text and metadata of a discovery's items to DIR: a job of its own, which can be paused and resumed.",
+        "edbench extract last --out out --query 'budget OR forecast'",
+    ),
+    LazyCommand(
+        "export",
+        "cli.production.commands:export",
+        "Write a production of a discovery's items to DIR: natives, text, a load file and hashes.",
+        "edbench export last --out production --tag responsive --prefix ABC",
+    ),
+    LazyCommand(
         "jobs",
         "cli.jobs.listing:jobs",
         "List the jobs, newest first.",

@@ -35,6 +35,12 @@ class Installation:
 
         return find(self.databases, reference)
 
+    def find_discovered(self, reference: str) -> Jobs:
+        """The same, of discoveries alone; `last` is the newest of them."""
+        from controller.jobs.groups.find import find_discovered
+
+        return find_discovered(self.databases, reference)
+
     def first(self, databases: int) -> list[Database]:
         """So many databases; raises UsageError when there are fewer."""
         from controller.databases import first_databases

@@ -33,6 +33,7 @@ class ExceptionCode(enum.StrEnum):
     VANISHED = "vanished"  # was listed by the walk and is gone now
     SYMLINK = "symlink"  # a link in the source; recorded, never followed
     SPECIAL_FILE = "special_file"  # FIFO, socket or device; recorded, never opened
+    HASH_DIFFERS = "hash_differs"  # read again, its bytes are not those that were discovered
     REMAINDER_UNKNOWN = "remainder_unknown"  # a container was cut short: children are missing
 
 

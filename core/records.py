@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,11 @@ import msgspec
 
 from core.errors import ExceptionCode
 from core.limits import Limits as Limits
+from core.options.choices import BankNote as BankNote
+from core.options.choices import FilerChoice as FilerChoice
+from core.options.choices import OcrChoice as OcrChoice
+from core.options.choices import ReplayChoice as ReplayChoice
+from core.options.production import JobType, Priority, ProducedFile, ProductionChoice
 from core.plain import surplus
 
 
@@ -50,10 +56,20 @@ class Phase(enum.StrEnum):
     INDEX = "index"
     OCR = "ocr"  # only where a job asks for it (JobOptions.phases)
     REPLAY = "replay"  # in place of all before it, in a job that replays a trace
+    EXTRACT = "extract"  # of a job that extracts or exports: texts out of the index, in place of all before it
+    RENDER = "render"  # of a job that processes: pages without numbers …
+    STAMP = "stamp"  # … and the same with those that the barrier gave them
+    EXPORT = "export"  # of a job that exports: natives, and pages that another job made
     FINALISE = "finalise"
 
 
 PHASES: tuple[Phase, ...] = tuple(Phase)
+_PRODUCING: Mapping[JobType, tuple[Phase, ...]] = {
+    JobType.EXTRACTION: (Phase.EXTRACT, Phase.FINALISE),
+    JobType.PROCESSING: (Phase.RENDER, Phase.STAMP, Phase.FINALISE),
+    JobType.EXPORT: (Phase.EXTRACT, Phase.EXPORT, Phase.FINALISE),
+}
+_OF_OTHERS = frozenset((Phase.REPLAY, *(p for phases in _PRODUCING.values() for p in phases))) - {Phase.FINALISE}
 
 
 class TaskState(enum.StrEnum):
@@ -113,71 +129,6 @@ class Layout(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FilerChoice:
-    """The emulated filer a job runs on (core.filer); the default is none."""
-
-    source: str = "none"  # a profile's name or the path of a file
-    name: str = "none"
-    scale: float = 1.0
-    digest: str = ""  # filers with different numbers differ in it
-    site: str = ""  # scales of the emulated site around it; empty: there is none
-
-    @property
-    def label(self) -> str:
-        """The first words of a result; empty when nothing is emulated."""
-        if self.site:
-            return f"EMULATED SITE {self.name}, {self.site}"
-        return f"EMULATED FILER {self.name}, scale 1/{self.scale:g}" if self.digest else ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BankNote:
-    """What may be known of a job's password bank (core.passwords); the default is none."""
-
-    count: int = 0  # passwords
-    digest: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OcrChoice:
-    """What is to be read out of pictures, and under which limits (worker.ocr); the default is nothing."""
-
-    languages: str = ""  # tesseract's names, joined by "+"; empty: there is no phase ocr
-    pages: int = 200  # of one item; the others are left out, and its text is truncated by limit
-    dpi: int = 300  # that a PDF's pages are rendered at …
-    rendered_pixels: int = 18_000_000  # … or fewer, so that no page has more than this (A3 has 17.4 million)
-    pixels: int = 40_000_000  # a picture with more is too large (A4 at 600 dpi has 34.8 million)
-    page_seconds: float = 120.0  # for one page
-    item_seconds: float = 1_800.0  # for all pages of one item
-    memory_mb: int = 1_000  # private memory of the process that reads a page
-    page_bytes: int = 16_000_000  # of what tesseract writes about one page: some 60 for each word
-    page_confidence: float = 50.0  # that tesseract must have in a page's letters on average, of 100, …
-    word_confidence: float = 30.0  # … and in each word that is kept of such a page
-
-    @property
-    def asked(self) -> bool:
-        """Whether the job has a phase ocr."""
-        return bool(self.languages)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayChoice:
-    """What a job that replays a trace is to do (replay); the default is none: the job is a discovery job."""
-
-    clients: int = 0  # processes, all at the same time; 0: the job replays nothing
-    paths: tuple[str, ...] = ()  # absolute; the files replayed lie below them
-    speed: float = 1.0  # times the recorded one; 0: no think time
-    closed: bool = False  # a closed loop: calls come when the one before is over and its think time has passed
-    shared: bool = False  # clones of the trace share the files that are only read
-    seed: int = 0  # of the files' contents
-
-    @property
-    def asked(self) -> bool:
-        """Whether the job is a replay."""
-        return self.clients > 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class JobOptions:
     """What a job was created with; stored with it, so that every worker on every host agrees."""
 
@@ -204,14 +155,22 @@ class JobOptions:
     index_tasks: int | None = None
     null: bool = False  # on null storage: what is published and read by no task again is discarded (decision 0049)
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when whoever asked lets the job go
+    priority: Priority = Priority.NORMAL
+    production: ProductionChoice = field(default_factory=ProductionChoice)
+
+    @property
+    def type(self) -> JobType:
+        """What kind of job it is."""
+        return JobType.REPLAY if self.replay.asked else self.production.type
 
     @property
     def phases(self) -> tuple[Phase, ...]:
         """Those that the job goes through, in order."""
         if self.replay.asked:
             return (Phase.REPLAY, Phase.FINALISE)
-        left_out = {Phase.REPLAY} if self.ocr.asked else {Phase.REPLAY, Phase.OCR}
-        return tuple(phase for phase in PHASES if phase not in left_out)
+        if self.production.asked:
+            return _PRODUCING[self.production.type]
+        return tuple(p for p in PHASES if p not in _OF_OTHERS and (p is not Phase.OCR or self.ocr.asked))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for the job row."""
@@ -338,6 +297,8 @@ class TaskResult:
     owners: tuple[IndexOwner, ...] = ()
     shard: Shard | None = None
     replay_client: tuple[int, dict[str, Any]] | None = None  # its number and what it found (replay)
+    files: tuple[ProducedFile, ...] = ()  # of a job that produces: what was written below its output directory
+    pages: tuple[tuple[int, int], ...] = ()  # number of an item, and how many pages were made of it
     follow_on: tuple[NewTask, ...] = ()
     written: int = 0  # items that were written in portions
     portions: int | None = None  # how many the ledger must have seen; None: those there were at the claim

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
-from formats.charset_guess import SAMPLE, doubtful, guess, reads, wide
+from formats.charset_guess import SAMPLE, doubtful, guess, reads, western, wide
 from formats.last import remembered
 
 # The longer marks first: UTF-32's little-endian mark begins with UTF-16's.
@@ -188,9 +188,10 @@ def decode(data: bytes, declared: str = "", hint: str = "") -> tuple[str, Detect
     codec = by_label(declared) if declared else ""
     if codec.startswith(("utf-16", "utf-32")) and not (by_zeros(data[:4096]) or wide(data[:4096])):
         codec = ""  # the declaration was readable as ASCII, so it is wrong
-    if codec and (known := _declared(data, codec, declared)) is not None:
+    told = _told_otherwise(data, codec) if codec else ""
+    if codec and not told and (known := _declared(data, codec, declared)) is not None:
         return known
-    codec = by_structure(data[:4096])
+    codec = told or by_structure(data[:4096])
     if codec:
         return data.decode(codec, "replace"), Detected(codec, CharsetSource.STRUCTURE)
     try:
@@ -234,6 +235,21 @@ class CodePage:
         return read_in(raw, self._codec)
 
 
+def _told_otherwise(data: bytes, codec: str) -> str:
+    """Another codec than the declared one, where zero bytes or escape sequences tell it: such bytes are ASCII to look at, and so they
+    agree with nearly every declaration. "" where they do not tell another."""
+    head = data[:4096]
+    if b"\0" in head:
+        told = by_zeros(head) or ("" if codec.startswith("utf-") else wide(head))
+    elif not data.isascii() or codec.startswith("iso2022"):
+        told = ""
+    elif b"\x1b" in head:
+        told = next((name for mark, name in _ESCAPES.items() if mark in head and reads(data, name)), "")
+    else:
+        told = by_structure(head)
+    return "" if told == codec else told
+
+
 def _declared(data: bytes, codec: str, label: str) -> tuple[str, Detected] | None:
     """Text and charset as declared; None where that is not what the bytes are in."""
     if data.isascii() and codec in _ASCII_IN:
@@ -245,7 +261,7 @@ def _declared(data: bytes, codec: str, label: str) -> tuple[str, Detected] | Non
         return text, Detected(codec, CharsetSource.DECLARED)
     if _is_utf8(data):
         return None
-    other = _instead(data) if doubtful(text) else None
+    other = _instead(data) if doubtful(text) or (codec == "cp1252" and not western(data)) else None
     return (read_in(data, other.charset), other) if other else (text, Detected(codec, CharsetSource.DECLARED))
 
 

@@ -76,9 +76,9 @@ def guess(data: bytes) -> Guess:
     if not ranked:
         return Guess("", 0, False)
     codec, score = _chosen(ranked, sample)
-    western = codec in _LATIN and _NOT_WESTERN.search(sample) is None
-    right = next(right for least, right in (_RIGHT_LATIN if western else _RIGHT) if score >= least)
-    return Guess(_usual(codec, sample), right, score >= (_LATIN_LEAST if western else SURE))
+    latin = codec in _LATIN and western(sample)
+    right = next(right for least, right in (_RIGHT_LATIN if latin else _RIGHT) if score >= least)
+    return Guess(_usual(codec, sample), right, score >= (_LATIN_LEAST if latin else SURE))
 
 
 def preload() -> None:
@@ -99,12 +99,17 @@ def _chosen(ranked: list[tuple[str, float]], sample: bytes) -> tuple[str, float]
     best = ranked[0]
     twin = _TWINS.get(best[0])
     best = next((one for one in ranked if one[0] == twin and one[1] >= best[1] - _TIE), best)
-    if best[1] >= SURE or _NOT_WESTERN.search(sample):
+    if best[1] >= SURE or not western(sample):
         return best
     if doubtful(sample.decode("cp1252", "replace")):
         return best
     least = best[1] - _LATIN_MARGIN if best[1] >= _BAD else 0.0
     return next((one for one in ranked if one[0] in _LATIN and one[1] >= least), best)
+
+
+def western(data: bytes) -> bool:
+    """Whether the letters are where windows-1252 has its frequent ones. Some texts in it have others: œ, quotes in guillemets, fractions."""
+    return _NOT_WESTERN.search(sample_of(data)) is None
 
 
 def _usual(codec: str, sample: bytes) -> str:

@@ -6,12 +6,14 @@ import heapq
 import uuid
 from collections.abc import Sequence
 
+from core.options.production import Priority
 from sql.states import Demand
 
 LEAST_FACTOR = 2  # beside the task a slot works on, one waits for it in the broker
 MOST_FACTOR = 8
 AHEAD_SECONDS = 0.1  # work to lie ready at the broker, where tasks are short
 _MEMORY_SECONDS = 1.0  # how far back the rate of sending looks
+WEIGHTS = {Priority.LOW: 1, Priority.NORMAL: 4, Priority.HIGH: 16}  # tasks out of jobs that all have enough to do
 
 
 class Window:
@@ -39,14 +41,16 @@ class Window:
 
 
 def shares(window: int, demands: Sequence[Demand]) -> dict[uuid.UUID, int]:
-    """How many more tasks each job may dispatch: one at a time to the job that has the fewest out.
+    """How many more tasks each job may dispatch: one at a time to the job that has the fewest out for its priority, so
+    that none waits for ever.
 
     Jobs that want nothing, or have out what they may have at most, are absent; the sum with what is out stays within
     `window`.
     """
     free = window - sum(d.dispatched + d.running for d in demands)
     wanted = [_wanted(d) for d in demands]
-    queue = [(d.dispatched + d.running, n) for n, d in enumerate(demands) if wanted[n] > 0]
+    weights = [WEIGHTS[d.priority] for d in demands]
+    queue = [((d.dispatched + d.running) / weights[n], n) for n, d in enumerate(demands) if wanted[n] > 0]
     heapq.heapify(queue)
     given: dict[uuid.UUID, int] = {}
     while free > 0 and queue:
@@ -55,7 +59,7 @@ def shares(window: int, demands: Sequence[Demand]) -> dict[uuid.UUID, int]:
         given[demand.job] = given.get(demand.job, 0) + 1
         free -= 1
         if given[demand.job] < wanted[n]:
-            heapq.heappush(queue, (out + 1, n))
+            heapq.heappush(queue, (out + 1 / weights[n], n))
     return given
 
 

@@ -17,6 +17,7 @@ from sqlalchemy import Connection
 
 from controller.databases import JobHandle, Jobs
 from core.errors import UsageError
+from core.options.production import JobType
 from core.records import GroupKind, JobState
 from review.kinds import ReviewKind
 from sql.faces.review import REVIEW
@@ -46,7 +47,7 @@ def looked_at(references: Sequence[Jobs]) -> list[LookedAt]:
     for unit, reference in enumerate(references):
         parts = reference.group is not None and reference.group.kind is GroupKind.SHARDED
         for number, handle in enumerate(reference.each):
-            if handle.job.state not in _FINISHED or handle.job.options.replay.asked:
+            if handle.job.state not in _FINISHED or handle.job.options.type is not JobType.DISCOVERY:
                 raise UsageError(
                     f"job {handle.id} is {handle.job.state}; only a discovery that has completed can be looked through"
                 )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import uuid
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection
 
 from core.names import display_name
+from core.options.production import ProducedFile
 from core.records import (
     ClaimedTask,
     ContainerCount,
@@ -27,6 +31,25 @@ from sql.queries import QUERIES
 from sql.session import ROWS
 
 ROWS_AT_ONCE = 5_000  # bounds the memory of one statement, on both sides
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberedItem:
+    """One row of table `production_item`."""
+
+    number: int
+    item: uuid.UUID
+    source_job: uuid.UUID
+    family_first: int
+    family_last: int
+    parent: int | None
+    volume: int
+    folder: int
+    suffix: str
+    bytes: int
+    shard: uuid.UUID | None
+    pages: int | None = None
+    first_page: int | None = None
 
 
 def storable(text: str) -> str:
@@ -223,3 +246,37 @@ def insert_custodians(conn: Connection, job: uuid.UUID, custodians: Iterable[Cus
     """Insert a new job's custodians."""
     rows = [{"number": c.number, "name": c.name.hex(), "display": storable(display_name(c.name))} for c in custodians]
     _run(conn, "insert_custodians", rows, job=job)
+
+
+def add_production_items(conn: Connection, job: uuid.UUID, items: Iterable[NumberedItem]) -> None:
+    """The items of a new job that takes those of others; however many, some are in memory."""
+    names = [field.name for field in dataclasses.fields(NumberedItem)]
+    rows = ({name: _plain(getattr(item, name)) for name in names} for item in items)
+    while some := list(islice(rows, ROWS_AT_ONCE)):
+        _run(conn, "insert_production_items", some, job=job)
+
+
+def _plain(value: int | str | uuid.UUID | None) -> int | str | None:
+    return value.hex if isinstance(value, uuid.UUID) else value
+
+
+def put_production_files(conn: Connection, job: uuid.UUID, files: Iterable[ProducedFile]) -> None:
+    """What was written; only behind the fence of its task."""
+    rows = [
+        {
+            "number": f.number,
+            "kind": f.kind.value,
+            "page": f.page,
+            "path": f.path,
+            "bytes": f.size,
+            "sha256": f.sha256.hex(),
+            "md5": f.md5.hex(),
+        }
+        for f in files
+    ]
+    _run(conn, "put_production_files", rows, job=job)
+
+
+def put_production_pages(conn: Connection, job: uuid.UUID, pages: Iterable[tuple[int, int]]) -> None:
+    """(number, pages) of items; only behind the fence of its task."""
+    _run(conn, "put_production_pages", [{"number": number, "pages": many} for number, many in pages], job=job)

@@ -46,9 +46,15 @@ GRANTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "call_second": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
     "call_step": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
     "observation": {QUEUE_MANAGER: ("SELECT", "INSERT", "UPDATE")},
+    # The barrier numbers the pages; a slot says how many an item has.
+    "production_item": {
+        QUEUE_MANAGER: ("SELECT", "UPDATE (first_page)"),
+        WORKER: ("SELECT", "UPDATE (pages)"),
+    },
+    "production_file": {QUEUE_MANAGER: ("SELECT",), WORKER: ("SELECT", "INSERT", "UPDATE")},
     # What the controller finds out of the items once a job is over.
     "review": {},
-    "duplicate": {},
+    "duplicate": {WORKER: ("SELECT",)},  # who else has an item stands in what is produced of it
     "system_file": {},
     "item_digest": {},
     "thread_message": {},

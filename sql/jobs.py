@@ -119,7 +119,7 @@ def create_job(conn: Connection, job: NewJob) -> None:
         insert(models.job).values(
             id=job.id,
             group_id=job.group_id,
-            type="replay" if job.options.replay.asked else "discovery",
+            type=job.options.type.value,
             name=bulk.storable(job.name),
             client=bulk.storable(job.client),
             project=bulk.storable(job.project),
@@ -256,6 +256,8 @@ def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
     """Where the job stands; raises UsageError when there is none."""
     now = get_job(conn, job)
     phases = _phases(conn, job)
+    if now.options.production.asked:
+        return _producing(conn, now, phases)
     first = [p for p in phases.values() if p.phase in (Phase.WALK, Phase.EXPAND)]  # they write each item once
     counts = QUERIES["job_counts"].run(conn, job=job).one()
     items = sum(p.items for p in first)
@@ -277,4 +279,26 @@ def progress(conn: Connection, job: uuid.UUID) -> JobProgress:
         elapsed_s=elapsed(conn, job),
         total_known=now.phase in (Phase.INDEX, Phase.OCR, Phase.FINALISE) or now.state.over,
         waiting=() if now.state.over else tuple(workers.waits(conn, job)),
+    )
+
+
+def _producing(conn: Connection, now: Job, phases: Mapping[Phase, PhaseProgress]) -> JobProgress:
+    """Of a job that takes the items of another: they are known from the start. What it has written stands for what was
+    extracted; of loose files it has none."""
+    return JobProgress(
+        state=now.state,
+        phase=now.phase,
+        reason=now.reason,
+        phases=phases,
+        items=now.options.production.items,
+        items_indexed=phases[now.phase].items if now.phase in phases else 0,
+        containers=0,
+        exceptions=QUERIES["job_counts"].run(conn, job=now.id).one().exceptions,
+        raw_bytes=0,
+        extracted_bytes=sum(p.extracted_bytes for p in phases.values()),
+        index_bytes=0,
+        index_written_bytes=0,
+        elapsed_s=elapsed(conn, now.id),
+        total_known=True,
+        waiting=() if now.state.over else tuple(workers.waits(conn, now.id)),
     )

@@ -91,6 +91,8 @@ def _write(conn: Connection, claimed: ClaimedTask, result: TaskResult) -> None:
         bulk.put_shard(conn, claimed.job, result.shard)
     if result.replay_client is not None:
         replay.put_result(conn, claimed.job, *result.replay_client)
+    bulk.put_production_files(conn, claimed.job, result.files)
+    bulk.put_production_pages(conn, claimed.job, result.pages)
     if result.follow_on or result.portions is not None:
         was_empty = not QUERIES["has_pending"].run(conn, job=claimed.job).scalar_one()
         if result.portions is not None:

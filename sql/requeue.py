@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from core.errors import UsageError
+from core.options.production import JobType
 from core.records import JobOptions, JobState, NewTask, Phase
 from sql import bulk
 from sql.queries import QUERIES
@@ -27,6 +28,8 @@ def requeue(conn: Connection, job: uuid.UUID, options: JobOptions, code: str | N
     The job is paused then, to be resumed. Call it in a durable transaction. Raises UsageError when the job did not
     complete with exceptions, or no such exception can be gone over again.
     """
+    if options.type is not JobType.DISCOVERY:
+        raise UsageError(f"job {job} is of type {options.type}; only a discovery's exceptions can be processed again")
     row = QUERIES["lock_job"].run(conn, job=job).one_or_none()
     state = None if row is None else JobState(row.state)
     if state is not JobState.COMPLETED_WITH_EXCEPTIONS:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from core.errors import UsageError
+from core.options.production import Priority
 from core.records import FINALISE_LIST, FINALISE_REST, JobOptions, JobState, NewTask, Phase
 from sql import bulk
 from sql.queries import QUERIES
@@ -29,6 +30,7 @@ class Demand:
     running: int
     pending: int  # of its phase; counted only up to the limit asked for
     most_out: int = 0  # so many may be out in this phase, whatever the window; 0: no limit of its own
+    priority: Priority = Priority.NORMAL
 
 
 def demands(conn: Connection, limit: int) -> list[Demand]:
@@ -42,6 +44,7 @@ def demands(conn: Connection, limit: int) -> list[Demand]:
             running=row.running,
             pending=row.pending,
             most_out=row.most_out,
+            priority=Priority(row.priority),
         )
         for row in QUERIES["demand"].run(conn, limit=limit)
     ]
@@ -150,8 +153,11 @@ def advance(conn: Connection, job: uuid.UUID) -> Phase | JobState | None:
         phase = phases[phases.index(phase) + 1]
         QUERIES["enter_phase"].run(conn, job=job, phase=phase.value)
         QUERIES["reopen_phase"].run(conn, job=job, phase=phase.value)
+        if phase is Phase.STAMP:
+            QUERIES["number_production_pages"].run(conn, job=job, first=options.production.first)
         if phase is Phase.FINALISE:
-            whole = {FINALISE_LIST: [*"0123456789abcdef", FINALISE_REST]}
+            # What was produced is told of in order, which one task does.
+            whole = {} if options.production.asked else {FINALISE_LIST: [*"0123456789abcdef", FINALISE_REST]}
             bulk.insert_tasks(conn, job, [NewTask(phase=phase, weight=1, payload=whole)])
         if phase is Phase.INDEX and options.index_tasks is not None:
             join(conn, job, phase, options.index_tasks)

@@ -26,6 +26,7 @@ from worker.items.portions import Portions
 from worker.ocr import phase as ocr
 from worker.phases import expand, finalise, index, walk
 from worker.phases.leftovers import remove_leftovers
+from worker.phases.producing import finish, natives, texts
 from worker.phases.task import TaskWork
 from worker.slots.activity import Activity
 from worker.slots.context import SlotContext
@@ -41,13 +42,19 @@ def _replay(work: TaskWork) -> TaskResult:
     return replay_task.run(work)
 
 
+def _finalise(work: TaskWork) -> TaskResult:
+    return finish.run(work) if work.job.options.production.asked else finalise.run(work)
+
+
 BODIES: dict[Phase, Callable[[TaskWork], TaskResult]] = {
     Phase.WALK: walk.run,
     Phase.EXPAND: expand.run,
     Phase.INDEX: index.run,
     Phase.OCR: ocr.run,
     Phase.REPLAY: _replay,
-    Phase.FINALISE: finalise.run,
+    Phase.EXTRACT: texts.run,
+    Phase.EXPORT: natives.run,
+    Phase.FINALISE: _finalise,
 }
 _WITH_PASSWORDS = (Phase.EXPAND, Phase.INDEX, Phase.OCR)  # they open items
 _RETRY_SECONDS = 0.25
@@ -155,12 +162,13 @@ def _prepare(context: SlotContext, db: Database, claimed: ClaimedTask) -> TaskWo
         spent=spent,
     )
     context.storage.keep_below(work.root, own=True, hold=True)
-    context.storage.keep_below(job.source, hold=True)
+    if not job.options.production.asked:  # which looks at the sources of others, where it reads of them
+        context.storage.keep_below(job.source, hold=True)
     # The job's folder was made when the job was: without it the storage is not the one the job writes to.
     context.storage.floor = os.path.join(work.root, job_location(work.job.id))
     context.crumb.doing(Activity.LOOKING, context.storage.floor)
     context.storage.stat_floor()
-    if claimed.phase is not Phase.FINALISE:
+    if claimed.phase is not Phase.FINALISE and not job.options.production.asked:
         context.crumb.doing(Activity.LOOKING, job.source)
         work = dataclasses.replace(work, source_device=work.check_source_root())
     work.portions.clear(context.crumb.alive)

@@ -31,7 +31,7 @@ def show_found(
     as_json: bool,
 ) -> None:
     """The best matches; the query is kept when it was understood."""
-    handles = installed.find(job).each
+    handles = installed.find_discovered(job).each
     opened = partial(opened_index, settings=installed.settings)
     if custodian is None and not families and not asks_ledger(parse(query)):
         hits, number = search_all(handles, opened, query, limit)
@@ -50,7 +50,7 @@ def show_found(
 
 def show_saved(context: CommandContext, installed: Installation, job: str, forget: str | None, as_json: bool) -> None:
     """The searches that are kept, after one was forgotten."""
-    handles = installed.find(job).each
+    handles = installed.find_discovered(job).each
     if forget is not None:
         forget_search(handles, forget, operator())
     searches = searches_of(handles)

@@ -22,7 +22,7 @@ _NUMBERS = ("items", "with family", "families", "only this: items", "families")
 def report_on(installed: Installation, job: str, terms: Sequence[Term], custodian: str | None) -> HitReport:
     """The report of a job, or of a group's jobs together."""
     opened = partial(opened_index, settings=installed.settings)
-    return hit_report(installed.find(job).each, opened, terms, custodian=custodian)
+    return hit_report(installed.find_discovered(job).each, opened, terms, custodian=custodian)
 
 
 def print_report(context: CommandContext, report: HitReport, *, as_csv: bool, as_json: bool, custodians: bool) -> None:

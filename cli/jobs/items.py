@@ -65,6 +65,6 @@ def items(
         from cli.jobs.printed import print_items
         from review.looked_at import check_findings
 
-        handles = installed.find(job).each
+        handles = installed.find_discovered(job).each
         check_findings(handles, installed.databases, duplicates=duplicates is not None, system=system is not None)
         print_items(context, handles, wanted, as_jsonl=as_jsonl, as_csv=as_csv or csv_raw, raw=csv_raw)

@@ -66,10 +66,13 @@ def panel(snapshot: Snapshot) -> Table:
     bar = ProgressBar(total=100, completed=0 if share is None else int(share * 100), width=40, pulse=share is None)
     grid.add_row(str(snapshot.phase), bar, "" if share is None else percent(share))
     grid.add_row("items", items_text(snapshot), f"{snapshot.tasks_done:,} of {snapshot.tasks_known:,} tasks")
+    what = "written" if snapshot.producing else "discovered"
     grid.add_row(
         "GB/hour",
-        f"discovered {snapshot.discovered_gb_per_hour_now:.1f} now, {snapshot.discovered_gb_per_hour:.1f} since start",
-        f"raw {snapshot.raw_gb_per_hour_now:.1f} now, {snapshot.raw_gb_per_hour:.1f} since start",
+        f"{what} {snapshot.discovered_gb_per_hour_now:.1f} now, {snapshot.discovered_gb_per_hour:.1f} since start",
+        ""
+        if snapshot.producing
+        else f"raw {snapshot.raw_gb_per_hour_now:.1f} now, {snapshot.raw_gb_per_hour:.1f} since start",
     )
     grid.add_row("calls/s", f"{snapshot.calls_per_second:,.0f}", f"{snapshot.exceptions:,} exceptions")
     grid.add_row("time", f"{duration(snapshot.elapsed_s)} elapsed", left_text(snapshot))

@@ -34,7 +34,7 @@ def requeue(
     context = shared(ctx)
     bank = read_bank(passwords) if passwords else None
     with installation(with_options(context.settings(), storage=storage, slots=None, engine=None)) as installed:
-        jobs = installed.find(job)
+        jobs = installed.find_discovered(job)
         root = installed.settings.storage
         files = requeue_exceptions(jobs, code.value if code else None, storage_root=root, passwords=bank)
     context.say(f"{files} loose files are processed again")

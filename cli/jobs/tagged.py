@@ -26,7 +26,7 @@ def change(
 ) -> None:
     """Give or take a tag, and say of how many items."""
     opened = partial(opened_index, settings=installed.settings)
-    handles = installed.find(job).each
+    handles = installed.find_discovered(job).each
     made = tag_found(handles, opened, tag, query, operator(), families=families, remove=remove)
     if as_json:
         print_json(made.to_json())
@@ -37,7 +37,7 @@ def change(
 
 def show_tags(context: CommandContext, installed: Installation, job: str, as_json: bool) -> None:
     """Every tag with its items."""
-    tags = tags_of(installed.find(job).each)
+    tags = tags_of(installed.find_discovered(job).each)
     if as_json:
         print_json([tag.to_json() for tag in tags])
         return
@@ -50,7 +50,7 @@ def show_tags(context: CommandContext, installed: Installation, job: str, as_jso
 
 def show_history(context: CommandContext, installed: Installation, job: str, as_json: bool) -> None:
     """Who did what, oldest first."""
-    actions = actions_of(installed.find(job).each)
+    actions = actions_of(installed.find_discovered(job).each)
     if as_json:
         print_json([action.to_json() for action in actions])
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from cli.context import shared, with_options, writable_file
+from cli.context import CommandContext, shared, with_options, writable_file
 from cli.options import JobArgument, JsonFile, StorageRoot
 from cli.output import flush, write_json
 from cli.show.table import table
@@ -19,6 +19,7 @@ from core.records import GroupKind
 from core.storage.layer import Storage
 
 if TYPE_CHECKING:
+    from controller.databases import JobHandle
     from controller.verify.group import GroupVerification
     from controller.verify.job import Count, Example, Verification
 
@@ -38,6 +39,8 @@ def verify(
 ) -> None:
     """Compare a completed job with its manifest: database, index and filer.
 
+    Of an extraction or export every file is read again and compared with its row.
+
     Simultaneous jobs of a group are each compared with all of it, the jobs of a shard together. Exit status 0 only if nothing is missing, extra or wrong, 1 if anything is.
     """
     from cli.installation import installation  # the tables that are compared are slow to come, too
@@ -49,6 +52,9 @@ def verify(
     settings = with_options(context.settings(), storage=storage, slots=None, engine=None)
     with installation(settings) as installed:
         target = installed.find(job)
+        if target.each and target.each[0].job.options.production.asked:
+            _verify_production(context, target.each[0], examples, json_file)
+            return
         chosen = choose_manifest(target.source, manifest, internal=internal)
         progress = context.say if context.err.is_terminal else _quiet
         filer = Storage(NullRecorder())
@@ -68,6 +74,27 @@ def verify(
     flush()
     if outcome.differences:
         raise RunFailed(f"job {target.id} differs from what it should be in {outcome.differences:,} places")
+
+
+def _verify_production(context: CommandContext, handle: JobHandle, examples: int, json_file: Path | None) -> None:
+    """The files that the job wrote, against its rows."""
+    from controller.verify.production import verify_production
+
+    progress = context.say if context.err.is_terminal else _quiet
+    done = verify_production(handle, Storage(NullRecorder()), examples=examples, progress=progress)
+    if json_file is not None:
+        write_json(json_file, done.to_json())
+    if done.examples:
+        rows = [(each.what, each.path, each.expected, each.found) for each in done.examples]
+        context.out.print(table(("difference", "file", "expected", "found"), rows))
+    context.out.print(
+        f"{done.type} job {done.job_id}: {done.items:,} items, {done.files:,} files in {done.out}: {done.missing:,} missing,"
+        f" {done.extra:,} extra, {done.wrong:,} wrong",
+        markup=False,
+    )
+    flush()
+    if done.differences:
+        raise RunFailed(f"job {done.job_id} differs from what it wrote in {done.differences:,} places")
 
 
 def _quiet(_line: str) -> None:

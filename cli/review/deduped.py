@@ -26,7 +26,7 @@ def show_dedupe(
     how: Detail,
 ) -> None:
     """De-duplicate, and print what came of it."""
-    found = [installed.find(job) for job in jobs]
+    found = [installed.find_discovered(job) for job in jobs]
     outcome = run_dedupe(found, scope, by)
     if json_file is not None:
         write_json(json_file, outcome.to_json())

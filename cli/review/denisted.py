@@ -24,7 +24,7 @@ def show_denist(
     how: Detail,
 ) -> None:
     """Flag, and print what came of it."""
-    found = [installed.find(job) for job in jobs]
+    found = [installed.find_discovered(job) for job in jobs]
     outcome = run_denist(found, lists, installed.settings)
     if json_file is not None:
         write_json(json_file, outcome.to_json())

@@ -23,7 +23,7 @@ def show_threads(
     how: Detail,
 ) -> None:
     """Thread, and print what came of it."""
-    found = [installed.find(job) for job in jobs]
+    found = [installed.find_discovered(job) for job in jobs]
     outcome = thread(found, subjects=subjects)
     if json_file is not None:
         write_json(json_file, outcome.to_json())

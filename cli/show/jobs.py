@@ -15,6 +15,7 @@ from cli.show.table import table
 from controller.jobs.groups.progress import group_state
 from controller.jobs.rates import duration
 from core.names import display_name
+from core.options.production import JobType
 from sql.groups import GroupRow
 from sql.jobs import JobSummary
 from sql.session import Database
@@ -39,14 +40,25 @@ def jobs_table(jobs: Iterable[tuple[Database, JobSummary]], groups: Mapping[uuid
             members.sort(key=lambda pair: order.index(pair[1].job.id))
             state = group_state([s.job.state for _, s in members])
             created = f"{group.created_at:%Y-%m-%d %H:%M:%S}"
-            rows.append((group.id, group.name, "", state, "", created, f"group of {len(group.members)}, {group.kind}"))
+            rows.append(
+                (group.id, group.name, "", "", state, "", created, f"group of {len(group.members)}, {group.kind}")
+            )
             rows += [_job_row(d, s, indent="  ") for d, s in members]
-    return table(("job", "name", "database", "state", "phase", "created (UTC)", "reason"), rows, whole=(0, 3))
+    return table(("job", "name", "type", "database", "state", "phase", "created (UTC)", "reason"), rows, whole=(0, 4))
 
 
 def _job_row(database: Database, s: JobSummary, indent: str = "") -> tuple[object, ...]:
     created = f"{s.created_at:%Y-%m-%d %H:%M:%S}"
-    return f"{indent}{s.job.id}", s.job.name, database.name, s.job.state, s.job.phase, created, s.job.reason or ""
+    return (
+        f"{indent}{s.job.id}",
+        s.job.name,
+        s.type,
+        database.name,
+        s.job.state,
+        s.job.phase,
+        created,
+        s.job.reason or "",
+    )
 
 
 def group_line(group: GroupRow) -> str:
@@ -62,7 +74,8 @@ def show_counts(console: Console, counts: JobCounts) -> None:
     """Everything about one job."""
     job, progress = counts.summary.job, counts.progress
     reason = f" ({job.reason})" if job.reason else ""
-    console.print(f"job {job.id} {job.name}: {job.state}{reason}, {duration(progress.elapsed_s)}", markup=False)
+    what = "job" if counts.summary.type == JobType.DISCOVERY else f"{counts.summary.type} job"
+    console.print(f"{what} {job.id} {job.name}: {job.state}{reason}, {duration(progress.elapsed_s)}", markup=False)
     for line in progress.waiting:
         console.print(f"waiting: {line}", markup=False, soft_wrap=True)
     sections = (
@@ -83,6 +96,9 @@ def show_counts(console: Console, counts: JobCounts) -> None:
             console.print()
             numbers = [n for n, name in enumerate(columns) if n and name != "level"]
             console.print(table(columns, rows, right=numbers))
+    if job.options.production.asked:
+        console.print(f"\n{progress.items:,} items taken, written to {job.options.production.out}", markup=False)
+        return
     children = counts.children
     console.print(
         f"\n{counts.items:,} items, {counts.loose_files:,} of them loose files; {counts.containers:,} containers:"

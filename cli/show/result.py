@@ -9,7 +9,7 @@ from rich.table import Table
 from cli.output import bytes_text
 from cli.show.calls import call_time_rows, calls_table, io_rows
 from cli.show.table import table
-from controller.jobs.figures import Figures, FilerFigures, GroupFigures, JobFigures, TraceFigures
+from controller.jobs.figures import Figures, FilerFigures, GroupFigures, JobFigures, ProductionFigures, TraceFigures
 from controller.jobs.rates import duration
 from controller.labels.advice import advice_on
 from controller.observe.wire import WireShares
@@ -52,10 +52,31 @@ def _wire_rows(wire: WireShares | None) -> list[tuple[str, str]]:
     return [("wire", f"wire-read ÷ call-read {wire.total.ratio:.2f}" + (f" ({parts})" if parts else ""))]
 
 
+def _produced_rows(of: JobFigures, made: ProductionFigures, phases: str) -> list[tuple[str, str]]:
+    """Of a job that takes the items of others."""
+    return [
+        ("type", of.type),
+        ("state", of.state + (f" ({of.reason})" if of.reason else "")),
+        ("elapsed", f"{duration(of.elapsed_s)} ({phases})" if phases else "0 s"),
+        ("items", f"{of.items:,}, {of.items_per_second:,.0f} a second"),
+        ("written", f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour"),
+        *((each.kind, f"{each.files:,} files, {bytes_text(each.bytes)}") for each in made.files),
+        ("output", made.out),
+        ("run with", f"{of.workers} x {of.slots} slots, fsync {of.fsync}"),
+        *call_time_rows(of.call_time),
+        *io_rows(of.io),
+        *([("trace", trace_text(of.trace))] if of.trace is not None else []),
+        ("labels", "; ".join(of.labels)),
+        *(("what to do", line) for line in advice_on(of.labels)),
+    ]
+
+
 def _result_rows(of: Figures) -> list[tuple[str, str]]:
     children = of.children
     sound = not of.violations and children.expected == children.emitted + children.failed
     phases = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in of.phases.items())
+    if isinstance(of, JobFigures) and of.production is not None:
+        return _produced_rows(of, of.production, phases)
     passes = "two-pass" if of.passes == 2 else "single-pass"
     expansion = f", expansion {of.expansion:.2f}" if of.expansion else ""
     discovered = f"{bytes_text(of.discovered_bytes)}, {of.gb_per_hour_discovered:.1f} GB/hour{expansion}"

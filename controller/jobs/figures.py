@@ -16,6 +16,7 @@ from controller.observe.call_time import CallTimeFigures
 from controller.observe.io_kinds import IoFigures
 from controller.observe.wire import WireShares
 from core.document import Document, Milli, NotNone
+from core.options.production import JobType
 from core.records import BankNote, FsyncPolicy, GroupKind, JobState, Layout, OcrChoice, Phase
 
 _SUMMED = ("raw_bytes", "discovered_bytes", "index_bytes", "index_written_bytes", "items", "containers", "frames_lost")  # fmt: skip
@@ -85,6 +86,23 @@ class TraceFigures(Document):
     nodes: int
 
 
+class ProducedFiles(Document):
+    """Files of one kind that a job wrote below its output directory."""
+
+    kind: str
+    files: int
+    bytes: int
+
+
+class ProductionFigures(Document):
+    """Of a job that takes the items of others; `discovered_bytes` of such a job are what it has written."""
+
+    out: str
+    sources: list[uuid.UUID]
+    items: int
+    files: list[ProducedFiles]
+
+
 class Figures(Document):
     """Of a job, or of a group's jobs together; bytes are whole, times seconds, GB 10⁹ bytes."""
 
@@ -147,6 +165,8 @@ class JobFigures(Figures):
     held_s: tuple[float, float] | None  # at a barrier
     database: Annotated[str | None, NotNone] = None  # of a group's job
     trace: Annotated[TraceFigures | None, NotNone] = None
+    type: JobType = JobType.DISCOVERY
+    production: Annotated[ProductionFigures | None, NotNone] = None
 
     @property
     def each(self) -> Sequence[JobFigures]:

@@ -21,6 +21,7 @@ from controller.jobs.source import (
     prepare_source,
     refuse_own_output,
 )
+from controller.production.place import remove_output
 from core.clock import Clock
 from core.errors import SourceFileError, UsageError
 from core.names import display_name
@@ -30,6 +31,7 @@ from core.storage.layer import Storage
 from sql import deletion, states, workers
 from sql import jobs as ledger_jobs
 from sql.faces.figures import FIGURES
+from sql.faces.production import PRODUCTION
 from sql.jobs import NewJob
 from sql.session import Database
 
@@ -45,6 +47,7 @@ __all__ = [
     "job_directory",
     "pause_job",
     "prepare_source",
+    "refuse_other_storage",
     "refuse_own_output",
     "resume_job",
     "settle_job",
@@ -177,14 +180,25 @@ def delete_job(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
     may still change or where its files lie under another storage root, StorageFault, DatabaseFault.
     """
     storage.keep_below(os.fsencode(storage_root), own=True)
-    _refuse_other_storage(handle, storage, storage_root)
+    _refuse_taken(handle)
+    refuse_other_storage(handle, storage, storage_root)
     with handle.database.transaction(durable=True) as conn:
         deletion.begin(conn, handle.id)  # from here on nobody resumes it
+    if handle.job.options.production.asked:
+        remove_output(storage, handle.job.options.production, handle.id)
     storage.remove_tree(job_directory(storage_root, handle.id))
     deletion.delete_rows(handle.database, handle.id)
 
 
-def _refuse_other_storage(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
+def _refuse_taken(handle: JobHandle) -> None:
+    """What others still take items of stays."""
+    with handle.database.transaction() as conn:
+        taking = PRODUCTION.production_of(conn, job=handle.id.hex)
+    if taking:
+        raise UsageError(f"job {taking[0]} takes items of job {handle.id}; delete that one, or wait until it is over")
+
+
+def refuse_other_storage(handle: JobHandle, storage: Storage, storage_root: Path) -> None:
     """A root that has the job's folder is the job's, whatever it is called here (another mount point, a container)."""
     theirs, ours = handle.job.storage, os.fsencode(storage_root)
     if theirs is None or os.path.realpath(theirs) == os.path.realpath(ours):

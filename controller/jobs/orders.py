@@ -19,6 +19,7 @@ from core.document import TEXT, Document
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.ocr import DEFAULT_LANGUAGES
+from core.options.production import Priority
 from core.passwords import PasswordBank
 from core.records import FsyncPolicy, JobOptions, Layout, Limits
 from core.settings import INDEX_ENGINES, Settings
@@ -67,6 +68,7 @@ class DiscoveryOrder(Document):
         ),
         Metavar("NAMES"),
     ] = None
+    priority: Annotated[Priority, Field(description="its share of the slots beside other jobs")] = Priority.NORMAL
     fsync: Annotated[FsyncPolicy, Field(title="fsync", description="when written files are forced out")] = (
         FsyncPolicy.NONE
     )

@@ -20,6 +20,7 @@ from controller.labels.kept import KeptLabels
 from controller.labels.rules import FilerCache
 from core.document import Document, Milli
 from core.names import display_name
+from core.options.production import JobType
 from core.records import JobState, Phase
 from sql import jobs as ledger_jobs
 from sql.groups import GroupRow
@@ -41,6 +42,7 @@ class JobRow(Document):
 
     id: uuid.UUID
     name: str
+    type: JobType = JobType.DISCOVERY
     database: str = Field(description="Of a group the names of all, separated by commas.")
     group: uuid.UUID | None = Field(description="The group that the job belongs to.")
     client: str
@@ -139,6 +141,7 @@ def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
     return JobRow(
         id=job.id,
         name=job.name,
+        type=job.options.type,
         database=database.name,
         group=summary.group_id,
         client=summary.client,
@@ -169,6 +172,7 @@ def _group_row(group: GroupRow, rows: list[JobRow], labels: list[str]) -> JobRow
     own: dict[str, Any] = {
         "id": group.id,
         "name": group.name,
+        "type": rows[0].type if rows else JobType.DISCOVERY,
         "group": None,
         "source": display_name(group.source),
         "created": group.created_at,

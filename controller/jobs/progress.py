@@ -9,6 +9,8 @@ from core.records import JobOptions, JobState, Phase
 from sql.jobs import JobProgress, PhaseProgress
 
 NOW_SECONDS = 10.0  # "now" is the mean of so many seconds
+# Phases that go through items that are known, and count those that they have done.
+_SECOND = frozenset((Phase.INDEX, Phase.OCR, Phase.EXTRACT, Phase.RENDER, Phase.STAMP, Phase.EXPORT))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,7 @@ class Snapshot:
     left_s: float | None  # of the whole job; None while it cannot be known
     then: Phase = Phase.INDEX  # what comes next that takes time
     waiting: tuple[str, ...] = ()  # what slots have been doing for so long that it is to be said
+    producing: bool = False  # it takes items of another job: what it writes stands for discovered
 
 
 class Pace:
@@ -41,6 +44,7 @@ class Pace:
 
     def __init__(self, options: JobOptions) -> None:
         not_timed = {Phase.FINALISE, Phase.INDEX} if options.single_pass else {Phase.FINALISE}
+        self._producing = options.production.asked
         self._working = [phase for phase in options.phases if phase not in not_timed]
         self._raw = Window(NOW_SECONDS)
         self._discovered = Window(NOW_SECONDS)
@@ -61,7 +65,7 @@ class Pace:
             state=look.state,
             phase=look.phase,
             reason=look.reason,
-            items_done=look.items_indexed if look.phase in (Phase.INDEX, Phase.OCR) else look.items,
+            items_done=look.items_indexed if look.phase in _SECOND else look.items,
             items_known=look.items if look.total_known else None,
             share=_share(part, look),
             tasks_done=part.done if part else 0,
@@ -77,6 +81,7 @@ class Pace:
             left_s=phase_left if look.phase is self._working[-1] else None,
             then=self._after(look.phase),
             waiting=look.waiting,
+            producing=self._producing,
         )
 
     def _after(self, phase: Phase) -> Phase:
@@ -105,7 +110,7 @@ def one_line(snapshot: Snapshot) -> str:
         f"{snapshot.phase} {'' if snapshot.share is None else percent(snapshot.share)}".strip(),
         items_text(snapshot),
         f"{snapshot.discovered_gb_per_hour_now:.1f} GB/h now, {snapshot.discovered_gb_per_hour:.1f} since start"
-        f" (raw {snapshot.raw_gb_per_hour:.1f})",
+        + (" written" if snapshot.producing else f" (raw {snapshot.raw_gb_per_hour:.1f})"),
         f"{snapshot.calls_per_second:,.0f} calls/s",
         f"{snapshot.exceptions:,} exceptions",
         f"{duration(snapshot.elapsed_s)} elapsed",

@@ -13,7 +13,16 @@ from sqlalchemy import Connection
 from controller.browse.counts import JobCounts, count_job
 from controller.databases import JobHandle
 from controller.jobs.disturbances import disturbances
-from controller.jobs.figures import Calls, ChildTotals, FilerFigures, JobFigures, SizedCalls, rates
+from controller.jobs.figures import (
+    Calls,
+    ChildTotals,
+    FilerFigures,
+    JobFigures,
+    ProducedFiles,
+    ProductionFigures,
+    SizedCalls,
+    rates,
+)
 from controller.labels.jobs import read_labels
 from controller.labels.rules import FilerCache, filer_cache
 from controller.observe.call_time import CallTime, CallTimeFigures, call_time
@@ -26,6 +35,7 @@ from core.names import display_name
 from core.settings import Settings
 from monitoring.aggregate import CallTotals, calls_by_op
 from sql.faces.figures import FIGURES, Worker
+from sql.faces.production import PRODUCTION
 from sql.jobs import phase_elapsed
 from sql.requeue import requeued_files
 from sql.workers import LIVE_SECONDS
@@ -72,11 +82,14 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
         disturbed = disturbances(conn, handle.id)
         span = FIGURES.job_span(conn, job=handle.id)
         held = FIGURES.job_held(conn, job=handle.id)
+        produced = production_figures(conn, handle)
     lost = sum(worker.frames_lost for worker in workers)
     times = call_time([handle])
     ruled_by = read_labels([handle], cache_of(handle, settings))
     return JobFigures(
         **_counted(counts),
+        type=options.type,
+        production=produced,
         index_engine=options.index_engine,
         passes=1 if options.single_pass else 2,
         fsync=options.fsync,
@@ -107,13 +120,27 @@ def job_result(handle: JobHandle, settings: Settings, *, calls_complete: bool = 
     )
 
 
+def production_figures(conn: Connection, handle: JobHandle) -> ProductionFigures | None:
+    """What a job that takes the items of others has written; None of a job of another type."""
+    choice = handle.job.options.production
+    if not choice.asked:
+        return None
+    return ProductionFigures(
+        out=choice.out,
+        sources=[uuid.UUID(source) for source in choice.sources],
+        items=choice.items,
+        files=[ProducedFiles(**row._asdict()) for row in PRODUCTION.production_written(conn, job=handle.id)],
+    )
+
+
 def _counted(counts: JobCounts) -> dict[str, Any]:
     job, progress, children = counts.summary.job, counts.progress, counts.children
     raw, discovered = progress.raw_bytes, progress.raw_bytes + progress.extracted_bytes
+    items = progress.items if job.options.production.asked else counts.items
     by_code: dict[str, int] = {}
     for row in counts.exceptions:
         by_code[row.code] = by_code.get(row.code, 0) + row.exceptions
-    return rates(raw_bytes=raw, discovered_bytes=discovered, items=counts.items, seconds=progress.elapsed_s) | {
+    return rates(raw_bytes=raw, discovered_bytes=discovered, items=items, seconds=progress.elapsed_s) | {
         "job_id": job.id,
         "name": job.name,
         "source": display_name(job.source),
@@ -125,7 +152,7 @@ def _counted(counts: JobCounts) -> dict[str, Any]:
         "discovered_bytes": discovered,
         "index_bytes": progress.index_bytes,
         "index_written_bytes": progress.index_written_bytes,
-        "items": counts.items,
+        "items": items,
         "containers": counts.containers,
         "exceptions": by_code,
         "children": ChildTotals(expected=children.expected, emitted=children.emitted, failed=children.failed),

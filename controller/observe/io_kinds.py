@@ -16,6 +16,7 @@ from controller.databases import JobHandle
 from controller.timeline.readings import counter, number
 from core.document import Document
 from core.operations import Op
+from core.options.production import JobType
 from monitoring.aggregate import CallTotals
 from monitoring.observations import BLOCK, DATABASE, WIRE
 from monitoring.steps import step_for
@@ -77,7 +78,10 @@ def io_of(handles: Sequence[JobHandle], calls: Mapping[str, CallTotals], *, raw_
         _databases([pair for by_source in databases for pair in by_source.values()]),
         *(_beforehand("files that clients prepared", 0, bytes_) for bytes_ in prepared),
         *([_beforehand("copies of the source", raw_bytes, raw_bytes)] if copies > 1 else []),
-        *_uncounted(traced=any(h.job.options.trace for h in handles), indexed=not prepared),
+        *_uncounted(
+            traced=any(h.job.options.trace for h in handles),
+            indexed=all(h.job.options.type is JobType.DISCOVERY for h in handles),
+        ),
     ]
     return IoFigures(
         kinds=kinds,

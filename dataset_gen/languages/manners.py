@@ -20,6 +20,8 @@ class Manner(StrEnum):
     HTML_DECLARED = "html-declared"
     EML = "eml"
     EML_DECLARED = "eml-declared"
+    HTML_CONTRADICTED = "html-contradicted"  # a charset is declared in which the bytes are not
+    EML_CONTRADICTED = "eml-contradicted"
     DECOMPOSED = "txt-decomposed"  # letters and their marks one by one (NFD)
     FORMS = "txt-forms"  # vertical signs, half and full width, Arabic shapes
     BIDI = "txt-bidi"  # right to left, with the marks that say so
@@ -30,8 +32,15 @@ class Manner(StrEnum):
         """The file's extension."""
         return self.value.partition("-")[0]
 
+    @property
+    def declares(self) -> bool:
+        """Whether a charset is declared, right or wrong."""
+        return self.value.endswith(("-declared", "-contradicted"))
+
 
 _DECLARED = (Manner.HTML_DECLARED, Manner.EML_DECLARED)
+CONTRADICTED = (Manner.HTML_CONTRADICTED, Manner.EML_CONTRADICTED)
+_FALSE = ("us-ascii", "utf-8")  # what programs declare that do not know
 _NO_ASCII = ("cp037", "cp500", "cp1140", "cp424", "cp875", "cp1026", *UNICODE[1:])  # not for what markup lies around
 _RIGHT_TO_LEFT = ("ar", "fa", "he", "ur")
 _NO_HYPHENS = (*_RIGHT_TO_LEFT, "ja", "ko", "th", "zh_Hans", "zh_Hant")
@@ -44,6 +53,12 @@ def states(charset: str, manner: Manner) -> tuple[str, ...]:
     be wrong and say `ok`."""
     certain = manner in _DECLARED or charset in UNICODE or charset in SHIFTED
     return ("ok",) if certain else ("ok", "guessed")
+
+
+def false_label(charset: str, number: int) -> str:
+    """What is declared of file `number` instead of its charset, which its bytes contradict: ASCII or UTF-8 by turns, of UTF-8
+    and of what has no bytes above ASCII windows-1252."""
+    return "windows-1252" if charset in ("utf-8", *SHIFTED) else _FALSE[number % 2]
 
 
 @functools.cache
@@ -59,9 +74,9 @@ def _pairs() -> Iterator[tuple[str, str, tuple[Manner, ...]]]:
             if not fit or (fit.isascii() and charset != "utf-8"):
                 continue
             if charset in _NO_ASCII:
-                yield language, charset, (Manner.TXT, Manner.EML_DECLARED)
+                yield language, charset, (Manner.TXT, Manner.EML_DECLARED, Manner.EML_CONTRADICTED)
             else:
-                yield language, charset, tuple(itertools.islice(Manner, 6))
+                yield language, charset, tuple(itertools.islice(Manner, 8))
         if unicodedata.normalize("NFD", text) != text:
             yield language, "utf-8", (Manner.DECOMPOSED,)
         if language in _IN_FORMS:

@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import replace
 
 from core.mail_form import base64_lines
-from dataset_gen.languages.manners import Manner, in_forms, pairs, states
+from dataset_gen.languages.manners import CONTRADICTED, Manner, false_label, in_forms, pairs, states
 from dataset_gen.languages.texts import fitting, own_texts
 from dataset_gen.made import Made, leaf
 from dataset_gen.rng import Dice, derive
@@ -51,7 +51,7 @@ def sample_size(number: int) -> int:
 
 def build_sample(seed: int, key: str, size: int) -> Made:
     """The file with that key."""
-    language, charset, shown, _ = key.split("/")
+    language, charset, shown, number = key.split("/")
     manner, dice = Manner(shown), Dice(derive(seed, "language", key))
     fit = _fit(language, charset)
     first, second = _compound(dice, language, charset), _compound(dice, language, charset)
@@ -63,7 +63,8 @@ def build_sample(seed: int, key: str, size: int) -> Made:
     start = dice.below(len(fit) - length)
     lines = fit[start : start + length].strip().split("\n")
     lines.insert(dice.below(len(lines) + 1), f"{broken} {''.join(second)}")
-    data = _written(_in_manner(lines, manner, language), charset, manner)
+    label = false_label(charset, int(number)) if manner in CONTRADICTED else _label(charset)
+    data = _written(_in_manner(lines, manner, language), charset, manner, label)
     made = leaf(data, _MEDIA_TYPES[manner.kind], characters=length, terms=terms)
     return Made(made.data, replace(made.truth, states=states(charset, manner)))
 
@@ -111,8 +112,8 @@ def _in_manner(lines: list[str], manner: Manner, language: str) -> list[str]:
 _FIRST = re.compile(r"[^\W\d_]{2}")
 
 
-def _written(lines: list[str], charset: str, manner: Manner) -> bytes:
-    label = _label(charset) if manner in (Manner.HTML_DECLARED, Manner.EML_DECLARED) else ""
+def _written(lines: list[str], charset: str, manner: Manner, label: str) -> bytes:
+    label = label if manner.declares else ""
     if manner.kind == "csv":
         out = io.StringIO()
         csv.writer(out, lineterminator="\r\n").writerows(enumerate(lines, 1))

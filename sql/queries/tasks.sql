@@ -135,10 +135,11 @@ SELECT EXISTS (SELECT 1 FROM task WHERE job = %(job)s AND phase = %(phase)s AND 
 
 -- name: demand
 -- What the dispatcher needs to know of every job that is not at rest, in one look: its tasks out, its pending
--- tasks up to a limit, and how many it may have out in this phase (0: no limit of its own).
+-- tasks up to a limit, how many it may have out in this phase (0: no limit of its own), and its priority.
 SELECT j.id AS job, j.state, j.phase,
     coalesce(o.dispatched, 0) AS dispatched, coalesce(o.running, 0) AS running, p.pending,
-    CASE j.phase WHEN 'index' THEN coalesce((j.options ->> 'index_streams')::int, 0) ELSE 0 END AS most_out
+    CASE j.phase WHEN 'index' THEN coalesce((j.options ->> 'index_streams')::int, 0) ELSE 0 END AS most_out,
+    coalesce(j.options ->> 'priority', 'normal') AS priority
 FROM job j
 LEFT JOIN (
     SELECT job, count(*) FILTER (WHERE state = 'dispatched') AS dispatched,

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LAYERS = (
     ("core",),
-    ("formats", "traces", "sql"),
+    ("formats", "traces", "sql", "production"),
     ("replay", "monitoring", "edbench_extra_formats"),
     ("dataset_gen", "queue_manager", "worker"),
     ("controller",),
@@ -25,6 +25,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 LIBRARIES = {  # that import no more of what is below them
     "formats": {"core"},
     "traces": {"core"},
+    "production": {"core"},
     "replay": {"core", "traces"},
     "edbench_extra_formats": {"core", "formats"},
 }
@@ -117,6 +118,7 @@ _OF_THEIR_OWN = {
     "worker/inspect/batches.py": "its spools on scratch",
     "worker/inspect/file.py": "its spool on scratch",
     "worker/inspect/trace.py": "its traces on scratch",
+    "worker/phases/producing/texts.py": "a shard on scratch, which was read through the layer",
     "worker/processes.py": "/proc",
     "worker/slots/scratch.py": "scratch",
 }

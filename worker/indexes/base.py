@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -127,6 +127,9 @@ class IndexReader(Protocol):
 
     def body(self, item: uuid.UUID, owner: str) -> str | None:
         """The text that this owner indexed of an item; None when the shard has no such document."""
+
+    def bodies(self, wanted: Mapping[uuid.UUID, str]) -> Iterator[tuple[uuid.UUID, str]]:
+        """The texts that these owners indexed of these items, in no order; those that the shard has."""
 
     def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
         """(item, owner) of every document in the shard."""

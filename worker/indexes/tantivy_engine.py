@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -183,6 +183,11 @@ class TantivyReader:
             if document["owner"][0] == owner:
                 return together(str(document.get_first("body") or ""))
         return None
+
+    def bodies(self, wanted: Mapping[uuid.UUID, str]) -> Iterator[tuple[uuid.UUID, str]]:
+        for item, owner in wanted.items():
+            if (body := self.body(item, owner)) is not None:
+                yield item, body
 
     def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
         everything = tantivy.Query.all_query()

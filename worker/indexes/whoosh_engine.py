@@ -12,7 +12,7 @@ import pickle
 import struct
 import uuid
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -185,6 +185,13 @@ class WhooshReader:
                 if stored["item"] == item.hex and stored["owner"] == owner:
                     return str(stored.get("body", ""))
         return None
+
+    def bodies(self, wanted: Mapping[uuid.UUID, str]) -> Iterator[tuple[uuid.UUID, str]]:
+        with self._on_filer():
+            for _, stored in self._searcher.reader().iter_docs():
+                item = uuid.UUID(stored["item"])
+                if wanted.get(item) == stored["owner"]:
+                    yield item, str(stored.get("body", ""))
 
     def owners(self) -> Iterator[tuple[uuid.UUID, str]]:
         with self._on_filer():

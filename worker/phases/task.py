@@ -79,7 +79,9 @@ class TaskWork:
         """What has to be so before the ledger learns of it. Raises StorageFault."""
         crumb = self.context.crumb
         crumb.leave()
-        if any(e.code in _SOURCE_TROUBLE for e in task_result.exceptions):
+        # A job that produces reads of the sources of others, and has looked at them itself.
+        produces = self.job.options.production.asked
+        if not produces and any(e.code in _SOURCE_TROUBLE for e in task_result.exceptions):
             self.check_source_root()  # a reader inside a handler may have met an unmounted source, not a bad file
         crumb.doing(Activity.SYNCING, b"what it wrote")
         self.storage.sync_written()
@@ -88,19 +90,23 @@ class TaskWork:
     def check_source_root(self) -> int:
         """Its device number on this host. Raises StorageFault unless the source root is what it was when the job was
         created (design §3.5), and whole."""
+        return self.check_root_of(self.job)
+
+    def check_root_of(self, job: Job) -> int:
+        """The same of another job's source."""
         try:
-            identity = self.storage.root_identity(self.job.source)
+            identity = self.storage.root_identity(job.source)
         except StorageFault as e:
             raise StorageFault(
-                f"the source {display_name(self.job.source)} is gone ({os.strerror(e.errno)}); mount it",
+                f"the source {display_name(job.source)} is gone ({os.strerror(e.errno)}); mount it",
                 errno=e.errno,
             ) from e
-        if not same_root(identity, (self.job.source_device, self.job.source_inode)):
+        if not same_root(identity, (job.source_device, job.source_inode)):
             raise StorageFault(
-                f"the source {display_name(self.job.source)} is not the directory the job was created over "
+                f"the source {display_name(job.source)} is not the directory the job was created over "
                 "(is it mounted?); mount it"
             )
-        _whole(self.job.source, identity[0])
+        _whole(job.source, identity[0])
         return identity[0]
 
     def source_parts(self) -> Parts:

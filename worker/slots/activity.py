@@ -25,6 +25,9 @@ class Activity(enum.IntEnum):
     REMOVING = 9
     COMMITTING = 10
     REPLAYING = 11
+    FETCHING = 12
+    COPYING = 13
+    REPORTING = 14
 
 
 _WORDS = {
@@ -40,6 +43,9 @@ _WORDS = {
     Activity.REMOVING: "removing files in {}",
     Activity.COMMITTING: "writing its findings to the database",
     Activity.REPLAYING: "replaying calls",
+    Activity.FETCHING: "fetching the index shard {}",
+    Activity.COPYING: "copying item {}",
+    Activity.REPORTING: "writing {}",
 }
 _PATIENCE = {
     Activity.IDLE: 0.0,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import uuid
 from collections.abc import Sequence
 
 from controller.databases import LAST, JobHandle, Jobs, alone, find_job, newest_jobs
 from core.errors import UsageError
+from core.options.production import JobType
 from sql import groups as rows
 from sql import jobs as ledger_jobs
 from sql.groups import GroupRow
@@ -67,6 +69,29 @@ def find(databases: Sequence[Database], reference: str) -> Jobs:
         if "there is no job" in str(error):
             return group
     raise UsageError(f"a group and a job begin with {reference}; give more digits of the id")
+
+
+def find_discovered(databases: Sequence[Database], reference: str) -> Jobs:
+    """As `find`, of discoveries alone: `last` is the newest of them. Raises UsageError for a job of another type."""
+    if reference.strip().lower() == LAST:
+        newest = (s.job.id for _, s in newest_jobs(databases) if s.job.options.type is JobType.DISCOVERY)
+        job = next(newest, None)
+        if job is not None:
+            (handle,) = find(databases, job.hex).each
+            group_id = _group_of(handle)
+            return (None if group_id is None else find_group(databases, group_id.hex)) or alone(handle)
+    found = find(databases, reference)
+    for handle in found.each:
+        if handle.job.options.type is not JobType.DISCOVERY:
+            raise UsageError(
+                f"job {handle.id} is of type {handle.job.options.type} and has no items of its own; name a discovery"
+            )
+    return found
+
+
+def _group_of(handle: JobHandle) -> uuid.UUID | None:
+    with handle.database.transaction() as conn:
+        return ledger_jobs.summary(conn, handle.id).group_id
 
 
 def refresh(selected: Jobs) -> Jobs:

@@ -54,5 +54,5 @@ def _hold(phase: Phase) -> None:
     run_task.BODIES[phase] = held
 
 
-for _phase in Phase:
+for _phase in tuple(run_task.BODIES):
     _hold(_phase)

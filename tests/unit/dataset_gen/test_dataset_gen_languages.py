@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 
 import pytest
 
-from dataset_gen.languages.manners import Manner, in_forms, pairs, states
+from dataset_gen.languages.manners import CONTRADICTED, Manner, false_label, in_forms, pairs, states
 from dataset_gen.languages.sample import _label, build_sample, sample_key
 from dataset_gen.languages.texts import own_texts
 from formats.charset import by_label
@@ -60,6 +61,17 @@ def test_what_nothing_tells_may_be_guessed_and_nothing_else() -> None:
     assert states("cp1252", Manner.TXT) == ("ok", "guessed")
     for charset, manner in (("cp1252", Manner.EML_DECLARED), ("utf-16-le", Manner.TXT), ("hz", Manner.CSV)):
         assert states(charset, manner) == ("ok",)
+
+
+def test_what_is_declared_falsely_is_not_what_the_bytes_are_in() -> None:
+    """Of every charset; and the label stands in the file."""
+    wrong = {(charset, number): false_label(charset, number) for _, charset, _ in pairs() for number in (0, 1)}
+    assert not [one for (one, _), label in wrong.items() if codecs.lookup(label).name == codecs.lookup(one).name]
+    for manner in CONTRADICTED:
+        for charset in ("cp1251", "utf-8"):
+            made = build_sample(1, f"ru/{charset}/{manner}/1", 500)
+            assert wrong[charset, 1].encode() in made.data
+            assert made.truth.states == (("ok",) if charset == "utf-8" else ("ok", "guessed"))
 
 
 def test_forms_are_of_the_same_letters() -> None:

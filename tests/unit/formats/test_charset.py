@@ -34,6 +34,10 @@ POLISH = "Szanowni Państwo, przesyłam protokół z wczorajszego posiedzenia. P
 GERMAN = (
     "Sehr geehrte Damen und Herren, anbei erhalten Sie die Änderungen für das nächste Gespräch über die Verträge.\n"
 )
+FRENCH = (
+    "Chers collègues, voici le procès-verbal de la réunion d'hier; les remarques sont attendues d'ici à vendredi. Le contrat "
+    "de fourniture est signé, la facture est réglée, le matériel arrivera au dépôt au début du mois prochain.\n"
+)
 
 UNDECLARED = [
     *((RUSSIAN, codec) for codec in ("cp1251", "koi8-r", "iso8859-5", "cp866", "mac-cyrillic")),
@@ -86,6 +90,24 @@ def test_ascii_for_long_and_then_something() -> None:
         (CHINESE, "gb18030", "us-ascii"),
         (RUSSIAN, "utf-8", "windows-1251"),
         (GERMAN, "utf-8", "iso-8859-1"),
+        (
+            FRENCH,
+            "mac-roman",
+            "iso-8859-1",
+        ),  # few letters are accented, and what they are in windows-1252 are mostly letters
+        (FRENCH, "cp850", "windows-1252"),
+        (POLISH, "cp1250", "iso-8859-1"),
+        (POLISH, "cp852", "windows-1252"),
+        (GERMAN, "utf-16-le", "us-ascii"),  # zero bytes and escape sequences are ASCII
+        (GERMAN, "utf-16-be", "iso-8859-1"),
+        (GERMAN, "utf-16-be", "utf-16-le"),
+        (GERMAN, "utf-32-le", "windows-1252"),
+        (RUSSIAN, "utf-16-le", "us-ascii"),
+        (JAPANESE, "iso2022_jp", "us-ascii"),
+        (JAPANESE, "iso2022_jp", "iso-8859-1"),
+        (JAPANESE, "iso2022_jp", "shift_jis"),
+        (CHINESE, "hz", "us-ascii"),
+        (CHINESE, "hz", "windows-1252"),
     ],
 )
 def test_the_bytes_contradict_what_is_declared(text: str, codec: str, label: str) -> None:
@@ -101,6 +123,15 @@ def test_the_bytes_contradict_what_is_declared(text: str, codec: str, label: str
         ("联通".encode("gb2312"), "gb2312", "联通"),  # which is valid UTF-8 too
         (b"a \x93quoted\x94 word \x96 and more\x85", "windows-1252", "a “quoted” word – and more…"),
         (b"\x82\xa0", "x-sjis", "あ"),
+        (
+            "« Le cœur de l'œuvre coûte ½ £ le m² », ¿no?".encode("cp1252"),
+            "windows-1252",
+            "« Le cœur de l'œuvre coûte ½ £ le m² », ¿no?",
+        ),
+        (b"a few\0 zero\0 bytes in a text that is ASCII", "us-ascii", "a few\0 zero\0 bytes in a text that is ASCII"),
+        (b"\x1b[1mbold\x1b[0m on a terminal", "iso-8859-1", "\x1b[1mbold\x1b[0m on a terminal"),
+        (b"\x1b$B no Japanese follows \x80", "iso-8859-1", "\x1b$B no Japanese follows €"),
+        (JAPANESE.encode("iso2022_jp"), "iso-2022-jp", JAPANESE),
     ],
 )
 def test_what_is_declared_counts(data: bytes, label: str, text: str) -> None:

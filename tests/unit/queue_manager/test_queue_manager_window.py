@@ -8,8 +8,9 @@ import uuid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.options.production import Priority
 from core.records import JobState, Phase
-from queue_manager.window import LEAST_FACTOR, MOST_FACTOR, Window, shares
+from queue_manager.window import LEAST_FACTOR, MOST_FACTOR, WEIGHTS, Window, shares
 from sql.states import Demand
 
 
@@ -77,3 +78,25 @@ def test_the_window_is_at_least_twice_the_slots_and_grows_with_short_tasks() -> 
     assert window.size(4) == 4 * MOST_FACTOR
     window.note_sent(0, now + 10)
     assert window.size(4) == 4 * LEAST_FACTOR
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 120), st.lists(st.tuples(_COUNT, st.sampled_from(list(Priority))), min_size=1, max_size=5))
+def test_priorities_are_shares(window: int, running: list[tuple[int, Priority]]) -> None:
+    """Promise of --priority: where all have enough to do, the next task goes to the job with the fewest out for its weight;
+    so nobody waits for ever, and a job that is alone has the whole window."""
+    demands = [dataclasses.replace(_demand(0, out, 1_000), priority=priority) for out, priority in running]
+    given_out = shares(window, demands)
+    assert sum(given_out.values()) == max(0, window - sum(d.running for d in demands))
+    for one in demands:
+        for other in demands:
+            if given_out.get(one.job, 0):
+                before_last = one.running + given_out[one.job] - 1
+                theirs = other.running + given_out.get(other.job, 0)
+                assert before_last / WEIGHTS[one.priority] <= theirs / WEIGHTS[other.priority]
+
+
+def test_a_high_job_has_four_times_the_tasks_of_a_normal_one() -> None:
+    """As documented; and a low one has some."""
+    demands = [dataclasses.replace(_demand(0, 0, 1_000), priority=priority) for priority in Priority]
+    assert [shares(42, demands)[d.job] for d in demands] == [2, 8, 32]

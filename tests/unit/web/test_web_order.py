@@ -18,6 +18,7 @@ from cli.system.inspect import inspect
 from cli.taking import taking
 from controller.jobs.orders import DiscoveryOrder, OperatorOrder
 from core.document import bounds
+from core.options.production import Priority
 from core.records import FsyncPolicy, JobOptions, Layout
 from core.settings import Settings
 from web.api.models.jobs import NewJob
@@ -139,6 +140,7 @@ def test_what_an_order_and_a_job_call_alike_is_handed_on() -> None:
     given = {
         "single_pass": True, "fsync": FsyncPolicy.FILE, "layout": Layout.PER_WORKER, "trace": True,
         "lease_seconds": 7.0, "dispatch_seconds": 9.0, "index_streams": 2,
+        "priority": Priority.HIGH,
     }  # fmt: skip
     alike = {field.name for field in dataclasses.fields(JobOptions)} & OperatorOrder.model_fields.keys()
     translated = {"index_engine", "filer", "ocr"}

@@ -1,0 +1,1 @@
+"""Jobs that write files out of other jobs' items."""

@@ -1,0 +1,91 @@
+"""`edbench extract` and `edbench export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli import options as opt
+from cli.context import shared, with_options, writable_file
+from cli.jobs.discover import DEFAULT_WORKERS
+from cli.taking import taking
+from controller.production.orders import ProductionOrder
+from core.options.production import JobType
+
+Sources = Annotated[
+    list[str],
+    typer.Argument(metavar="JOB...", help="discoveries that have completed: ids, beginnings of them, or `last`"),
+]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="an empty directory that the workers reach, or a new one")
+]
+Filer = Annotated[
+    str | None, typer.Option("--filer", metavar="NAME", help="emulated filer  [default: EDBENCH_FILER or none]")
+]
+
+
+@taking()
+def extract(
+    ctx: typer.Context,
+    *,
+    jobs: Sources,
+    out: Out,
+    order: ProductionOrder,
+    workers: opt.Workers = DEFAULT_WORKERS,
+    slots: opt.Slots = None,
+    filer: Filer = None,
+    json_file: opt.JsonFile = None,
+    storage: opt.StorageRoot = None,
+) -> None:
+    """Write text and metadata of a discovery's items to DIR: a job of its own, which can be paused and resumed.
+
+    Text as the index holds it, a file an item in UTF-8; metadata.jsonl and metadata.csv tell of every item.
+    """
+    _produce(ctx, JobType.EXTRACTION, jobs, out, order, workers, slots, filer, json_file, storage)
+
+
+@taking()
+def export(
+    ctx: typer.Context,
+    *,
+    jobs: Sources,
+    out: Out,
+    order: ProductionOrder,
+    workers: opt.Workers = DEFAULT_WORKERS,
+    slots: opt.Slots = None,
+    filer: Filer = None,
+    json_file: opt.JsonFile = None,
+    storage: opt.StorageRoot = None,
+) -> None:
+    """Write a production of a discovery's items to DIR: natives, text, a load file and hashes.
+
+    Natives are read again from the evidence; one whose bytes are not those that were found is an exception and no file.
+    """
+    _produce(ctx, JobType.EXPORT, jobs, out, order, workers, slots, filer, json_file, storage)
+
+
+def _produce(
+    ctx: typer.Context,
+    kind: JobType,
+    jobs: list[str],
+    out: Path,
+    order: ProductionOrder,
+    workers: int,
+    slots: int | None,
+    filer: str | None,
+    json_file: Path | None,
+    storage: Path | None,
+) -> None:
+    context = shared(ctx)
+    settings = with_options(context.settings(), storage=storage, slots=slots, engine=None, filer=filer)
+    writable_file(json_file, "--json")
+    choice = order.choice(kind, out.absolute())
+    options = order.options(settings, choice)
+
+    from cli.installation import installation
+    from cli.production.producing import produce
+
+    with installation(settings, slots=workers * settings.slots, work="cli.production.producing") as installed:
+        produce(context, installed, jobs, order.name, options, workers, json_file)

@@ -1,0 +1,46 @@
+"""What `edbench extract` and `export` do; imported while the services start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cli.context import CommandContext
+from cli.installation import Installation
+from cli.jobs.running import follow
+from cli.operator import operator
+from controller.databases import JobHandle
+from controller.filer.emulated import refuse_no_common_arbiter
+from controller.jobs.run import crew_of
+from controller.production.create import ProductionPlan, create_production
+from core.operations import NullRecorder
+from core.records import JobOptions
+from core.storage.layer import Storage
+from review.looked_at import check_findings
+
+
+def produce(
+    context: CommandContext,
+    installed: Installation,
+    references: list[str],
+    name: str,
+    options: JobOptions,
+    workers: int,
+    json_file: Path | None,
+) -> None:
+    """Create the job and follow it. Raises UsageError, faults."""
+    sources: list[JobHandle] = [handle for one in references for handle in installed.find_discovered(one).each]
+    choice = options.production
+    check_findings(sources, installed.databases, duplicates=choice.originals, system=choice.not_nist)
+    database = sources[0].database
+    refuse_no_common_arbiter([database], installed.settings, ours=installed.embedded)
+    crew = (workers, installed.settings.slots) if installed.embedded else crew_of(database)
+    plan = ProductionPlan(
+        sources=sources,
+        options=options,
+        name=name or f"{choice.type} of {sources[0].job.name}",
+        workers=crew[0],
+        slots=crew[1],
+        who=operator(),
+    )
+    created = create_production(Storage(NullRecorder()), installed.settings, plan)
+    follow(context, installed, created, workers=crew[0], slots=crew[1], json_file=json_file)

@@ -1,0 +1,267 @@
+"""Makes an extraction or an export a job: its items chosen and numbered, its tasks cut, in one transaction."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import os
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from controller.databases import JobHandle, Jobs, alone
+from controller.jobs.jobs import job_directory, refuse_other_storage
+from controller.jobs.ownership import hand_over
+from controller.production.place import claim, give_up, refuse_inside
+from controller.search.meaning import meaning
+from controller.search.opened import opened_index
+from core.errors import UsageError
+from core.options.production import JobType, ProductionChoice
+from core.records import JobOptions, JobState, NewTask, Phase
+from core.settings import Settings
+from core.storage.layer import Storage
+from production.families import Batches, Numbered, Taken, numbered
+from production.layout import Layout, suffix_of
+from sql import bulk
+from sql import jobs as ledger_jobs
+from sql.bulk import NumberedItem
+from sql.faces.production import PRODUCTION, Chosen
+from sql.faces.search import SEARCH
+
+_FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
+_PICKED_AT_ONCE = 50_000
+_ROWS_AT_ONCE = 10_000
+_TEXTS = 20_000  # of one shard that one task writes: a shard is read again for each
+TASKS_A_SLOT = 3  # at least, where there are items enough
+_LEAST_ITEMS = 16  # in a batch all the same
+_ITEM_COST = 4_096  # opening and writing a small item, in bytes of a big one
+_BATCHED = {JobType.EXPORT: Phase.EXPORT, JobType.PROCESSING: Phase.RENDER}  # the phase that works on batches of items
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ProductionPlan:
+    """What is to be created."""
+
+    sources: Sequence[JobHandle]  # discoveries that have completed, in the order of the numbers
+    options: JobOptions  # with `production`, whose items are to be chosen
+    name: str
+    workers: int
+    slots: int  # of each
+    who: str  # asks for it
+
+
+def create_production(storage: Storage, settings: Settings, plan: ProductionPlan) -> Jobs:
+    """A running job in the database of its source jobs. Raises UsageError where these cannot be taken together, nothing is
+    chosen, or the output directory is in use; StorageFault, DatabaseFault."""
+    choice = plan.options.production
+    refuse_sources(plan.sources)
+    for handle in plan.sources:
+        refuse_other_storage(handle, storage, settings.storage)
+    refuse_inside(Path(choice.out), settings.storage, list(plan.sources))
+    picked = [_picked(handle, settings, choice) for handle in plan.sources]
+    job, database = uuid.uuid4(), plan.sources[0].database
+    claim(storage, Path(choice.out), job, settings.storage)
+    try:
+        storage.keep_below(os.fsencode(settings.storage), own=True)
+        storage.mkdir(job_directory(settings.storage, job))
+        hand_over(job_directory(settings.storage, job), settings.storage)
+        with database.transaction(durable=True) as conn:
+            _create(conn, job, settings, plan, picked)
+    except BaseException:
+        give_up(storage, Path(choice.out), job)
+        raise
+    with database.transaction() as conn:
+        return alone(JobHandle(database, ledger_jobs.get_job(conn, job)))
+
+
+def refuse_sources(sources: Sequence[JobHandle]) -> None:
+    """Raises UsageError for jobs that have no items, or not all of them yet, and for those that lie apart."""
+    for handle in sources:
+        if handle.job.options.type is not JobType.DISCOVERY or handle.job.state not in _FINISHED:
+            what = handle.job.options.type if handle.job.state in _FINISHED else handle.job.state
+            raise UsageError(f"job {handle.id} is {what}; items are taken of a discovery that has completed")
+    if len({handle.id for handle in sources}) < len(sources):
+        raise UsageError("a job is named twice; its items are taken once")
+    if len({handle.database.name for handle in sources}) > 1:
+        raise UsageError("the jobs live in several databases; take the items of each database by a job of its own")
+
+
+def _picked(handle: JobHandle, settings: Settings, choice: ProductionChoice) -> list[uuid.UUID] | None:
+    """What a query and a tag choose; None: everything."""
+    parts = [f"({choice.query})"] if choice.query else []
+    parts += [f'tag:"{choice.tag}"'] if choice.tag else []
+    if not parts:
+        return None
+
+    from controller.search.evaluate import Evaluation  # numbers in rows: the choice of everything needs none
+    from worker.indexes.found import uuids
+
+    with partial(opened_index, settings=settings)(handle) as index:
+        mask = Evaluation(index).mask(meaning(handle, " AND ".join(parts)))
+        items = index.items
+    return uuids(items.ids[items.with_families(mask) if choice.families else mask])
+
+
+def _create(
+    conn: Connection,
+    job: uuid.UUID,
+    settings: Settings,
+    plan: ProductionPlan,
+    picked: Sequence[list[uuid.UUID] | None],
+) -> None:
+    first = plan.sources[0].job
+    new = ledger_jobs.NewJob(
+        id=job,
+        name=plan.name,
+        client="",
+        project="",
+        source=first.source,
+        device=first.source_device,
+        inode=first.source_inode,
+        storage=os.path.abspath(os.fsencode(settings.storage)),
+        options=plan.options,
+        custodians=[],
+        tasks=[],
+        workers=plan.workers,
+        slots=plan.slots,
+    )
+    ledger_jobs.create_job(conn, new)
+    tally = _Tally(plan.workers * plan.slots)
+    PRODUCTION.production_tables(conn)
+    numbers = _numbered(conn, plan, picked)
+    bulk.add_production_items(conn, job, tally.counting(numbers, plan.options))
+    if not tally.items:
+        raise UsageError("no item is chosen: look with `edbench search` what the query finds, and which tags there are")
+    choice = dataclasses.replace(
+        plan.options.production, items=tally.items, sources=tuple(handle.id.hex for handle in plan.sources)
+    )
+    ledger_jobs.set_options(conn, job, dataclasses.replace(plan.options, production=choice))
+    bulk.insert_tasks(conn, job, tally.tasks(choice.type))
+    told = {"job": str(job), "out": choice.out, "items": tally.items, "query": choice.query, "tag": choice.tag}
+    for handle in plan.sources:
+        SEARCH.note_action(
+            conn,
+            job=handle.id,
+            who=plan.who,
+            action=f"{choice.type} created",
+            details=json.dumps(told, ensure_ascii=False),
+        )
+
+
+def _numbered(
+    conn: Connection, plan: ProductionPlan, picked: Sequence[list[uuid.UUID] | None]
+) -> Iterator[tuple[JobHandle, Chosen, Numbered]]:
+    """Every item that is taken, over all jobs, with its number."""
+    choice = plan.options.production
+    layout = Layout(choice.folder_files, choice.volume_bytes)
+    number = choice.first
+    for handle, ids in zip(plan.sources, picked, strict=True):
+        PRODUCTION.production_forget(conn)
+        for at in range(0, len(ids or ()), _PICKED_AT_ONCE):
+            PRODUCTION.production_pick(conn, items=(ids or [])[at : at + _PICKED_AT_ONCE])
+        PRODUCTION.production_take(
+            conn,
+            job=handle.id,
+            everything=ids is None,
+            originals=choice.originals,
+            not_nist=choice.not_nist,
+            families=choice.families,
+        )
+        ours, theirs = itertools.tee(_rows(conn))  # read in step, but for a family
+        for row, item in zip(ours, numbered(map(_taken, theirs), number, layout), strict=True):
+            yield handle, row, item
+            number = item.number + 1
+
+
+def _rows(conn: Connection) -> Iterator[Chosen]:
+    after = 0
+    while rows := PRODUCTION.production_taken(conn, after=after, limit=_ROWS_AT_ONCE):
+        yield from rows
+        after = rows[-1].place
+
+
+def _taken(row: Chosen) -> Taken:
+    # Of a text's bytes its characters are known; a volume is as large as these say.
+    return Taken(id=row.id, family=row.family_id, parent=row.parent, size=row.bytes + row.characters)
+
+
+class _Tally:
+    """Counts items as they are numbered, and cuts the tasks."""
+
+    def __init__(self, slots: int) -> None:
+        self.items = 0
+        self._slots = max(1, slots)
+        self._texts: dict[uuid.UUID, _Part] = {}  # of each shard those that no task has yet
+        self._full: list[_Part] = []
+        self._batches: list[tuple[int, int, int]] = []
+
+    def counting(
+        self, numbers: Iterable[tuple[JobHandle, Chosen, Numbered]], options: JobOptions
+    ) -> Iterator[NumberedItem]:
+        """The rows, counted on their way."""
+        batches = Batches(options.batch_files, options.batch_bytes)
+        for handle, row, item in numbers:
+            self.items += 1
+            if (batch := batches.add(item)) is not None:
+                self._batches.append(batch)
+            if row.shard is not None:
+                self._text(row.shard, item.number, row.characters)
+            yield NumberedItem(
+                number=item.number,
+                item=row.id,
+                source_job=handle.id,
+                family_first=item.first,
+                family_last=item.last,
+                parent=item.parent,
+                volume=item.place.volume,
+                folder=item.place.folder,
+                suffix=suffix_of(bytes(row.name), row.media_type),
+                bytes=row.bytes,
+                shard=row.shard,
+            )
+        if (batch := batches.rest()) is not None:
+            self._batches.append(batch)
+
+    def _text(self, shard: uuid.UUID, number: int, characters: int) -> None:
+        part = self._texts.get(shard)
+        if part is None or part.items >= _TEXTS:
+            if part is not None:
+                self._full.append(part)
+            part = self._texts[shard] = _Part(shard, number)
+        part.last, part.items, part.weight = number, part.items + 1, part.weight + characters + _ITEM_COST
+
+    def tasks(self, kind: JobType) -> Iterator[NewTask]:
+        """Of every phase that works on batches."""
+        if kind in (JobType.EXTRACTION, JobType.EXPORT):
+            for part in (*self._full, *self._texts.values()):
+                payload = {"shard": part.shard.hex, "first": part.first, "last": part.last}
+                yield NewTask(phase=Phase.EXTRACT, weight=part.weight, payload=payload)
+        if kind in _BATCHED:
+            for first, last, size in self._fine():
+                weight = size + _ITEM_COST * (last - first + 1)
+                yield NewTask(phase=_BATCHED[kind], weight=weight, payload={"first": first, "last": last})
+
+    def _fine(self) -> Iterator[tuple[int, int, int]]:
+        """The batches, each cut where they are too few for the slots."""
+        parts = -(-TASKS_A_SLOT * self._slots // max(1, len(self._batches)))
+        for first, last, size in self._batches:
+            many = last - first + 1
+            step = max(_LEAST_ITEMS, -(-many // parts))
+            for at in range(first, last + 1, step):
+                until = min(at + step - 1, last)
+                yield at, until, size * (until - at + 1) // many
+
+
+@dataclasses.dataclass(slots=True)
+class _Part:
+    """Of a shard's items."""
+
+    shard: uuid.UUID
+    first: int  # numbers
+    last: int = 0
+    items: int = 0
+    weight: int = 0

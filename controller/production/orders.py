@@ -1,0 +1,89 @@
+"""What a person may ask for of an extraction or an export; as `controller.jobs.orders` for a discovery."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from controller.filer.choice import filer_choice
+from controller.jobs.orders import Metavar
+from core.document import TEXT, Document
+from core.errors import UsageError
+from core.options.production import JobType, Priority, ProductionChoice
+from core.records import FsyncPolicy, JobOptions
+from core.settings import Settings
+
+_GB = 1_000_000_000
+_CHOICE = ProductionChoice()
+
+
+class ProductionOrder(Document):
+    """What jobs of these types have in common."""
+
+    query: Annotated[
+        str, Field(max_length=10_000, pattern=TEXT, description="which items, as `edbench search` takes it")
+    ] = ""
+    tag: Annotated[str, Field(max_length=100, pattern=TEXT, description="only those with this tag")] = ""
+    originals: Annotated[bool, Field(description="leave duplicates out, as `edbench dedupe` found them")] = False
+    not_nist: Annotated[bool, Field(description="leave system files out, as `edbench denist` found them")] = False
+    no_families: Annotated[bool, Field(description="take items without the rest of their families")] = False
+    prefix: Annotated[
+        str, Field(max_length=40, description="what control numbers begin with: letters and digits, a letter first"),
+        Metavar("TEXT"),
+    ] = "EDB"  # fmt: skip
+    digits: Annotated[int, Field(ge=1, le=18, description="of a control number, at least")] = _CHOICE.digits
+    first: Annotated[int, Field(ge=1, le=10**15, description="number of the first item")] = _CHOICE.first
+    folder_files: Annotated[int, Field(ge=1, le=1_000_000, description="items in one folder")] = _CHOICE.folder_files
+    volume_gb: Annotated[
+        float | None, Field(gt=0, description="natives and text in one volume, GB of 10⁹ bytes  [default: one volume]")
+    ] = None
+    name: Annotated[
+        str, Field(max_length=200, pattern=TEXT, description="name of the job  [default: the source's]")
+    ] = ""
+    priority: Annotated[Priority, Field(description="its share of the slots beside other jobs")] = Priority.NORMAL
+    fsync: Annotated[FsyncPolicy, Field(title="fsync", description="when written files are forced out")] = (
+        FsyncPolicy.NONE
+    )
+    trace: Annotated[bool, Field(description="keep every storage call, for `edbench replay`")] = False
+
+    def choice(self, kind: JobType, out: Path) -> ProductionChoice:
+        """What the job is to do, without its items. Raises UsageError."""
+        if not _plain(self.prefix):
+            raise UsageError(
+                f"--prefix is {self.prefix[:60]!r}; take letters, digits, _ and -, a letter first", field="prefix"
+            )
+        try:
+            str(out).encode("utf-8")
+        except UnicodeEncodeError:
+            raise UsageError(f"--out {str(out)!r} is not UTF-8; give the directory another name") from None
+        return ProductionChoice(
+            type=kind,
+            out=str(out),
+            query=self.query.strip(),
+            tag=self.tag,
+            originals=self.originals,
+            not_nist=self.not_nist,
+            families=not self.no_families,
+            prefix=self.prefix,
+            digits=self.digits,
+            first=self.first,
+            folder_files=self.folder_files,
+            volume_bytes=0 if self.volume_gb is None else max(1, round(self.volume_gb * _GB)),
+        )
+
+    def options(self, settings: Settings, choice: ProductionChoice) -> JobOptions:
+        """What the job is created with. Raises UsageError."""
+        return JobOptions(
+            production=choice,
+            priority=self.priority,
+            fsync=self.fsync,
+            trace=self.trace,
+            filer=filer_choice(settings),
+            index_engine=settings.index_engine,
+        )
+
+
+def _plain(prefix: str) -> bool:
+    return prefix == "" or (prefix[0].isalpha() and prefix.isascii() and all(c.isalnum() or c in "_-" for c in prefix))

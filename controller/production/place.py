@@ -1,0 +1,98 @@
+"""Whose an output directory is: an empty one is taken with a marker, and what a job wrote there is removed with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from pathlib import Path
+
+from controller.databases import JobHandle
+from controller.jobs.ownership import hand_over
+from core.errors import SourceFileError, UsageError
+from core.names import display_name
+from core.options.production import MARKER, ProductionChoice
+from core.storage.layer import EntryKind, Storage
+
+_THEIRS = frozenset({b"lost+found"})  # of file systems whose root is the directory
+_MARKER = MARKER.encode()
+
+
+def refuse_inside(out: Path, settings_storage: Path, sources: list[JobHandle]) -> None:
+    """Raises UsageError where the directory lies in evidence, around it, or among what jobs write."""
+    real = os.path.realpath(out)
+    kept = [os.path.realpath(settings_storage / name) for name in ("jobs", "corpora", "results")]
+    for handle in sources:
+        evidence = os.path.realpath(os.fsdecode(handle.job.source))
+        if _below(real, evidence) or _below(evidence, real):
+            raise UsageError(f"--out {out} and the evidence {evidence} are in each other; write elsewhere", field="out")
+    for directory in kept:
+        if _below(real, directory) or _below(directory, real):
+            raise UsageError(f"--out {out}: edbench keeps its own files in {directory}; write elsewhere", field="out")
+
+
+def _below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
+
+
+def claim(storage: Storage, out: Path, job: uuid.UUID, storage_root: Path) -> None:
+    """Take the directory for a job that is about to be created. Raises UsageError where it holds anything, StorageFault."""
+    path = os.fsencode(out)
+    storage.keep_below(path, own=True)
+    try:
+        storage.mkdir(path)
+        found = {entry.name for entry in storage.scan(path)} - _THEIRS
+    except SourceFileError as error:
+        raise UsageError(f"--out {out} cannot be used: {error.detail}", field="out") from error
+    if _MARKER in found:
+        raise UsageError(
+            f"--out {out} holds what job {owner(storage, path) or '?'} wrote; delete that job, or give another directory",
+            field="out",
+        )
+    if found:
+        raise UsageError(
+            f"--out {out} is not empty, and nothing in it is edbench's; give an empty directory", field="out"
+        )
+    storage.write_file(os.path.join(path, _MARKER), (json.dumps({"job": job.hex}).encode() + b"\n",))
+    if _below(os.path.realpath(out), os.path.realpath(storage_root)):
+        hand_over(path, storage_root)
+
+
+def owner(storage: Storage, path: bytes) -> str | None:
+    """The job that the marker in a directory names; None where there is none."""
+    try:
+        with storage.open(os.path.join(path, _MARKER)) as file:
+            found = json.loads(file.readall())
+        return uuid.UUID(found["job"]).hex
+    except (SourceFileError, ValueError, KeyError, TypeError):
+        return None
+
+
+def give_up(storage: Storage, out: Path, job: uuid.UUID) -> None:
+    """The opposite of `claim`, for a job that was not created."""
+    path = os.fsencode(out)
+    if owner(storage, path) == job.hex:
+        storage.remove(os.path.join(path, _MARKER), missing_ok=True)
+
+
+def remove_output(storage: Storage, choice: ProductionChoice, job: uuid.UUID) -> None:
+    """Remove what the job wrote, its marker last: volumes and reports. What others put beside them stays, and so does the
+    directory of another job that took it since. Raises StorageFault."""
+    path = os.fsencode(choice.out)
+    storage.keep_below(path, own=True)
+    if owner(storage, path) != job.hex:
+        return
+    for name, kind in storage.scan(path):
+        if kind is EntryKind.DIRECTORY and name.startswith(b"VOL") and name[3:].isdigit():
+            storage.remove_tree(os.path.join(path, name))
+        elif kind is EntryKind.FILE and name.startswith(_REPORTS):
+            storage.remove(os.path.join(path, name), missing_ok=True)
+    storage.remove(os.path.join(path, _MARKER), missing_ok=True)
+
+
+_REPORTS = (b"metadata.", b"hashes.", b"loadfile.")
+
+
+def shown(out: str) -> str:
+    """For people."""
+    return display_name(os.fsencode(out))

@@ -1,0 +1,138 @@
+"""Holds the files of an extraction, a processing or an export against the rows of the database: each is read again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from controller.databases import JobHandle
+from core.document import Document
+from core.errors import SourceFileError, UsageError
+from core.names import display_name
+from core.options.production import JobType
+from core.records import JobState
+from core.storage.layer import EntryKind, Storage
+from production.layout import KINDS, Place, folder
+from sql.faces.production import PRODUCTION, FileRow
+
+_AT_ONCE = 1_000
+_CHUNK = 1 << 20
+_FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
+MISSING, EXTRA, WRONG = "missing", "extra", "wrong"
+
+
+class FileDifference(Document):
+    """A file that is not what its row says, or has none."""
+
+    what: str
+    path: str
+    expected: str
+    found: str
+
+
+class ProductionVerification(Document):
+    """What came of it."""
+
+    job_id: uuid.UUID
+    type: JobType
+    out: str
+    items: int
+    files: int
+    bytes: int
+    missing: int
+    extra: int
+    wrong: int
+    examples: list[FileDifference]
+
+    @property
+    def differences(self) -> int:
+        """All of them."""
+        return self.missing + self.extra + self.wrong
+
+
+@dataclass(slots=True)
+class _Found:
+    most: int
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys((MISSING, EXTRA, WRONG), 0))
+    examples: list[FileDifference] = field(default_factory=list)
+
+    def add(self, what: str, path: str, expected: str, found: str) -> None:
+        self.counts[what] += 1
+        if self.counts[what] <= self.most:
+            self.examples.append(FileDifference(what=what, path=path, expected=expected, found=found))
+
+
+def verify_production(
+    handle: JobHandle, storage: Storage, *, examples: int, progress: Callable[[str], None]
+) -> ProductionVerification:
+    """Read every file of the job. Raises UsageError while it is not over, StorageFault, DatabaseFault."""
+    if handle.job.state not in _FINISHED:
+        raise UsageError(f"job {handle.id} is {handle.job.state}; only one that has completed can be verified")
+    choice, found = handle.job.options.production, _Found(examples)
+    out = os.fsencode(choice.out)
+    files = size = 0
+    for row in _rows(handle):
+        files, size = files + 1, size + row.bytes
+        _compare(storage, out, row, found)
+        if files % _AT_ONCE == 0:
+            progress(f"{files:,} files read")
+    _extra(handle, storage, out, found)
+    return ProductionVerification(
+        job_id=handle.id,
+        type=choice.type,
+        out=choice.out,
+        items=choice.items,
+        files=files,
+        bytes=size,
+        **found.counts,
+        examples=found.examples,
+    )
+
+
+def _rows(handle: JobHandle) -> Iterator[FileRow]:
+    """Reports, then the files of the items, some at a time."""
+    choice = handle.job.options.production
+    last = choice.first + choice.items - 1
+    ranges = [(0, 0), *((at, min(at + _AT_ONCE - 1, last)) for at in range(choice.first, last + 1, _AT_ONCE))]
+    for first, until in ranges:
+        with handle.database.transaction() as conn:
+            rows = PRODUCTION.production_files(conn, job=handle.id, first=first, last=until)
+        yield from rows
+
+
+def _compare(storage: Storage, out: bytes, row: FileRow, found: _Found) -> None:
+    state, size = hashlib.sha256(), 0
+    try:
+        with storage.open(os.path.join(out, os.fsencode(row.path))) as file:
+            while chunk := file.read(_CHUNK):
+                state.update(chunk)
+                size += len(chunk)
+    except SourceFileError as error:
+        found.add(MISSING, row.path, f"{row.bytes:,} bytes", error.detail)
+        return
+    if state.digest() != bytes(row.sha256):
+        found.add(
+            WRONG, row.path, f"{row.bytes:,} bytes, sha256 {bytes(row.sha256).hex()}", f"{size:,}, {state.hexdigest()}"
+        )
+
+
+def _extra(handle: JobHandle, storage: Storage, out: bytes, found: _Found) -> None:
+    """Files in the folders of its volumes that no row names."""
+    with handle.database.transaction() as conn:
+        places = PRODUCTION.production_folders(conn, job=handle.id)
+    for one in places:
+        with handle.database.transaction() as conn:
+            known = set(PRODUCTION.production_files_of(conn, job=handle.id, volume=one.volume, folder=one.folder))
+        for kind in KINDS:
+            relative = folder(kind, Place(one.volume, one.folder))
+            try:
+                entries = storage.scan(os.path.join(out, os.fsencode(relative)))
+            except SourceFileError:  # its files, if there were to be any, are missing and said to be
+                continue
+            for entry in entries:
+                path = f"{relative}/{display_name(entry.name)}"
+                if entry.kind is not EntryKind.FILE or path not in known:
+                    found.add(EXTRA, path, "", "no row names it")

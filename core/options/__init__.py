@@ -1,0 +1,1 @@
+"""What a job was asked to do, in parts (core.records.JobOptions holds them)."""

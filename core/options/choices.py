@@ -1,0 +1,70 @@
+"""What was chosen for a job beside the plain options (core.records.JobOptions)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilerChoice:
+    """The emulated filer a job runs on (core.filer); the default is none."""
+
+    source: str = "none"  # a profile's name or the path of a file
+    name: str = "none"
+    scale: float = 1.0
+    digest: str = ""  # filers with different numbers differ in it
+    site: str = ""  # scales of the emulated site around it; empty: there is none
+
+    @property
+    def label(self) -> str:
+        """The first words of a result; empty when nothing is emulated."""
+        if self.site:
+            return f"EMULATED SITE {self.name}, {self.site}"
+        return f"EMULATED FILER {self.name}, scale 1/{self.scale:g}" if self.digest else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BankNote:
+    """What may be known of a job's password bank (core.passwords); the default is none."""
+
+    count: int = 0  # passwords
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OcrChoice:
+    """What is to be read out of pictures, and under which limits (worker.ocr); the default is nothing."""
+
+    languages: str = ""  # tesseract's names, joined by "+"; empty: there is no phase ocr
+    pages: int = 200  # of one item; the others are left out, and its text is truncated by limit
+    dpi: int = 300  # that a PDF's pages are rendered at …
+    rendered_pixels: int = 18_000_000  # … or fewer, so that no page has more than this (A3 has 17.4 million)
+    pixels: int = 40_000_000  # a picture with more is too large (A4 at 600 dpi has 34.8 million)
+    page_seconds: float = 120.0  # for one page
+    item_seconds: float = 1_800.0  # for all pages of one item
+    memory_mb: int = 1_000  # private memory of the process that reads a page
+    page_bytes: int = 16_000_000  # of what tesseract writes about one page: some 60 for each word
+    page_confidence: float = 50.0  # that tesseract must have in a page's letters on average, of 100, …
+    word_confidence: float = 30.0  # … and in each word that is kept of such a page
+
+    @property
+    def asked(self) -> bool:
+        """Whether the job has a phase ocr."""
+        return bool(self.languages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayChoice:
+    """What a job that replays a trace is to do (replay); the default is none: the job is a discovery job."""
+
+    clients: int = 0  # processes, all at the same time; 0: the job replays nothing
+    paths: tuple[str, ...] = ()  # absolute; the files replayed lie below them
+    speed: float = 1.0  # times the recorded one; 0: no think time
+    closed: bool = False  # a closed loop: calls come when the one before is over and its think time has passed
+    shared: bool = False  # clones of the trace share the files that are only read
+    seed: int = 0  # of the files' contents
+
+    @property
+    def asked(self) -> bool:
+        """Whether the job is a replay."""
+        return self.clients > 0

@@ -1,0 +1,80 @@
+"""Jobs of other types than discovery: what they are to do, and what they have written (docs/production.md)."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class JobType(enum.StrEnum):
+    """What a job does (glossary); a replay plays a trace and knows no items."""
+
+    DISCOVERY = "discovery"
+    EXTRACTION = "extraction"
+    PROCESSING = "processing"
+    EXPORT = "export"
+    REPLAY = "replay"
+
+
+class Priority(enum.StrEnum):
+    """What share of the slots a job gets beside others: each step has four times the tasks out of the one below."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+
+
+class FileKind(enum.StrEnum):
+    """What a file of a production is."""
+
+    NATIVE = "native"
+    TEXT = "text"
+    IMAGE = "image"
+    REPORT = "report"  # of the job as a whole: load files, metadata, hashes
+
+
+MARKER = ".edbench-production.json"  # in the output directory: whose it is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductionChoice:
+    """What a job that extracts, processes or exports is to do; the default is none: the job is a discovery or a replay."""
+
+    type: JobType = JobType.DISCOVERY
+    sources: tuple[str, ...] = ()  # jobs whose items are taken, ids in hex, in the order of the numbers
+    out: str = ""  # absolute; everything is written below it
+    query: str = ""  # that chose the items; empty: all of them
+    tag: str = ""
+    originals: bool = False  # families, or items without one, that are duplicates were left out
+    not_nist: bool = False  # so were those on a list of known software
+    families: bool = True  # whole ones were taken or left
+    items: int = 0  # that were chosen
+    prefix: str = ""  # of a control number …
+    digits: int = 8  # … and how many digits it has at least
+    first: int = 1  # number of the first item
+    folder_files: int = 1_000  # items in one folder of a volume at most
+    volume_bytes: int = 0  # of natives and text in one volume; 0: there is one volume
+    images: str = ""  # of an export: the processing job whose images it takes, its id in hex
+    extras: tuple[tuple[str, str], ...] = ()  # what one type alone is told, by name
+
+    @property
+    def asked(self) -> bool:
+        """Whether the job produces files out of another's items."""
+        return self.type is not JobType.DISCOVERY
+
+    def control(self, number: int) -> str:
+        """The control number of an item."""
+        return f"{self.prefix}{number:0{self.digits}d}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducedFile:
+    """One file that a job has written below its output directory; one row of table `production_file`."""
+
+    number: int  # of the item; 0: of the job as a whole
+    kind: FileKind
+    page: int = 0  # of an image: 1 …; of a report its place
+    path: str  # relative to the output directory, with slashes
+    size: int
+    sha256: bytes
+    md5: bytes

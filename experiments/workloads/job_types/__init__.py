@@ -1,0 +1,56 @@
+"""Job types: discovery, extraction and export of the same data, and what each does to storage and processors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from experiments.report import words
+from experiments.workload import About, Figure, Same
+from experiments.workloads.job_types.result import NAME, TypePoint, TypeResult, TypeRun
+
+if TYPE_CHECKING:
+    from experiments.report.parts import Section
+
+
+def _sections(result: TypeResult) -> list[Section]:
+    from experiments.report.disclosure import disclosure  # draws: matplotlib is slow to come
+    from experiments.report.points import points
+
+    return [points(result), disclosure(result)]
+
+
+def _share(run: TypeRun) -> float | None:
+    return None if run.storage_s is None else run.storage_s / (run.storage_s + run.cpu_s)
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.2f}"
+
+
+ABOUT = About(
+    name=NAME,
+    title="job types",
+    result=TypeResult,
+    point=TypePoint,
+    figures=(
+        Figure(name="items_per_s", title="items/s", of=lambda run: run.items / run.elapsed_s, headline=True),
+        Figure(name="calls_per_s", title="calls/s", of=lambda run: run.calls / run.elapsed_s),
+        Figure(name="read_mb_per_s", title="MB/s read", of=lambda run: run.read_bytes / run.elapsed_s / 1e6),
+        Figure(name="written_mb_per_s", title="MB/s written", of=lambda run: run.written_bytes / run.elapsed_s / 1e6),
+        Figure(name="cpu_ms_per_item", title="CPU ms/item", of=lambda run: run.cpu_s / run.items * 1e3, write=_figure),
+        Figure(name="storage_share", title="in storage calls", of=_share, write=words.percent),
+        Figure(name="elapsed_s", title="elapsed s", of=lambda run: run.elapsed_s),
+    ),
+    sections=_sections,
+    notes={
+        "items": lambda run: run.items,
+        "calls": lambda run: run.calls,
+        "read bytes": lambda run: run.read_bytes,
+        "written bytes": lambda run: run.written_bytes,
+    },
+    same=(Same(name="source", path=("corpus", "items")),),
+    rule=(
+        "In storage calls: seconds inside storage calls ÷ (these + seconds of processors), over all slots; waiting for a"
+        " processor is left out of the former. What a call takes of a processor itself is in both."
+    ),
+)

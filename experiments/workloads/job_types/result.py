@@ -1,0 +1,48 @@
+"""What a study of job types adds to a result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.result import schema
+
+NAME = "job_types"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TypeLoad(schema.At):
+    """A type of job, done by so many workers."""
+
+    type: str
+    workers: int
+
+    def on(self, axis: str) -> str:
+        """A type is itself."""
+        return self.type if axis == "type" else schema.At.on(self, axis)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeRun(schema.Run):
+    """One job."""
+
+    items: int
+    calls: int
+    read_bytes: int
+    written_bytes: int
+    cpu_s: float  # of all worker processes, boxes included
+    storage_s: float | None  # inside storage calls, waiting for a processor left out; None: not known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypePoint(schema.Point):
+    """All repeats of a type."""
+
+    at: TypeLoad
+    repeats: tuple[TypeRun, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeResult(schema.Result):
+    """A study of job types."""
+
+    points: tuple[TypePoint, ...]

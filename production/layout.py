@@ -1,0 +1,68 @@
+"""Where the files of a production lie: volumes with a folder of natives, of text and of images, each cut into folders.
+
+VOL001/NATIVES/0001/ABC00000001.msg
+VOL001/TEXT/0001/ABC00000001.txt
+VOL001/IMAGES/0001/ABC00000001.tif
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.options.production import FileKind
+
+_TOPS = {FileKind.NATIVE: "NATIVES", FileKind.TEXT: "TEXT", FileKind.IMAGE: "IMAGES"}
+KINDS = tuple(_TOPS)
+_SUFFIX = re.compile(rb"\.([A-Za-z0-9]{1,10})\Z")
+_MAIL = "message/rfc822"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A volume and a folder in it, both from 1."""
+
+    volume: int
+    folder: int
+
+
+@dataclass(slots=True)
+class Layout:
+    """Gives families their places one after another: a family is never cut."""
+
+    folder_files: int  # items in one folder at most, but for a family that is larger
+    volume_bytes: int = 0  # in one volume at most, but for a family that is larger; 0: there is one volume
+    _volume: int = 1
+    _folder: int = 1
+    _files: int = 0
+    _bytes: int = 0
+
+    def place(self, sizes: Sequence[int]) -> Place:
+        """Where a family of items of these sizes lies."""
+        total = sum(sizes)
+        if self.volume_bytes and self._bytes and self._bytes + total > self.volume_bytes:
+            self._volume, self._folder, self._files, self._bytes = self._volume + 1, 1, 0, 0
+        elif self._files and self._files + len(sizes) > self.folder_files:
+            self._folder, self._files = self._folder + 1, 0
+        self._files += len(sizes)
+        self._bytes += total
+        return Place(self._volume, self._folder)
+
+
+def folder(kind: FileKind, place: Place) -> str:
+    """The folder of files of one kind, relative to the output directory."""
+    return f"{volume(place.volume)}/{_TOPS[kind]}/{place.folder:04d}"
+
+
+def volume(number: int) -> str:
+    """The name of a volume."""
+    return f"VOL{number:03d}"
+
+
+def suffix_of(name: bytes, media_type: str) -> str:
+    """What the native of an item ends in: as its name does where that is plain; mail is `.eml`."""
+    found = _SUFFIX.search(name)
+    if media_type == _MAIL:
+        return ".eml"
+    return "." + found[1].decode("ascii").lower() if found else ".bin"

@@ -1,0 +1,170 @@
+"""What jobs that write files out of other jobs' items ask of the database."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from sqlalchemy import Connection
+
+from sql.face import face
+
+
+class Chosen(NamedTuple):
+    """An item that is taken."""
+
+    place: int
+    id: uuid.UUID
+    family_id: uuid.UUID | None
+    parent: uuid.UUID | None
+    bytes: int
+    characters: int
+    shard: uuid.UUID | None
+    name: memoryview
+    media_type: str
+
+
+class Imaged(NamedTuple):
+    """An item of a processing job; its numbers."""
+
+    number: int
+    item: uuid.UUID
+    source_job: uuid.UUID
+    family_first: int
+    family_last: int
+    parent: int | None
+    volume: int
+    folder: int
+    suffix: str
+    bytes: int
+    shard: uuid.UUID | None
+    pages: int | None
+    first_page: int | None
+
+
+class TextRow(NamedTuple):
+    """An item whose text is in one shard."""
+
+    number: int
+    item: uuid.UUID
+    volume: int
+    folder: int
+    first_page: int | None
+    owner: str
+
+
+class ShardRow(NamedTuple):
+    """Where a shard is."""
+
+    job: uuid.UUID
+    engine: str
+    location: memoryview
+
+
+class BatchRow(NamedTuple):
+    """An item of one task."""
+
+    number: int
+    item: uuid.UUID
+    source_job: uuid.UUID
+    volume: int
+    folder: int
+    suffix: str
+    pages: int | None
+    first_page: int | None
+
+
+class ImageRow(NamedTuple):
+    """A page that another job made."""
+
+    number: int
+    page: int
+    path: str
+    sha256: memoryview
+
+
+class Folder(NamedTuple):
+    """One of a volume."""
+
+    volume: int
+    folder: int
+
+
+class RecordRow(NamedTuple):
+    """An item as load files tell of it."""
+
+    number: int
+    item: uuid.UUID
+    family_first: int
+    family_last: int
+    parent: int | None
+    volume: int
+    pages: int | None
+    first_page: int | None
+    family_id: uuid.UUID | None
+    container_path: list[str]
+    name: memoryview
+    kind: str
+    media_type: str
+    bytes: int
+    sha256: memoryview | None
+    message_id_hash: memoryview | None
+    mtime_ns: int | None
+    custodian: str
+    text_state: str | None
+    characters: int | None
+    metadata: Mapping[str, Any] | None
+    custodians: list[str] | None
+    codes: list[str] | None
+    family_first_page: int | None
+    family_last_page: int | None
+    parent_page: int | None
+
+
+class FileRow(NamedTuple):
+    """A file that was written."""
+
+    number: int
+    kind: str
+    page: int
+    path: str
+    bytes: int
+    sha256: memoryview
+    md5: memoryview
+
+
+class Written(NamedTuple):
+    """Those of one kind."""
+
+    kind: str
+    files: int
+    bytes: int
+
+
+class _Production(Protocol):
+    def production_tables(self, conn: Connection) -> None: ...
+    def production_pick(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> int: ...
+    def production_forget(self, conn: Connection) -> None: ...
+    def production_take(
+        self, conn: Connection, *, job: uuid.UUID, everything: bool, originals: bool, not_nist: bool, families: bool
+    ) -> int: ...
+    def production_taken(self, conn: Connection, *, after: int, limit: int) -> list[Chosen]: ...
+    def production_imaged(self, conn: Connection, *, job: uuid.UUID) -> Iterator[Imaged]: ...
+    def production_texts(
+        self, conn: Connection, *, job: uuid.UUID, shard: uuid.UUID, first: int, last: int
+    ) -> list[TextRow]: ...
+    def production_shard(self, conn: Connection, *, shard: uuid.UUID) -> ShardRow | None: ...
+    def production_batch(self, conn: Connection, *, job: uuid.UUID, first: int, last: int) -> list[BatchRow]: ...
+    def production_images(
+        self, conn: Connection, *, job: uuid.UUID, images: uuid.UUID, first: int, last: int
+    ) -> list[ImageRow]: ...
+    def production_folders(self, conn: Connection, *, job: uuid.UUID) -> list[Folder]: ...
+    def production_files_of(self, conn: Connection, *, job: uuid.UUID, volume: int, folder: int) -> list[str]: ...
+    def production_records(self, conn: Connection, *, job: uuid.UUID, after: int, limit: int) -> list[RecordRow]: ...
+    def production_files(self, conn: Connection, *, job: uuid.UUID, first: int, last: int) -> list[FileRow]: ...
+    def production_written(self, conn: Connection, *, job: uuid.UUID) -> list[Written]: ...
+    def production_of(self, conn: Connection, *, job: str) -> list[uuid.UUID]: ...
+
+
+PRODUCTION: _Production = face(_Production)

@@ -1,0 +1,192 @@
+"""Extraction and export as people run them: what is written is right, and the same whatever happens in between."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from installation import Bench, until
+
+from core.options.production import MARKER
+
+_CREW = ("--workers", "1", "--slots", "2")
+
+
+def _tree(out: Path) -> dict[str, bytes]:
+    """Every file but the marker, which names the job, by path."""
+    return {
+        str(path.relative_to(out)): path.read_bytes()
+        for path in sorted(out.rglob("*"))
+        if path.is_file() and path.name != MARKER
+    }
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _slots_of(bench: Bench, process: subprocess.Popen[str]) -> list[Any]:
+    return until(lambda: bench.slots(process), "there are slots")
+
+
+def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
+    """An export and an extraction whose slots are killed in each phase, and that are paused and resumed in between, leave
+    what undisturbed ones leave; they are verified, told as what they are, and deleted with what they wrote."""
+    bench.end(bench.discover(*_CREW))
+    home = bench.home
+    with bench.attached():
+        bench.edbench("export", "last", "--out", str(home / "calm"), "--folder-files", "40", *_CREW)
+        bench.edbench("extract", "last", "--out", str(home / "texts"), "--folder-files", "40", *_CREW)
+        holds = {phase: bench.hold(phase, 0) for phase in ("extract", "export", "finalise-end")}
+        process = bench.start("export", "last", "--out", str(home / "wild"), "--folder-files", "40", *_CREW)
+        for phase in ("extract", "export", "finalise-end"):
+            hold = holds[phase]
+            hold.until_reached(process)
+            if phase == "export":
+                hold.after(2)  # some are done
+                hold.until_reached(process)
+                pausing = bench.start("pause", "last")
+                bench.until_pausing()
+                _slots_of(bench, process)[0].kill()
+                hold.let_go()
+                bench.end(pausing, None)
+                bench.end(process)
+                process = bench.start("resume", "last")
+                continue
+            _slots_of(bench, process)[0].kill()
+            hold.let_go()
+        job = bench.end(process).split()[-1]
+        _check_export(home, _tree(home / "calm"), bench)
+        assert _tree(home / "wild") == _tree(home / "calm")
+        texts = {path: data for path, data in _tree(home / "calm").items() if "/TEXT/" in path}
+        assert {path: data for path, data in _tree(home / "texts").items() if "/TEXT/" in path} == texts
+        _check_told(bench, job)
+        _check_refused(bench, home)
+        bench.ask("delete", job)
+        assert list((home / "wild").iterdir()) == []
+
+
+def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:
+    """Natives have the hashes of the items that they are, texts what the index has; families are whole ranges."""
+    items = [json.loads(line) for line in bench.ask("items", "last", "--jsonl").stdout.splitlines()]
+    rows = _rows(home / "calm" / "loadfile.csv")
+    taken = [item for item in items if not item["container"]]
+    assert [row["begin"] for row in rows] == [f"EDB{n + 1:08d}" for n in range(len(taken))]
+    assert sorted(row["sha256"] for row in rows) == sorted(item["sha256"] or "" for item in taken)
+    by_begin = {row["begin"]: row for row in rows}
+    for row in rows:
+        assert row["begin_family"] <= row["begin"] <= row["end_family"]
+        assert by_begin[row["begin_family"]]["end_family"] == row["end_family"]
+        if row["sha256"]:
+            data = files[row["native"]]
+            assert hashlib.sha256(data).hexdigest() == row["sha256"]
+            assert hashlib.md5(data, usedforsecurity=False).hexdigest() == row["md5"]
+        else:
+            assert row["native"] == ""
+        assert (row["text"] == "") or files[row["text"]].decode("utf-8")
+    assert any(row["parent"] for row in rows)
+    assert any(row["text"] for row in rows)
+    hashes = _rows(home / "calm" / "hashes.csv")
+    assert {row["path"]: row["sha256"] for row in hashes} == {
+        path: hashlib.sha256(data).hexdigest() for path, data in files.items() if path.startswith("VOL")
+    }
+    for folder in {path.rpartition("/")[0] for path in files if path.startswith("VOL")}:
+        assert sum(path.startswith(folder + "/") for path in files) <= 40 or len({
+            row["begin_family"] for row in rows if row["native"].startswith(folder) or row["text"].startswith(folder)
+        }) == 1  # fmt: skip
+
+
+def _check_told(bench: Bench, job: str) -> None:
+    told = json.loads(bench.ask("job", job, "--json").stdout)
+    assert told["type"] == "export"
+    assert {"extract", "export", "finalise"} == set(told["phases"])
+    assert "0 missing, 0 extra, 0 wrong" in bench.ask("verify", job).stdout
+    assert "extraction" in bench.ask("jobs").stdout
+    out = bench.home / "wild"
+    spoiled = next(path for path in sorted(out.rglob("*.txt")) if path.stat().st_size)
+    before = spoiled.read_bytes()
+    spoiled.write_bytes(b"?" + before[1:] + b"?")
+    (spoiled.parent / "stray").write_bytes(b"")
+    assert "0 missing, 1 extra, 1 wrong" in bench.ask("verify", job, check=1).stdout
+    spoiled.write_bytes(before)
+    (spoiled.parent / "stray").unlink()
+
+
+def _check_refused(bench: Bench, home: Path) -> None:
+    """What makes no sense is one line that says what to do, and leaves everything as it was."""
+    listed = [line for line in bench.ask("jobs", "--json").stdout.splitlines() if line]
+    job = next(one["job_id"] for one in json.loads("".join(listed)) if one["type"] == "extraction")
+    for line in (("search", job, "x"), ("dedupe", job), ("items", job), ("requeue", job), ("tag", job, "a", "b")):
+        error = bench.ask(*line, check=2).stderr
+        assert "of type extraction" in error, error
+    filled = home / "filled"
+    filled.mkdir()
+    (filled / "mine").write_text("x")
+    for out, said in (
+        (home / "calm", "delete that job"),
+        (filled, "not empty"),
+        (bench.storage / "jobs" / "x", "its own files"),
+        (bench.corpus / "data" / "x", "in each other"),
+    ):
+        error = bench.ask("export", "last", "--out", str(out), check=2).stderr
+        assert said in error.replace("\n", " "), error
+    nothing = bench.ask("extract", "last", "--out", str(home / "none"), "--query", "zyxwvut0", check=2).stderr
+    assert "no item is chosen" in nothing
+    assert not any((home / "none").iterdir())
+    assert "of type extraction" in bench.ask("export", job, "--out", str(home / "none"), check=2).stderr
+
+
+def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
+    """A file that is another than the one that was found, and one that has gone, are exceptions and not produced; the
+    others are."""
+    source = bench.home / "source"
+    (source / "ann").mkdir(parents=True)
+    for name in ("changed", "gone", "kept"):
+        (source / "ann" / f"{name}.txt").write_text(f"text of {name}")
+    bench.end(bench.discover("--workers", "1", "--slots", "1", corpus=source))
+    (source / "ann" / "changed.txt").write_text("text of Changed")
+    (source / "ann" / "gone.txt").unlink()
+    with bench.attached():
+        out = bench.home / "out"
+        bench.edbench("export", "last", "--out", str(out), "--prefix", "A-", "--digits", "3", "--first", "7", *_CREW)
+        files = _tree(out)
+        assert [path for path in files if "NATIVES" in path] == ["VOL001/NATIVES/0001/A-009.txt"]
+        assert files["VOL001/TEXT/0001/A-007.txt"] == b"text of changed"
+        codes = {row["begin"]: row["exceptions"] for row in _rows(out / "loadfile.csv")}
+        assert codes == {"A-007": "hash_differs", "A-008": "vanished", "A-009": ""}
+        assert (
+            "0 missing, 0 extra, 0 wrong"
+            in bench.ask("verify", bench.query("SELECT id FROM job WHERE type = 'export'")[0][0].hex).stdout
+        )
+
+
+@pytest.mark.parametrize("engine", ["whoosh"])
+def test_texts_of_the_other_engine(bench: Bench, engine: str) -> None:
+    """Whoosh's shards give their texts, too; a query and a tag choose, with whole families or without."""
+    source = bench.home / "source"
+    (source / "ann").mkdir(parents=True)
+    (source / "ann" / "m.eml").write_bytes(
+        b"Subject: apples\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nfruit basket\r\n"
+        b"--b\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename=a.txt\r\n\r\npears\r\n--b--\r\n"
+    )
+    (source / "ann" / "z.txt").write_text("plums")
+    bench.end(bench.discover("--workers", "1", "--slots", "1", "--index-engine", engine, corpus=source))
+    with bench.attached():
+        bench.ask("tag", "last", "mine", "pears")
+        for number, (options, wanted) in enumerate((
+            (("--query", "pears"), ["m.eml", "a.txt"]),
+            (("--query", "pears", "--no-families"), ["a.txt"]),
+            (("--tag", "mine", "--query", "pears OR plums"), ["m.eml", "a.txt"]),
+            ((), ["m.eml", "a.txt", "z.txt"]),
+        )):  # fmt: skip
+            out = bench.home / f"out {number}"
+            bench.edbench("extract", "last", "--out", str(out), *options, "--workers", "1", "--slots", "1")
+            lines = [json.loads(line) for line in (out / "metadata.jsonl").read_text().splitlines()]
+            assert [line["name"] for line in lines] == wanted
+            assert all((out / line["text"]).read_text() for line in lines)

@@ -1,0 +1,58 @@
+"""The bytes of other jobs' items, read again where their job had them: a loose file in its source, a child where it was
+written."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+
+from core.errors import StorageFault, UsageError
+from core.records import Item, Job
+from sql import jobs
+from sql.items import load_items
+from worker.items.sources import FilerSource
+from worker.phases.task import TaskWork
+
+
+class Evidence:
+    """Of one task. Each job's source is known to be what it was before anything of it is read."""
+
+    def __init__(self, work: TaskWork, items: Sequence[uuid.UUID]) -> None:
+        """Raises StorageFault where an item's row has gone with its job."""
+        self._work = work
+        self._jobs: dict[uuid.UUID, Job] = {}
+        with work.database.transaction() as conn:
+            self.items: Mapping[uuid.UUID, Item] = {item.id: item for item in load_items(conn, items)}
+        if len(self.items) != len(set(items)):
+            gone = len(set(items)) - len(self.items)
+            raise StorageFault(f"{gone} of the items are gone: the job that found them was changed; cancel this one")
+
+    def source(self, item: Item, job: uuid.UUID) -> FilerSource | None:
+        """The item's bytes; None when it has none that could be read when it was found. Raises StorageFault."""
+        if item.sha256 is None:
+            return None
+        if item.parent is None:
+            root = self._source_of(job).source
+            path = os.path.join(root, item.ordinal)
+            return FilerSource(self._work.storage, path, item.name, item.size, own=False)
+        if item.location is None:
+            return None
+        path = os.path.join(self._work.root, item.location)
+        return FilerSource(self._work.storage, path, item.name, item.size, own=True)
+
+    def check(self, job: uuid.UUID) -> None:
+        """Raises StorageFault unless the job's source is what it was when the job was created."""
+        self._work.check_root_of(self._source_of(job))
+
+    def _source_of(self, job: uuid.UUID) -> Job:
+        if job not in self._jobs:
+            try:
+                with self._work.database.transaction() as conn:
+                    found = jobs.get_job(conn, job)
+            except UsageError as e:
+                raise StorageFault(f"job {job}, whose items are taken, was deleted; cancel this one") from e
+            self._work.storage.keep_below(found.source, hold=True)
+            self._work.check_root_of(found)
+            self._jobs[job] = found
+        return self._jobs[job]

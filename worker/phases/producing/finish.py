@@ -1,0 +1,73 @@
+"""Phase finalise of jobs that produce: what no row names is removed, what is told of the whole is written, and all of it
+forced to stable storage."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from core.errors import ExceptionCode, SourceFileError
+from core.options.production import FileKind, JobType
+from core.records import TaskResult
+from core.storage.layer import EntryKind
+from production.layout import KINDS, Place, folder
+from sql.faces.production import PRODUCTION
+from worker.phases.producing.output import Output
+from worker.phases.producing.reports import HASHES, METADATA, Report
+from worker.phases.task import TaskWork
+from worker.slots.activity import Activity
+
+# What a type of job writes at its end, by path in its output directory.
+ENDS: Mapping[JobType, tuple[Report, ...]] = {
+    JobType.EXTRACTION: (*METADATA, HASHES),
+    JobType.PROCESSING: (*METADATA, HASHES),
+    JobType.EXPORT: (("loadfile.csv", METADATA[1][1]), HASHES),
+}
+
+
+def run(work: TaskWork) -> TaskResult:
+    """Leave exactly what the database knows of, and the reports."""
+    out = Output(work)
+    with work.database.transaction() as conn:
+        places = PRODUCTION.production_folders(conn, job=work.job.id)
+    for place in places:
+        _sweep(out, Place(place.volume, place.folder))
+    _sweep_drafts(out, out.path)
+    files = []
+    for number, (path, lines) in enumerate(ENDS[out.choice.type], 1):
+        work.context.crumb.doing(Activity.REPORTING, os.path.join(out.path, os.fsencode(path)))
+        files.append(out.put_at(path, lines(work), (0, FileKind.REPORT, number)))
+    work.context.crumb.doing(Activity.SYNCING, out.path)
+    work.storage.sync_tree(out.path)
+    return TaskResult(files=tuple(files), extracted_bytes=out.written)
+
+
+def _sweep(out: Output, place: Place) -> None:
+    """Files of claims that were lost: the directory is the job's own."""
+    work = out.work
+    with work.database.transaction() as conn:
+        known = PRODUCTION.production_files_of(conn, job=work.job.id, volume=place.volume, folder=place.folder)
+    wanted = {os.fsencode(path) for path in known}
+    for kind in KINDS:
+        relative = os.fsencode(folder(kind, place))
+        path = os.path.join(out.path, relative)
+        work.context.crumb.doing(Activity.LISTING, path)
+        try:
+            listing = work.storage.listing(path, work.context.scratch, work.context.crumb.alive)
+        except SourceFileError as e:
+            if e.code is ExceptionCode.VANISHED:
+                continue  # there was nothing to be written
+            raise
+        with listing:
+            for entries in listing:
+                for entry in entries:
+                    if entry.kind is EntryKind.FILE and os.path.join(relative, entry.name) not in wanted:
+                        work.storage.remove(os.path.join(path, entry.name), missing_ok=True)
+
+
+def _sweep_drafts(out: Output, path: bytes) -> None:
+    """Reports that an earlier claim did not come to the end of."""
+    names = tuple(os.fsencode(name) + b"." for name, _ in ENDS[out.choice.type])
+    for entry in out.work.storage.scan(path):
+        if entry.name.endswith(b".tmp") and entry.name.startswith(names):
+            out.work.storage.remove(os.path.join(path, entry.name), missing_ok=True)

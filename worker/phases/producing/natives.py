@@ -1,0 +1,86 @@
+"""Phase export: the natives of items, read again from the evidence and held against the hash that they had when they were
+found; and the pages that a processing job made of them."""
+
+from __future__ import annotations
+
+import os
+import uuid
+
+from core.errors import DocumentError, SourceFileError
+from core.options.production import FileKind, ProducedFile
+from core.records import TaskResult
+from production.layout import Place
+from sql import jobs
+from sql.faces.production import PRODUCTION, BatchRow
+from worker.items.findings import Findings
+from worker.items.sources import FilerSource
+from worker.phases.producing.evidence import Evidence
+from worker.phases.producing.output import Output
+from worker.phases.task import TaskWork
+from worker.slots.activity import Activity
+
+
+def run(work: TaskWork) -> TaskResult:
+    """Write the natives of this task's items. One whose bytes differ or cannot be had is an exception of that item, and
+    no file."""
+    first, last = work.claimed.payload["first"], work.claimed.payload["last"]
+    out, findings = Output(work), Findings()
+    with work.database.transaction() as conn:
+        rows = PRODUCTION.production_batch(conn, job=work.job.id, first=first, last=last)
+    evidence = Evidence(work, [row.item for row in rows])
+    files: list[ProducedFile] = []
+    for row in rows:
+        work.context.crumb.doing(Activity.COPYING, str(row.item).encode())
+        try:
+            if (native := _native(out, evidence, row)) is not None:
+                files.append(native)
+        except DocumentError as e:
+            if isinstance(e, SourceFileError):
+                evidence.check(row.source_job)
+            findings.item_failed(row.item, e)
+    if work.job.options.production.images:
+        files += _images(work, out, rows, first, last)
+    return TaskResult(
+        files=tuple(files),
+        exceptions=tuple(findings.exceptions),
+        written=len(rows),
+        extracted_bytes=out.written,
+    )
+
+
+def _native(out: Output, evidence: Evidence, row: BatchRow) -> ProducedFile | None:
+    item = evidence.items[row.item]
+    source = evidence.source(item, row.source_job)
+    if source is None:
+        return None
+    name = out.control(row.number, row.first_page) + row.suffix
+    place = Place(row.volume, row.folder)
+    return out.put(row.number, FileKind.NATIVE, place, name, source.pieces(), expected=item.sha256)
+
+
+def _images(work: TaskWork, out: Output, rows: list[BatchRow], first: int, last: int) -> list[ProducedFile]:
+    """Pages as the processing job wrote them, under the same names."""
+    images = uuid.UUID(work.job.options.production.images)
+    places = {row.number: Place(row.volume, row.folder) for row in rows}
+    with work.database.transaction() as conn:
+        theirs = os.fsencode(jobs.get_job(conn, images).options.production.out)
+        pages = PRODUCTION.production_images(conn, job=work.job.id, images=images, first=first, last=last)
+    work.storage.keep_below(theirs, own=True, hold=True)
+    files = []
+    for page in pages:
+        path = os.path.join(theirs, os.fsencode(page.path))
+        size = work.storage.stat(path).st_size
+        source = FilerSource(work.storage, path, os.path.basename(path), size, own=True)
+        name = page.path.rpartition("/")[2]
+        files.append(
+            out.put(
+                page.number,
+                FileKind.IMAGE,
+                places[page.number],
+                name,
+                source.pieces(),
+                page=page.page,
+                expected=bytes(page.sha256),
+            )
+        )
+    return files

@@ -1,0 +1,101 @@
+"""The output directory of a job that writes files: whole files under their names, each with its hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from core.errors import DocumentError, ExceptionCode, SourceFileError, StorageFault
+from core.names import display_name
+from core.options.production import MARKER, FileKind, ProducedFile
+from production.layout import Place, folder
+from worker.phases.task import TaskWork
+from worker.slots.activity import Activity
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class Output:
+    """One task's way to it. Raises StorageFault where the directory is not there, or not the job's."""
+
+    def __init__(self, work: TaskWork) -> None:
+        self.work, self.choice = work, work.job.options.production
+        self.path = os.fsencode(self.choice.out)
+        self.written = 0
+        storage = work.storage
+        storage.keep_below(self.path, own=True, hold=True)
+        work.context.crumb.doing(Activity.LOOKING, self.path)
+        try:
+            with storage.open(os.path.join(self.path, MARKER.encode())) as marker:
+                ours = work.job.id.hex.encode() in marker.readall()
+        except SourceFileError as e:
+            raise StorageFault(
+                f"{display_name(self.path)} is not the output directory of job {work.job.id} ({e.detail}; is it mounted?);"
+                " bring it back",
+                errno=e.errno,
+            ) from e
+        if not ours:
+            raise StorageFault(
+                f"{display_name(self.path)} is the output directory of another job; give this one its own"
+            )
+        storage.floor = self.path  # what is made lies below it, and it is never made anew
+
+    def control(self, number: int, first_page: int | None) -> str:
+        """The number that an item's files are called by: that of its first page where pages have numbers."""
+        return self.choice.control(number if first_page is None else first_page)
+
+    def put(
+        self,
+        number: int,
+        kind: FileKind,
+        place: Place,
+        name: str,
+        chunks: Iterable[Buffer],
+        *,
+        page: int = 0,
+        expected: bytes | None = None,
+    ) -> ProducedFile:
+        """Write one file of an item, whole or not at all: what `chunks` raises goes on, and bytes that have not the sha256
+        that was `expected` raise DocumentError before the file has its name. Raises StorageFault."""
+        return self.put_at(f"{folder(kind, place)}/{name}", chunks, (number, kind, page), expected)
+
+    def put_at(
+        self, relative: str, chunks: Iterable[Buffer], key: tuple[int, FileKind, int], expected: bytes | None = None
+    ) -> ProducedFile:
+        """The same under a path of its own; `key`: number, kind and page."""
+        hashes = _Hashes(chunks, expected, self.work.context.crumb.alive)
+        size = self.work.storage.write_file(os.path.join(self.path, os.fsencode(relative)), hashes)
+        self.written += size
+        number, kind, page = key
+        return ProducedFile(
+            number=number,
+            kind=kind,
+            page=page,
+            path=relative,
+            size=size,
+            sha256=hashes.sha256.digest(),
+            md5=hashes.md5.digest(),
+        )
+
+
+class _Hashes:
+    """Chunks on their way, hashed."""
+
+    def __init__(self, chunks: Iterable[Buffer], expected: bytes | None, alive: Callable[[], None]) -> None:
+        self._chunks, self._expected, self._alive = chunks, expected, alive
+        self.sha256, self.md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
+
+    def __iter__(self) -> Iterator[Buffer]:
+        for chunk in self._chunks:
+            self.sha256.update(chunk)
+            self.md5.update(chunk)
+            yield chunk
+            self._alive()
+        if self._expected is not None and self.sha256.digest() != self._expected:
+            raise DocumentError(
+                ExceptionCode.HASH_DIFFERS,
+                f"sha256 {self.sha256.hexdigest()} now, {self._expected.hex()} when it was found",
+            )
