@@ -92,8 +92,15 @@ COMMANDS: tuple[LazyCommand, ...] = (
     LazyCommand(
         "export",
         "cli.production.commands:export",
-        "Write a production of a discovery's items to DIR: natives, text, a load file and hashes.",
+        "Write a production of a discovery's items to DIR: natives, text, load files and hashes.",
         "edbench export last --out production --tag responsive --prefix ABC",
+    ),
+    LazyCommand(
+        "production",
+        "cli.production.loadfiles:production_app",
+        "Check that a production is what its load files say, or take another's as a source.",
+        "edbench production check production",
+        group=True,
     ),
     LazyCommand(
         "jobs",

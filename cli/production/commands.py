@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,7 +13,7 @@ from cli.context import shared, with_options, writable_file
 from cli.jobs.discover import DEFAULT_WORKERS
 from cli.taking import taking
 from controller.production.orders import ProductionOrder
-from core.options.production import JobType
+from core.options.production import DAT_ENCODING, JobType
 
 Sources = Annotated[
     list[str],
@@ -21,6 +22,7 @@ Sources = Annotated[
 Out = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="an empty directory that the workers reach, or a new one")
 ]
+DatEncoding = Annotated[Literal["utf-8", "utf-16-le", "cp1252"], typer.Option("--dat-encoding", help="of loadfile.dat")]
 Filer = Annotated[
     str | None, typer.Option("--filer", metavar="NAME", help="emulated filer  [default: EDBENCH_FILER or none]")
 ]
@@ -43,7 +45,7 @@ def extract(
 
     Text as the index holds it, a file an item in UTF-8; metadata.jsonl and metadata.csv tell of every item.
     """
-    _produce(ctx, JobType.EXTRACTION, jobs, out, order, workers, slots, filer, json_file, storage)
+    _produce(ctx, JobType.EXTRACTION, jobs, out, order, workers, slots, filer, json_file, storage, ())
 
 
 @taking()
@@ -56,14 +58,16 @@ def export(
     workers: opt.Workers = DEFAULT_WORKERS,
     slots: opt.Slots = None,
     filer: Filer = None,
+    dat_encoding: DatEncoding = "utf-8",
     json_file: opt.JsonFile = None,
     storage: opt.StorageRoot = None,
 ) -> None:
-    """Write a production of a discovery's items to DIR: natives, text, a load file and hashes.
+    """Write a production of a discovery's items to DIR: natives, text, load files and hashes.
 
     Natives are read again from the evidence; one whose bytes are not those that were found is an exception and no file.
     """
-    _produce(ctx, JobType.EXPORT, jobs, out, order, workers, slots, filer, json_file, storage)
+    extras = ((DAT_ENCODING, dat_encoding),)
+    _produce(ctx, JobType.EXPORT, jobs, out, order, workers, slots, filer, json_file, storage, extras)
 
 
 def _produce(
@@ -77,11 +81,12 @@ def _produce(
     filer: str | None,
     json_file: Path | None,
     storage: Path | None,
+    extras: tuple[tuple[str, str], ...],
 ) -> None:
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=slots, engine=None, filer=filer)
     writable_file(json_file, "--json")
-    choice = order.choice(kind, out.absolute())
+    choice = replace(order.choice(kind, out.absolute()), extras=extras)
     options = order.options(settings, choice)
 
     from cli.installation import installation

@@ -33,6 +33,7 @@ class FileKind(enum.StrEnum):
     REPORT = "report"  # of the job as a whole: load files, metadata, hashes
 
 
+DAT_ENCODING = "dat_encoding"  # of an export's extras
 MARKER = ".edbench-production.json"  # in the output directory: whose it is
 
 

@@ -74,6 +74,9 @@ def test_disturbed_jobs_write_the_same_bytes(bench: Bench) -> None:
 
 def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:
     """Natives have the hashes of the items that they are, texts what the index has; families are whole ranges."""
+    assert ": 0 faults" in bench.ask("production", "check", str(home / "calm")).stdout
+    taken_in = bench.ask("production", "import", str(home / "calm/loadfile.dat"), "--to", str(home / "theirs")).stdout
+    assert ", 0 not taken" in taken_in
     items = [json.loads(line) for line in bench.ask("items", "last", "--jsonl").stdout.splitlines()]
     rows = _rows(home / "calm" / "loadfile.csv")
     taken = [item for item in items if not item["container"]]
@@ -90,6 +93,7 @@ def _check_export(home: Path, files: dict[str, bytes], bench: Bench) -> None:
         else:
             assert row["native"] == ""
         assert (row["text"] == "") or files[row["text"]].decode("utf-8")
+    assert sum(path.is_file() for path in (home / "theirs").rglob("*")) == sum(bool(row["native"]) for row in rows)
     assert any(row["parent"] for row in rows)
     assert any(row["text"] for row in rows)
     hashes = _rows(home / "calm" / "hashes.csv")

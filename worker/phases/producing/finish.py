@@ -12,6 +12,7 @@ from core.records import TaskResult
 from core.storage.layer import EntryKind
 from production.layout import KINDS, Place, folder
 from sql.faces.production import PRODUCTION
+from worker.phases.producing.loadfiles import LOAD_FILES
 from worker.phases.producing.output import Output
 from worker.phases.producing.reports import HASHES, METADATA, Report
 from worker.phases.task import TaskWork
@@ -21,7 +22,7 @@ from worker.slots.activity import Activity
 ENDS: Mapping[JobType, tuple[Report, ...]] = {
     JobType.EXTRACTION: (*METADATA, HASHES),
     JobType.PROCESSING: (*METADATA, HASHES),
-    JobType.EXPORT: (("loadfile.csv", METADATA[1][1]), HASHES),
+    JobType.EXPORT: (*LOAD_FILES, HASHES),
 }
 
 

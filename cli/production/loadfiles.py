@@ -1,0 +1,79 @@
+"""`edbench production`: productions checked by what their load files say, and taken as sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.context import shared
+from cli.output import flush
+from core.errors import RunFailed
+
+
+def check(
+    ctx: typer.Context,
+    production: Annotated[Path, typer.Argument(metavar="DIR", help="a production: what `edbench export` wrote")],
+) -> None:
+    """Read every file of a production again and compare it, and all its load files, with each other.
+
+    A line for each fault: files that are missing, differ or are named nowhere, paths that lead out of DIR, numbers and
+    family ranges out of order, load files that differ. Exit status 1 where there is one. Needs no database.
+    """
+    from production.loadfiles.check import check as check_production  # slow to come
+
+    out = shared(ctx).out
+    done = check_production(production, lambda line: out.print(line, markup=False, soft_wrap=True))
+    out.print(
+        f"{done.records:,} records, {done.files:,} files, {' '.join(done.load_files)}: {done.faults:,} faults",
+        markup=False,
+    )
+    flush()
+    if done.faults:
+        raise RunFailed(f"{production} is not what its load files say, in {done.faults:,} places")
+
+
+def take(
+    ctx: typer.Context,
+    load_file: Annotated[Path, typer.Argument(metavar="DAT", help="load file of a production of whatever program")],
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="a new or empty directory: the source")],
+    topmost: Annotated[
+        bool, typer.Option("--topmost", help="leave out what is attached: the native of its family's first holds it")
+    ] = False,
+) -> None:
+    """Make a source out of the natives that a load file names, for `edbench discover DIR`.
+
+    DIR has a directory for each custodian and in it the natives under their numbers: hard links where that can be, else
+    copies. A native that is missing, has another hash than the load file says or lies outside is not taken: a line each,
+    and exit status 1.
+    """
+    from production.loadfiles.taking import take as take_natives  # slow to come
+
+    out = shared(ctx).out
+    done = take_natives(load_file, to, lambda line: out.print(line, markup=False, soft_wrap=True), topmost=topmost)
+    out.print(
+        f"{done.records:,} records: {done.taken:,} natives taken, {done.attached:,} attached and left out,"
+        f" {done.without:,} without a native, {done.faults:,} not taken",
+        markup=False, soft_wrap=True,
+    )  # fmt: skip
+    flush()
+    if done.faults:
+        raise RunFailed(f"{done.faults:,} natives of {load_file} were not taken")
+
+
+# Every command with an example of its use.
+PRODUCTIONS = (
+    ("check", check, "edbench production check production"),
+    ("import", take, "edbench production import theirs/loadfile.dat --to source"),
+)
+
+
+def production_app() -> typer.Typer:
+    """The group of commands."""
+    app = typer.Typer(
+        rich_markup_mode=None, help="Check that a production is what its load files say, or take another's as a source."
+    )
+    for name, function, example in PRODUCTIONS:
+        app.command(name, epilog=f"Example: {example}")(function)
+    return app

@@ -1,0 +1,83 @@
+"""EDRM XML 1.2: documents with their fields and files, and which is attached to which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from production.loadfiles.fields import FIELDS
+
+_MESSAGES = frozenset({"message/rfc822", "application/vnd.ms-outlook"})  # everything else is a File
+_DATES = frozenset({"modified"})  # that are ISO 8601; others are as the item has them
+_NUMBERS = frozenset({"bytes", "pages"})
+# The characters of XML 1.0, the others become U+FFFD.
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ELSEWHERE = frozenset({"begin", "native", "text", "custodian", "path", "parent", "media_type"})  # not among its tags
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalFile:
+    """One file of a document."""
+
+    kind: str  # native, text or image
+    path: str  # relative, with slashes
+    size: int
+    md5: str
+
+
+def document(told: Mapping[str, Any], files: Iterable[ExternalFile]) -> str:
+    """One document. `told` is what `fields` names."""
+    kind = "Message" if told["media_type"] in _MESSAGES else "File"
+    tags = "".join(
+        f"<Tag TagName={_quoted(title)} TagDataType={_quoted(_type(name))} TagValue={_quoted(_text(told[name]))}/>"
+        for name, title in FIELDS.items()
+        if name not in _ELSEWHERE and told[name] not in (None, "", [])
+    )
+    at = _text(" / ".join(map(str, told["path"])))
+    return (
+        f"<Document DocID={_quoted(told['begin'])} DocType={_quoted(kind)} MimeType={_quoted(_text(told['media_type']))}>"
+        f"<Tags>{tags}</Tags><Files>{''.join(map(_file, files))}</Files>"
+        f"<Locations><Location><Custodian>{escape(_text(told['custodian']))}</Custodian>"
+        f"<LocationURI>{escape(at)}</LocationURI></Location></Locations></Document>\n"
+    )
+
+
+def _file(file: ExternalFile) -> str:
+    folder, _, name = file.path.rpartition("/")
+    backslashed = folder.replace("/", "\\")
+    return (
+        f"<File FileType={_quoted(file.kind.title())}><ExternalFile FilePath={_quoted(backslashed)} FileName={_quoted(name)}"
+        f' FileSize="{file.size}" Hash={_quoted(file.md5)} HashType="MD5"/></File>'
+    )
+
+
+def lines(documents: Iterable[str], attached: Iterable[tuple[str, str]]) -> Iterator[bytes]:
+    """The whole file; `attached`: parent and child."""
+    yield (
+        b'<?xml version="1.0" encoding="UTF-8"?>\n<Root MajorVersion="1" MinorVersion="2" DataInterchangeType="Load">\n'
+        b"<Batch><Documents>\n"
+    )
+    for one in documents:
+        yield one.encode()
+    yield b"</Documents><Relationships>\n"
+    for parent, child in attached:
+        said = f'<Relationship Type="Attachment" ParentDocID={_quoted(parent)} ChildDocID={_quoted(child)}/>\n'
+        yield said.encode()
+    yield b"</Relationships></Batch></Root>\n"
+
+
+def _type(name: str) -> str:
+    return "DateTime" if name in _DATES else "LongInteger" if name in _NUMBERS else "Text"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        value = "; ".join(map(str, value))
+    return _NO_XML.sub("\ufffd", "" if value is None else str(value))
+
+
+def _quoted(value: Any) -> str:
+    return quoteattr(str(value), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

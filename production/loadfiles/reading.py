@@ -1,0 +1,124 @@
+"""Load files read by what the formats say, of whatever program wrote them; nothing here is shared with the writers."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TextIO
+
+from lxml import etree
+
+from core.errors import UsageError
+
+_LONGEST = 16_000_000  # characters of one record
+_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def dat_encoding(path: Path) -> str:
+    """By its mark, else UTF-8 where all of it is that, else Windows-1252. Raises UsageError where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            begins = file.read(3)
+        found = next((name for mark, name in _MARKS.items() if begins.startswith(mark)), None)
+        if found is not None:
+            return found
+        with path.open(encoding="utf-8", newline="") as text:
+            while text.read(1 << 20):
+                pass
+    except UnicodeDecodeError:
+        return "cp1252"
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    return "utf-8"
+
+
+def read_dat(path: Path) -> Iterator[Mapping[str, str]]:
+    """The records of a Concordance DAT, or of one with other delimiters, by the titles of its head in capitals. The quote is
+    the file's first character, the delimiter of fields what stands behind the second one. Raises UsageError."""
+    with path.open(encoding=dat_encoding(path), errors="replace", newline="") as file:
+        head = file.readline()
+        second = head.find(head[:1], 1)
+        if (
+            len(head) < 4
+            or (head[0].isascii() and head[0].isalnum())
+            or head[0] in "\r\n"
+            or not 0 < second < len(head) - 1
+        ):
+            raise UsageError(f"{path} is no load file with quoted fields: its first line begins {head[:40]!r}")
+        quote, delimiter = head[0], head[second + 1]
+        titles = [title.strip().upper() for title in _fields(head, quote, delimiter)]
+        if len(set(titles)) < len(titles):
+            raise UsageError(f"{path} names a field twice in its first line")
+        for number, line in enumerate(_records(path, file, quote), 1):
+            values = _fields(line, quote, delimiter)
+            if len(values) != len(titles):
+                raise UsageError(f"{path}, record {number:,}: {len(values)} values for {len(titles)} fields")
+            yield dict(zip(titles, (value.replace("\xae", "\n") for value in values), strict=True))
+
+
+def _records(path: Path, file: TextIO, quote: str) -> Iterator[str]:
+    """Lines, but that a line's end inside quotes is none."""
+    pending = ""
+    for line in file:
+        pending += line
+        if len(pending) > _LONGEST:
+            raise UsageError(f"{path}: a record has more than {_LONGEST:,} characters; is a quote missing?")
+        if pending.count(quote) % 2 == 0:
+            if pending.strip("\r\n"):
+                yield pending
+            pending = ""
+    if pending:
+        raise UsageError(f"{path} ends in the middle of a record")
+
+
+def _fields(line: str, quote: str, delimiter: str) -> list[str]:
+    line = line.rstrip("\r\n")
+    if line.startswith(quote) and line.endswith(quote):
+        return line[1:-1].split(quote + delimiter + quote)
+    return [value.strip(quote) for value in line.split(delimiter)]
+
+
+def read_csv(path: Path) -> Iterator[Mapping[str, str]]:
+    """The records of a CSV with a head (RFC 4180), in UTF-8. Raises UsageError."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield from csv.DictReader(file, strict=True)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def read_edrm(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """(DocID, MD5 by path of its files) of each document, and (parent, {"child": DocID}) of each relationship behind them.
+    Raises UsageError; nothing outside the file is read."""
+    try:
+        asked = etree.iterparse(
+            str(path), tag=("{*}Document", "{*}Relationship"), resolve_entities=False, no_network=True
+        )
+        for _, element in asked:
+            if etree.QName(element).localname == "Relationship":
+                yield element.get("ParentDocID", ""), {"child": element.get("ChildDocID", "")}
+            else:
+                files = element.iterfind(".//{*}ExternalFile")
+                paths = {f"{f.get('FilePath', '')}\\{f.get('FileName', '')}": f.get("Hash", "") for f in files}
+                yield element.get("DocID", ""), paths
+            element.clear()
+            while element.getprevious() is not None:  # what is done: memory holds one document
+                del element.getparent()[0]
+    except (etree.XMLSyntaxError, OSError) as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+def inside(root: Path, said: str) -> Path | None:
+    """The file that a path of a load file means; None for one that leads out of the production: absolute, with a drive or a
+    server, with `..`, or over a symbolic link."""
+    parts = re.split(r"[\\/]", said)
+    if parts and parts[0] == ".":
+        parts = parts[1:]
+    if not parts or any(part in ("", ".", "..") or "\0" in part for part in parts) or _DRIVE.match(parts[0]):
+        return None
+    base = root.resolve()
+    found = base.joinpath(*parts)
+    return found if found.resolve().is_relative_to(base) else None

@@ -1,0 +1,185 @@
+"""Load files as written are read by what the formats say, and what is wrong with a production is told."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import UsageError
+from production.loadfiles import concordance, edrm
+from production.loadfiles.check import check
+from production.loadfiles.fields import FIELDS, TITLES, cells
+from production.loadfiles.reading import inside, read_dat, read_edrm
+from production.loadfiles.taking import take
+from worker.phases.producing.reports import table
+
+_TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
+_COLUMNS = (*FIELDS,)
+
+
+def _told(number: int, last: int, data: bytes, **more: Any) -> dict[str, Any]:
+    begin = f"A{number}"
+    return dict.fromkeys(FIELDS) | {
+        "begin": begin, "end": begin, "begin_family": "A9", "end_family": f"A{last}", "parent": "" if number == 9 else "A9",
+        "custodian": "ann", "path": ["box.pst", "mail"], "kind": "message", "media_type": "message/rfc822",
+        "native": f"VOL001/NATIVES/0001/{begin}.eml", "md5": _md5(data), "sha256": hashlib.sha256(data).hexdigest(),
+    } | more  # fmt: skip
+
+
+def _md5(data: bytes) -> str:
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
+
+
+@pytest.fixture
+def production(tmp_path: Path) -> Path:
+    """Three items of one family, as an export writes them."""
+    datas = [b"one", b"two", b"three"]
+    told = [_told(9 + n, 11, data, subject=f"þ = \x14\n«{n}»\u2028") for n, data in enumerate(datas)]
+    write(tmp_path, told, datas)
+    return tmp_path
+
+
+def write(root: Path, told: list[dict[str, Any]], datas: list[bytes]) -> None:
+    """Natives and load files."""
+    for one, data in zip(told, datas, strict=True):
+        path = root / one["native"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    (root / "loadfile.dat").write_bytes(b"".join(concordance.lines(TITLES, map(cells, told))))
+    (root / "loadfile.csv").write_bytes(b"".join(table(_COLUMNS, told)))
+    documents = [
+        edrm.document(one, [edrm.ExternalFile("native", one["native"], len(data), one["md5"])])
+        for one, data in zip(told, datas, strict=True)
+    ]
+    attached = [(one["parent"], one["begin"]) for one in told if one["parent"]]
+    (root / "loadfile.xml").write_bytes(b"".join(edrm.lines(documents, attached)))
+    hashes = ({"path": one["native"], "md5": one["md5"], "sha256": one["sha256"]} for one in told)
+    (root / "hashes.csv").write_bytes(b"".join(table(("path", "md5", "sha256"), hashes)))
+
+
+def _faults(root: Path) -> list[str]:
+    faults: list[str] = []
+    check(root, faults.append)
+    return faults
+
+
+@given(rows=st.lists(st.lists(_TEXTS, min_size=2, max_size=2), max_size=5), data=st.data())
+@settings(max_examples=150)
+def test_every_value_comes_back_from_a_dat(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], data: st.DataObject
+) -> None:
+    """But for delimiters, which are named instead, line ends, which are all newlines, and what a code page lacks."""
+    encoding: concordance.Encoding = data.draw(st.sampled_from(list(concordance.BOMS)))
+    path = tmp_path_factory.getbasetemp() / "round.dat"
+    path.write_bytes(b"".join(concordance.lines(("A", "B"), rows, encoding)))
+    found = [[row["A"], row["B"]] for row in read_dat(path)]
+    assert found == [[_expected(cell, encoding) for cell in row] for row in rows]
+
+
+def _expected(cell: str, encoding: str) -> str:
+    for mark in "\x14\xfe\xae\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029":
+        cell = cell.replace(mark, f"[U+{ord(mark):04X}]")
+    cell = "\n".join(cell.replace("\r\n", "\n").split("\r"))
+    return cell.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def test_other_delimiters_and_raw_line_ends_are_read(tmp_path: Path) -> None:
+    """As other programs write them; a quote that never ends is no reason to read on for ever."""
+    path = tmp_path / "theirs.dat"
+    path.write_bytes(b"^DocID^|^Note^\r\n^A1^|^one\r\ntwo^\r\n")
+    assert [dict(row) for row in read_dat(path)] == [{"DOCID": "A1", "NOTE": "one\r\ntwo"}]
+    path.write_bytes("þBEGDOCþ\x14þSUBJECTþ\r\nþA1þ\x14þcafé\r\n".encode("cp1252"))
+    with pytest.raises(UsageError, match="middle of a record"):
+        list(read_dat(path))
+    path.write_bytes(b"BEGDOC,SUBJECT\r\n")
+    with pytest.raises(UsageError, match="no load file"):
+        list(read_dat(path))
+
+
+def test_what_is_right_has_no_fault(production: Path) -> None:
+    """And all three load files were compared."""
+    faults: list[str] = []
+    done = check(production, faults.append)
+    assert faults == []
+    assert (done.records, done.files, done.load_files) == (3, 3, ["loadfile.dat", "loadfile.csv", "loadfile.xml"])
+
+
+def _swap(root: Path, name: str, old: str, new: str) -> None:
+    path = root / name
+    text = path.read_bytes()
+    assert old.encode() in text
+    path.write_bytes(text.replace(old.encode(), new.encode()))
+
+
+@pytest.mark.parametrize(
+    ("attack", "said"),
+    [
+        (lambda root: (root / "VOL001/NATIVES/0001/A10.eml").unlink(), "missing"),
+        (lambda root: (root / "VOL001/NATIVES/0001/A10.eml").write_bytes(b"2"), "its hash is another"),
+        (lambda root: (root / "VOL001/NATIVES/0001/A77.eml").write_bytes(b"2"), "no list has it"),
+        (lambda root: _swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "..\\..\\etc\\passwd"), "leads out"),
+        (lambda root: _swap(root, "loadfile.dat", "VOL001\\NATIVES\\0001\\A10.eml", "C:\\a"), "leads out"),
+        (lambda root: _swap(root, "loadfile.dat", "NATIVES\\0001\\A10.eml", "NATIVES\\0001\\A12.eml"), "not in hashes.csv"),
+        (lambda root: _swap(root, "loadfile.dat", "þA10þ\x14þA10þ", "þA8þ\x14þA8þ"), "is not within its family"),
+        (lambda root: _swap(root, "loadfile.dat", "þA10þ\x14þA10þ", "þA9þ\x14þA9þ"), "comes after A9"),
+        (lambda root: _swap(root, "loadfile.dat", _md5(b"two"), _md5(b"2")), "MD5 is not that of"),
+        (lambda root: _swap(root, "loadfile.csv", "A10,A10", "A12,A10"), "loadfile.csv and loadfile.dat differ"),
+        (lambda root: _swap(root, "loadfile.xml", 'DocID="A10"', 'DocID="A12"'), "loadfile.xml and loadfile.dat differ"),
+        (lambda root: _swap(root, "loadfile.xml", 'ChildDocID="A10"', 'ChildDocID="A12"'), "it is attached to"),
+        (lambda root: _swap(root, "loadfile.xml", _md5(b"two"), _md5(b"2")), "another MD5"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told(production: Path, attack: Callable[[Path], object], said: str) -> None:
+    """Each forgery is at least one line."""
+    attack(production)
+    assert any(said in fault for fault in _faults(production))
+
+
+@pytest.mark.parametrize(
+    "said", ["/etc/passwd", "\\\\server\\share\\x", "..\\x", "a/../../x", "C:\\x", "", "a//b", "a\0b", "link/x"]
+)
+def test_paths_that_lead_out_mean_nothing(tmp_path: Path, said: str) -> None:
+    """Nor do symbolic links out of the production."""
+    (tmp_path / "link").symlink_to("/etc")
+    assert inside(tmp_path, said) is None
+    assert inside(tmp_path, ".\\a\\b") == tmp_path.resolve() / "a" / "b"
+
+
+def test_an_edrm_file_reads_nothing_else(tmp_path: Path) -> None:
+    """An entity that names a file stays what it is, and one that grows without end is refused."""
+    (tmp_path / "secret").write_text("SECRET")
+    bomb = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 20}">' for n in range(1, 9))
+    for entity, use in ((f'<!ENTITY e SYSTEM "{tmp_path}/secret">', "&e;"), (f'<!ENTITY e0 "x">{bomb}', "&e8;")):
+        (tmp_path / "x.xml").write_text(f'<!DOCTYPE r [{entity}]><Root><Document DocID="a">{use}</Document></Root>')
+        with io.StringIO() as told:
+            try:
+                print(list(read_edrm(tmp_path / "x.xml")), file=told)
+            except UsageError as error:
+                print(error, file=told)
+            assert "SECRET" not in told.getvalue()
+            assert len(told.getvalue()) < 10_000
+
+
+def test_natives_become_a_source(production: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """By custodian, under their numbers; attached ones where wished; what is wrong is left out and told."""
+    root = tmp_path_factory.mktemp("in")
+    shutil.copytree(production, root / "p")
+    (root / "p" / "VOL001/NATIVES/0001/A10.eml").write_bytes(b"2")
+    (root / "p" / "VOL001/NATIVES/0001/A11.eml").unlink()
+    told: list[str] = []
+    done = take(root / "p/loadfile.dat", root / "s", told.append)
+    assert {path.name: path.read_bytes() for path in (root / "s/ann").iterdir()} == {"A9.eml": b"one"}
+    assert (done.records, done.taken, done.faults) == (3, 1, 2)
+    assert [line.partition(":")[0] for line in told] == ["A10", "A11"]
+    done = take(production / "loadfile.dat", root / "t", told.append, topmost=True)
+    assert (done.taken, done.attached) == (1, 2)
+    with pytest.raises(UsageError, match="not an empty directory"):
+        take(production / "loadfile.dat", root / "t", told.append)
