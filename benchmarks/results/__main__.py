@@ -20,6 +20,7 @@ from benchmarks.results.retell import retell
 from benchmarks.results.sizes import SIZES, SMALL, WHOLE
 from benchmarks.results.storages import DEFAULT, QUICK, STORAGES, CannotBeHad, Storage
 
+_MINUTES = 100.0  # and the last step's own: under two hours
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}")
 
 
@@ -42,7 +43,12 @@ def _wish() -> argparse.Namespace:
         "--small", action="store_true", help=f"smaller sizes, and without --only {', '.join(QUICK)} alone"
     )
     parser.add_argument("--size", choices=sorted(SIZES), help="of everything")
-    parser.add_argument("--minutes", type=float, help="begin no step after so many, shared out over the storages")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=_MINUTES,
+        help="begin no step after so many, shared out over the storages (%(default)s)",
+    )
     parser.add_argument(
         "--resume", action="store_true", help="go on where it was interrupted; what failed is tried again"
     )

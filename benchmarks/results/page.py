@@ -11,6 +11,7 @@ from benchmarks.results.told import Told, told
 
 TEMPLATE = Path(__file__).with_name("page.md")
 PAGE = PUBLISHED.parent / "README.md"
+_BUSY = 0.25  # of all processors, before a step: more than idle servers take
 
 
 def page(storages: Sequence[Told]) -> str:
@@ -24,6 +25,7 @@ def page(storages: Sequence[Told]) -> str:
         "tools": other_tables.tools(storages),
         "counters": other_tables.counters(storages),
         "packages": other_tables.packages(storages),
+        "took": _took(storages),
     }
     text = TEMPLATE.read_text(encoding="utf-8")
     for name, part in parts.items():
@@ -53,7 +55,23 @@ def _machine(storages: Sequence[Told]) -> str:
                    else f"Measured on {said}; busy before each step:")  # fmt: skip
         out.append("; ".join(f"{title} {least:.0%} – {most:.0%}" for _, title, least, most in mine)
                    + ".")  # fmt: skip
-    return "\n".join([*out, "", *map(_what, storages)])
+    return "\n".join([*out, *_beside(storages), "", *map(_what, storages)])
+
+
+def _beside(storages: Sequence[Told]) -> list[str]:
+    """Whose figures are those of what other work left."""
+    titles = [one.title for one in storages if sum(step["busy"] > _BUSY for step in one.record["steps"]) > 1]
+    if not titles:
+        return []
+    return ["", f"**This machine did other work beside** ({', '.join(titles)}): more than {_BUSY:.0%} of it was busy before several"
+            " steps (column *processors busy before*, below). Such figures are what that work left over. What they say of one storage against"
+            " another, or of more workers against fewer, may be that work's doing."]  # fmt: skip
+
+
+def _took(storages: Sequence[Told]) -> str:
+    """Minutes that the steps of each storage took."""
+    took = ((one.title, sum(step["took_s"] for step in one.record["steps"]) / 60) for one in storages)
+    return ", ".join(f"{title} {minutes:.0f}" for title, minutes in took)
 
 
 def _what(one: Told) -> str:

@@ -81,6 +81,21 @@ def test_a_changed_figure_changes_the_page(storages: list[Told]) -> None:
         entry["median"] = before
 
 
+def test_other_work_beside_is_said_first(storages: list[Told]) -> None:
+    """Of the storage that it was beside, before any figure."""
+    one = storages[0]
+    before = [step["busy"] for step in one.record["steps"]]
+    said = f"did other work beside** ({one.title})"
+    try:
+        for busy, expected in ((0.0, False), (0.9, True)):
+            for step in one.record["steps"]:
+                step["busy"] = busy
+            assert (said in page.page([one]).partition("## The table")[0]) == expected
+    finally:
+        for step, busy in zip(one.record["steps"], before, strict=True):
+            step["busy"] = busy
+
+
 def test_packed_and_unpacked_is_the_same(tmp_path: Path) -> None:
     """Whenever and by whomever."""
     package = tmp_path / "state/packages/one"
