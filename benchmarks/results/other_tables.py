@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.results import steps
+from benchmarks.results.differs import differs
 from benchmarks.results.figures_table import NOTHING, marked, number
 from benchmarks.results.told import Told
 from experiments.summary.rows import NO_RESULT
@@ -71,7 +72,7 @@ def _compared(one: Told, entry: Mapping[str, Any], notes: dict[str, str]) -> str
 def _why(entry: Mapping[str, Any], ours: float) -> str:
     if min(entry["values"]) <= ours <= max(entry["values"]):
         return "within what that program itself differs by from time to time"
-    return str(entry["differs"])
+    return differs(entry)
 
 
 def counters(storages: Sequence[Told]) -> list[str]:

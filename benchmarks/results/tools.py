@@ -36,12 +36,8 @@ def metadata(bench: Bench) -> list[dict[str, Any]]:
         "what": "empty files created, 1 client",
     }
     return [
-        _told(bench, "fio", "filecreate engine, 1 job", lambda: _fio_create(bench, files), ours,
-              "fio asks for every name before it begins to measure, and opens each file for reading and writing; ours opens for writing"
-              " alone, is Python and counts each call, which on a fast storage takes longer than the storage"),
-        _told(bench, "bonnie++", f"-n {max(1, files // 1024)}:0:0:1", lambda: _bonnie(bench, files), ours,
-              "bonnie++ creates more files in one directory under longer names, and opens them for reading and writing; ours is Python and counts"
-              " each call"),
+        _told(bench, "fio", "filecreate engine, 1 job", lambda: _fio_create(bench, files), ours),
+        _told(bench, "bonnie++", f"-n {max(1, files // 1024)}:0:0:1", lambda: _bonnie(bench, files), ours),
     ]  # fmt: skip
 
 
@@ -52,9 +48,7 @@ def block(bench: Bench) -> list[dict[str, Any]]:
     ours = {"package": "block-8k", "figure": "iops", "at": {"case": 1}, "unit": "IOPS",
             "what": f"8 KiB at random, 60 % reads, {OUTSTANDING} outstanding"}  # fmt: skip
     return [
-        _told(bench, "sysbench", f"fileio rndrw, {OUTSTANDING} threads", lambda: _sysbench(bench, OUTSTANDING), ours,
-              "sysbench has a thread for each I/O that is outstanding, and all of them share this machine's processors; fio hands"
-              " several at once to the kernel from one thread (libaio), which a FUSE mount does one after another"),
+        _told(bench, "sysbench", f"fileio rndrw, {OUTSTANDING} threads", lambda: _sysbench(bench, OUTSTANDING), ours),
     ]  # fmt: skip
 
 
@@ -66,9 +60,7 @@ def sweep(bench: Bench) -> list[dict[str, Any]]:
     for way in ("write", "read"):
         ours = {"package": "client-sweep", "figure": f"{way}_aggregate_mb_s", "at": at, "unit": "MB/s",
                 "what": f"objects of {bench.sizes.object_bytes / 1e6:g} MB, {way}, {clients} clients"}  # fmt: skip
-        out.append(_told(bench, "fio", f"{way}, {clients} jobs, 1 MiB", lambda way=way: _fio_objects(bench, way, clients), ours,
-                         "runs of tenths of a second, told by fio in whole milliseconds; our clients count each call and fill their buffers in Python's"
-                         " processes on the same two processors"))  # fmt: skip
+        out.append(_told(bench, "fio", f"{way}, {clients} jobs, 1 MiB", lambda way=way: _fio_objects(bench, way, clients), ours))  # fmt: skip
     return out
 
 
@@ -81,9 +73,7 @@ def matrix(bench: Bench) -> list[dict[str, Any]]:
         ours = {"package": "matrix", "figure": f"{way}_mb_per_s", "at": at, "unit": "MB/s",
                 "what": f"{size >> 20} MiB, {way}, 1 thread, 1 MiB records"}  # fmt: skip
         out.append(_told(bench, "dd", "bs=1M, conv=fsync" if way == "write" else "bs=1M, after nocache",
-                         lambda call=call: call(bench, size), ours,
-                         "fio ends an operation after the seconds it is given, dd at the file's end; dd reads ahead as the kernel does"
-                         " for it alone"))  # fmt: skip
+                         lambda call=call: call(bench, size), ours))  # fmt: skip
     return out
 
 
@@ -97,11 +87,9 @@ def _as_many(bench: Bench, at: Mapping[str, Any]) -> int:
     return min(200 * 1024, max(1024, round(2 * rate / 1024) * 1024))
 
 
-def _told(
-    bench: Bench, tool: str, how: str, measure: Callable[[], float], ours: Mapping[str, Any], differs: str
-) -> dict[str, Any]:
+def _told(bench: Bench, tool: str, how: str, measure: Callable[[], float], ours: Mapping[str, Any]) -> dict[str, Any]:
     """What it said, each time; or why it said nothing."""
-    entry: dict[str, Any] = {"tool": tool, "how": how, "began": time.time(), "ours": dict(ours), "differs": differs}
+    entry: dict[str, Any] = {"tool": tool, "how": how, "began": time.time(), "ours": dict(ours)}
     if shutil.which(tool) is None:
         return entry | {"why_not": f"there is no {tool}"}
     if not (bench.state / "packages" / ours["package"]).is_dir():

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.results import campaign, page, record, steps, tools
 from benchmarks.results.bench import Bench, StepFailed, finished
+from benchmarks.results.differs import differs
 from benchmarks.results.sizes import TINY
 from benchmarks.results.storages import CannotBeHad, Place, Storage
 from benchmarks.results.told import Told, told
@@ -94,6 +95,13 @@ def test_other_work_beside_is_said_first(storages: list[Told]) -> None:
     finally:
         for step, busy in zip(one.record["steps"], before, strict=True):
             step["busy"] = busy
+
+
+def test_every_difference_has_an_explanation(storages: list[Told]) -> None:
+    """Also of those that were within ten per cent this time."""
+    entries = [entry for one in storages for entry in one.record["beside"]]
+    assert {entry["tool"] for entry in entries} == {"fio", "bonnie++", "sysbench", "dd"}
+    assert all(differs(entry) for entry in entries)
 
 
 def test_packed_and_unpacked_is_the_same(tmp_path: Path) -> None:
@@ -183,6 +191,6 @@ def test_dd_is_read_as_it_prints(bench: Bench) -> None:
     """Bytes over its own seconds."""
     said: dict[str, Any] = {"package": "matrix", "figure": "write_mb_per_s", "at": {}, "unit": "MB/s", "what": "x"}
     (bench.state / "packages/matrix").mkdir(parents=True)
-    entry = tools._told(bench, "dd", "x", lambda: tools._dd_write(bench, 1 << 20), said, "y")
+    entry = tools._told(bench, "dd", "x", lambda: tools._dd_write(bench, 1 << 20), said)
     assert len(entry["values"]) == TINY.tool_repeats
     assert min(entry["values"]) > 0
