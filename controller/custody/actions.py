@@ -27,7 +27,9 @@ class Action(Document):
     who: str
     action: str
     details: dict[str, Any]
-    chain: str | None = Field(description="sha256 over it and the one before, in hex; none of actions that are older than this.")
+    chain: str | None = Field(
+        description="sha256 over it and the one before, in hex; none of actions that are older than this."
+    )
     broken: bool = Field(description="It is not what was written down, or the one before it is not.")
 
 
