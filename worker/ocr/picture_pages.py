@@ -8,7 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from PIL import Image, ImageOps
+from PIL import (
+    BmpImagePlugin,
+    GifImagePlugin,
+    Image,
+    ImageOps,
+    JpegImagePlugin,
+    MpoImagePlugin,
+    PngImagePlugin,
+    TiffImagePlugin,
+    WebPImagePlugin,
+)
 
 from core.errors import DocumentError, ExceptionCode
 from core.records import Limits, OcrChoice
@@ -16,7 +26,17 @@ from formats.base import Source
 from worker.ocr.bilevel import pbm
 from worker.ocr.page import Page
 
-_FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF")
+# Named, and so loaded with this module: a box can load nothing any more.
+_PLUGINS = (
+    PngImagePlugin,
+    JpegImagePlugin,
+    MpoImagePlugin,
+    TiffImagePlugin,
+    BmpImagePlugin,
+    WebPImagePlugin,
+    GifImagePlugin,
+)
+_FORMATS = ("PNG", "JPEG", "MPO", "TIFF", "BMP", "WEBP", "GIF")
 _LEAST_DPI, _MOST_DPI = 72, 1_200  # that a picture is believed
 _LONGEST_INCHES = 11.0  # of one that says nothing
 

@@ -334,7 +334,7 @@ def test_terms_tags_and_searches(site: Any) -> None:
     assert _sent(site, "DELETE", "searches/hot", None, 204) is None
     _sent(site, "DELETE", "searches/hot", None, 404)
     actions = _get(site, f"{site.job}/actions")["actions"]
-    assert [action["action"] for action in actions] == ["tagged", "search saved", "search forgotten"]
+    assert [action["action"] for action in actions] == ["created", "tagged", "search saved", "search forgotten"]
     assert {action["who"].partition(" at ")[0] for action in actions} == {"page"}
     wrong = _sent(site, "POST", "terms", {"terms": ["fine", '"open']}, 422)
     assert "line 2" in wrong["errors"]["terms"]
