@@ -10,7 +10,7 @@ DEMO_SCALE := 1/2000
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search test-filers
+.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search test-filers results
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -68,7 +68,7 @@ test-nfs: setup ## run a job on a real NFS mount in an emulated guest and hold t
 	@$(PYTHON) tests/nfs $(NFS_ARGS)
 
 test-filers: setup ## every command on GlusterFS, MooseFS, xfs, btrfs and tmpfs, servers killed meanwhile; needs root, else skips and says so
-	@$(PYTHON) -m pytest -rs tests/acceptance/real_filers.py $(PYTEST_ARGS)
+	@$(PYTHON) -m pytest -rs tests/acceptance/real_filers*.py $(PYTEST_ARGS)
 
 truth: setup ## storage whose answer is known in advance: is the right thing said of it? 20 quiet minutes (TRUTH_ARGS="--only link")
 	@$(PYTHON) tests/truth $(TRUTH_ARGS)
@@ -148,6 +148,9 @@ bench-search: setup ## searches of a job of a million items, made once in .bench
 bench-starts: setup ## how long commands take to say their first word
 	@$(PYTHON) -m benchmarks.starts $(BENCH_ARGS)
 
+results: setup ## measure docs/results again: real file systems, packages, other programs beside; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 25")
+	@$(PYTHON) -m benchmarks.results $(RESULTS_ARGS)
+
 up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env when there is none
 	@DATABASES="$(DATABASES)" sh scripts/compose-env.sh
 	@docker compose build --quiet controller
@@ -162,5 +165,5 @@ down: ## stop the system in containers; databases and the shared directory stay
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
-	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json
+	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json .results
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

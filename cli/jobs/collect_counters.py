@@ -10,7 +10,10 @@ import typer
 from cli.context import shared, writable_file
 from core.errors import UsageError
 
-Kind = Annotated[str, typer.Argument(metavar="KIND", help="glusterfs or moosefs: how its output is read")]
+Kind = Annotated[
+    str,
+    typer.Argument(metavar="KIND", help="glusterfs, moosefs, glusterfs-mount or moosefs-mount: how its output is read"),
+]
 Command = Annotated[
     list[str],
     typer.Argument(metavar="-- COMMAND…", help="prints the counters; over ssh, where that is another machine"),

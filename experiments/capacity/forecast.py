@@ -114,7 +114,8 @@ def forecast(wish: Wish) -> Forecast:
     filer = _filer(wish)
     name = NAME if wish.result is None else str(wish.result)
     result = read_reference() if wish.result is None else of_discovery(read_result(wish.result))
-    calibration = calibrate(result, name, filer_given=filer is not None)
+    # The same hosts with the same storage are asked about together: which of them was the limit does not matter then.
+    calibration = calibrate(result, name, filer_given=filer is not None or wish.one_host)
     if filer is not None and filer.site is None and _made_on_a_site(calibration):
         raise UsageError(
             f"{name} was made on an emulated site, whose hosts and databases are in its times: it tells of sites only; give"

@@ -123,7 +123,7 @@ WHERE p.job = %(job)s AND p.volume = %(volume)s AND p.folder = %(folder)s;
 -- taken before anything is joined: statistics of a new job's rows are not there yet, and all of them were joined each time.
 SELECT p.number, p.item, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.first_page, i.family_id,
     i.container_path, i.name, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
-    u.display AS custodian, t.state AS text_state, t.characters, t.metadata,
+    u.display AS custodian, t.state AS text_state, t.characters, t.pages AS found_pages, t.metadata,
     (SELECT d.custodians FROM duplicate d WHERE d.item = p.item AND NOT d.copy) AS custodians,
     (SELECT array_agg(DISTINCT e.code ORDER BY e.code) FROM exception e
         WHERE e.item = p.item AND e.job IN (p.job, p.source_job)) AS codes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from controller.filer.emulated import refuse_no_common_arbiter
 from controller.jobs.groups.find import find_discovered
@@ -18,14 +18,13 @@ from web.api.models.common import responses
 from web.api.models.jobs import JobId
 from web.api.models.production import NewProduction
 from web.api.needs import Context
-from web.auth import caller
 from web.corpora import allowed_output
 
 router = APIRouter(tags=["jobs"])
 
 
 @router.post("/productions", status_code=201, responses=responses(409, 422))
-def produce(request: Request, context: Context, wish: NewProduction, response: Response) -> JobId:
+def produce(context: Context, wish: NewProduction, response: Response) -> JobId:
     """Create a job that extracts or exports items of discoveries that have completed, and have it worked on."""
     workers, slots = crew(context, wish.workers, wish.slots)
     settings = server_settings(context, wish.filer)
@@ -47,7 +46,6 @@ def produce(request: Request, context: Context, wish: NewProduction, response: R
             name=wish.name or f"{kind} of {sources[0].job.name}",
             workers=workers,
             slots=slots,
-            who=f"page at {caller(request)}",
         )
         jobs = create_production(Storage(NullRecorder()), settings, plan)
     context.runner.start(jobs, workers=workers, slots=slots)

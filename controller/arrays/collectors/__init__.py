@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from controller.arrays.collectors import glusterfs_mount, moosefs_mount
 from controller.arrays.collectors.glusterfs import profile
 from controller.arrays.collectors.moosefs import operations
 
@@ -30,5 +31,15 @@ COLLECTORS: dict[str, Collector] = {
         about="MooseFS, what the master served to all mounts, in this hour by its clock",
         command="mfscli -H MASTER -SMO -m 1 -p -s ,",
         parse=operations,
+    ),
+    "glusterfs-mount": Collector(
+        about="GlusterFS, what the kernel asked one mount for (`gluster volume profile VOLUME start` first)",
+        command="sh -c 'rm -f /var/run/gluster/NAME.*; setfattr -n trusted.io-stats-dump -v NAME MOUNT; cat /var/run/gluster/NAME.*'",
+        parse=glusterfs_mount.asked,
+    ),
+    "moosefs-mount": Collector(
+        about="MooseFS, what the kernel asked one mount for",
+        command="cat MOUNT/.stats",
+        parse=moosefs_mount.asked,
     ),
 }

@@ -158,7 +158,6 @@ class JobTypes(Workload):
             name=name,
             workers=self._stage.workers,
             slots=settings.slots,
-            who=_WHO,
         )
         return _only(create_production(self._filer, settings, plan))
 

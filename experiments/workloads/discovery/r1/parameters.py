@@ -9,20 +9,21 @@ from core.records import JobOptions
 KIND = "r1"
 SITE = "r1"
 SLOTS = 4
-INDEX_STREAMS = 17
+INDEX_STREAMS = 3
 INDEX_TASKS = 2 * INDEX_STREAMS
-_LEAST_FILES, _LEAST_BATCH, _LEAST_SPLIT = 3, 100_000, 40_000  # or bytes: else a task's own share is most of it
+_FINER = 8  # than the data are smaller: 2,000 items are 17 for each of 120 slots, and a task of ten is half a run
+_LEAST_FILES, _LEAST_BATCH, _LEAST_SPLIT = 3, 30_000, 16_000  # or bytes: else a task's own share is most of it
 POINTS = ((1, 10), (1, 30), (2, 30))  # databases, workers; with two databases two simultaneous jobs
 
 
 def scaled_tasks(times: float) -> JobOptions:
     """Options with tasks as much smaller as the data are: else one mail store would be as long as the whole run."""
-    usual = JobOptions()
+    usual, parts = JobOptions(), _FINER * times
     return replace(
         usual,
-        batch_bytes=max(_LEAST_BATCH, round(usual.batch_bytes / times)),
-        batch_files=max(_LEAST_FILES, round(usual.batch_files / times)),
-        split_bytes=max(_LEAST_SPLIT, round(usual.split_bytes / times)),
+        batch_bytes=max(_LEAST_BATCH, round(usual.batch_bytes / parts)),
+        batch_files=max(_LEAST_FILES, round(usual.batch_files / parts)),
+        split_bytes=max(_LEAST_SPLIT, round(usual.split_bytes / parts)),
         index_tasks=INDEX_TASKS,
     )
 
@@ -39,12 +40,12 @@ ASSUMED = (
     " that of sixteen with the smallest single task: messages of 4 % of all data, and chains of a tenth of a run, are in 90 MB and hardly in 45 GB",
     "hosts of 9, 9, 9, 9 and 8 cores of equal speed; workers dealt out to them in turn",
     "database times: 2 ms a transaction and 2 ms a row of one core at 3.16 GHz; 2 filer ops a transaction, 0.5 a row",
-    f"tasks of at most {_LEAST_FILES} files, {_LEAST_BATCH:,} bytes or one in K of the usual size, whichever is more, K being the"
+    f"tasks of at most {_LEAST_FILES} files, {_LEAST_BATCH:,} bytes or one in {_FINER} K of the usual size, whichever is more, K being the"
     f" scale; those of phase index put together to {INDEX_TASKS}: a task's own share would be most of it",
     "both jobs read one copy of the source; sizes leave index bytes out",
 )
 FITTED = (
-    "a round trip of 2.6 ms a metadata op, and an emulated processor 40 times slower than this machine's: so that 10 workers are bound by their"
+    "a round trip of 5.5 ms a metadata op, and an emulated processor 5 times slower than this machine's: so that 10 workers are bound by their"
     " 40 slots, and 30 by the filer's metadata unit until indexing begins",
     "filer ops of a call by kind (protocol r1) and the service times of both units: 99 and 60 % busy at 39,000 of the calls that are"
     " made at the peak",

@@ -96,6 +96,23 @@ def test_a_result_on_real_storage_has_no_ceiling(tmp_path: Path) -> None:
     assert any("no ceiling" in line for line in found.assumptions)
 
 
+def test_a_host_with_its_storage_may_be_asked_about_where_the_host_was_the_limit(tmp_path: Path) -> None:
+    """Which of the two it was does not matter to both together, and the label is said; of other hosts it says nothing."""
+    reference = read_reference()
+    points = tuple(dataclasses.replace(point, limited=True, limits=("said",)) for point in reference.points)
+    real = dataclasses.replace(
+        reference, points=points, labels=("GENERATOR-LIMITED at every point",),
+        conditions=reference.conditions | {"emulated_filer": None},
+    )  # fmt: skip
+    write_result(real, tmp_path)
+    wish = Wish(workers=(4,), databases=(1,), result=tmp_path, **SMALL)
+    with pytest.raises(UsageError, match="--one-host"):
+        forecast(wish)
+    found = forecast(dataclasses.replace(wish, one_host=True))
+    assert found.points[0].gb_per_hour_discovered.value > 0
+    assert any("GENERATOR-LIMITED" in line for line in found.assumptions)
+
+
 def test_databases_that_nobody_counted_are_said(tmp_path: Path) -> None:
     """Of a run in containers: then none is ever the limit, and the reader is told."""
     reference = read_reference()

@@ -1,0 +1,87 @@
+"""docs/results/README.md out of the packages: every number of it comes from there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.results import figures_table, other_tables
+from benchmarks.results.record import PUBLISHED
+from benchmarks.results.told import Told, told
+
+TEMPLATE = Path(__file__).with_name("page.md")
+PAGE = PUBLISHED.parent / "README.md"
+_BUSY = 0.25  # of all processors, before a step: more than idle servers take
+
+
+def page(storages: Sequence[Told]) -> str:
+    """The whole text."""
+    parts = {
+        "machine": _machine(storages),
+        "ours": _ours(storages),
+        "size": ", ".join(sorted({str(one.record["size"]) for one in storages})),
+        "table": figures_table.table(storages),
+        "limits": other_tables.limits(storages),
+        "tools": other_tables.tools(storages),
+        "counters": other_tables.counters(storages),
+        "packages": other_tables.packages(storages),
+        "took": _took(storages),
+    }
+    text = TEMPLATE.read_text(encoding="utf-8")
+    for name, part in parts.items():
+        text = text.replace(f"{{{name}}}", part if isinstance(part, str) else "\n".join(part))
+    return text
+
+
+def write_page() -> Path:
+    """Over all that is published."""
+    with told() as storages:
+        PAGE.write_text(page(storages), encoding="utf-8")
+    return PAGE
+
+
+def _machine(storages: Sequence[Told]) -> str:
+    """Which one, and how busy it was with other things."""
+    lines = []
+    for one in storages:
+        host = one.record["host"]
+        loads = [step["busy"] for step in one.record["steps"]] or [0.0]
+        said = f"{host['processors']} processors ({host['model']}), {host['memory_gb']:.0f} GB, Linux {host['kernel']}"
+        lines.append((said, one.title, min(loads), max(loads)))
+    out = []
+    for said in dict.fromkeys(line[0] for line in lines):
+        mine = [line for line in lines if line[0] == said]
+        out.append(f"All was measured on one machine: {said}. What other programs and idle servers kept busy of its processors in the second before each step:" if len(mine) == len(lines)
+                   else f"Measured on {said}; busy before each step:")  # fmt: skip
+        out.append("; ".join(f"{title} {least:.0%} – {most:.0%}" for _, title, least, most in mine)
+                   + ".")  # fmt: skip
+    return "\n".join([*out, *_beside(storages), "", *map(_what, storages)])
+
+
+def _beside(storages: Sequence[Told]) -> list[str]:
+    """Whose figures are those of what other work left."""
+    titles = [one.title for one in storages if sum(step["busy"] > _BUSY for step in one.record["steps"]) > 1]
+    if not titles:
+        return []
+    return ["", f"**This machine did other work beside** ({', '.join(titles)}): more than {_BUSY:.0%} of it was busy before several"
+            " steps (column *processors busy before*, below). Such figures are what that work left over. What they say of one storage against"
+            " another, or of more workers against fewer, may be that work's doing."]  # fmt: skip
+
+
+def _took(storages: Sequence[Told]) -> str:
+    """Minutes that the steps of each storage took."""
+    took = ((one.title, sum(step["took_s"] for step in one.record["steps"]) / 60) for one in storages)
+    return ", ".join(f"{title} {minutes:.0f}" for title, minutes in took)
+
+
+def _what(one: Told) -> str:
+    """A storage in a line."""
+    mount = f"; {one.record['mount']}" if one.record["mount"] else ""
+    why_not = f"; not measured: {one.record['why_not']}" if one.record["why_not"] else ""
+    return f"- **{one.title}**: {one.record['about']}{mount}{why_not}"
+
+
+def _ours(storages: Sequence[Told]) -> str:
+    points = [point for one in storages for result in one.results.values() for point in result.points]
+    limited = sum(point.limited for point in points)
+    return f"GENERATOR-LIMITED, {limited} of {len(points)} points of all packages"

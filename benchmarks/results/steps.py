@@ -1,0 +1,139 @@
+"""What is measured on a storage, in this order. A step leaves a package, an entry of the record, or both."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.results import counted, tools
+from benchmarks.results.bench import Bench, StepFailed
+from experiments.package.manifest import MANIFEST
+from experiments.result.codec import read_result
+
+BOUNDS = "read=20ms,write=40ms"
+OUTSTANDING = 16  # of block-8k, case 1
+CALIBRATION, MOST, LOOP, KNEE, COUNTED = "discovery-1-2", "discovery-4", "closed-loop", "knee", "counted"
+EMPTY, BLOCK, DRIFT, SWEEP, MATRIX = "metadata", "block-8k", "insert-drift", "client-sweep", "matrix"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """`make` gives what is added to the record under `key`, beside the package that it keeps."""
+
+    name: str
+    make: Callable[[Bench], Any]
+    key: str = ""  # of the record; empty: it is all in the package
+    s3: bool = False  # also on an endpoint
+
+
+def steps() -> tuple[Step, ...]:
+    """The replay says how long a job would take there, then the job is run; the model says what four workers would, then they do."""
+    return (
+        Step(name=LOOP, make=_closed_loop),
+        Step(name=CALIBRATION, make=_discovery(CALIBRATION, "1,2")),
+        Step(name="prediction", make=_prediction, key="prediction"),
+        Step(name=MOST, make=_discovery(MOST, "4")),
+        Step(name=EMPTY, make=_profile(EMPTY, "insert-drift", _empty_files), s3=True),
+        Step(name="tools-metadata", make=tools.metadata, key="beside"),
+        Step(name=BLOCK, make=_profile(BLOCK, "block-8k", _block)),
+        Step(name="tools-block", make=tools.block, key="beside"),
+        Step(name=SWEEP, make=_profile(SWEEP, "client-sweep", _sweep), s3=True),
+        Step(name="tools-sweep", make=tools.sweep, key="beside"),
+        Step(name=MATRIX, make=_profile(MATRIX, "matrix", _matrix)),
+        Step(name="tools-matrix", make=tools.matrix, key="beside"),
+        Step(name=COUNTED, make=counted.made, key="counters"),
+        Step(name=KNEE, make=_knee),
+        Step(name=DRIFT, make=_profile(DRIFT, "insert-drift", _drift), s3=True),
+    )
+
+
+def _discovery(name: str, workers: str) -> Callable[[Bench], None]:
+    def make(bench: Bench) -> None:
+        asked = ("--corpus", str(bench.source), "--workers", workers, "--slots", "1", "--seed", "1", "--cold")
+        page = bench.edbench(
+            "experiment", "scale-up", *asked, "--repeats", str(bench.sizes.repeats), *bench.cache, there=True
+        )
+        bench.keep(name, page)
+
+    return make
+
+
+def _prediction(bench: Bench) -> dict[str, Any]:
+    """Of four workers, from the package of one and two; with the moment and the hash of what it was told from."""
+    package = bench.state / "packages" / CALIBRATION
+    if not package.is_dir():
+        raise StepFailed("there is no calibration")
+    run = read_result(package).points[0].repeats[0]
+    raw = run.result["raw_bytes"] / 1e9  # type: ignore[attr-defined]  # of a discovery
+    file = bench.work / "prediction.json"
+    asked = ("--workers", "1,2,4", "--databases", "1", "--slots", "1", "--one-host", "--raw-gb", f"{raw:.6f}")
+    bench.edbench("predict", "--from", str(package), *asked, "--json", str(file))
+    document = json.loads(file.read_text())
+    document["calibration"]["source"] = f"{bench.storage.name}/{CALIBRATION}"
+    document["assumptions"] = [line.replace(str(package), CALIBRATION) for line in document["assumptions"]]
+    return {"written": time.time(), "observed": observed_hash(package), "document": document}
+
+
+def _closed_loop(bench: Bench) -> None:
+    clients = ",".join(map(str, bench.sizes.clients))
+    asked = ("--path", str(bench.empty("replay")), "--clients", clients, "--pace", "job", "--seed", "1")
+    bench.keep(LOOP, bench.edbench("replay", str(bench.trace), *asked, *bench.cache))
+
+
+def _knee(bench: Bench) -> None:
+    asked = ("--path", str(bench.empty("replay")), "--pace", "max", "--max-p99", BOUNDS)
+    most = ("--max-clients", str(bench.sizes.most_clients), "--seed", "1")
+    bench.keep(KNEE, bench.edbench("replay", str(bench.trace), *asked, *most, *bench.cache))
+
+
+def _profile(name: str, profile: str, settings: Callable[[Bench], dict[str, object]]) -> Callable[[Bench], None]:
+    def make(bench: Bench) -> None:
+        given = [word for key, value in settings(bench).items() for word in ("--set", f"{key}={value}")]
+        s3 = bench.place.s3
+        where = ("--s3", f"{s3}/{name}") if s3 else ("--path", str(bench.empty(name)))
+        page = bench.edbench("profile", "run", profile, *where, *given, "--seed", "1", *bench.cache)
+        bench.keep(name, page)
+
+    return make
+
+
+def _empty_files(bench: Bench) -> dict[str, object]:
+    files = bench.sizes.empty_files
+    return {"size": 0, "files": files, "group": max(1, files // 12), "clients": "1,8", "directories": "own"}
+
+
+def _drift(bench: Bench) -> dict[str, object]:
+    sizes = bench.sizes
+    return {"files": sizes.drift_files, "group": sizes.drift_group, "clients": "8", "directories": "shared"}
+
+
+def _block(bench: Bench) -> dict[str, object]:
+    sizes = bench.sizes
+    through = {} if bench.storage.direct else {"direct": "false", "engine": "io_uring"}
+    return {
+        "cases": "1,6", "outstanding": OUTSTANDING, "most_outstanding": 32, "path_size": sizes.block_bytes,
+        "seconds": sizes.block_s, "ramp_seconds": sizes.block_ramp_s, **through,
+    }  # fmt: skip
+
+
+def _sweep(bench: Bench) -> dict[str, object]:
+    clients = ",".join(map(str, bench.sizes.objects))
+    return {"clients": clients, "start": "together", "size": bench.sizes.object_bytes}
+
+
+def _matrix(bench: Bench) -> dict[str, object]:
+    sizes = bench.sizes
+    files = ",".join(f"{mib}MiB" for mib in sizes.matrix_mib)
+    threads = ",".join(map(str, sizes.matrix_threads))
+    return {"threads": threads, "records": "64KiB,1MiB", "files": files, "seconds": sizes.matrix_s}
+
+
+def observed_hash(package: Path) -> str:
+    """Over what was observed alone, which stays when reports are made anew."""
+    lines = (package / MANIFEST).read_text(encoding="utf-8").splitlines(keepends=True)
+    return hashlib.sha256("".join(line for line in lines if line[64:].startswith("  raw/")).encode()).hexdigest()

@@ -1,0 +1,196 @@
+"""docs/results: the page says what the packages say, and each package checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.results import campaign, page, record, steps, tools
+from benchmarks.results.bench import Bench, StepFailed, finished
+from benchmarks.results.differs import differs
+from benchmarks.results.sizes import TINY
+from benchmarks.results.storages import CannotBeHad, Place, Storage
+from benchmarks.results.told import Told, told
+from experiments.package.check import check
+from experiments.package.manifest import broken
+
+PUBLISHED = sorted(path.name for path in record.PUBLISHED.iterdir() if (path / "record.json").is_file())
+
+
+@pytest.fixture(scope="module")
+def storages() -> Iterator[list[Told]]:
+    """All that is published."""
+    with told() as all_of_them:
+        yield all_of_them
+
+
+def test_the_page_is_what_the_packages_give(storages: list[Told]) -> None:
+    """To the byte; where reports or the page's own words were changed: make results RESULTS_ARGS=--retell."""
+    assert page.PAGE.read_text(encoding="utf-8") == page.page(storages)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_every_package_checks(storages: list[Told], name: str) -> None:
+    """Every figure of it is told again from what was observed; where telling was changed on purpose: --retell."""
+    one = next(one for one in storages if one.record["storage"] == name)
+    assert broken(record.PUBLISHED / name) == []
+    wrong = {package: check(path).differences for package, path in one.directories.items()}
+    assert {package: differences for package, differences in wrong.items() if differences} == {}
+
+
+def test_what_is_published_stays_small() -> None:
+    """A clone is not to grow by what is measured."""
+    assert sum(path.stat().st_size for path in record.PUBLISHED.rglob("*") if path.is_file()) < 10_000_000
+
+
+def test_predictions_are_older_than_what_they_predict(storages: list[Told]) -> None:
+    """And were told from the package that is published."""
+    seen = 0
+    for one in storages:
+        said = one.record["prediction"]
+        if said is None:
+            continue
+        seen += 1
+        assert said["observed"] == steps.observed_hash(one.directories[steps.CALIBRATION])
+        if steps.MOST in one.results:
+            assert said["written"] < min(run.started_at for run in one.results[steps.MOST].points[0].repeats)
+    assert seen
+
+
+def test_replays_are_older_than_the_job_that_they_foretell(storages: list[Told]) -> None:
+    """Else they would be no prediction."""
+    both = [one for one in storages if {steps.LOOP, steps.CALIBRATION} <= set(one.results)]
+    assert both
+    for one in both:
+        replayed, jobs = one.results[steps.LOOP], one.results[steps.CALIBRATION]
+        last = max(run.started_at for point in replayed.points for run in point.repeats)
+        assert last < min(run.started_at for point in jobs.points for run in point.repeats)
+
+
+def test_a_changed_figure_changes_the_page(storages: list[Told]) -> None:
+    """So that the comparison above is one."""
+    one = next(one for one in storages if one.record["beside"])
+    entry = next(entry for entry in one.record["beside"] if "values" in entry)
+    whole = page.page(storages)
+    before, entry["median"] = entry["median"], entry["median"] * 1.5
+    try:
+        assert page.page(storages) != whole
+    finally:
+        entry["median"] = before
+
+
+def test_other_work_beside_is_said_first(storages: list[Told]) -> None:
+    """Of the storage that it was beside, before any figure."""
+    one = storages[0]
+    before = [step["busy"] for step in one.record["steps"]]
+    said = f"did other work beside** ({one.title})"
+    try:
+        for busy, expected in ((0.0, False), (0.9, True)):
+            for step in one.record["steps"]:
+                step["busy"] = busy
+            assert (said in page.page([one]).partition("## The table")[0]) == expected
+    finally:
+        for step, busy in zip(one.record["steps"], before, strict=True):
+            step["busy"] = busy
+
+
+def test_every_difference_has_an_explanation(storages: list[Told]) -> None:
+    """Also of those that were within ten per cent this time."""
+    entries = [entry for one in storages for entry in one.record["beside"]]
+    assert {entry["tool"] for entry in entries} == {"fio", "bonnie++", "sysbench", "dd"}
+    assert all(differs(entry) for entry in entries)
+
+
+def test_packed_and_unpacked_is_the_same(tmp_path: Path) -> None:
+    """Whenever and by whomever."""
+    package = tmp_path / "state/packages/one"
+    (package / "raw").mkdir(parents=True)
+    (package / "raw/study.json").write_text("{}")
+    record.write(tmp_path / "state", {"schema": record.SCHEMA})
+    from experiments.package.manifest import seal
+
+    seal(package)
+    there = tmp_path / "packages/somewhere"
+    record.publish(tmp_path / "state", there)
+    first = (there / "one.tar.xz").read_bytes()
+    (package / "raw/study.json").touch()
+    record.publish(tmp_path / "state", there)
+    assert (there / "one.tar.xz").read_bytes() == first
+    with record.unpacked(there) as found:
+        assert broken(found["one"]) == []
+        assert (found["one"] / "raw/study.json").read_text() == "{}"
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """Over a directory of the disk."""
+    storage = Storage(name="here", title="here", about="", kind="given", mounted=tmp_path)
+    (tmp_path / "mnt").mkdir()
+    return Bench(storage=storage, place=Place(directory=tmp_path / "mnt"), sizes=TINY, work=tmp_path,
+                 state=tmp_path / "state", trace=tmp_path / "trace", corpus=tmp_path / "corpus")  # fmt: skip
+
+
+def test_a_step_that_fails_says_why_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is tried again when it is gone on with; what was done is not made twice."""
+    made: list[str] = []
+
+    def fails(_: Bench) -> None:
+        made.append("bad")
+        raise StepFailed("the server is on fire")
+
+    every = (
+        steps.Step(name="bad", make=fails),
+        steps.Step(name="good", make=lambda _: made.append("good")),
+    )
+    monkeypatch.setattr(campaign, "steps", lambda: every)
+    monkeypatch.setattr(campaign, "STATE", tmp_path / "state")
+    monkeypatch.setattr(record, "PUBLISHED", tmp_path / "published")
+    (tmp_path / "state/recording").mkdir(parents=True)
+    (tmp_path / "state/recording/trace").touch()
+    (tmp_path / "mnt").mkdir()
+    storage = Storage(name="here", title="here", about="", kind="given", mounted=tmp_path / "mnt")
+    whole = campaign.Campaign(storages=[storage], sizes=TINY, minutes=None, began=0.0, places={})
+    whole.carry_out()
+    kept = record.read(tmp_path / "published/here")
+    assert [(one["name"], one["why_not"]) for one in kept["steps"]] == [
+        ("bad", "the server is on fire"),
+        ("good", None),
+    ]
+    whole.carry_out()
+    assert made == ["bad", "good", "bad"]
+
+
+def test_a_storage_that_cannot_be_had_is_a_column_that_says_so(tmp_path: Path) -> None:
+    """Somebody's files are not touched."""
+    (tmp_path / "theirs").touch()
+    storage = Storage(name="here", title="here", about="", kind="given", mounted=tmp_path)
+    with pytest.raises(CannotBeHad, match="no empty directory"), storage.up(tmp_path):
+        pass
+    assert (tmp_path / "theirs").exists()
+
+
+def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    """It is asked first, so that it removes what it wrote."""
+    there = tmp_path / "there"
+    script = f'trap "echo gone > {there}; exit 1" INT; sleep 600 & wait'
+    with pytest.raises(StepFailed, match="ended after 1 s"):
+        finished(["sh", "-c", script], 1.0)
+    assert there.read_text() == "gone\n"
+
+
+def test_another_program_that_is_not_there_is_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a row."""
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert [entry["why_not"] for entry in tools.metadata(bench)] == ["there is no fio", "there is no bonnie++"]
+
+
+def test_dd_is_read_as_it_prints(bench: Bench) -> None:
+    """Bytes over its own seconds."""
+    said: dict[str, Any] = {"package": "matrix", "figure": "write_mb_per_s", "at": {}, "unit": "MB/s", "what": "x"}
+    (bench.state / "packages/matrix").mkdir(parents=True)
+    entry = tools._told(bench, "dd", "x", lambda: tools._dd_write(bench, 1 << 20), said)
+    assert len(entry["values"]) == TINY.tool_repeats
+    assert min(entry["values"]) > 0
