@@ -268,7 +268,7 @@ def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
         assert sorted(job["type"] for job in listed) == ["discovery", "discovery", "export", "extraction"]
         for job in listed:
             bench.ask("verify", job["job_id"])
-        line = ("experiment", "job-types", "--corpus", str(bench.corpus), "--repeats", "1", "--min-seconds", "0")
+        line = ("experiment", "job-types", "--corpus", str(bench.corpus), "--repeats", "1", "--min-seconds", "1")
         report = Path(bench.edbench(*line, "--slots", "2", "--workers", "1").stdout.split()[-1])
         result = json.loads((report.parent / "result.json").read_text())
         items = {point["at"]["type"]: point["repeats"][0]["items"] for point in result["points"]}
