@@ -81,7 +81,7 @@ def _discovery(package: str, workers: int) -> Cell:
 def predicted(one: Told) -> str:
     """What the model said of four workers before they ran."""
     told, measured = one.record.get("prediction"), one.figure(steps.MOST, {"workers": 4}, "gb_per_hour_discovered")
-    if not told or measured is None:
+    if not told or measured is None or told["written"] > _begun(one, steps.MOST):
         return NOTHING
     said = next(point for point in told["document"]["points"] if point["workers"] == 4)
     value = float(said["gb_per_hour_discovered"])
@@ -94,9 +94,14 @@ def replayed(one: Told) -> str:
     """How long the replay took with the job's think times, made before the job was."""
     said, took = (one.figure(steps.LOOP, {"clients": 1}, "elapsed_s"),
                   one.figure(steps.CALIBRATION, {"workers": 1}, "elapsed_s"))  # fmt: skip
-    if said is None or took is None:
+    if said is None or took is None or _begun(one, steps.LOOP) > _begun(one, steps.CALIBRATION):
         return NOTHING
     return f"{said:.1f} s ÷ {took:.1f} s = {said / took:.2f}"
+
+
+def _begun(one: Told, package: str) -> float:
+    """Of its first run: what was told after it was no prediction, such as of a step that was tried again."""
+    return min(run.started_at for point in one.results[package].points for run in point.repeats)
 
 
 def _loop(one: Told) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.results import steps
 from benchmarks.results.differs import differs
-from benchmarks.results.figures_table import NOTHING, marked, number
-from benchmarks.results.told import Told
+from benchmarks.results.figures_table import marked, number
+from benchmarks.results.told import NOTHING, Told
 from experiments.summary.rows import NO_RESULT
 
 APART = 0.10  # a ratio further from one than that is explained

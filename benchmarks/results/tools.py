@@ -126,7 +126,7 @@ def _fio_create(bench: Bench, files: int) -> float:
     shutil.rmtree(there)
     if made != files:
         raise StepFailed(f"fio made {made} of {files} files")
-    return files / (began["job_runtime"] / 1000)
+    return files / (float(began["job_runtime"]) / 1000)
 
 
 def _fio_objects(bench: Bench, way: str, clients: int) -> float:
@@ -135,10 +135,10 @@ def _fio_objects(bench: Bench, way: str, clients: int) -> float:
         there = bench.empty("tool-objects")
     record = min(_MIB, bench.sizes.object_bytes)
     size = bench.sizes.object_bytes // record * record  # whole records, or reading would lengthen the files first
-    asked = ("--name=o", f"--directory={there}", f"--rw={way}", f"--bs={record}", f"--filesize={size}", f"--numjobs={clients}",
-             "--ioengine=psync", "--refill_buffers", "--end_fsync=1")  # fmt: skip
+    asked = ["--name=o", f"--directory={there}", f"--rw={way}", f"--bs={record}", f"--filesize={size}", f"--numjobs={clients}",
+             "--ioengine=psync", "--refill_buffers", "--end_fsync=1"]  # fmt: skip
     if way == "write":
-        asked = (*asked, "--create_on_open=1")
+        asked.append("--create_on_open=1")
     told = _fio(bench, *asked)[way]
     return float(told["io_bytes"] / (told["runtime"] / 1000) / 1e6)
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from benchmarks.results import campaign, page, record, steps, tools
+from benchmarks.results import campaign, figures_table, page, record, steps, tools
 from benchmarks.results.bench import Bench, StepFailed, finished
 from benchmarks.results.differs import differs
 from benchmarks.results.sizes import TINY
 from benchmarks.results.storages import CannotBeHad, Place, Storage
-from benchmarks.results.told import Told, told
+from benchmarks.results.told import NOTHING, Told, told
 from experiments.package.check import check
 from experiments.package.manifest import broken
 
@@ -60,14 +60,21 @@ def test_predictions_are_older_than_what_they_predict(storages: list[Told]) -> N
     assert seen
 
 
-def test_replays_are_older_than_the_job_that_they_foretell(storages: list[Told]) -> None:
-    """Else they would be no prediction."""
-    both = [one for one in storages if {steps.LOOP, steps.CALIBRATION} <= set(one.results)]
-    assert both
+def test_what_was_told_afterwards_is_no_prediction(storages: list[Told]) -> None:
+    """A replay or a prediction that was made again after the job is left out of the table."""
+    both = [one for one in storages if {steps.LOOP, steps.CALIBRATION, steps.MOST} <= set(one.results)]
+    assert any(figures_table.replayed(one) != NOTHING != figures_table.predicted(one) for one in both)
     for one in both:
-        replayed, jobs = one.results[steps.LOOP], one.results[steps.CALIBRATION]
-        last = max(run.started_at for point in replayed.points for run in point.repeats)
-        assert last < min(run.started_at for point in jobs.points for run in point.repeats)
+        jobs, later = one.results[steps.CALIBRATION], one.results[steps.MOST]
+        if figures_table.replayed(one) != NOTHING:
+            replayed = [run.started_at for point in one.results[steps.LOOP].points for run in point.repeats]
+            assert min(replayed) < min(run.started_at for point in jobs.points for run in point.repeats)
+        written = one.record["prediction"]["written"]
+        one.record["prediction"]["written"] = max(run.started_at for point in later.points for run in point.repeats) + 1
+        try:
+            assert figures_table.predicted(one) == NOTHING
+        finally:
+            one.record["prediction"]["written"] = written
 
 
 def test_a_changed_figure_changes_the_page(storages: list[Told]) -> None:
