@@ -269,8 +269,9 @@ def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
         for job in listed:
             bench.ask("verify", job["job_id"])
         line = ("experiment", "job-types", "--corpus", str(bench.corpus), "--repeats", "1", "--min-seconds", "1")
-        report = Path(bench.edbench(*line, "--slots", "2", "--workers", "1").stdout.split()[-1])
-        result = json.loads((report.parent / "result.json").read_text())
+        bench.edbench(*line, "--slots", "2", "--workers", "1")
+        (made,) = (bench.storage / "results").glob("job-types-*/result.json")
+        result = json.loads(made.read_text())
         items = {point["at"]["type"]: point["repeats"][0]["items"] for point in result["points"]}
         assert items["discovery"] > items["extraction"] == items["export"] > 0
         assert not list(bench.storage.glob("job-types-*"))
