@@ -27,7 +27,7 @@ def job_types(
     storage: opt.StorageRoot = None,
     seed: Seed = None,
 ) -> None:
-    """Run a discovery, an extraction and an export of the same data, in random order, and put them side by side.
+    """Run a discovery, an extraction, a processing and an export of the same data, in random order, and put them side by side.
 
     Calls and bytes a second, processor time of an item, and what share of the time is in storage calls. The report's
     path is the last line printed.

@@ -37,7 +37,7 @@ from experiments.workloads.job_types import ABOUT
 from experiments.workloads.job_types.result import TypeLoad, TypeRun
 from sql.session import Database
 
-TYPES = (JobType.DISCOVERY, JobType.EXTRACTION, JobType.EXPORT)
+TYPES = (JobType.DISCOVERY, JobType.EXTRACTION, JobType.PROCESSING, JobType.EXPORT)
 _WHO = "experiment job-types"
 
 
