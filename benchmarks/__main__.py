@@ -8,7 +8,7 @@ import statistics
 import time
 from pathlib import Path
 
-from benchmarks import export, filer, floor, generator, mbox, simulation_speed, timeline
+from benchmarks import export, filer, floor, generator, imaging, mbox, simulation_speed, timeline
 from benchmarks.bench_home import BenchHome, bench_home
 from benchmarks.costs import (
     box as box_cost,
@@ -85,6 +85,8 @@ def main() -> None:
         _stragglers(figures, home)
     with bench_home() as home:
         _export(figures, home)
+    with bench_home() as home:
+        _imaging(figures, home)
     print()
     figures.show()
 
@@ -92,6 +94,13 @@ def main() -> None:
 def _export(figures: Figures, home: BenchHome) -> None:
     done = export.measure(home)
     figures.add("export", Figure(value=done.percent, unit="% of a copy", target=50, note=export.told(done)))
+
+
+def _imaging(figures: Figures, home: BenchHome) -> None:
+    done = imaging.measure(home)
+    figures.add(
+        "imaging", Figure(value=done.percent, unit="% of renderer and encoder", target=70, note=imaging.told(done))
+    )
 
 
 def _record_cost(figures: Figures) -> None:

@@ -90,10 +90,22 @@ COMMANDS: tuple[LazyCommand, ...] = (
         "edbench extract last --out out --query 'budget OR forecast'",
     ),
     LazyCommand(
+        "process",
+        "cli.production.commands:process",
+        "Make pages of a discovery's items in DIR, a file a page with its Bates number below it, and an Opticon file.",
+        "edbench process last --out images --prefix ABC --format tiff",
+    ),
+    LazyCommand(
         "export",
         "cli.production.commands:export",
         "Write a production of a discovery's items to DIR: natives, text, load files and hashes.",
         "edbench export last --out production --tag responsive --prefix ABC",
+    ),
+    LazyCommand(
+        "custody",
+        "cli.review.custody:custody",
+        "Print a job's chain of custody as JSON lines: what operators did, then every item with its hashes, parser and task.",
+        "edbench custody last > custody.jsonl",
     ),
     LazyCommand(
         "production",

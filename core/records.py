@@ -57,8 +57,8 @@ class Phase(enum.StrEnum):
     OCR = "ocr"  # only where a job asks for it (JobOptions.phases)
     REPLAY = "replay"  # in place of all before it, in a job that replays a trace
     EXTRACT = "extract"  # of a job that extracts or exports: texts out of the index, in place of all before it
-    RENDER = "render"  # of a job that processes: pages without numbers …
-    STAMP = "stamp"  # … and the same with those that the barrier gave them
+    RENDER = "render"  # of a job that processes: its pages counted …
+    STAMP = "stamp"  # … and drawn, with the numbers that the barrier gave them
     EXPORT = "export"  # of a job that exports: natives, and pages that another job made
     FINALISE = "finalise"
 

@@ -71,6 +71,11 @@ _ALL = (
         "directories beside the storage root below which sources may be chosen on the page, colons between them",
     ),
     Variable(
+        "EDBENCH_PRODUCTIONS",
+        "directories beside the storage root below which extractions and exports of the page and the API may write, colons"
+        " between them",
+    ),
+    Variable(
         "EDBENCH_BOX",
         "`off`: files are parsed in the slots themselves, with all that these may do, to see what the box costs; the"
         " result says so",

@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from controller.custody.actions import note as note_action
 from controller.databases import JobHandle, Jobs
 from core.errors import UsageError
 from core.options.production import JobType
@@ -104,6 +105,8 @@ def note(sites: Sequence[Site], kind: ReviewKind, options: dict[str, Any], figur
             options=json.dumps(told),
             figures=json.dumps(figures),
         )
+        for job in site.ids:
+            note_action(site.conn, job, kind.value, **options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ saved_search = Table(
     PrimaryKeyConstraint("job", "name"),
 )
 
-# Who did what to a job's items or their names, and when: written with what it tells of, never changed.
+# Who did what to a job, its items or their names, and when: written with what it tells of, never changed.
 operator_action = Table(
     "operator_action",
     metadata,
@@ -59,6 +59,8 @@ operator_action = Table(
     Column("who", Text, nullable=False),
     Column("action", Text, nullable=False),
     Column("details", JSONB, nullable=False),
+    # sha256 over the row and the chain of the job's action before, of the first over the job's id; NULL: of before it was kept
+    Column("chain", LargeBinary),
     Index("ix_operator_action_job", "job"),
 )
 

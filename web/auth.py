@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from controller.operator import acting
 from web import errors
 from web.door import Door, Throttled
 from web.token import VARIABLE
@@ -48,8 +49,10 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            refusal = self._refusal(Request(scope))
-            await (refusal or self._app)(scope, receive, send)
+            request = Request(scope)
+            refusal = self._refusal(request)
+            with acting(f"page at {caller(request)}"):
+                await (refusal or self._app)(scope, receive, send)
         # there are no web sockets here: anything else is not answered
 
     def _refusal(self, request: Request) -> Response | None:

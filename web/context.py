@@ -56,7 +56,7 @@ class WebContext:
     env: Mapping[str, str] = field(default_factory=dict)
     clock: Clock = field(default_factory=SystemClock)
     corpora: tuple[Path, ...] = ()  # directories beside the storage root below which sources may lie
-
+    productions: tuple[Path, ...] = ()  # the same of what jobs are told to write
     profile: Live | None = None  # of the command that this server stands beside, where that runs one
     results: Path | None = None  # storage root whose results are shown, where that is another than the jobs'
     indexes: Indexes = field(init=False)  # that searches share

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from web.context import WebContext
 from web.errors import FieldErrors
 
 VARIABLE = "EDBENCH_CORPORA"
+PRODUCTIONS = "EDBENCH_PRODUCTIONS"  # below these directories, and the storage root, jobs may be told to write
 _DEEPEST = 3  # levels below the storage root at which corpora are looked for
 _OURS = frozenset(("jobs", "results"))  # folders of the storage root that hold no corpus
 _MOST = 1_000
@@ -33,13 +34,13 @@ class Choice:
         return display_name(os.fsencode(self.path.name))
 
 
-def read_corpora(env: Mapping[str, str]) -> tuple[Path, ...]:
+def read_corpora(env: Mapping[str, str], variable: str = VARIABLE) -> tuple[Path, ...]:
     """The directories of EDBENCH_CORPORA, separated by colons; raises UsageError for one that is none."""
     out = []
-    for part in filter(None, env.get(VARIABLE, "").split(os.pathsep)):
+    for part in filter(None, env.get(variable, "").split(os.pathsep)):
         path = Path(part)
         if not path.is_absolute() or not path.is_dir():
-            raise UsageError(f"{VARIABLE}: {part} is not the absolute path of a directory")
+            raise UsageError(f"{variable}: {part} is not the absolute path of a directory")
         out.append(path)
     return tuple(out)
 
@@ -112,13 +113,22 @@ def chosen_source(context: WebContext, corpus: str | None, source: str | None) -
 
 def allowed_path(context: WebContext, text: str) -> Path:
     """A typed path in its resolved form; raises FieldErrors for one that does not lie where sources may."""
+    return _below_one(roots(context), text, "source", VARIABLE)
+
+
+def allowed_output(context: WebContext, text: str) -> Path:
+    """The same of a directory that a job is to write to, which need not be there yet."""
+    return _below_one([context.settings.storage, *context.productions], text, "out", PRODUCTIONS)
+
+
+def _below_one(places: Sequence[Path], text: str, field: str, variable: str) -> Path:
     if not os.path.isabs(text):
-        raise FieldErrors({"source": "give an absolute path"})
+        raise FieldErrors({field: "give an absolute path"})
     try:
         real = Path(os.path.realpath(text))
     except (OSError, ValueError):
         real = Path("/")
-    if not any(_inside(real, root) for root in roots(context)):
-        places = " or ".join(str(root) for root in roots(context))
-        raise FieldErrors({"source": f"it does not lie below {places}; name its place in {VARIABLE} on the server"})
+    if not any(_inside(real, root) for root in places):
+        named = " or ".join(str(root) for root in places)
+        raise FieldErrors({field: f"it does not lie below {named}; name its place in {variable} on the server"})
     return real

@@ -12,7 +12,7 @@ from core.clock import Clock, SystemClock
 from core.settings import Settings
 from monitoring.metrics.endpoint import read_endpoint
 from web.context import Runner, WebContext
-from web.corpora import read_corpora
+from web.corpora import PRODUCTIONS, read_corpora
 from web.door import Door
 from web.results import runs
 from web.server import CONNECTIONS
@@ -30,7 +30,7 @@ def web_context(
     results: Path | None = None,
 ) -> Iterator[WebContext]:
     """For as long as the block lasts; the page has database connections of its own. Raises UsageError, DatabaseFault."""
-    corpora = read_corpora(env)
+    corpora, productions = read_corpora(env), read_corpora(env, PRODUCTIONS)
     databases = open_databases(settings, application="edbench web", connections=CONNECTIONS)
     context = WebContext(
         settings=settings,
@@ -41,6 +41,7 @@ def web_context(
         clock=clock or SystemClock(),
         door=door,
         corpora=corpora,
+        productions=productions,
         results=results,
     )
     try:

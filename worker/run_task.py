@@ -42,6 +42,18 @@ def _replay(work: TaskWork) -> TaskResult:
     return replay_task.run(work)
 
 
+def _render(work: TaskWork) -> TaskResult:
+    from worker.phases.producing.imaging import phase  # Pillow: few jobs draw
+
+    return phase.render(work)
+
+
+def _stamp(work: TaskWork) -> TaskResult:
+    from worker.phases.producing.imaging import phase
+
+    return phase.stamp(work)
+
+
 def _finalise(work: TaskWork) -> TaskResult:
     return finish.run(work) if work.job.options.production.asked else finalise.run(work)
 
@@ -53,6 +65,8 @@ BODIES: dict[Phase, Callable[[TaskWork], TaskResult]] = {
     Phase.OCR: ocr.run,
     Phase.REPLAY: _replay,
     Phase.EXTRACT: texts.run,
+    Phase.RENDER: _render,
+    Phase.STAMP: _stamp,
     Phase.EXPORT: natives.run,
     Phase.FINALISE: _finalise,
 }

@@ -11,6 +11,13 @@ from cli.output import bytes_text, flush, print_json
 from cli.show.table import table
 
 
+def is_corpus(profile: str) -> bool:
+    """Whether a corpus profile that comes with edbench has this name."""
+    from dataset_gen.profile import profile_names
+
+    return profile in profile_names()
+
+
 def describe_corpus(ctx: typer.Context, profile: str, scale: float, as_json: bool) -> None:
     """Print what a profile, a shipped one or a TOML file, would make at a scale, or what is wrong in it."""
     from dataset_gen.describe import outline  # the writers of formats, which faults are named by, are slow to come

@@ -8,7 +8,6 @@ from rich.text import Text
 
 from cli.context import CommandContext
 from cli.installation import Installation
-from cli.operator import operator
 from cli.output import print_json
 from cli.show.table import table
 from controller.browse.search import HIGHLIGHT_START, HIGHLIGHT_STOP, FoundItem, search_all
@@ -41,7 +40,7 @@ def show_found(
         wanted = Wanted(query=query, limit=limit, custodian=custodian, families=families)
         hits, number = count_all(handles, opened, wanted)
     if save is not None:
-        save_search(handles, save, query, operator())
+        save_search(handles, save, query)
     if as_json:
         print_json([hit.to_json() for hit in hits])
     else:
@@ -52,7 +51,7 @@ def show_saved(context: CommandContext, installed: Installation, job: str, forge
     """The searches that are kept, after one was forgotten."""
     handles = installed.find_discovered(job).each
     if forget is not None:
-        forget_search(handles, forget, operator())
+        forget_search(handles, forget)
     searches = searches_of(handles)
     if as_json:
         print_json([search.to_json() for search in searches])

@@ -7,10 +7,10 @@ from functools import partial
 
 from cli.context import CommandContext
 from cli.installation import Installation
-from cli.operator import operator
 from cli.output import print_json
 from cli.show.table import table
-from controller.search.named import actions_of, tag_found, tags_of
+from controller.custody.actions import actions_of
+from controller.search.named import tag_found, tags_of
 from controller.search.opened import opened_index
 
 
@@ -27,7 +27,7 @@ def change(
     """Give or take a tag, and say of how many items."""
     opened = partial(opened_index, settings=installed.settings)
     handles = installed.find_discovered(job).each
-    made = tag_found(handles, opened, tag, query, operator(), families=families, remove=remove)
+    made = tag_found(handles, opened, tag, query, families=families, remove=remove)
     if as_json:
         print_json(made.to_json())
     else:

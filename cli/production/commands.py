@@ -1,4 +1,4 @@
-"""`edbench extract` and `edbench export`."""
+"""`edbench extract`, `edbench process` and `edbench export`."""
 
 from __future__ import annotations
 
@@ -23,6 +23,17 @@ Out = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="an empty directory that the workers reach, or a new one")
 ]
 DatEncoding = Annotated[Literal["utf-8", "utf-16-le", "cp1252"], typer.Option("--dat-encoding", help="of loadfile.dat")]
+Images = Annotated[
+    str,
+    typer.Option("--images", metavar="JOB", help="the pages that this job of `edbench process` made of the same items"),
+]
+ImageFormat = Annotated[
+    Literal["tiff", "jpeg", "pdf"],
+    typer.Option(
+        "--format", help="of pages: TIFF in black and white (group 4), JPEG in colour, PDF in black and white"
+    ),
+]
+Dpi = Annotated[int, typer.Option("--dpi", min=72, max=600, help="dots an inch of pages")]
 Filer = Annotated[
     str | None, typer.Option("--filer", metavar="NAME", help="emulated filer  [default: EDBENCH_FILER or none]")
 ]
@@ -59,6 +70,7 @@ def export(
     slots: opt.Slots = None,
     filer: Filer = None,
     dat_encoding: DatEncoding = "utf-8",
+    images: Images = "",
     json_file: opt.JsonFile = None,
     storage: opt.StorageRoot = None,
 ) -> None:
@@ -67,7 +79,30 @@ def export(
     Natives are read again from the evidence; one whose bytes are not those that were found is an exception and no file.
     """
     extras = ((DAT_ENCODING, dat_encoding),)
-    _produce(ctx, JobType.EXPORT, jobs, out, order, workers, slots, filer, json_file, storage, extras)
+    _produce(ctx, JobType.EXPORT, jobs, out, order, workers, slots, filer, json_file, storage, extras, images)
+
+
+@taking()
+def process(
+    ctx: typer.Context,
+    *,
+    jobs: Sources,
+    out: Out,
+    order: ProductionOrder,
+    workers: opt.Workers = DEFAULT_WORKERS,
+    slots: opt.Slots = None,
+    filer: Filer = None,
+    image_format: ImageFormat = "tiff",
+    dpi: Dpi = 300,
+    json_file: opt.JsonFile = None,
+    storage: opt.StorageRoot = None,
+) -> None:
+    """Make pages of a discovery's items in DIR, a file a page with its Bates number below it, and an Opticon file.
+
+    PDFs, pictures, mail and plain text are drawn; everything else, and what cannot be read, is a slip sheet.
+    """
+    extras = (("format", image_format), ("dpi", str(dpi)))
+    _produce(ctx, JobType.PROCESSING, jobs, out, order, workers, slots, filer, json_file, storage, extras)
 
 
 def _produce(
@@ -82,6 +117,7 @@ def _produce(
     json_file: Path | None,
     storage: Path | None,
     extras: tuple[tuple[str, str], ...],
+    images: str = "",
 ) -> None:
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=slots, engine=None, filer=filer)
@@ -93,4 +129,4 @@ def _produce(
     from cli.production.producing import produce
 
     with installation(settings, slots=workers * settings.slots, work="cli.production.producing") as installed:
-        produce(context, installed, jobs, order.name, options, workers, json_file)
+        produce(context, installed, jobs, order.name, options, workers, json_file, images)

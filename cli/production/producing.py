@@ -7,11 +7,11 @@ from pathlib import Path
 from cli.context import CommandContext
 from cli.installation import Installation
 from cli.jobs.running import follow
-from cli.operator import operator
 from controller.databases import JobHandle
 from controller.filer.emulated import refuse_no_common_arbiter
 from controller.jobs.run import crew_of
 from controller.production.create import ProductionPlan, create_production
+from controller.production.imaged import options_with_images
 from core.operations import NullRecorder
 from core.records import JobOptions
 from core.storage.layer import Storage
@@ -26,9 +26,13 @@ def produce(
     options: JobOptions,
     workers: int,
     json_file: Path | None,
+    images: str = "",
 ) -> None:
     """Create the job and follow it. Raises UsageError, faults."""
     sources: list[JobHandle] = [handle for one in references for handle in installed.find_discovered(one).each]
+    pages = installed.find(images).each[0] if images else None
+    if pages is not None:
+        options = options_with_images(pages, options, sources)
     choice = options.production
     check_findings(sources, installed.databases, duplicates=choice.originals, system=choice.not_nist)
     database = sources[0].database
@@ -40,7 +44,7 @@ def produce(
         name=name or f"{choice.type} of {sources[0].job.name}",
         workers=crew[0],
         slots=crew[1],
-        who=operator(),
+        images=pages,
     )
     created = create_production(Storage(NullRecorder()), installed.settings, plan)
     follow(context, installed, created, workers=crew[0], slots=crew[1], json_file=json_file)

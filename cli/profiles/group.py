@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.context import shared
-from cli.corpus.profile import corpus_rows, describe_corpus
+from cli.corpus.profile import corpus_rows, describe_corpus, is_corpus
 from cli.options import AsJson
 from cli.output import bytes_text, flush, print_json
 from cli.profiles import ALL
@@ -33,6 +33,9 @@ def describe(
     as_json: AsJson = False,
 ) -> None:
     """Print what a corpus profile would make at a scale, or what a workload profile does, writes and needs."""
+    if not (path or setting or small) and is_corpus(profile):  # the workloads, which are slow to come, are not asked
+        describe_corpus(ctx, profile, 1.0 if scale is None else scale, as_json)
+        return
     from experiments.profiles.catalogue import profiles
 
     if profile == ALL:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from controller.custody.actions import CANCELLED, CREATED, PAUSED, RESUMED, note
 from controller.databases import JobHandle
 from controller.jobs.ownership import hand_over
 from controller.jobs.passwords import store_bank
@@ -94,6 +95,7 @@ def create_discovery_job(
     )
     with database.transaction(durable=True) as conn:
         ledger_jobs.create_job(conn, new)
+        note(conn, job, CREATED, type=options.type, name=new.name, source=display_name(source.path))
     return job
 
 
@@ -106,12 +108,14 @@ def default_name(source: PreparedSource) -> str:
 def pause_job(handle: JobHandle) -> JobState:
     """Ask it to pause; `pausing` while something still runs. Raises UsageError when it does not run."""
     with handle.database.transaction(durable=True) as conn:
+        note(conn, handle.id, PAUSED)
         return ledger_jobs.request_pause(conn, handle.id)
 
 
 def cancel_job(handle: JobHandle) -> JobState:
     """End it for good; `cancelling` while something still runs. Raises UsageError when it is over."""
     with handle.database.transaction(durable=True) as conn:
+        note(conn, handle.id, CANCELLED)
         return ledger_jobs.request_cancel(conn, handle.id)
 
 
@@ -123,6 +127,7 @@ def resume_job(handle: JobHandle, *, attach: bool) -> JobState:
     """
     with handle.database.transaction(durable=True) as conn:
         state = ledger_jobs.get_job(conn, handle.id).state
+        note(conn, handle.id, RESUMED)
         if attach and state in (JobState.RUNNING, JobState.CANCELLING):
             if workers.live_slots(conn):
                 raise UsageError(f"job {handle.id} is {state} with workers at it; see `edbench job {handle.id}`")

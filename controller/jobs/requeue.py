@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from controller.custody.actions import REQUEUED, note
 from controller.databases import JobHandle, Jobs
 from controller.jobs.groups.find import refresh
 from controller.jobs.passwords import remove_bank, store_bank, stored_bank
@@ -44,6 +45,7 @@ def requeue_exceptions(
 def _requeue(handle: JobHandle, code: str | None, storage_root: Path, passwords: PasswordBank | None) -> int:
     if passwords is None:
         with handle.database.transaction(durable=True) as conn:
+            note(conn, handle.id, REQUEUED, code=code)
             return requeue(conn, handle.id, get_job(conn, handle.id).options, code)
     with handle.database.transaction() as conn:
         job = get_job(conn, handle.id)
@@ -53,6 +55,7 @@ def _requeue(handle: JobHandle, code: str | None, storage_root: Path, passwords:
     old, new = job.options.passwords, store_bank(storage_root, handle.id, bank)
     try:
         with handle.database.transaction(durable=True) as conn:
+            note(conn, handle.id, REQUEUED, code=code, passwords="more")
             files = requeue(conn, handle.id, job.options, code)
             set_options(conn, handle.id, dataclasses.replace(job.options, passwords=new))
     except EdbenchError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,9 +12,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from controller.custody.actions import CREATED, note
 from controller.databases import JobHandle, Jobs, alone
 from controller.jobs.jobs import job_directory, refuse_other_storage
 from controller.jobs.ownership import hand_over
+from controller.production.imaged import imaged
 from controller.production.place import claim, give_up, refuse_inside
 from controller.search.meaning import meaning
 from controller.search.opened import opened_index
@@ -30,7 +31,6 @@ from sql import bulk
 from sql import jobs as ledger_jobs
 from sql.bulk import NumberedItem
 from sql.faces.production import PRODUCTION, Chosen
-from sql.faces.search import SEARCH
 
 _FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
 _PICKED_AT_ONCE = 50_000
@@ -39,7 +39,8 @@ _TEXTS = 20_000  # of one shard that one task writes: a shard is read again for 
 TASKS_A_SLOT = 3  # at least, where there are items enough
 _LEAST_ITEMS = 16  # in a batch all the same
 _ITEM_COST = 4_096  # opening and writing a small item, in bytes of a big one
-_BATCHED = {JobType.EXPORT: Phase.EXPORT, JobType.PROCESSING: Phase.RENDER}  # the phase that works on batches of items
+# The phases that work on batches of items.
+_BATCHED = {JobType.EXPORT: (Phase.EXPORT,), JobType.PROCESSING: (Phase.RENDER, Phase.STAMP)}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,7 @@ class ProductionPlan:
     name: str
     workers: int
     slots: int  # of each
-    who: str  # asks for it
+    images: JobHandle | None = None  # of an export: the processing job whose pages it takes
 
 
 def create_production(storage: Storage, settings: Settings, plan: ProductionPlan) -> Jobs:
@@ -132,7 +133,7 @@ def _create(
     ledger_jobs.create_job(conn, new)
     tally = _Tally(plan.workers * plan.slots)
     PRODUCTION.production_tables(conn)
-    numbers = _numbered(conn, plan, picked)
+    numbers = _numbered(conn, plan, picked) if plan.images is None else imaged(conn, plan.images)
     bulk.add_production_items(conn, job, tally.counting(numbers, plan.options))
     if not tally.items:
         raise UsageError("no item is chosen: look with `edbench search` what the query finds, and which tags there are")
@@ -141,21 +142,16 @@ def _create(
     )
     ledger_jobs.set_options(conn, job, dataclasses.replace(plan.options, production=choice))
     bulk.insert_tasks(conn, job, tally.tasks(choice.type))
-    told = {"job": str(job), "out": choice.out, "items": tally.items, "query": choice.query, "tag": choice.tag}
+    told = {"out": choice.out, "items": tally.items, "query": choice.query, "tag": choice.tag}
+    note(conn, job, CREATED, type=choice.type, name=plan.name, sources=choice.sources, **told)
     for handle in plan.sources:
-        SEARCH.note_action(
-            conn,
-            job=handle.id,
-            who=plan.who,
-            action=f"{choice.type} created",
-            details=json.dumps(told, ensure_ascii=False),
-        )
+        note(conn, handle.id, f"{choice.type} created", as_job=job, **told)
 
 
 def _numbered(
     conn: Connection, plan: ProductionPlan, picked: Sequence[list[uuid.UUID] | None]
-) -> Iterator[tuple[JobHandle, Chosen, Numbered]]:
-    """Every item that is taken, over all jobs, with its number."""
+) -> Iterator[tuple[NumberedItem, Numbered, int]]:
+    """Every item that is taken, over all jobs, with its number and the characters of its text."""
     choice = plan.options.production
     layout = Layout(choice.folder_files, choice.volume_bytes)
     number = choice.first
@@ -173,8 +169,24 @@ def _numbered(
         )
         ours, theirs = itertools.tee(_rows(conn))  # read in step, but for a family
         for row, item in zip(ours, numbered(map(_taken, theirs), number, layout), strict=True):
-            yield handle, row, item
+            yield _row(handle, row, item), item, row.characters
             number = item.number + 1
+
+
+def _row(handle: JobHandle, row: Chosen, item: Numbered) -> NumberedItem:
+    return NumberedItem(
+        number=item.number,
+        item=row.id,
+        source_job=handle.id,
+        family_first=item.first,
+        family_last=item.last,
+        parent=item.parent,
+        volume=item.place.volume,
+        folder=item.place.folder,
+        suffix=suffix_of(bytes(row.name), row.media_type),
+        bytes=row.bytes,
+        shard=row.shard,
+    )
 
 
 def _rows(conn: Connection) -> Iterator[Chosen]:
@@ -200,29 +212,17 @@ class _Tally:
         self._batches: list[tuple[int, int, int]] = []
 
     def counting(
-        self, numbers: Iterable[tuple[JobHandle, Chosen, Numbered]], options: JobOptions
+        self, numbers: Iterable[tuple[NumberedItem, Numbered, int]], options: JobOptions
     ) -> Iterator[NumberedItem]:
         """The rows, counted on their way."""
         batches = Batches(options.batch_files, options.batch_bytes)
-        for handle, row, item in numbers:
+        for row, item, characters in numbers:
             self.items += 1
             if (batch := batches.add(item)) is not None:
                 self._batches.append(batch)
             if row.shard is not None:
-                self._text(row.shard, item.number, row.characters)
-            yield NumberedItem(
-                number=item.number,
-                item=row.id,
-                source_job=handle.id,
-                family_first=item.first,
-                family_last=item.last,
-                parent=item.parent,
-                volume=item.place.volume,
-                folder=item.place.folder,
-                suffix=suffix_of(bytes(row.name), row.media_type),
-                bytes=row.bytes,
-                shard=row.shard,
-            )
+                self._text(row.shard, item.number, characters)
+            yield row
         if (batch := batches.rest()) is not None:
             self._batches.append(batch)
 
@@ -243,7 +243,8 @@ class _Tally:
         if kind in _BATCHED:
             for first, last, size in self._fine():
                 weight = size + _ITEM_COST * (last - first + 1)
-                yield NewTask(phase=_BATCHED[kind], weight=weight, payload={"first": first, "last": last})
+                for phase in _BATCHED[kind]:
+                    yield NewTask(phase=phase, weight=weight, payload={"first": first, "last": last})
 
     def _fine(self) -> Iterator[tuple[int, int, int]]:
         """The batches, each cut where they are too few for the slots."""

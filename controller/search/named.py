@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from pydantic import Field
 from sqlalchemy import Connection
 
+from controller.custody.actions import note
 from controller.databases import JobHandle
+from controller.operator import operator
 from controller.search.meaning import meaning
 from controller.search.opened import Opened
 from core.document import Document
@@ -42,15 +42,6 @@ class Search(Document):
     saved_by: str
 
 
-class Action(Document):
-    """Who did what, and when by the database's clock."""
-
-    at: datetime
-    who: str
-    action: str
-    details: dict[str, Any]
-
-
 class TagChange(Document):
     """What came of tagging."""
 
@@ -64,7 +55,6 @@ def tag_found(
     opened: Opened,
     tag: str,
     query: str,
-    who: str,
     *,
     families: bool = False,
     remove: bool = False,
@@ -76,22 +66,17 @@ def tag_found(
     for handle in handles:
         items = _found(handle, opened, query, families=families)
         with handle.database.transaction(durable=True) as conn:
-            here = sum(_tag(conn, handle.id, tag, some, who, remove) for some in _portions(items))
-            SEARCH.note_action(
-                conn,
-                job=handle.id,
-                who=who,
-                action=UNTAGGED if remove else TAGGED,
-                details=_details(tag=tag, query=query, families=families, found=len(items), changed=here),
-            )
+            here = sum(_tag(conn, handle.id, tag, some, remove) for some in _portions(items))
+            action = UNTAGGED if remove else TAGGED
+            note(conn, handle.id, action, tag=tag, query=query, families=families, found=len(items), changed=here)
         found, changed = found + len(items), changed + here
     return TagChange(tag=tag, found=found, changed=changed)
 
 
-def _tag(conn: Connection, job: uuid.UUID, tag: str, items: Sequence[uuid.UUID], who: str, remove: bool) -> int:
+def _tag(conn: Connection, job: uuid.UUID, tag: str, items: Sequence[uuid.UUID], remove: bool) -> int:
     if remove:
         return SEARCH.remove_tag(conn, job=job, tag=tag, items=items)
-    return SEARCH.add_tag(conn, job=job, tag=tag, items=items, who=who)
+    return SEARCH.add_tag(conn, job=job, tag=tag, items=items, who=operator())
 
 
 def _portions(items: list[uuid.UUID]) -> list[list[uuid.UUID]]:
@@ -108,30 +93,24 @@ def _found(handle: JobHandle, opened: Opened, query: str, *, families: bool) -> 
     return uuids(items.ids[items.with_families(mask) if families else mask])
 
 
-def _details(**details: object) -> str:
-    return json.dumps(details, ensure_ascii=False)
-
-
-def save_search(handles: Sequence[JobHandle], name: str, query: str, who: str) -> None:
+def save_search(handles: Sequence[JobHandle], name: str, query: str) -> None:
     """Keep a query under a name, in every job; it has to be readable. Raises UsageError, DatabaseFault."""
     checked_name(name, "a saved search")
     parse(query)
     for handle in handles:
         with handle.database.transaction(durable=True) as conn:
-            SEARCH.put_search(conn, job=handle.id, name=name, query=query, who=who)
-            details = _details(name=name, query=query)
-            SEARCH.note_action(conn, job=handle.id, who=who, action=SAVED, details=details)
+            SEARCH.put_search(conn, job=handle.id, name=name, query=query, who=operator())
+            note(conn, handle.id, SAVED, name=name, query=query)
 
 
-def forget_search(handles: Sequence[JobHandle], name: str, who: str) -> None:
+def forget_search(handles: Sequence[JobHandle], name: str) -> None:
     """The opposite; raises UsageError when no job has it."""
     gone = 0
     for handle in handles:
         with handle.database.transaction(durable=True) as conn:
             here = SEARCH.remove_search(conn, job=handle.id, name=name)
             if here:
-                details = _details(name=name)
-                SEARCH.note_action(conn, job=handle.id, who=who, action=FORGOTTEN, details=details)
+                note(conn, handle.id, FORGOTTEN, name=name)
             gone += here
     if not gone:
         raise UsageError(f"there is no saved search {name[:120]!r}")
@@ -161,15 +140,3 @@ def searches_of(handles: Sequence[JobHandle]) -> list[Search]:
             for row in SEARCH.list_searches(conn, job=handle.id):
                 out[row.name] = Search(**row._asdict())
     return [out[name] for name in sorted(out)]
-
-
-def actions_of(handles: Sequence[JobHandle]) -> list[Action]:
-    """Who did what, oldest first."""
-    out: list[Action] = []
-    for handle in handles:
-        with handle.database.transaction() as conn:
-            out += [
-                Action(**(row._asdict() | {"details": dict(row.details)}))
-                for row in SEARCH.list_actions(conn, job=handle.id)
-            ]
-    return sorted(out, key=lambda action: action.at)

@@ -46,6 +46,9 @@ class OcrChoice:
     page_bytes: int = 16_000_000  # of what tesseract writes about one page: some 60 for each word
     page_confidence: float = 50.0  # that tesseract must have in a page's letters on average, of 100, …
     word_confidence: float = 30.0  # … and in each word that is kept of such a page
+    drawn: bool = False  # pictures are wanted as pages, too, and not read as they are (jobs that process)
+    colour: bool = False  # pages in colour …
+    bilevel: bool = False  # … or in black and white
 
     @property
     def asked(self) -> bool:

@@ -114,6 +114,7 @@ class RecordRow(NamedTuple):
     custodian: str
     text_state: str | None
     characters: int | None
+    found_pages: int | None
     metadata: Mapping[str, Any] | None
     custodians: list[str] | None
     codes: list[str] | None

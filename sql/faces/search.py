@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection
 
@@ -98,15 +98,6 @@ class SavedSearch(NamedTuple):
     saved_by: str
 
 
-class OperatorAction(NamedTuple):
-    """Who did what."""
-
-    at: datetime
-    who: str
-    action: str
-    details: Mapping[str, Any]
-
-
 class _Search(Protocol):
     def index_state(self, conn: Connection, *, job: uuid.UUID) -> IndexState | None: ...
     def owned_documents(self, conn: Connection, *, job: uuid.UUID) -> list[Owned]: ...
@@ -129,8 +120,6 @@ class _Search(Protocol):
     def put_search(self, conn: Connection, *, job: uuid.UUID, name: str, query: str, who: str) -> int: ...
     def remove_search(self, conn: Connection, *, job: uuid.UUID, name: str) -> int: ...
     def list_searches(self, conn: Connection, *, job: uuid.UUID) -> list[SavedSearch]: ...
-    def note_action(self, conn: Connection, *, job: uuid.UUID, who: str, action: str, details: str) -> int: ...
-    def list_actions(self, conn: Connection, *, job: uuid.UUID) -> list[OperatorAction]: ...
 
 
 SEARCH: _Search = face(_Search)

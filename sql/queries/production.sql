@@ -119,22 +119,25 @@ SELECT f.path FROM production_item p JOIN production_file f ON f.job = p.job AND
 WHERE p.job = %(job)s AND p.volume = %(volume)s AND p.folder = %(folder)s;
 
 -- name: production_records
--- Items with everything that is told of them in load files and metadata, by number, at most so many after one.
+-- Items with everything that is told of them in load files and metadata, by number, at most so many after one. These are
+-- taken before anything is joined: statistics of a new job's rows are not there yet, and all of them were joined each time.
 SELECT p.number, p.item, p.family_first, p.family_last, p.parent, p.volume, p.pages, p.first_page, i.family_id,
     i.container_path, i.name, i.kind, i.media_type, i.bytes, i.sha256, i.message_id_hash, i.mtime_ns,
-    u.display AS custodian, t.state AS text_state, t.characters, t.metadata,
+    u.display AS custodian, t.state AS text_state, t.characters, t.pages AS found_pages, t.metadata,
     (SELECT d.custodians FROM duplicate d WHERE d.item = p.item AND NOT d.copy) AS custodians,
     (SELECT array_agg(DISTINCT e.code ORDER BY e.code) FROM exception e
         WHERE e.item = p.item AND e.job IN (p.job, p.source_job)) AS codes,
     g.first_page AS family_first_page, l.first_page + l.pages - 1 AS family_last_page, h.first_page AS parent_page
-FROM production_item p
+FROM (
+    SELECT * FROM production_item WHERE job = %(job)s AND number > %(after)s ORDER BY number LIMIT %(limit)s
+) AS p
 JOIN item i ON i.id = p.item
 JOIN custodian u ON u.job = i.job AND u.number = i.custodian
 LEFT JOIN item_text t ON t.item = p.item
 LEFT JOIN production_item g ON g.job = p.job AND g.number = p.family_first
 LEFT JOIN production_item l ON l.job = p.job AND l.number = p.family_last
 LEFT JOIN production_item h ON h.job = p.job AND h.number = p.parent
-WHERE p.job = %(job)s AND p.number > %(after)s ORDER BY p.number LIMIT %(limit)s;
+ORDER BY p.number;
 
 -- name: production_files
 -- What was written of items with such numbers, in order.

@@ -85,12 +85,3 @@ DELETE FROM saved_search WHERE job = %(job)s AND name = %(name)s;
 -- name: list_searches
 -- The searches that are kept, by name.
 SELECT name, query, saved_at, saved_by FROM saved_search WHERE job = %(job)s ORDER BY name;
-
--- name: note_action
--- Write down who did what.
-INSERT INTO operator_action (job, who, action, details)
-SELECT id, %(who)s, %(action)s, %(details)s::jsonb FROM job WHERE id = %(job)s;
-
--- name: list_actions
--- Who did what, in the order that it was written down.
-SELECT at, who, action, details FROM operator_action WHERE job = %(job)s ORDER BY id;

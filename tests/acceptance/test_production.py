@@ -146,6 +146,56 @@ def _check_refused(bench: Bench, home: Path) -> None:
     assert "of type extraction" in bench.ask("export", job, "--out", str(home / "none"), check=2).stderr
 
 
+def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
+    """A processing job whose slots are killed in both phases leaves what an undisturbed one leaves: a page a file, numbered
+    through, PDFs with the pages that they have, a slip sheet for what cannot be drawn; an export takes them over."""
+    bench.end(bench.discover(*_CREW))
+    home, asked = (
+        bench.home,
+        ("--query", "type:pdf OR type:plain OR type:wordprocessingml", "--dpi", "72", *_CREW),
+    )
+    with bench.attached():
+        bench.edbench("process", "last", "--out", str(home / "calm"), *asked)
+        holds = {phase: bench.hold(phase, 0) for phase in ("render", "stamp")}
+        process = bench.start("process", "last", "--out", str(home / "wild"), *asked)
+        for hold in holds.values():
+            hold.until_reached(process)
+            _slots_of(bench, process)[0].kill()
+            hold.let_go()
+        job = bench.end(process).split()[-1]
+        files = _tree(home / "calm")
+        assert _tree(home / "wild") == files
+        _check_pages(home, files, bench)
+        assert "0 missing, 0 extra, 0 wrong" in bench.ask("verify", job).stdout
+        refused = bench.ask(
+            "export", "last", "--images", job, "--out", str(home / "x"), "--prefix", "A", check=2
+        ).stderr
+        assert "leave prefix out" in refused
+        bench.edbench("export", "last", "--images", job, "--out", str(home / "all"), *_CREW)
+        made = _tree(home / "all")
+        assert {p: d for p, d in made.items() if "/IMAGES/" in p} == {p: d for p, d in files.items() if "/IMAGES/" in p}
+        assert made["loadfile.opt"] == files["loadfile.opt"]
+        assert ": 0 faults" in bench.ask("production", "check", str(home / "all")).stdout
+
+
+def _check_pages(home: Path, files: dict[str, bytes], bench: Bench) -> None:
+    rows = _rows(home / "calm" / "metadata.csv")
+    images = sorted(path for path in files if "/IMAGES/" in path)
+    assert [path[-15:-4] for path in images] == [f"EDB{n + 1:08d}" for n in range(len(images))]
+    assert all(files[path].startswith(b"II*") for path in images)
+    assert sum(int(row["pages"]) for row in rows) == len(images)
+    told = files["loadfile.opt"].decode().splitlines()
+    assert [line.split(",")[0] for line in told] == [path[-15:-4] for path in images]
+    assert sum(int(line.split(",")[6]) for line in told if ",Y," in line) == len(images)
+    drawn = [row for row in rows if row["media_type"] == "application/pdf" and not row["exceptions"]]
+    assert drawn
+    assert all(row["pages"] == row["found_pages"] for row in drawn)
+    slips = [row for row in rows if row["media_type"].endswith("wordprocessingml.document")]
+    assert slips
+    assert all(row["pages"] == "1" and "unsupported" in row["exceptions"] for row in slips)
+    assert any(int(row["pages"]) > 1 for row in rows)
+
+
 def test_evidence_that_changed_is_no_native(bench: Bench) -> None:
     """A file that is another than the one that was found, and one that has gone, are exceptions and not produced; the
     others are."""
@@ -194,3 +244,34 @@ def test_texts_of_the_other_engine(bench: Bench, engine: str) -> None:
             lines = [json.loads(line) for line in (out / "metadata.jsonl").read_text().splitlines()]
             assert [line["name"] for line in lines] == wanted
             assert all((out / line["text"]).read_text() for line in lines)
+
+
+def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
+    """A discovery, an extraction and an export are in the middle of their work together, of different priorities, and what
+    each writes is right; the study of job types puts the three side by side."""
+    bench.end(bench.discover(*_CREW))
+    home = bench.home
+    with bench.attached():
+        holds = [bench.hold(phase, 0) for phase in ("expand", "extract")]
+        running = [
+            bench.discover(*_CREW, "--priority", "low"),
+            bench.start("extract", bench.result()["job_id"], "--out", str(home / "texts"), *_CREW),
+            bench.start("export", bench.result()["job_id"], "--out", str(home / "out"), "--priority", "high", *_CREW),
+        ]
+        together = "SELECT count(DISTINCT job) FROM task WHERE state = 'running'"
+        until(lambda: bench.query(together)[0][0] == 3, "tasks of all three run")
+        for hold in holds:
+            hold.let_go()
+        for process in running:
+            bench.end(process)
+        listed = json.loads(bench.ask("jobs", "--json").stdout)
+        assert sorted(job["type"] for job in listed) == ["discovery", "discovery", "export", "extraction"]
+        for job in listed:
+            bench.ask("verify", job["job_id"])
+        line = ("experiment", "job-types", "--corpus", str(bench.corpus), "--repeats", "1", "--min-seconds", "1")
+        bench.edbench(*line, "--slots", "2", "--workers", "1")
+        (made,) = (bench.storage / "results").glob("job-types-*/result.json")
+        result = json.loads(made.read_text())
+        items = {point["at"]["type"]: point["repeats"][0]["items"] for point in result["points"]}
+        assert items["discovery"] > items["extraction"] == items["export"] > 0
+        assert not list(bench.storage.glob("job-types-*"))

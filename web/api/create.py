@@ -34,14 +34,14 @@ router = APIRouter(tags=["jobs"])
 @router.post("/jobs", status_code=201, responses=responses(409, 422))
 def create(context: Context, wish: NewJob, response: Response) -> JobId:
     """Create a discovery job, or a group of simultaneous ones, and have it worked on."""
-    workers, slots = _crew(context, wish)
-    settings = _settings(context, wish)
-    with _at_field("filer"):
+    workers, slots = crew(context, wish.workers, wish.slots)
+    settings = server_settings(context, wish.filer, wish.index_engine)
+    with at_field("filer"):
         databases = first_databases(context.databases, wish.databases)
         plan = wish.plan(settings, bank_of(wish.passwords, "passwords") if wish.passwords else None)
         if context.embedded:
             refuse_no_ocr(plan.options.ocr)
-    with _at_field("source"):
+    with at_field("source"):
         filer = Storage(NullRecorder())
         source = prepare_source(filer, chosen_source(context, wish.corpus, wish.source))
         refuse_own_output(source, settings)
@@ -53,39 +53,39 @@ def create(context: Context, wish: NewJob, response: Response) -> JobId:
     return JobId(id=jobs.id)
 
 
-def _crew(context: WebContext, wish: NewJob) -> tuple[int, int]:
-    """Workers and slots of each: as wished where they are ours, else those that live now."""
+def crew(context: WebContext, workers: int | None, slots: int | None) -> tuple[int, int]:
+    """Workers and slots of each: as wished where they are ours, else those that live now. Raises FieldErrors."""
     if context.embedded:
-        return wish.workers or DEFAULT_WORKERS, wish.slots or context.settings.slots
+        return workers or DEFAULT_WORKERS, slots or context.settings.slots
     theirs = "the workers are run by others here (make scale N=…); leave it out"
-    wrong = {name: theirs for name in ("workers", "slots") if getattr(wish, name) is not None}
+    wrong = {name: theirs for name, wished in (("workers", workers), ("slots", slots)) if wished is not None}
     if wrong:
         raise FieldErrors(wrong)
     return crew_of(context.databases[0]) if context.databases else (0, 0)
 
 
-def _settings(context: WebContext, wish: NewJob) -> Settings:
-    """The server's settings with what was wished instead."""
-    engine = wish.index_engine or context.settings.index_engine
+def server_settings(context: WebContext, filer: str | None, index_engine: str | None = None) -> Settings:
+    """The server's settings with what was wished instead. Raises FieldErrors."""
+    engine = index_engine or context.settings.index_engine
     wrong: dict[str, str] = {}
     if engine not in INDEX_ENGINES:
         wrong["index_engine"] = f"it can be {' or '.join(INDEX_ENGINES)}"
     profiles = {"none", *profile_names()}
-    if wish.filer is not None and wish.filer not in profiles:  # a file's path is for the command line only
+    if filer is not None and filer not in profiles:  # a file's path is for the command line only
         wrong["filer"] = f"it can be {', '.join(sorted(profiles))}"
-    elif not context.embedded and wish.filer not in (None, context.settings.filer):
+    elif not context.embedded and filer not in (None, context.settings.filer):
         wrong["filer"] = (
             f"the workers are run by others here, with {context.settings.filer}; start them with another EDBENCH_FILER,"
             " or the job with edbench discover --filer"
         )
     if wrong:
         raise FieldErrors(wrong)
-    filer = context.settings.filer if wish.filer is None else filer_source(wish.filer)
-    return dataclasses.replace(context.settings, index_engine=engine, filer=filer)
+    source = context.settings.filer if filer is None else filer_source(filer)
+    return dataclasses.replace(context.settings, index_engine=engine, filer=source)
 
 
 @contextmanager
-def _at_field(usual: str) -> Iterator[None]:
+def at_field(usual: str) -> Iterator[None]:
     """What a command says of an option stands at that field; what names none is about the usual one."""
     try:
         yield

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path
 
+from controller.custody.actions import actions_of
 from controller.search.named import (
     TagChange,
-    actions_of,
     forget_search,
     save_search,
     searches_of,
@@ -24,7 +24,6 @@ from core.errors import UsageError
 from web.api.models.common import responses
 from web.api.models.named import Actions, Searches, SearchWish, Tags, TagWish, TermsWish
 from web.api.needs import Context, Found
-from web.auth import caller
 from web.errors import FieldErrors, NotFound
 
 router = APIRouter(tags=["search"])
@@ -44,7 +43,7 @@ def tags(jobs: Found) -> Tags:
 
 
 @router.post("/jobs/{job}/tags", responses=responses(404, 409, 422))
-def tag(request: Request, context: Context, jobs: Found, wish: TagWish) -> TagChange:
+def tag(context: Context, jobs: Found, wish: TagWish) -> TagChange:
     """Tag what a query finds, or take the tag away; it is written down with the caller's address."""
     with _at_field("query"):
         return tag_found(
@@ -52,7 +51,6 @@ def tag(request: Request, context: Context, jobs: Found, wish: TagWish) -> TagCh
             context.indexes.of,
             wish.tag,
             wish.query,
-            _who(request),
             families=wish.families,
             remove=wish.remove,
         )
@@ -65,30 +63,26 @@ def searches(jobs: Found) -> Searches:
 
 
 @router.put("/jobs/{job}/searches", responses=responses(404, 422))
-def save(request: Request, jobs: Found, wish: SearchWish) -> Searches:
+def save(jobs: Found, wish: SearchWish) -> Searches:
     """Keep a search under its name, instead of the one that had it."""
     with _at_field("query"):
-        save_search(jobs.each, wish.name, wish.query, _who(request))
+        save_search(jobs.each, wish.name, wish.query)
     return Searches(searches=searches_of(jobs.each))
 
 
 @router.delete("/jobs/{job}/searches/{name}", status_code=204, responses=responses(404, 422))
-def forget(request: Request, jobs: Found, name: Annotated[str, Path(max_length=100, pattern=TEXT)]) -> None:
+def forget(jobs: Found, name: Annotated[str, Path(max_length=100, pattern=TEXT)]) -> None:
     """Forget a search; items that it was used to tag stay tagged."""
     try:
-        forget_search(jobs.each, name, _who(request))
+        forget_search(jobs.each, name)
     except UsageError as error:
         raise NotFound(str(error)) from error
 
 
 @router.get("/jobs/{job}/actions", responses=responses(404))
 def actions(jobs: Found) -> Actions:
-    """Who tagged and saved what, and when, oldest first."""
+    """Who did what to the job, its items and their names, and when, oldest first."""
     return Actions(actions=actions_of(jobs.each))
-
-
-def _who(request: Request) -> str:
-    return f"page at {caller(request)}"
 
 
 @contextmanager

@@ -25,6 +25,13 @@ def render_by(render: Render) -> None:
     _RENDER[:] = [render]
 
 
+def rendering_of(
+    source: Source, media_type: str, limits: Limits, choice: OcrChoice
+) -> AbstractContextManager[Rendering]:
+    """An item opened by whoever opens items in this process; DocumentError when it cannot be."""
+    return _RENDER[0](source, media_type, limits, choice)
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """What tesseract gets for one page: a file in memory, and of a TIFF which frame."""

@@ -18,7 +18,7 @@ _POINTS_AN_INCH = 72
 
 @dataclass(slots=True)
 class PdfPages:
-    """A PDF's pages in shades of grey, with annotations drawn."""
+    """A PDF's pages in shades of grey or colour, with annotations drawn."""
 
     document: pdfium.PdfDocument
     choice: OcrChoice
@@ -34,22 +34,31 @@ class PdfPages:
                 dpi = dpi_for(width, height, self.choice)
                 if min(width, height) * dpi / _POINTS_AN_INCH < LEAST_PIXELS:
                     return None
-                bitmap = page.render(scale=dpi / _POINTS_AN_INCH, grayscale=True)
+                colour = self.choice.colour
+                bitmap = page.render(scale=dpi / _POINTS_AN_INCH, grayscale=not colour, rev_byteorder=colour)
         except pdfium.PdfiumError as error:
             raise DocumentError(ExceptionCode.CORRUPT, f"page {number + 1} cannot be rendered") from error
         try:
-            return _pgm(bitmap, dpi)
+            return _bilevel(bitmap, dpi) if self.choice.bilevel else _netpbm(bitmap, dpi)
         finally:
             bitmap.close()
 
 
-def _pgm(bitmap: pdfium.PdfBitmap, dpi: float) -> Page | None:
+def _netpbm(bitmap: pdfium.PdfBitmap, dpi: float) -> Page | None:
     pixels, width, height, stride = bytes(bitmap.buffer), bitmap.width, bitmap.height, bitmap.stride
     if pixels.count(pixels[:1]) == len(pixels):
         return None
-    if stride != width:
-        pixels = b"".join(pixels[at : at + width] for at in range(0, height * stride, stride))
-    return Page(b"P5 %d %d 255\n%b" % (width, height, pixels), max(70, round(dpi)))  # tesseract believes none below 70
+    kind, row = (b"P6", 3 * width) if bitmap.n_channels == 3 else (b"P5", width)
+    if stride != row:
+        pixels = b"".join(pixels[at : at + row] for at in range(0, height * stride, stride))
+    # tesseract believes no resolution below 70
+    return Page(b"%b %d %d 255\n%b" % (kind, width, height, pixels), max(70, round(dpi)))
+
+
+def _bilevel(bitmap: pdfium.PdfBitmap, dpi: float) -> Page:
+    from worker.ocr.bilevel import pbm  # Pillow, which OCR does without
+
+    return pbm(bitmap.to_pil(), max(1, round(dpi)))
 
 
 def dpi_for(width: float, height: float, choice: OcrChoice) -> float:

@@ -42,6 +42,12 @@ def rendered(source: Source, media_type: str, limits: Limits, choice: OcrChoice)
         data = source.whole(limits.parse_bytes)
         with pdf_document.opened(data, source.passwords, limits) as (document, _):
             yield PdfPages(document, choice)
+    elif choice.drawn:
+        from worker.ocr.picture_pages import opened  # Pillow
+
+        _frames(source, limits, choice)
+        with opened(source, limits, choice) as pages:
+            yield pages
     else:
         yield Frames(_frames(source, limits, choice))
 

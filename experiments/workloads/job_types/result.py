@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from experiments.result import schema
 
-NAME = "job_types"
+NAME = "job-types"
 
 
 @dataclass(frozen=True, slots=True, order=True)

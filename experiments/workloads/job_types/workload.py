@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from controller.databases import JobHandle, Jobs
+from controller.databases import JobHandle, Jobs, alone
 from controller.filer.choice import filer_choice
 from controller.jobs.create import create_discovery
 from controller.jobs.figures import JobFigures
+from controller.jobs.groups.find import refresh
 from controller.jobs.jobs import delete_job
 from controller.jobs.plan import DiscoveryPlan
 from controller.jobs.progress import Snapshot
@@ -81,6 +82,7 @@ class JobTypes(Workload):
             self._base = self._discovery("of job types")
             try:
                 self._items = self._run(self._base).items
+                self._base = _only(refresh(alone(self._base)))  # as it is now that it has ended
                 yield
             finally:
                 delete_job(self._base, self._filer, self.storage)
@@ -156,7 +158,6 @@ class JobTypes(Workload):
             name=name,
             workers=self._stage.workers,
             slots=settings.slots,
-            who=_WHO,
         )
         return _only(create_production(self._filer, settings, plan))
 

@@ -113,8 +113,8 @@ class PdfHandler(LeafHandler):
         out.metadata = (
             dict(clean.values((k, iso_date(v) if v and k in ("created", "modified") else v) for k, v in pairs)) | opened
         )
-        if not out.text.strip():
-            out.text, out.state = "", TextState.NO_TEXT_LAYER
+        if not out.text.strip():  # of pages none of which can be read nobody knows whether they have a text layer
+            out.text, out.state = "", None if 0 < unreadable == out.pages else TextState.NO_TEXT_LAYER
         elif bare:
             out.metadata["pages_without_text"] = page_numbers.written(bare)
         if unreadable:

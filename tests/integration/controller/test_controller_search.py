@@ -11,12 +11,16 @@ from typing import Any
 import pytest
 from shelf import Shelf
 
+from controller.custody.actions import actions_of
+from controller.custody.report import items_of
+from controller.operator import acting
 from controller.search.answers import Wanted, answer_all, count_all
-from controller.search.named import actions_of, forget_search, save_search, searches_of, tag_found, tags_of
+from controller.search.named import forget_search, save_search, searches_of, tag_found, tags_of
 from controller.search.opened import Indexes, opened_index
 from controller.search.report import CSV_FIELDS, csv_rows, hit_report
 from controller.search.term_lists import listed
 from core.errors import RunFailed, UsageError
+from sql.faces.custody import CUSTODY
 from sql.session import Database
 from worker.indexes.base import IndexDocument
 from worker.indexes.registry import new_writer
@@ -132,29 +136,33 @@ def test_tags_and_saved_searches_are_found_and_written_down(copy: Any) -> None:
     """Who tagged what and when stays, whatever becomes of the tag; a tag stays when the item is found anew."""
     opened = partial(opened_index, settings=copy.settings)
     handles, the = [copy.handle], found(copy, "the")
-    made = tag_found(handles, opened, "to look at", "the", "ann@host")
+    with acting("ann@host"):
+        made = tag_found(handles, opened, "to look at", "the")
     assert (made.found, made.changed) == (len(the), len(the))
-    assert tag_found(handles, opened, "to look at", "the AND of", "bob@host").changed == 0
-    assert found(copy, 'tag:"to look at"') == the
-    gone = tag_found(handles, opened, "to look at", "the AND of", "bob@host", remove=True)
+    with acting("bob@host"):
+        assert tag_found(handles, opened, "to look at", "the AND of").changed == 0
+        assert found(copy, 'tag:"to look at"') == the
+        gone = tag_found(handles, opened, "to look at", "the AND of", remove=True)
     assert found(copy, 'tag:"to look at"') == the - found(copy, "the AND of")
     assert [(tag.tag, tag.items) for tag in tags_of(handles)] == [("to look at", len(the) - gone.changed)]
-    save_search(handles, "hot", "the NOT of", "ann@host")
-    save_search(handles, "hotter", "saved:hot AND size:>1kB", "ann@host")
-    assert found(copy, "saved:hotter") == found(copy, "(the NOT of) AND size:>1kB")
-    save_search(handles, "hot", "saved:hotter", "ann@host")
+    with acting("ann@host"):
+        save_search(handles, "hot", "the NOT of")
+        save_search(handles, "hotter", "saved:hot AND size:>1kB")
+        assert found(copy, "saved:hotter") == found(copy, "(the NOT of) AND size:>1kB")
+        save_search(handles, "hot", "saved:hotter")
     with pytest.raises(UsageError, match="leads to itself"):
         found(copy, "saved:hot")
-    forget_search(handles, "hot", "bob@host")
+    with acting("bob@host"):
+        forget_search(handles, "hot")
     with pytest.raises(UsageError, match="no saved search 'hot'; there are hotter"):
         found(copy, "saved:hotter")
     for wrong in ("a/b", "", "x" * 101, " a", "-"):
         with pytest.raises(UsageError, match="cannot be called"):
-            tag_found(handles, opened, wrong, "the", "ann@host")
+            tag_found(handles, opened, wrong, "the")
     with pytest.raises(UsageError, match="not closed"):
-        save_search(handles, "bad", '"open', "ann@host")
+        save_search(handles, "bad", '"open')
     assert [search.name for search in searches_of(handles)] == ["hotter"]
-    actions = actions_of(handles)
+    actions = [action for action in actions_of(handles) if action.who in ("ann@host", "bob@host")]
     assert [(a.who, a.action) for a in actions] == [
         ("ann@host", "tagged"), ("bob@host", "tagged"), ("bob@host", "untagged"), ("ann@host", "search saved"),
         ("ann@host", "search saved"), ("ann@host", "search saved"), ("bob@host", "search forgotten"),
@@ -166,6 +174,49 @@ def test_tags_and_saved_searches_are_found_and_written_down(copy: Any) -> None:
         "found": len(the),
         "changed": len(the),
     }
+
+
+def test_what_is_done_to_the_list_of_actions_shows(copy: Any) -> None:
+    """A word that was changed, a time, an action taken out or put in, a hash taken away: it and what follows are broken."""
+    handles = [copy.handle]
+    for name in ("one", "two", "three"):
+        with acting(f"{name}@host"):
+            save_search(handles, name, "the")
+    before = actions_of(handles)
+    assert before[0].action == "created"
+    assert not any(action.broken for action in before)
+    last = len(before) - 1
+    of = "FROM operator_action WHERE job = %(job)s ORDER BY id OFFSET %(n)s LIMIT 1"
+    row = f"id = (SELECT id {of})"
+    attacks = {
+        f"UPDATE operator_action SET who = 'eve@host' WHERE {row}": [last - 1],
+        f"UPDATE operator_action SET details = '{{}}' WHERE {row}": [last - 1],
+        f"UPDATE operator_action SET at = at - interval '1 hour' WHERE {row}": [last - 1],
+        f"DELETE FROM operator_action WHERE {row}": [last - 1],
+        f"UPDATE operator_action SET chain = NULL WHERE {row}": [last - 1, last],
+        f"UPDATE operator_action SET chain = sha256(chain) WHERE {row}": [last - 1, last],
+    }
+    for attack, broken in attacks.items():
+        with copy.handle.database.transaction() as conn:
+            conn.exec_driver_sql(attack, {"job": copy.handle.id, "n": last - 1})
+            rows = CUSTODY.list_actions(conn, job=copy.handle.id)
+            conn.rollback()
+        found = [n for n, r in enumerate(rows) if r.begun and (r.chain is None or bytes(r.chain) != bytes(r.told))]
+        assert found == broken, attack
+
+
+def test_every_item_is_told_as_it_was_read(copy: Any) -> None:
+    """With the hash that the database has, its parser, and of one that is indexed the task that did it."""
+    told = {line["item"]: line for line in items_of([copy.handle])}
+    rows = copy.run("SELECT id, sha256, container FROM item WHERE job = %(job)s", job=copy.handle.id)
+    assert {(str(item), None if sha is None else bytes(sha).hex()) for item, sha, _ in rows} == {
+        (line["item"], line["sha256"]) for line in told.values()
+    }
+    assert all(line["parser"] for line in told.values())
+    tasks = {str(task) for (task,) in copy.run("SELECT id FROM task WHERE job = %(job)s", job=copy.handle.id)}
+    indexed = [line for line in told.values() if line["text_state"] == "ok"]
+    assert indexed
+    assert all(line["task"] in tasks and line["worker"] for line in indexed)
 
 
 def _ghosts(copy: Any, home: Path) -> None:

@@ -231,6 +231,40 @@ def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: 
         assert list(refused.json()["errors"]) == ["source"]
 
 
+@pytest.mark.parametrize(
+    ("wish", "field", "said"),
+    [
+        ({"out": "relative"}, "out", "absolute"),
+        ({"out": "/etc/production"}, "out", "EDBENCH_PRODUCTIONS"),
+        ({"out": "{root}/../x"}, "out", "EDBENCH_PRODUCTIONS"),
+        ({"out": "{root}/jobs/x"}, "out", "its own files"),
+        ({"sources": ["0000"]}, "sources", "no job"),
+        ({"sources": []}, "sources", "at least 1"),
+        ({"sources": ["last", "last"]}, "sources", "named twice"),
+        ({"type": "discovery"}, "type", "extraction"),
+        ({"query": "("}, "query", ""),
+        ({"query": "zyxwvut0"}, "query", "no item is chosen"),
+        ({"prefix": "../x"}, "prefix", "letters"),
+        ({"originals": True}, "sources", "edbench dedupe"),
+        ({"filer": "/etc/passwd"}, "filer", "titan"),
+    ],
+)
+def test_a_production_that_makes_no_sense_is_refused_at_its_field(
+    make_site: Any, wish: dict[str, object], field: str, said: str
+) -> None:
+    """Before anything is written; what would lie outside the places of productions among it."""
+    site = make_site(embedded=True)
+    root = str(site.copy.settings.storage)
+    out = str(wish.get("out", "{root}/production")).replace("{root}", root)
+    body = {"type": "export", "sources": ["last"], **wish, "out": out}
+    refused = site.client.post(f"{API}/productions", json=body)
+    assert refused.status_code == 422, refused.text
+    ((name, text),) = refused.json()["errors"].items()
+    assert name.partition(".")[0] == field
+    assert said in text
+    assert not list(Path(root).glob("production/*"))
+
+
 def test_ocr_without_tesseract_is_refused_at_its_field(
     make_site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,7 +334,7 @@ def test_terms_tags_and_searches(site: Any) -> None:
     assert _sent(site, "DELETE", "searches/hot", None, 204) is None
     _sent(site, "DELETE", "searches/hot", None, 404)
     actions = _get(site, f"{site.job}/actions")["actions"]
-    assert [action["action"] for action in actions] == ["tagged", "search saved", "search forgotten"]
+    assert [action["action"] for action in actions] == ["created", "tagged", "search saved", "search forgotten"]
     assert {action["who"].partition(" at ")[0] for action in actions} == {"page"}
     wrong = _sent(site, "POST", "terms", {"terms": ["fine", '"open']}, 422)
     assert "line 2" in wrong["errors"]["terms"]

@@ -83,6 +83,17 @@ def test_a_job_from_the_page_survives_ctrl_c(bench: Bench) -> None:
     assert ended["name"] == "from the page"
     truth = json.loads((bench.corpus / "dataset.json").read_text())
     assert ended["items"] == truth["items"]
+    out = bench.storage / "productions" / "first"
+    out.parent.mkdir()
+    wish = {"type": "export", "sources": ["last"], "out": str(out), "prefix": "WEB", "workers": 1, "slots": 2}
+    made = client.post("/productions", json=wish)
+    assert made.headers["Location"].endswith(made.json()["id"])
+    assert dict(_events(client, made.json()["id"]))["end"]["state"].startswith("completed")
+    assert client.get(f"/jobs/{made.json()['id']}").json()["type"] == "export"
+    assert list((out / "VOL001" / "TEXT" / "0001").glob("WEB*.txt"))
+    assert client.post("/productions", json=wish).json()["errors"].keys() == {"out"}  # it is that job's
+    assert client.delete(f"/jobs/{made.json()['id']}").status_code == 204
+    assert list(out.iterdir()) == []
     assert bench.edbench("verify", "last").returncode == 0
     assert client.delete(f"/jobs/{job[:8]}").status_code == 204
     assert client.get("/jobs").json()["total"] == 0

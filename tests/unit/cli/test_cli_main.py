@@ -100,8 +100,12 @@ def test_a_command_brings_what_it_works_with_when_it_works() -> None:
             "outline(load_profile('reference'), 0.01)",
             {"numpy", "pyarrow", "reportlab"},
         ),
+        (
+            "from cli.main import main; main(['profile', 'describe', 'reference', '--scale', '0.01'], {})",
+            {"numpy", "pyarrow", "sqlalchemy", "reportlab"},
+        ),
     ],
-    ids=["jobs", "items", "job", "profile describe"],
+    ids=["jobs", "items", "job", "outline", "profile describe"],
 )
 def test_what_is_listed_comes_without_what_is_not(code: str, without: set[str]) -> None:
     """A list of jobs or items is no document of the API, a job's counts are not its figures, and to describe a corpus takes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from core.errors import UsageError
 from core.settings import Settings
 from web.context import WebContext
-from web.corpora import allowed_path, chosen_source, list_corpora, read_corpora
+from web.corpora import allowed_output, allowed_path, chosen_source, list_corpora, read_corpora
 from web.door import Door
 from web.errors import FieldErrors
 from web.guests import BesideCommand
@@ -70,6 +71,17 @@ def test_a_typed_path_has_to_resolve_below_a_root(context: WebContext, tmp_path:
     """However it is written, and whatever links lie on the way."""
     with pytest.raises(FieldErrors, match="EDBENCH_CORPORA"):
         chosen_source(context, None, f"{tmp_path}/{below}")
+
+
+@pytest.mark.parametrize("below", ["outside/x", "storage/../x", "storage/corpora/link/x", "place/x", "storage-beside"])
+def test_an_output_has_to_resolve_below_the_places_of_productions(
+    context: WebContext, tmp_path: Path, below: str
+) -> None:
+    """Which are others than those of sources; there it need not be yet."""
+    with pytest.raises(FieldErrors, match="EDBENCH_PRODUCTIONS"):
+        allowed_output(context, f"{tmp_path}/{below}")
+    theirs = dataclasses.replace(context, productions=(tmp_path / "outside",))
+    assert allowed_output(theirs, f"{tmp_path}/storage/corpora/link/x") == tmp_path / "outside/x"
 
 
 def test_exactly_one_of_the_two_is_given(context: WebContext) -> None:

@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from controller.search.named import Action, Search, Tag
+from controller.custody.actions import Action
+from controller.search.named import Search, Tag
 from core.document import TEXT, Document
 
 Query = Annotated[str, Field(min_length=1, max_length=2_000, pattern=TEXT)]

@@ -7,12 +7,12 @@ import os
 from collections.abc import Mapping
 
 from core.errors import ExceptionCode, SourceFileError
-from core.options.production import FileKind, JobType
+from core.options.production import FileKind, JobType, ProductionChoice
 from core.records import TaskResult
 from core.storage.layer import EntryKind
 from production.layout import KINDS, Place, folder
 from sql.faces.production import PRODUCTION
-from worker.phases.producing.loadfiles import LOAD_FILES
+from worker.phases.producing.loadfiles import LOAD_FILES, OPT
 from worker.phases.producing.output import Output
 from worker.phases.producing.reports import HASHES, METADATA, Report
 from worker.phases.task import TaskWork
@@ -21,7 +21,7 @@ from worker.slots.activity import Activity
 # What a type of job writes at its end, by path in its output directory.
 ENDS: Mapping[JobType, tuple[Report, ...]] = {
     JobType.EXTRACTION: (*METADATA, HASHES),
-    JobType.PROCESSING: (*METADATA, HASHES),
+    JobType.PROCESSING: (*METADATA, OPT, HASHES),
     JobType.EXPORT: (*LOAD_FILES, HASHES),
 }
 
@@ -35,12 +35,18 @@ def run(work: TaskWork) -> TaskResult:
         _sweep(out, Place(place.volume, place.folder))
     _sweep_drafts(out, out.path)
     files = []
-    for number, (path, lines) in enumerate(ENDS[out.choice.type], 1):
+    for number, (path, lines) in enumerate(_ends(out.choice), 1):
         work.context.crumb.doing(Activity.REPORTING, os.path.join(out.path, os.fsencode(path)))
         files.append(out.put_at(path, lines(work), (0, FileKind.REPORT, number)))
     work.context.crumb.doing(Activity.SYNCING, out.path)
     work.storage.sync_tree(out.path)
     return TaskResult(files=tuple(files), extracted_bytes=out.written)
+
+
+def _ends(choice: ProductionChoice) -> tuple[Report, ...]:
+    """Of an export without images there are no pages to tell of."""
+    drawn = choice.type is not JobType.EXPORT or choice.images
+    return tuple(report for report in ENDS[choice.type] if drawn or report is not OPT)
 
 
 def _sweep(out: Output, place: Place) -> None:
@@ -68,7 +74,7 @@ def _sweep(out: Output, place: Place) -> None:
 
 def _sweep_drafts(out: Output, path: bytes) -> None:
     """Reports that an earlier claim did not come to the end of."""
-    names = tuple(os.fsencode(name) + b"." for name, _ in ENDS[out.choice.type])
+    names = tuple(os.fsencode(name) + b"." for name, _ in _ends(out.choice))
     for entry in out.work.storage.scan(path):
         if entry.name.endswith(b".tmp") and entry.name.startswith(names):
             out.work.storage.remove(os.path.join(path, entry.name), missing_ok=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast, get_args
 
-from core.options.production import DAT_ENCODING
-from production.loadfiles import concordance, edrm
+from core.options.production import DAT_ENCODING, FileKind
+from production.layout import volume
+from production.loadfiles import concordance, edrm, opticon
 from production.loadfiles.fields import TITLES, cells
 from worker.phases.producing.records import records
 from worker.phases.producing.reports import Report, fields, metadata_table
@@ -34,4 +35,16 @@ def xml(work: TaskWork) -> Iterator[bytes]:
     return edrm.lines(documents, ((one["parent"], one["begin"]) for one in told if one["parent"]))
 
 
-LOAD_FILES: tuple[Report, ...] = (("loadfile.csv", metadata_table), ("loadfile.dat", dat), ("loadfile.xml", xml))
+def opt(work: TaskWork) -> Iterator[bytes]:
+    """Opticon: the pages of items that have any."""
+    choice = work.job.options.production
+    for record in records(work):
+        pages = [file for file in record.files if file.kind == FileKind.IMAGE]
+        if pages:
+            begin = record.row.first_page or 0
+            told = [(choice.control(begin + file.page - 1), file.path) for file in pages]
+            yield opticon.lines(volume(record.row.volume), told)
+
+
+OPT: Report = ("loadfile.opt", opt)
+LOAD_FILES: tuple[Report, ...] = (OPT, ("loadfile.csv", metadata_table), ("loadfile.dat", dat), ("loadfile.xml", xml))

@@ -18,7 +18,7 @@ _GATHERED = 256  # lines that go to the filer together
 _COLUMNS = (
     "begin", "end", "begin_family", "end_family", "parent", "custodian", "all_custodians", "path", "name", "kind",
     "media_type", "bytes", "sha256", "md5", "message_id_hash", "modified", "from", "to", "cc", "subject", "date",
-    "title", "author", "pages", "text_state", "native", "text", "exceptions",
+    "title", "author", "pages", "found_pages", "text_state", "native", "text", "exceptions",
 )  # fmt: skip
 
 
@@ -41,6 +41,7 @@ def fields(work: TaskWork, record: Record) -> dict[str, Any]:
         "modified": None if row.mtime_ns is None else _moment(row.mtime_ns),
         **named,
         "pages": row.pages,
+        "found_pages": row.found_pages,
         "text_state": row.text_state,
         "native": None if native is None else native.path,
         "text": None if text is None else text.path,

@@ -187,6 +187,22 @@ def test_unreadable_pages_are_counted_and_the_others_read() -> None:
     assert (out.error.code, out.error.detail) == (ExceptionCode.CORRUPT, "1 of 3 pages cannot be read")
 
 
+def test_where_no_page_can_be_read_nobody_says_that_there_is_no_text_layer() -> None:
+    """It is not what OCR is for, and its text is lost: the state follows from the exception. One page that can be read, and
+    is empty, has no text layer."""
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[8 0 R 9 0 R]/Count 2>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]>>",
+    )
+    data = b"%PDF-1.7\n" + b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+    for kids, state in ((b"8 0 R 9 0 R", None), (b"3 0 R 9 0 R", TextState.NO_TEXT_LAYER)):
+        out = read(data.replace(b"8 0 R 9 0 R", kids) + b"trailer<</Size 4/Root 1 0 R>>\n%%EOF\n")
+        assert (out.state, out.text, out.pages) == (state, "", 2)
+        assert out.error is not None
+        assert out.error.code is ExceptionCode.CORRUPT
+
+
 def test_attachments_are_children() -> None:
     """Embedded files come out byte for byte with their names."""
     document = pdfium.PdfDocument(make("x"))

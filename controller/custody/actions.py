@@ -1,0 +1,58 @@
+"""Operator actions: each is written in the transaction that does it, and carries a hash over itself and the one before."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+from sqlalchemy import Connection
+
+from controller.databases import JobHandle
+from controller.operator import operator
+from core.document import Document
+from sql.faces.custody import CUSTODY
+from sql.faces.figures import FIGURES
+
+CREATED, PAUSED, RESUMED, CANCELLED, REQUEUED = "created", "pause", "resume", "cancel", "requeue"
+
+
+class Action(Document):
+    """Who did what, and when by the database's clock."""
+
+    at: datetime
+    who: str
+    action: str
+    details: dict[str, Any]
+    chain: str | None = Field(
+        description="sha256 over it and the one before, in hex; none of actions that are older than this."
+    )
+    broken: bool = Field(description="It is not what was written down, or the one before it is not.")
+
+
+def note(conn: Connection, job: uuid.UUID, action: str, **details: Any) -> None:
+    """Write down that the operator does this to a job, whose row stays locked: actions have one order."""
+    FIGURES.lock_job(conn, job=job)
+    CUSTODY.note_action(
+        conn, job=job, who=operator(), action=action, details=json.dumps(details, ensure_ascii=False, default=str)
+    )
+
+
+def actions_of(handles: Sequence[JobHandle]) -> list[Action]:
+    """Who did what, oldest first."""
+    out: list[Action] = []
+    for handle in handles:
+        with handle.database.transaction() as conn:
+            rows = CUSTODY.list_actions(conn, job=handle.id)
+        out += [
+            Action(
+                at=row.at, who=row.who, action=row.action, details=dict(row.details),
+                chain=None if row.chain is None else bytes(row.chain).hex(),
+                broken=row.begun and (row.chain is None or bytes(row.chain) != bytes(row.told)),
+            )
+            for row in rows
+        ]  # fmt: skip
+    return sorted(out, key=lambda action: action.at)

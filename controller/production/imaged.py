@@ -1,0 +1,64 @@
+"""An export with the pages of a processing job: its items, with the numbers and places that they have there."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from sqlalchemy import Connection
+
+from controller.databases import JobHandle
+from core.errors import UsageError
+from core.options.production import JobType, ProductionChoice
+from core.records import JobOptions, JobState
+from production.families import Numbered, Taken
+from production.layout import Place
+from sql.bulk import NumberedItem
+from sql.faces.production import PRODUCTION
+
+_FINISHED = (JobState.COMPLETED, JobState.COMPLETED_WITH_EXCEPTIONS)
+_THEIRS = (
+    "query",
+    "tag",
+    "originals",
+    "not_nist",
+    "families",
+    "prefix",
+    "digits",
+    "first",
+    "folder_files",
+    "volume_bytes",
+)
+_DEFAULT = ProductionChoice(prefix="EDB")  # what an order says that says nothing
+
+
+def options_with_images(images: JobHandle, options: JobOptions, sources: list[JobHandle]) -> JobOptions:
+    """What an export is told that takes the pages of this job: which items and which numbers, the job has said. Raises
+    UsageError."""
+    choice, theirs = options.production, images.job.options.production
+    if theirs.type is not JobType.PROCESSING or images.job.state not in _FINISHED:
+        what = images.job.state if theirs.type is JobType.PROCESSING else images.job.options.type
+        raise UsageError(
+            f"--images {images.id} is {what}; give a job of `edbench process` that has completed", field="images"
+        )
+    if {handle.id.hex for handle in sources} != set(theirs.sources):
+        raise UsageError(f"job {images.id} made pages of other jobs' items; name those", field="images")
+    for name in _THEIRS:
+        if getattr(choice, name) != getattr(_DEFAULT, name):
+            raise UsageError(
+                f"--images takes the items and numbers of job {images.id}; leave {name.replace('_', ' ')} out",
+                field="images",
+            )
+    kept = {name: getattr(theirs, name) for name in _THEIRS}
+    return dataclasses.replace(options, production=dataclasses.replace(choice, images=images.id.hex, **kept))
+
+
+def imaged(conn: Connection, images: JobHandle) -> Iterator[tuple[NumberedItem, Numbered, int]]:
+    """Each item with its number, and the characters of its text as far as they are known: not at all."""
+    for row in PRODUCTION.production_imaged(conn, job=images.id):
+        place = Place(row.volume, row.folder)
+        taken = Taken(id=row.item, family=None, parent=None, size=row.bytes)
+        numbered = Numbered(
+            taken=taken, number=row.number, first=row.family_first, last=row.family_last, parent=row.parent, place=place
+        )
+        yield NumberedItem(**row._asdict()), numbered, 0

@@ -1,0 +1,54 @@
+"""What chain of custody asks of the database."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+from sqlalchemy import Connection
+
+from sql.face import face
+
+
+class ActionRow(NamedTuple):
+    """An operator action; `told` is what its hash should be."""
+
+    at: datetime
+    who: str
+    action: str
+    details: Mapping[str, Any]
+    chain: memoryview | None
+    told: memoryview
+    begun: bool
+
+
+class CustodyRow(NamedTuple):
+    """An item as it was read, and by which task its text was."""
+
+    id: uuid.UUID
+    custodian: str
+    container_path: list[str]
+    kind: str
+    media_type: str
+    bytes: int
+    sha256: memoryview | None
+    content_hash: memoryview | None
+    message_id_hash: memoryview | None
+    text_state: str | None
+    codes: list[str] | None
+    task: uuid.UUID | None
+    phase: str | None
+    worker: str | None
+    finished_at: datetime | None
+    version: str | None
+
+
+class _Custody(Protocol):
+    def note_action(self, conn: Connection, *, job: uuid.UUID, who: str, action: str, details: str) -> int: ...
+    def list_actions(self, conn: Connection, *, job: uuid.UUID) -> list[ActionRow]: ...
+    def custody_items(self, conn: Connection, *, job: uuid.UUID, after: uuid.UUID, limit: int) -> list[CustodyRow]: ...
+
+
+CUSTODY: _Custody = face(_Custody)

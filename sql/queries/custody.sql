@@ -1,0 +1,33 @@
+-- Chain of custody.
+
+-- name: note_action
+-- Write down who did what. The caller has the job's row locked, so that the action before is known.
+INSERT INTO operator_action (job, at, who, action, details, chain)
+SELECT n.job, n.at, n.who, n.action, n.details, sha256(
+    coalesce((SELECT a.chain FROM operator_action a WHERE a.job = n.job ORDER BY a.id DESC LIMIT 1), uuid_send(n.job))
+    || convert_to(concat_ws(E'\n', extract(epoch FROM n.at)::text, n.who, n.action, n.details::text), 'UTF8'))
+FROM (SELECT id AS job, clock_timestamp() AS at, %(who)s::text AS who, %(action)s::text AS action,
+    %(details)s::jsonb AS details FROM job WHERE id = %(job)s) AS n;
+
+-- name: list_actions
+-- Who did what, in the order that it was written down, with the hash that each has and the one that it should have.
+SELECT at, who, action, details, chain, sha256(
+    coalesce(lag(chain) OVER w, uuid_send(job))
+    || convert_to(concat_ws(E'\n', extract(epoch FROM at)::text, who, action, details::text), 'UTF8')) AS told,
+    coalesce(bool_or(chain IS NOT NULL) OVER (w ROWS UNBOUNDED PRECEDING), false) AS begun
+FROM operator_action WHERE job = %(job)s WINDOW w AS (ORDER BY id) ORDER BY id;
+
+-- name: custody_items
+-- Items in the order of their ids, at most so many after one, with the task that read their text, as far as it is known.
+SELECT i.id, u.display AS custodian, i.container_path, i.kind, i.media_type, i.bytes, i.sha256, i.content_hash,
+    i.message_id_hash, t.state AS text_state,
+    (SELECT array_agg(DISTINCT e.code ORDER BY e.code) FROM exception e WHERE e.item = i.id AND e.job = i.job) AS codes,
+    k.id AS task, k.phase, k.worker, k.finished_at,
+    (SELECT w.version FROM worker w WHERE w.name = k.worker AND w.started_at <= k.finished_at
+        ORDER BY w.started_at DESC LIMIT 1) AS version
+FROM (SELECT * FROM item WHERE job = %(job)s AND id > %(after)s ORDER BY id LIMIT %(limit)s) AS i
+JOIN custodian u ON u.job = i.job AND u.number = i.custodian
+LEFT JOIN item_text t ON t.item = i.id
+LEFT JOIN item_index x ON x.item = i.id
+LEFT JOIN task k ON k.job = i.job AND k.token = CASE WHEN x.owner ~ '^[0-9a-f]{32}$' THEN x.owner::uuid END
+ORDER BY i.id;

@@ -1,0 +1,73 @@
+"""Jobs of several types and priorities in one ledger, as the dispatcher hands their tasks out."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from core.options.production import JobType, Priority, ProductionChoice
+from core.records import JobOptions, JobState, TaskResult
+from queue_manager.dispatcher import Dispatcher
+from queue_manager.sender import Sender
+from sql import jobs, ledger
+from sql.session import Database
+
+_TASKS = 100
+_ASKED = {  # the least first: who is older has no precedence
+    Priority.LOW: ProductionChoice(),
+    Priority.NORMAL: ProductionChoice(type=JobType.EXTRACTION, out="/texts"),
+    Priority.HIGH: ProductionChoice(type=JobType.EXPORT, out="/production"),
+}
+
+
+def test_tasks_of_a_high_job_are_handed_out_before_those_of_a_low_one(
+    database: Database,
+    broker_url: str,
+    mailbox: Any,
+    create_job: Callable[..., uuid.UUID],
+    add_slots: Callable[[int], uuid.UUID],
+) -> None:
+    """Though that one is older; the low one is not starved, and all of them end. Each message is done before the next look,
+    so what is out is what the look before sent."""
+    add_slots(10)  # a window of 20 at least
+    made = {
+        create_job(_TASKS, JobOptions(priority=priority, production=choice)): priority
+        for priority, choice in _ASKED.items()
+    }
+    with database.transaction() as conn:  # the first phase of what extracts and of what exports
+        conn.exec_driver_sql("UPDATE task SET phase = j.phase FROM job j WHERE j.id = task.job")
+    order: list[Priority] = []
+    sender = Sender(broker_url, "db1")
+    with database.listen() as held:
+        dispatcher = Dispatcher(held, sender, "db1")
+        while _running(database, made):
+            dispatcher.count_slots()
+            dispatcher.look()
+            for message in mailbox.take():
+                order.append(made[message[0]])
+                _work(database, message)
+    sender.close()
+    handed = Counter(order[:20])
+    assert handed[Priority.HIGH] > 2 * handed[Priority.NORMAL] > 2 * handed[Priority.LOW] > 0
+    last = {priority: len(order) - 1 - order[::-1].index(priority) for priority in Priority}
+    assert last[Priority.HIGH] < last[Priority.NORMAL] < last[Priority.LOW]
+    behind = Counter(order[: last[Priority.HIGH] + 1])
+    assert behind[Priority.LOW] < behind[Priority.NORMAL] < behind[Priority.HIGH]
+
+
+def _running(database: Database, made: dict[uuid.UUID, Priority]) -> bool:
+    with database.transaction() as conn:
+        states = [jobs.get_job(conn, job).state for job in made]
+    assert set(states) <= {JobState.RUNNING, JobState.COMPLETED}
+    return JobState.RUNNING in states
+
+
+def _work(database: Database, message: tuple[uuid.UUID, uuid.UUID]) -> None:
+    """As a slot would."""
+    with database.transaction() as conn:
+        claimed = ledger.claim(conn, *message, uuid.uuid4(), "w", 0)
+    assert claimed is not None
+    with database.transaction() as conn:
+        ledger.finish(conn, claimed, TaskResult())

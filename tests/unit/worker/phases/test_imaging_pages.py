@@ -1,0 +1,121 @@
+"""Pages of processing jobs: text that is typeset, pictures that are decoded, numbers below, the same bytes each time."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from core.errors import DocumentError
+from core.options.choices import OcrChoice
+from core.records import Limits
+from formats.base import MemorySource
+from worker.ocr.bilevel import THRESHOLD
+from worker.ocr.page import Page
+from worker.ocr.rendering import rendered
+from worker.phases.producing.imaging.leaves import picture
+from worker.phases.producing.imaging.typeset import COLUMNS, LINES, drawn, typeset
+from worker.phases.producing.imaging.written import encoded, stamped
+
+_CHOICE = OcrChoice(drawn=True)
+
+
+@given(st.text(max_size=3_000))
+@settings(max_examples=100)
+def test_no_character_that_shows_is_lost(text: str) -> None:
+    """Whatever the text, its characters come in order, on lines and pages that are not too long."""
+    pages = typeset(text, 1_000)
+    assert all(len(page) <= LINES for page in pages)
+    assert all(len(line) <= COLUMNS for page in pages for line in page if line.isascii())
+    shown = [c for c in text if c.isprintable() and c != " "]
+    assert [c for page in pages for line in page for c in line if c != " "] == shown
+
+
+def test_a_text_without_end_stops_at_the_limit() -> None:
+    """One page more says that there were more."""
+    assert len(typeset("x\n" * 100_000, 3)) == 4
+
+
+def _bytes(image: Image.Image, kind: str, **more: object) -> bytes:
+    out = io.BytesIO()
+    image.save(out, kind, **more)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["tiff", "jpeg", "pdf"])
+def test_the_same_page_is_the_same_bytes(kind: str) -> None:
+    """With its number in a strip below, and nothing of the page covered."""
+    page = drawn(["Budget"], 100)
+    data = [encoded(stamped(drawn(["Budget"], 100), 100, "ABC00000001"), 100, kind) for _ in range(2)]  # type: ignore[arg-type]
+    assert data[0] == data[1]
+    assert data[0] != encoded(stamped(page, 100, "ABC00000002"), 100, kind)  # type: ignore[arg-type]
+    if kind != "pdf":
+        with Image.open(io.BytesIO(data[0])) as image:
+            assert image.mode == {"tiff": "1", "jpeg": "RGB"}[kind]
+            assert image.size == (page.width, page.height + 25)
+            assert round(image.info["dpi"][0]) == 100
+            if kind == "tiff":
+                assert image.info["compression"] == "group4"
+                assert (
+                    image.crop((0, 0, *page.size)).tobytes()
+                    == page.point(lambda v: 255 * (v >= THRESHOLD), "1").tobytes()
+                )
+
+
+def _pages(data: bytes, media_type: str, choice: OcrChoice = _CHOICE) -> list[Page | None]:
+    with rendered(MemorySource(b"x", data), media_type, Limits(), choice) as pages:
+        return [pages.page(number) for number in range(pages.count)]
+
+
+def test_frames_of_a_picture_are_pages() -> None:
+    """Upright, on white, at the resolution that they say, smaller where they have more pixels than a page."""
+    frames = [Image.new("RGBA", (200, 100), (0, 0, 0, alpha)) for alpha in (0, 255)]
+    data = _bytes(frames[0], "TIFF", save_all=True, append_images=frames[1:], dpi=(100, 100))
+    clear, black = _pages(data, "image/tiff")
+    assert clear is not None
+    assert black is not None
+    assert (clear.data[:15], clear.dpi) == (b"P5 200 100 255\n", 100)
+    assert (clear.data[-1], black.data[-1]) == (255, 0)
+    (small,) = _pages(data[: len(data)], "image/tiff", OcrChoice(drawn=True, rendered_pixels=5_000, colour=True))[:1]
+    assert small is not None
+    assert small.data.startswith(b"P6 100 50 255\n")
+    assert small.dpi == 50
+
+
+@dataclass(frozen=True)
+class _Bad:
+    data: bytes
+    media_type: str
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        _Bad(_bytes(Image.new("L", (50, 50)), "PNG")[:60], "image/png"),
+        _Bad(b"GIF89a\xff\xff\xff\xff\0\0\0", "image/gif"),
+        _Bad(b"II*\0\x08\0\0\0\xff\xff", "image/tiff"),
+        _Bad(b"BM" + b"\xff" * 60, "image/bmp"),
+        _Bad(b"no picture", "image/png"),
+    ],
+)
+def test_damage_and_bombs_are_document_errors(bad: _Bad) -> None:
+    """Never a traceback, never gigabytes."""
+    with pytest.raises(DocumentError):
+        _pages(bad.data, bad.media_type)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"P5 2 2 255\nabc", b"P5 99999 99999 255\nx", b"P7 1 1 255\nx", b"P5 0 0 255\n", b"P6 1 1 255\nx"]
+)
+def test_what_the_box_sends_is_not_believed(data: bytes) -> None:
+    """A page has as many samples as it says."""
+    with pytest.raises(DocumentError):
+        picture(Page(data, 100))
+    with pytest.raises(DocumentError):
+        picture(Page(b"P4 2 1 255\n\0", 100))
+    assert picture(Page(b"P4 2 1\n\x40", 100)).convert("L").tobytes() == b"\xff\0"
+    assert picture(Page(b"P5 2 1 255\n\0\xff", 100)).tobytes() == b"\0\xff"

@@ -1,0 +1,38 @@
+"""What an extraction or an export is created with over the API."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from controller.production.orders import ProductionOrder
+from core.document import TEXT
+
+
+class NewProduction(ProductionOrder):
+    """What `edbench extract` and `edbench export` are told."""
+
+    type: Annotated[Literal["extraction", "export"], Field(description="What the job is to do.")]
+    sources: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=64)]],
+        Field(
+            min_length=1,
+            max_length=100,
+            description="Discoveries that have completed: ids, unambiguous beginnings of them, or `last`.",
+        ),
+    ]
+    out: Annotated[str, Field(max_length=4_000, pattern=TEXT)] = Field(
+        description="Absolute path of an empty or new directory that the workers reach, below the storage root or"
+        " EDBENCH_PRODUCTIONS."
+    )
+    dat_encoding: Annotated[
+        Literal["utf-8", "utf-16-le", "cp1252"], Field(description="Of an export's loadfile.dat.")
+    ] = "utf-8"
+    filer: str | None = Field(None, max_length=100, description="Emulated filer; the server's where there is none.")
+    workers: int | None = Field(
+        None, ge=1, le=512, description="Worker processes to start, 2 by default; only where the server starts them."
+    )
+    slots: int | None = Field(
+        None, ge=1, le=64, title="Slots of each worker", description="Only where the server starts the workers."
+    )

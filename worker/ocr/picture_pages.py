@@ -1,0 +1,103 @@
+"""A picture's frames as pages, decoded by Pillow (in the box, where there is one)."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from PIL import (
+    BmpImagePlugin,
+    GifImagePlugin,
+    Image,
+    ImageOps,
+    JpegImagePlugin,
+    MpoImagePlugin,
+    PngImagePlugin,
+    TiffImagePlugin,
+    WebPImagePlugin,
+)
+
+from core.errors import DocumentError, ExceptionCode
+from core.records import Limits, OcrChoice
+from formats.base import Source
+from worker.ocr.bilevel import pbm
+from worker.ocr.page import Page
+
+# Named, and so loaded with this module: a box can load nothing any more.
+_PLUGINS = (
+    PngImagePlugin,
+    JpegImagePlugin,
+    MpoImagePlugin,
+    TiffImagePlugin,
+    BmpImagePlugin,
+    WebPImagePlugin,
+    GifImagePlugin,
+)
+_FORMATS = ("PNG", "JPEG", "MPO", "TIFF", "BMP", "WEBP", "GIF")
+_LEAST_DPI, _MOST_DPI = 72, 1_200  # that a picture is believed
+_LONGEST_INCHES = 11.0  # of one that says nothing
+
+
+@dataclass(slots=True)
+class PicturePages:
+    """Frames upright, on white, with no more pixels than a rendered page."""
+
+    image: Image.Image
+    choice: OcrChoice
+
+    @property
+    def count(self) -> int:
+        return int(getattr(self.image, "n_frames", 1))
+
+    def page(self, number: int) -> Page | None:
+        try:
+            self.image.seek(number)
+            frame = ImageOps.exif_transpose(self.image)
+            dpi = _dpi(self.image, max(frame.size))
+            frame = _on_white(frame).convert("RGB" if self.choice.colour else "L")
+        except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
+            raise DocumentError(ExceptionCode.CORRUPT, f"frame {number + 1} cannot be decoded: {error}") from error
+        less = math.sqrt(min(1.0, self.choice.rendered_pixels / (frame.width * frame.height)))
+        less = min(less, self.choice.dpi / dpi)
+        if less < 1:
+            frame = frame.resize(
+                (max(1, int(frame.width * less)), max(1, int(frame.height * less))), Image.Resampling.BOX
+            )
+            dpi = max(1, round(dpi * less))
+        if self.choice.bilevel:
+            return pbm(frame, dpi)
+        kind = b"P6" if frame.mode == "RGB" else b"P5"
+        return Page(b"%b %d %d 255\n%b" % (kind, *frame.size, frame.tobytes()), dpi)
+
+
+def _dpi(image: Image.Image, longest: int) -> int:
+    try:
+        said = float(image.info.get("dpi", (0, 0))[0])  # of a TIFF a fraction, whose divisor may be nought
+    except (TypeError, ValueError, ZeroDivisionError, LookupError):
+        said = 0.0
+    if _LEAST_DPI <= said <= _MOST_DPI:
+        return round(said)
+    return max(_LEAST_DPI, round(longest / _LONGEST_INCHES))
+
+
+def _on_white(frame: Image.Image) -> Image.Image:
+    if not frame.has_transparency_data:
+        return frame
+    white = Image.new("RGBA", frame.size, "white")
+    white.alpha_composite(frame.convert("RGBA"))
+    return white
+
+
+@contextmanager
+def opened(source: Source, limits: Limits, choice: OcrChoice) -> Iterator[PicturePages]:
+    """Raises DocumentError."""
+    Image.MAX_IMAGE_PIXELS = choice.pixels
+    try:
+        image = Image.open(io.BytesIO(source.whole(limits.parse_bytes)), formats=_FORMATS)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise DocumentError(ExceptionCode.CORRUPT, f"it cannot be decoded: {error}") from error
+    with image:
+        yield PicturePages(image, choice)

@@ -1,0 +1,144 @@
+"""Phases render and stamp of jobs that process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from PIL import Image
+
+from core.errors import DocumentError, SourceFileError
+from core.options.production import FileKind, ProducedFile
+from core.records import Item, TaskResult
+from production.layout import Place
+from sql.faces.production import PRODUCTION, BatchRow
+from worker.costs.rereading import ItemCosts
+from worker.items.findings import Findings
+from worker.phases.producing.evidence import Evidence
+from worker.phases.producing.imaging.choice import ImagingChoice
+from worker.phases.producing.imaging.leaves import Leaves, leaves_of, slip_sheet
+from worker.phases.producing.imaging.written import SUFFIXES, encoded, stamped
+from worker.phases.producing.output import Output
+from worker.phases.task import TaskWork
+
+_PAGE_SECONDS = 120.0  # that opening an item or drawing a page may take
+
+
+def render(work: TaskWork) -> TaskResult:
+    """How many pages each item of this task has: the barrier numbers them. What cannot be drawn has one, its slip sheet; why
+    is booked where that is written."""
+    batch, pages = _Batch(work), []
+    for row, item in batch.items():
+        count = 1
+        with batch.opened(row, item, _said_later) as leaves:
+            if leaves is not None:
+                count = leaves.count
+        pages.append((row.number, count))
+    return TaskResult(pages=tuple(pages), written=len(pages), spent=batch.costs.spent())
+
+
+def stamp(work: TaskWork) -> TaskResult:
+    """Draw the pages of this task's items, each with its number, a file a page. A page that cannot be drawn is a slip sheet
+    in its place and an exception of its item."""
+    batch, out, findings = _Batch(work), Output(work), Findings()
+    files: list[ProducedFile] = []
+    for row, item in batch.items():
+        files += _Item(batch, out, findings, row, item).written()
+    return TaskResult(
+        files=tuple(files), exceptions=tuple(findings.exceptions), written=len(batch.rows), extracted_bytes=out.written,
+        spent=batch.costs.spent(),
+    )  # fmt: skip
+
+
+def _said_later(_error: DocumentError) -> None:
+    """By phase stamp, which meets it again."""
+
+
+class _Batch:
+    """The items of a task."""
+
+    def __init__(self, work: TaskWork) -> None:
+        first, last = work.claimed.payload["first"], work.claimed.payload["last"]
+        with work.database.transaction() as conn:
+            self.rows = PRODUCTION.production_batch(conn, job=work.job.id, first=first, last=last)
+        self.work, self.choice = work, ImagingChoice.of(work.job.options.production)
+        ids = [row.item for row in self.rows]
+        self._evidence, self.costs = Evidence(work, ids), ItemCosts(work, ids)
+        self._refusal: DocumentError | None = None
+
+    def items(self) -> Iterator[tuple[BatchRow, Item]]:
+        """In order, each charged to its loose file."""
+        for row in self.rows:
+            item = self._evidence.items[row.item]
+            with self.costs.of(item) as self._refusal:
+                self.enter(item)
+                yield row, item
+        self.work.context.crumb.leave()
+
+    def enter(self, item: Item) -> None:
+        """Begin a page: its deadline runs."""
+        self.work.context.crumb.enter(item.id, _PAGE_SECONDS)
+
+    @contextmanager
+    def opened(self, row: BatchRow, item: Item, failed: Callable[[DocumentError], None]) -> Iterator[Leaves | None]:
+        """The item's pages; None where it cannot be drawn, and `failed` is told why."""
+        with ExitStack() as stack:
+            leaves: Leaves | None = None
+            try:
+                if self._refusal is not None:
+                    raise self._refusal
+                source = self._evidence.source(item, row.source_job)
+                leaves = stack.enter_context(leaves_of(self.work, item, source, self.choice.rendering))
+            except DocumentError as error:
+                if isinstance(error, SourceFileError):
+                    self._evidence.check(row.source_job)
+                failed(error)
+            yield leaves
+
+
+class _Item:
+    """One item that is written page by page."""
+
+    def __init__(self, batch: _Batch, out: Output, findings: Findings, row: BatchRow, item: Item) -> None:
+        self._batch, self._out, self._findings, self._row, self._item = batch, out, findings, row, item
+        self._why: DocumentError | None = None
+
+    def written(self) -> list[ProducedFile]:
+        """As many pages as were counted."""
+        with self._batch.opened(self._row, self._item, self._failed) as leaves:
+            return [self._page(leaves, number) for number in range(self._row.pages or 1)]
+
+    def _failed(self, error: DocumentError) -> None:
+        self._why = error
+        self._findings.item_failed(self._item.id, error)
+
+    def _page(self, leaves: Leaves | None, number: int) -> ProducedFile:
+        row, choice = self._row, self._batch.choice
+        bates = self._out.choice.control((row.first_page or 0) + number)
+        self._batch.enter(self._item)
+        image, dpi = self._leaf(leaves, number)
+        data = encoded(stamped(image, dpi, bates), dpi, choice.format)
+        name = bates + SUFFIXES[choice.format]
+        return self._out.put(row.number, FileKind.IMAGE, Place(row.volume, row.folder), name, (data,), page=number + 1)
+
+    def _leaf(self, leaves: Leaves | None, number: int) -> tuple[Image.Image, int]:
+        if leaves is not None:
+            try:
+                return leaves.leaf(number)
+            except DocumentError as error:
+                self._failed(error)
+            except IndexError:  # it has fewer pages than it had
+                pass
+        many, item = self._row.pages or 1, self._item
+        why = "" if self._why is None else f"{self._why.code}: {self._why.detail}"
+        place = f"Page {number + 1} of {many} could not be drawn." if many > 1 else "This item could not be drawn."
+        said = [
+            place,
+            "",
+            why[:90],
+            "",
+            f"Name: {item.container_path[-1][:80]}",
+            f"Type: {item.media_type}",
+            f"Bytes: {item.size:,}",
+        ]
+        return slip_sheet(said, self._batch.choice.dpi)

@@ -1,0 +1,43 @@
+"""A page with its Bates number below it, as the bytes of a file: the same bytes wherever and whenever it is made."""
+
+from __future__ import annotations
+
+import io
+import time
+
+from PIL import Image, ImageDraw
+
+from worker.ocr.bilevel import black_and_white
+from worker.phases.producing.imaging.choice import Format
+from worker.phases.producing.imaging.typeset import font
+
+SUFFIXES: dict[Format, str] = {"tiff": ".tif", "jpeg": ".jpg", "pdf": ".pdf"}
+_STRIP_INCHES, _POINTS = 0.25, 9.0
+_QUALITY = 85
+_EPOCH = time.gmtime(0)
+
+
+def stamped(page: Image.Image, dpi: int, number: str) -> Image.Image:
+    """The page with a strip below, in which its number stands at the right: nothing of it is covered."""
+    strip = max(12, round(_STRIP_INCHES * dpi))
+    out = Image.new(page.mode, (page.width, page.height + strip), "white")
+    out.paste(page, (0, 0))
+    face = font(_POINTS, dpi)
+    draw = ImageDraw.Draw(out)
+    wide = draw.textlength(number, font=face)
+    draw.text((max(0, page.width - wide - strip), page.height + strip // 8), number, fill=0, font=face)
+    return out
+
+
+def encoded(page: Image.Image, dpi: int, kind: Format) -> bytes:
+    """The bytes of the file."""
+    out = io.BytesIO()
+    if kind == "jpeg":
+        page.convert("RGB").save(out, "JPEG", quality=_QUALITY, dpi=(dpi, dpi))
+        return out.getvalue()
+    black = black_and_white(page)
+    if kind == "tiff":
+        black.save(out, "TIFF", compression="group4", dpi=(dpi, dpi))
+    else:
+        black.save(out, "PDF", resolution=float(dpi), creationDate=_EPOCH, modDate=_EPOCH)
+    return out.getvalue()
