@@ -13,7 +13,7 @@ from cli.context import shared, with_options, writable_file
 from cli.jobs.discover import DEFAULT_WORKERS
 from cli.taking import taking
 from controller.production.orders import ProductionOrder
-from core.options.production import DAT_ENCODING, JobType
+from core.options.production import DAT_ENCODING, DPI, IMAGE_FORMAT, JobType
 
 Sources = Annotated[
     list[str],
@@ -101,7 +101,7 @@ def process(
 
     PDFs, pictures, mail and plain text are drawn; everything else, and what cannot be read, is a slip sheet.
     """
-    extras = (("format", image_format), ("dpi", str(dpi)))
+    extras = ((IMAGE_FORMAT, image_format), (DPI, str(dpi)))
     _produce(ctx, JobType.PROCESSING, jobs, out, order, workers, slots, filer, json_file, storage, extras)
 
 

@@ -34,6 +34,7 @@ class FileKind(enum.StrEnum):
 
 
 DAT_ENCODING = "dat_encoding"  # of an export's extras
+IMAGE_FORMAT, DPI = "format", "dpi"  # of those of a processing job
 MARKER = ".edbench-production.json"  # in the output directory: whose it is
 
 

@@ -1,4 +1,4 @@
-"""POST /productions: made as `edbench extract` and `edbench export` make them."""
+"""POST /productions: made as `edbench extract`, `edbench process` and `edbench export` make them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import replace
 from fastapi import APIRouter, Response
 
 from controller.filer.emulated import refuse_no_common_arbiter
-from controller.jobs.groups.find import find_discovered
+from controller.jobs.groups.find import find, find_discovered
 from controller.production.create import ProductionPlan, create_production, refuse_sources
+from controller.production.imaged import options_with_images
+from core.errors import UsageError
 from core.operations import NullRecorder
-from core.options.production import DAT_ENCODING, JobType
+from core.options.production import DAT_ENCODING, DPI, IMAGE_FORMAT, JobType
 from core.storage.layer import Storage
 from review.looked_at import check_findings
 from web.api.create import at_field, crew, server_settings
@@ -25,7 +27,7 @@ router = APIRouter(tags=["jobs"])
 
 @router.post("/productions", status_code=201, responses=responses(409, 422))
 def produce(context: Context, wish: NewProduction, response: Response) -> JobId:
-    """Create a job that extracts or exports items of discoveries that have completed, and have it worked on."""
+    """Create a job that extracts, processes or exports items of discoveries that have completed, and have it worked on."""
     workers, slots = crew(context, wish.workers, wish.slots)
     settings = server_settings(context, wish.filer)
     out = allowed_output(context, wish.out)
@@ -37,12 +39,17 @@ def produce(context: Context, wish: NewProduction, response: Response) -> JobId:
     context.runner.refuse(workers, slots, settings.filer)
     kind = JobType(wish.type)
     with at_field("query"):
-        choice = wish.choice(kind, out)
-        if kind is JobType.EXPORT:
-            choice = replace(choice, extras=((DAT_ENCODING, wish.dat_encoding),))
+        choice = replace(wish.choice(kind, out), extras=_extras(kind, wish))
+        options, images = wish.options(settings, choice), None
+        if wish.images:
+            if kind is not JobType.EXPORT:
+                raise UsageError("an export takes the pages of another job; nothing else does", field="images")
+            images = find(context.databases, wish.images).each[0]
+            options = options_with_images(images, options, sources)
         plan = ProductionPlan(
             sources=sources,
-            options=wish.options(settings, choice),
+            options=options,
+            images=images,
             name=wish.name or f"{kind} of {sources[0].job.name}",
             workers=workers,
             slots=slots,
@@ -51,3 +58,11 @@ def produce(context: Context, wish: NewProduction, response: Response) -> JobId:
     context.runner.start(jobs, workers=workers, slots=slots)
     response.headers["Location"] = f"/api/v1/jobs/{jobs.id}"
     return JobId(id=jobs.id)
+
+
+def _extras(kind: JobType, wish: NewProduction) -> tuple[tuple[str, str], ...]:
+    """What one type alone is told."""
+    return {
+        JobType.EXPORT: ((DAT_ENCODING, wish.dat_encoding),),
+        JobType.PROCESSING: ((IMAGE_FORMAT, wish.image_format), (DPI, str(wish.dpi))),
+    }.get(kind, ())

@@ -247,6 +247,9 @@ def test_a_sources_error_stands_at_the_source_whatever_its_name_says(make_site: 
         ({"prefix": "../x"}, "prefix", "letters"),
         ({"originals": True}, "sources", "edbench dedupe"),
         ({"filer": "/etc/passwd"}, "filer", "titan"),
+        ({"type": "processing", "dpi": 10}, "dpi", "72"),
+        ({"type": "processing", "images": "last"}, "images", "an export takes the pages"),
+        ({"images": "last"}, "images", "give a job of `edbench process`"),
     ],
 )
 def test_a_production_that_makes_no_sense_is_refused_at_its_field(

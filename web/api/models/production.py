@@ -1,4 +1,4 @@
-"""What an extraction or an export is created with over the API."""
+"""What an extraction, a processing or an export is created with over the API."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from core.document import TEXT
 
 
 class NewProduction(ProductionOrder):
-    """What `edbench extract` and `edbench export` are told."""
+    """What `edbench extract`, `edbench process` and `edbench export` are told."""
 
-    type: Annotated[Literal["extraction", "export"], Field(description="What the job is to do.")]
+    type: Annotated[Literal["extraction", "processing", "export"], Field(description="What the job is to do.")]
     sources: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=64)]],
         Field(
@@ -29,6 +29,11 @@ class NewProduction(ProductionOrder):
     dat_encoding: Annotated[
         Literal["utf-8", "utf-16-le", "cp1252"], Field(description="Of an export's loadfile.dat.")
     ] = "utf-8"
+    image_format: Annotated[Literal["tiff", "jpeg", "pdf"], Field(description="Of a processing job's pages.")] = "tiff"
+    dpi: int = Field(300, ge=72, le=600, description="Dots an inch of a processing job's pages.")
+    images: str = Field(
+        "", max_length=64, description="Of an export: the processing job whose pages, items and numbers it takes."
+    )
     filer: str | None = Field(None, max_length=100, description="Emulated filer; the server's where there is none.")
     workers: int | None = Field(
         None, ge=1, le=512, description="Worker processes to start, 2 by default; only where the server starts them."

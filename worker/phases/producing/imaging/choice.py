@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from core.options.choices import OcrChoice
-from core.options.production import ProductionChoice
+from core.options.production import DPI, IMAGE_FORMAT, ProductionChoice
 
 MOST_PAGES = 2_000  # of one item; one with more has a slip sheet
 Format = Literal["tiff", "jpeg", "pdf"]
@@ -23,7 +23,7 @@ class ImagingChoice:
     def of(cls, choice: ProductionChoice) -> ImagingChoice:
         """Out of a job's options."""
         extras = dict(choice.extras)
-        return cls(cast(Format, extras.get("format", "tiff")), int(extras.get("dpi", "300")))
+        return cls(cast(Format, extras.get(IMAGE_FORMAT, "tiff")), int(extras.get(DPI, "300")))
 
     @property
     def rendering(self) -> OcrChoice:
