@@ -23,13 +23,14 @@ def custody(
 
     Each action carries a hash over itself and the one before. One that was changed or taken out since is marked `broken`,
     and the exit status is 1. Note the last one's `chain`: whoever has it can tell later whether the end was cut off.
+    `last` is the newest discovery.
     """
     context = shared(ctx)
     broken = 0
     with installation(context.settings(), work="controller.custody.report") as installed:
         from controller.custody.report import actions_told, items_of
 
-        handles = installed.find(job).each
+        handles = (installed.find_discovered(job) if job == "last" else installed.find(job)).each
         for line in actions_told(handles):
             broken += bool(line["broken"])
             _say(line)
