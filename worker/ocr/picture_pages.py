@@ -36,7 +36,7 @@ _PLUGINS = (
     WebPImagePlugin,
     GifImagePlugin,
 )
-_FORMATS = ("PNG", "JPEG", "MPO", "TIFF", "BMP", "WEBP", "GIF")
+_FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "GIF")
 _LEAST_DPI, _MOST_DPI = 72, 1_200  # that a picture is believed
 _LONGEST_INCHES = 11.0  # of one that says nothing
 

@@ -63,6 +63,7 @@ def test_from_a_list_of_terms_to_a_tag(run: Run, tmp_path: Path, capsys: pytest.
     assert "the AND of" in run(capsys, "search")
     assert "seen" in run(capsys, "tag")
     assert [each["action"] for each in json.loads(run(capsys, "tag", "--history", "--json"))] == [
+        "created",
         "tagged",
         "search saved",
     ]

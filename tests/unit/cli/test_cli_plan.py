@@ -91,7 +91,7 @@ def test_a_cache_that_nobody_declared_is_asked_for(result: Path, capsys: pytest.
     """Or taken from where jobs take it."""
     assert main(["plan", "--from", str(result)], {}) == USAGE
     assert "--filer-cache" in capsys.readouterr().err
-    usual = ["--from", str(result), "--hours", "99", "--client-memory", "40GB"]
+    usual = ["--from", str(result), "--hours", "99", "--client-memory", "40GB", "--storage", str(result / "none")]
     assert main(["plan", *usual], {"EDBENCH_FILER_CACHE": "2GB"}) == OK
     assert "2.00 GB of the filer's cache" in capsys.readouterr().out
 
