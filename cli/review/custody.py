@@ -26,17 +26,20 @@ def custody(
     `last` is the newest discovery.
     """
     context = shared(ctx)
-    broken = 0
+    broken = without = 0
     with installation(context.settings(), work="controller.custody.report") as installed:
         from controller.custody.report import actions_told, items_of
 
         handles = (installed.find_discovered(job) if job == "last" else installed.find(job)).each
         for line in actions_told(handles):
             broken += bool(line["broken"])
+            without += line["chain"] is None
             _say(line)
         for line in () if actions else items_of(handles):
             _say(line)
     sys.stdout.flush()
+    if without:
+        context.say(f"{without} actions have no hash: they are older than the list's hashes, or these were taken away")
     if broken:
         raise RunFailed(f"{broken} operator actions are not what was written down, or one before them has gone")
 

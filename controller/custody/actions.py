@@ -51,7 +51,7 @@ def actions_of(handles: Sequence[JobHandle]) -> list[Action]:
             Action(
                 at=row.at, who=row.who, action=row.action, details=dict(row.details),
                 chain=None if row.chain is None else bytes(row.chain).hex(),
-                broken=row.begun and (row.chain is None or bytes(row.chain) != bytes(row.told)),
+                broken=(row.begun or row.action == CREATED) and (row.chain is None or bytes(row.chain) != bytes(row.told)),
             )
             for row in rows
         ]  # fmt: skip

@@ -152,7 +152,7 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
     bench.end(bench.discover(*_CREW))
     home, asked = (
         bench.home,
-        ("--query", "type:pdf OR type:plain OR type:wordprocessingml", "--dpi", "72", *_CREW),
+        ("--query", "type:pdf OR type:plain OR type:wordprocessingml OR type:jpeg OR type:png", "--dpi", "72", *_CREW),
     )
     with bench.attached():
         bench.edbench("process", "last", "--out", str(home / "calm"), *asked)
@@ -190,6 +190,9 @@ def _check_pages(home: Path, files: dict[str, bytes], bench: Bench) -> None:
     drawn = [row for row in rows if row["media_type"] == "application/pdf" and not row["exceptions"]]
     assert drawn
     assert all(row["pages"] == row["found_pages"] for row in drawn)
+    pictures = [row for row in rows if row["media_type"] in ("image/png", "image/jpeg") and not row["exceptions"]]
+    assert pictures
+    assert all("handler_error" not in row["exceptions"] for row in rows)
     slips = [row for row in rows if row["media_type"].endswith("wordprocessingml.document")]
     assert slips
     assert all(row["pages"] == "1" and "unsupported" in row["exceptions"] for row in slips)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import tempfile
 from collections.abc import Generator, Iterator, Sequence
-from typing import Any
+from contextlib import ExitStack
+from typing import IO, Any
 
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
@@ -21,6 +23,7 @@ from web.api.models.common import responses
 from web.api.needs import Context, Found
 
 _ROWS_AT_ONCE = 500
+_IN_MEMORY, _PIECE = 1 << 20, 1 << 16
 _CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}
 
 router = APIRouter(tags=["review"])
@@ -68,11 +71,24 @@ def threads_csv(context: Context, jobs: Found, raw: bool = False) -> StreamingRe
 
 
 def _csv(name: str, rows: Generator[dict[str, Any], None, None], fields: Sequence[str], raw: bool) -> StreamingResponse:
+    """Written whole to a temporary file before the first byte is sent: a reader who is slow holds a file and no connection
+    of the database, of which there are few."""
+    with ExitStack() as stack:
+        spool = stack.enter_context(tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY))
+        spool.writelines(piece.encode("utf-8", "replace") for piece in _lines(rows, fields, raw))
+        spool.seek(0)
+        stack.pop_all()  # whoever sends it closes it
     return StreamingResponse(
-        _lines(rows, fields, raw),
+        _pieces(spool),
         media_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}.csv"'},
     )
+
+
+def _pieces(spool: IO[bytes]) -> Iterator[bytes]:
+    with spool:
+        while piece := spool.read(_PIECE):
+            yield piece
 
 
 def _lines(rows: Iterator[dict[str, Any]], fields: Sequence[str], raw: bool) -> Iterator[str]:

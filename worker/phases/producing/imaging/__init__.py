@@ -1,2 +1,2 @@
 """Jobs that process: items as pages with Bates numbers. Phase render counts them, the barrier numbers them, phase stamp draws
-each once and writes it (docs/imaging.md)."""
+each once and writes it (docs/production.md)."""
