@@ -12,7 +12,7 @@ from core.clock import Clock, SystemClock
 from core.settings import Settings
 from monitoring.metrics.endpoint import read_endpoint
 from web.context import Runner, WebContext
-from web.corpora import PRODUCTIONS, read_corpora
+from web.corpora import HASH_LISTS, PRODUCTIONS, TARGETS, read_corpora
 from web.door import Door
 from web.results import runs
 from web.server import CONNECTIONS
@@ -42,6 +42,8 @@ def web_context(
         door=door,
         corpora=corpora,
         productions=productions,
+        hash_lists=read_corpora(env, HASH_LISTS),
+        targets=read_corpora(env, TARGETS),
         results=results,
     )
     try:
