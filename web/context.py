@@ -20,6 +20,7 @@ from web.errands import Errands
 
 if TYPE_CHECKING:
     from experiments.profiles.live import Live
+    from web.measuring.runs import Measurements
 
 
 class Runner(Protocol):
@@ -60,6 +61,7 @@ class WebContext:
     productions: tuple[Path, ...] = ()  # the same of what jobs are told to write
     hash_lists: tuple[Path, ...] = ()  # directories with lists of known software files, beside the storage root's
     targets: tuple[Path, ...] = ()  # directories below which storage profiles may run, beside the storage root
+    measurements: Measurements | None = None  # where this server may start some
     profile: Live | None = None  # of the command that this server stands beside, where that runs one
     results: Path | None = None  # storage root whose results are shown, where that is another than the jobs'
     indexes: Indexes = field(init=False)  # that searches share

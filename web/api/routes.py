@@ -12,6 +12,7 @@ from web.api import (
     items,
     jobs,
     looking,
+    measure,
     named,
     produce,
     profile,
@@ -37,6 +38,7 @@ PARTS = (
     review,
     looking,
     custody,
+    measure,
     results,
     profile,
 )
