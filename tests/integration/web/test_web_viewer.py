@@ -73,8 +73,8 @@ def test_the_way_leads_through_the_list_and_back(site: Any, base: str, narrowed:
 
 
 def test_the_way_leads_through_a_search_by_rank(site: Any, base: str) -> None:
-    hits = site.client.get(f"{site.job}/search", params={"q": "the", "limit": 3}).json()["hits"]
-    found = _page(site, f"{base}/search?q=the")
+    hits = site.client.get(f"{site.job}/search", params={"q": "body:the", "limit": 3}).json()["hits"]
+    found = _page(site, f"{base}/search?q=body%3Athe")
     first = html.unescape(re.findall(r"<div><a href=\"([^\"]+)\"", found)[0])
     text = _page(site, first)
     way = _links(text)
@@ -87,26 +87,26 @@ def test_the_way_leads_through_a_search_by_rank(site: Any, base: str) -> None:
 
 def test_words_of_a_search_are_marked_where_they_stand(site: Any, items: list[dict[str, Any]]) -> None:
     """In each portion, and where the next one is; marked letters are the words that were sought."""
-    hit = site.client.get(f"{site.job}/search", params={"q": "the"}).json()["hits"][0]["item"]
+    hit = site.client.get(f"{site.job}/search", params={"q": "body:the"}).json()["hits"][0]["item"]
     path = f"{site.job}/items/{hit}/text"
-    whole = site.client.get(path, params={"q": "the"}).json()
+    whole = site.client.get(path, params={"q": "body:the"}).json()
     assert whole["matches"]
     assert {whole["text"][a:b].lower() for a, b in whole["matches"]} == {"the"}
     first = whole["matches"][0][0]
-    portion = site.client.get(path, params={"q": "the", "limit": max(1, first)}).json()
+    portion = site.client.get(path, params={"q": "body:the", "limit": max(1, first)}).json()
     assert (portion["matches"], portion["next_match"]) == ([], first)
     assert site.client.get(path, params={"q": "nosuchfield:x"}).status_code == 422
     assert site.client.get(path, params={"q": "zzzzz"}).json()["matches"] == []
 
 
 def test_what_data_say_is_never_markup(site: Any, base: str, items: list[dict[str, Any]]) -> None:
-    """Name, path, subject, sender, a tag and its author, a search: all stand there as text, on one line."""
+    """Path, subject, sender and what is searched for stand there as text, on one line."""
     item = next(each for each in items if each["media_type"] == "message/rfc822" and each["characters"])
     told = {"id": item["id"], "attack": ATTACK, "metadata": json.dumps({"subject": ATTACK, "from": [ATTACK]})}
     site.copy.run("UPDATE item SET container_path = ARRAY[%(attack)s] WHERE id = %(id)s", **told)
     site.copy.run("UPDATE item_text SET metadata = %(metadata)s::jsonb WHERE item = %(id)s", **told)
-    wish = {"tag": "<b>hot</b>", "items": [item["id"]]}
-    assert site.client.post(f"{site.job}/tags", json=wish).json() == {"tag": "<b>hot</b>", "found": 1, "changed": 1}
+    wish = {"tag": "hot", "items": [item["id"]]}
+    assert site.client.post(f"{site.job}/tags", json=wish).json() == {"tag": "hot", "found": 1, "changed": 1}
     try:
         for path in (
             f"items/{item['id']}?q=%3Cb%3E",
@@ -194,17 +194,17 @@ def test_a_job_is_verified_and_its_custody_told(site: Any, base: str) -> None:
     assert lines[0]["action"] == "created"
     assert sum(line["record"] == "item" for line in lines) == found["outcome"]["items"]
     alone = site.client.get(f"{site.job}/custody.jsonl?actions=true").text
-    assert '"item"' not in alone.replace('"items"', "")
+    assert {json.loads(line)["record"] for line in alone.splitlines()} == {"action"}
     assert "created" in _page(site, f"{base}/custody")
 
 
 def test_a_hit_report_is_csv_too(site: Any) -> None:
-    wish = {"terms": ["the", "=cmd()"]}
+    wish = {"terms": ["the", "=the"]}
     plain = site.client.post(f"{site.job}/terms.csv", json={"terms": ["the"]})
     report = site.client.post(f"{site.job}/terms", json={"terms": ["the"]}).json()
     first = plain.text.splitlines()[1].split(",")
     assert (first[1], int(first[4])) == ("the", report["terms"][0]["items"])
-    assert "'=cmd()" in site.client.post(f"{site.job}/terms.csv", json=wish).text
+    assert "'=the" in site.client.post(f"{site.job}/terms.csv", json=wish).text
 
 
 def test_a_server_that_starts_no_workers_measures_nothing_and_says_why(site: Any) -> None:
