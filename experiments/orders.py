@@ -105,6 +105,13 @@ class R1Order(Document):
     scale: Annotated[
         str, Field(max_length=40, pattern=TEXT, description="of the report's data: 1/500 are 90 MB"), Metavar("1/K")
     ] = "1/500"
+    time_scale: Annotated[
+        float,
+        Field(
+            description="everything takes so many times as long as on the site as it was fitted: 0.5 is twice as fast, see"
+            " docs/site.md"
+        ),
+    ] = 1.0
     index_streams: Annotated[
         int | None,
         Field(

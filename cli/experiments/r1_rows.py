@@ -45,7 +45,7 @@ def run_rows(ctx: typer.Context, asked: R1Order, *, site: str | None, brief: boo
     context = shared(ctx)
     times = _times(asked.scale)
     settings = with_options(context.settings(None), storage=storage, slots=SLOTS, engine=None)
-    source = scaled_site(site or SITE, times)
+    source = scaled_site(site or SITE, times, asked.time_scale)
     settings = with_options(settings, storage=None, slots=None, engine=None, filer=source)
     corpus = settings.storage / "corpora" / f"r1-1in{times}-seed-{_SEED}"
     if not (corpus / "dataset.json").exists():
