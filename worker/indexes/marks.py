@@ -12,7 +12,7 @@ from worker.indexes.words import WORD, is_alone
 def marks(
     text: str, patterns: Collection[Pattern], begin: int = 0, end: int | None = None
 ) -> Iterator[tuple[int, int]]:
-    """First and last-but-one character of each word that a pattern means, from `begin` to `end`. Words are as they are
+    """Where each word that a pattern means begins, and what is behind its end, from `begin` to `end`. Words are as they are
     written: one that a hyphen cuts at a line's end, or that has letters in other forms, is found by a search and not here."""
     if not patterns:
         return
