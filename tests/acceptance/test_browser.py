@@ -277,6 +277,7 @@ def test_from_a_search_by_tags_without_duplicates_to_a_production(
     page.goto(f"{site}{watched.path}/search?q=body%3Athe")
     page.locator(".hits a").first.click()
     expect(page.locator("pre.text mark").first).to_have_text(re.compile("the", re.IGNORECASE))
+    expect(page.locator("mark.here")).to_be_visible()  # keys are heard from here on
     first = page.url
     page.keyboard.press("n")
     page.wait_for_url(lambda url: url != first)
@@ -325,7 +326,7 @@ def test_a_measurement_is_started_refused_beside_a_job_and_shown(site: str, page
     page.get_by_label("Paths").fill("/etc")
     page.get_by_role("button", name="Measure").click()
     expect(page.locator("#error-paths")).to_contain_text("EDBENCH_TARGETS")
-    page.get_by_label("Profile").select_option("self-check")
+    page.get_by_label("Profile", exact=True).select_option("self-check")
     page.get_by_role("button", name="Show").click()
     page.get_by_label("Small: settings of seconds").check()
     page.get_by_role("button", name="Measure").click()
