@@ -41,6 +41,7 @@ def items(
         Query(max_length=2_000, pattern=TEXT, description="Conditions on metadata: `date>=2001-06 and author~smith`."),
     ] = "",
     duplicate: Annotated[bool | None, Query(description="Only what `dedupe` found to be duplicates, or not.")] = None,
+    near: Annotated[bool | None, Query(description="Only what `near` found to be near-duplicates, or not.")] = None,
     system: Annotated[bool | None, Query(description="Only what `denist` found to be system files, or not.")] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     after: Annotated[uuid.UUID | None, Query(description="The last page's `next`.")] = None,
@@ -60,9 +61,11 @@ def items(
         text_state=text,
         conditions=conditions,
         duplicate=duplicate,
+        near=near,
         system=system,
     )
-    check_findings(jobs.each, context.databases, duplicates=duplicate is not None, system=system is not None)
+    asked = {"duplicates": duplicate is not None, "near": near is not None, "system": system is not None}
+    check_findings(jobs.each, context.databases, **asked)
     try:
         rows = items_page(jobs.each, wanted, after=after, limit=limit + 1)
     except UsageError as error:
