@@ -113,7 +113,9 @@ def _ranked(jobs: Sequence[LookedAt], scope: Scope) -> _Ranked:
     ids, scopes, places = bytearray(), array("q"), []
     for job in jobs:
         before = len(ids)
-        with job.handle.database.transaction() as conn:  # of its own: rows that are read as they come take the connection
+        with (
+            job.handle.database.transaction() as conn
+        ):  # of its own: rows that are read as they come take the connection
             for row in REVIEW.near_items(streaming(conn), job=job.handle.id):
                 ids += bytes(row.item)
                 scopes.append(_scope(scope, job, row.custodian))
