@@ -83,6 +83,30 @@ class ThreadMember(NamedTuple):
     container_path: list[str]
 
 
+class NearItem(NamedTuple):
+    """An item that may be compared by its text; its id as bytes."""
+
+    item: memoryview
+    custodian: int
+
+
+class NearRow(NamedTuple):
+    """A member of a group of texts that are nearly the same."""
+
+    item: uuid.UUID
+    principal: uuid.UUID
+    principal_job: uuid.UUID
+    near: bool
+    similarity: float
+    custodian: str
+    container_path: list[str]
+    kind: str
+    media_type: str
+    bytes: int
+    principal_path: list[str] | None
+    members: int | None
+
+
 class HashedCount(NamedTuple):
     """Items, and those without a hash."""
 
@@ -182,6 +206,17 @@ class _Review(Protocol):
     def thread_of(
         self, conn: Connection, *, jobs: Sequence[uuid.UUID], thread: uuid.UUID, limit: int
     ) -> list[ThreadMember]: ...
+    def near_items(self, conn: Connection, *, job: uuid.UUID) -> Iterator[NearItem]: ...
+    def clear_near(self, conn: Connection, *, job: uuid.UUID) -> None: ...
+    def put_near(
+        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], principals: Sequence[uuid.UUID],
+        principal_jobs: Sequence[uuid.UUID], similarities: Sequence[float], members: Sequence[int | None],
+    ) -> None: ...  # fmt: skip
+    def near_bytes(self, conn: Connection, *, job: uuid.UUID) -> int: ...
+    def near_duplicates(self, conn: Connection, *, job: uuid.UUID) -> Iterator[NearRow]: ...
+    def put_languages(
+        self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], languages: Sequence[str]
+    ) -> None: ...
     def clear_system_files(self, conn: Connection, *, job: uuid.UUID) -> None: ...
     def count_system_files(self, conn: Connection, *, job: uuid.UUID) -> list[FlaggedCount]: ...
     def count_hashed(self, conn: Connection, *, job: uuid.UUID, digests: bool) -> HashedCount: ...

@@ -107,7 +107,7 @@ class _Search(Protocol):
     def asked_items(
         self, conn: Connection, *, job: uuid.UUID, custodian: str | None, type: str | None, exception: str | None,
         kind: str | None, text_state: str | None, conditions: str | None, least: int | None, most: int | None,
-        tag: str | None, duplicate: bool | None, system: bool | None,
+        tag: str | None, duplicate: bool | None, near: bool | None, system: bool | None,
     ) -> Iterator[memoryview]: ...  # fmt: skip
     def found_items(
         self, conn: Connection, *, job: uuid.UUID, items: Sequence[uuid.UUID], limit: int

@@ -38,6 +38,7 @@ def item_filter(
         Query(max_length=2_000, pattern=TEXT, description="Conditions on metadata: `date>=2001-06 and author~smith`."),
     ] = "",
     duplicate: Annotated[bool | None, Query(description="Only what `dedupe` found to be duplicates, or not.")] = None,
+    near: Annotated[bool | None, Query(description="Only what `near` found to be near-duplicates, or not.")] = None,
     system: Annotated[bool | None, Query(description="Only what `denist` found to be system files, or not.")] = None,
 ) -> ItemFilter:
     """Which items are wanted. Raises FieldErrors."""
@@ -55,6 +56,7 @@ def item_filter(
         text_state=text,
         conditions=conditions,
         duplicate=duplicate,
+        near=near,
         system=system,
     )
 
@@ -64,8 +66,8 @@ Wish = Annotated[ItemFilter, Depends(item_filter)]
 
 def told(context: WebContext, jobs: Jobs, wanted: ItemFilter) -> Sequence[JobHandle]:
     """The jobs, of which what the filter asks is known. Raises UsageError where it is not."""
-    duplicates, system = wanted.duplicate is not None, wanted.system is not None
-    check_findings(jobs.each, context.databases, duplicates=duplicates, system=system)
+    asked = {"duplicates": wanted.duplicate, "near": wanted.near, "system": wanted.system}
+    check_findings(jobs.each, context.databases, **{name: said is not None for name, said in asked.items()})
     return jobs.each
 
 
