@@ -49,7 +49,7 @@ class Xml(Report):
 
     def __init__(self, work: TaskWork) -> None:
         super().__init__(work)
-        self._attached = tempfile.SpooledTemporaryFile(_HELD, dir=work.context.scratch)  # noqa: SIM115  closed by `close`
+        self._attached = tempfile.SpooledTemporaryFile(_HELD, dir=str(work.context.scratch))  # noqa: SIM115  closed by `close`
 
     def head(self) -> bytes:
         return edrm.HEAD

@@ -20,6 +20,8 @@ from worker.slots.activity import Activity
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    Content = bytes | Iterable[Buffer]  # of a file: as a whole where it is small, else in pieces
+
 
 class Output:
     """One task's way to it. Raises StorageFault where the directory is not there, or not the job's."""
@@ -56,25 +58,28 @@ class Output:
         kind: FileKind,
         place: Place,
         name: str,
-        chunks: Iterable[Buffer],
+        content: Content,
         *,
         page: int = 0,
         expected: bytes | None = None,
     ) -> ProducedFile:
-        """Write one file of an item, whole or not at all: what `chunks` raises goes on, and bytes that have not the sha256
-        that was `expected` raise DocumentError before the file has its name. Raises StorageFault."""
-        return self.put_at(f"{folder(kind, place)}/{name}", chunks, (number, kind, page), expected)
-
-    def put_at(
-        self, relative: str, chunks: Iterable[Buffer], key: tuple[int, FileKind, int], expected: bytes | None = None
-    ) -> ProducedFile:
-        """The same under a path of its own; `key`: number, kind and page."""
-        hashes = _Hashes(expected)
-        size = self.work.storage.write_file(self._absolute(relative), self._hashed(chunks, hashes))
-        return self._produced(relative, key, size, hashes)
+        """Write one file of an item, whole or not at all: what reading `content` raises goes on, and bytes that have not the
+        sha256 that was `expected` raise DocumentError before the file has its name. Raises StorageFault."""
+        relative, hashes = f"{folder(kind, place)}/{name}", _Hashes(expected)
+        if isinstance(content, bytes) and len(content) <= WRITE_SIZE:  # nothing is made of one that differs
+            hashes.take(content)
+            hashes.compare()
+            with self.work.storage.writing(self._absolute(relative)) as file:
+                if content:
+                    file.write(content)
+            size = len(content)
+        else:
+            chunks = (content,) if isinstance(content, bytes) else content
+            size = self.work.storage.write_file(self._absolute(relative), self._hashed(chunks, hashes))
+        return self._produced(relative, (number, kind, page), size, hashes)
 
     def _absolute(self, relative: str) -> bytes:
-        return os.path.join(self.path, os.fsencode(relative))
+        return b"%s/%s" % (self.path, os.fsencode(relative))
 
     def _hashed(self, chunks: Iterable[Buffer], hashes: _Hashes) -> Iterator[Buffer]:
         alive = self.work.context.crumb.alive

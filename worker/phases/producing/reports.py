@@ -107,8 +107,8 @@ def _csv(rows: Iterable[Sequence[str]]) -> bytes:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, str):  # most are, and there are thirty an item
+        return defused(value)
     if value is None:
         return ""
-    if isinstance(value, list | tuple):
-        return defused("; ".join(map(str, value)))
-    return defused(str(value))
+    return defused("; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
