@@ -9,7 +9,7 @@ import typer
 
 from cli import options as opt
 from cli.context import shared, with_options
-from cli.experiments.studies import MinSeconds, Repeats, Seed, given_seed
+from cli.experiments.studies import MinSeconds, Numbers, Repeats, Seed, given_seed
 
 _LEAST_SECONDS = 1.0
 Corpus = Annotated[Path, typer.Option("--corpus", metavar="DIR", help="a corpus, or any directory of custodians'")]
@@ -19,7 +19,7 @@ def job_types(
     ctx: typer.Context,
     *,
     corpus: Corpus,
-    workers: opt.Workers = 2,
+    workers: Numbers = "2",
     slots: opt.Slots = None,
     repeats: Repeats = 5,
     min_seconds: MinSeconds = _LEAST_SECONDS,
@@ -29,12 +29,13 @@ def job_types(
 ) -> None:
     """Run a discovery, an extraction, a processing and an export of the same data, in random order, and put them side by side.
 
-    Calls and bytes a second, processor time of an item, and what share of the time is in storage calls. The report's
+    With several numbers of workers each type is run with each of them. Calls and bytes a second, processor time of an item, and what share of the time is in storage calls. The report's
     path is the last line printed.
     """
     context = shared(ctx)
+    counts = opt.numbers(workers, "--workers")
     settings = with_options(context.settings(), storage=storage, slots=slots, engine=None, filer=filer)
 
     from cli.experiments.job_types_run import run_types  # slow to come
 
-    run_types(context, settings, corpus, workers, repeats, min_seconds, given_seed(seed))
+    run_types(context, settings, corpus, counts, repeats, min_seconds, given_seed(seed))

@@ -156,6 +156,26 @@ def test_paths_that_lead_out_mean_nothing(tmp_path: Path, said: str) -> None:
     assert inside(tmp_path, ".\\a\\b") == tmp_path.resolve() / "a" / "b"
 
 
+def test_values_of_every_kind_are_written_as_they_are_checked(tmp_path: Path) -> None:
+    """Fields of any length, line ends, delimiters, controls, halves of pairs and direction marks leave no fault, in a file
+    of no bytes, too."""
+    odd = [
+        "x" * 200_000,
+        "a\r\nb\rc\nd",
+        "þ\x14®þ",
+        "\x00\x01\x1a",
+        "\ud800x",
+        "\u202eevil\u2066",
+        "]]>&<\"'",
+        "\ufffe\u2028",
+    ]
+    told = [
+        _told(9 + n, 8 + len(odd), b"", subject=value, to=[value, "b"], path=[value]) for n, value in enumerate(odd)
+    ]
+    write(tmp_path, told, [b""] * len(odd))
+    assert _faults(tmp_path) == []
+
+
 def test_an_edrm_file_reads_nothing_else(tmp_path: Path) -> None:
     """An entity that names a file stays what it is, and one that grows without end is refused."""
     (tmp_path / "secret").write_text("SECRET")
