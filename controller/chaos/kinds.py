@@ -79,8 +79,6 @@ ALL: tuple[Kind, ...] = (
         missing=no_tesseract,
     ),
     Kind(name="replay", phases=("replay", "finalise"), script="replay"),
-    Kind(name="extraction", phases=("extract", "finalise"), script="produce", produces=JobType.EXTRACTION),
-    Kind(name="processing", phases=("render", "stamp", "finalise"), script="produce", produces=JobType.PROCESSING),
     Kind(name="export", phases=("extract", "export", "finalise"), script="produce", produces=JobType.EXPORT),
     Kind(name="command", script="command", own_faults=True),
     Kind(name="deleted", script="delete", moments=("commit", "committed")),
