@@ -87,9 +87,9 @@ class KneePoints(Document):
 
 
 class JobTypesOrder(Document):
-    """The four types of jobs side by side."""
+    """The four types of jobs side by side, with each number of workers."""
 
-    workers: Workers = 2
+    workers: Points = "2"
     slots: Slots = None
     repeats: Repeats = DEFAULT_REPEATS
     min_seconds: MinSeconds = _LEAST_SECONDS

@@ -15,12 +15,13 @@ from experiments.orders import JobTypesOrder
 def job_types(ctx: typer.Context, *, corpus: Corpus, order: JobTypesOrder, storage: opt.StorageRoot = None) -> None:
     """Run a discovery, an extraction, a processing and an export of the same data, in random order, and put them side by side.
 
-    Calls and bytes a second, processor time of an item, and what share of the time is in storage calls. The report's
-    path is the last line printed.
+    With several numbers of workers each type is run with each of them. Calls and bytes a second, processor time of an item,
+    and what share of the time is in storage calls. The report's path is the last line printed.
     """
     context = shared(ctx)
     settings = with_options(context.settings(), storage=storage, slots=order.slots, engine=None, filer=order.filer)
+    counts = opt.numbers(order.workers, "--workers")
 
     from cli.experiments.job_types_run import run_types  # slow to come
 
-    run_types(context, settings, corpus, order.workers, order.repeats, order.min_seconds, given_seed(order.seed))
+    run_types(context, settings, corpus, counts, order.repeats, order.min_seconds, given_seed(order.seed))

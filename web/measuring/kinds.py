@@ -131,7 +131,7 @@ KINDS = {
             does="a discovery, an extraction, a processing and an export of the same data side by side",
             model=_model("JobTypes", JobTypesOrder, _WHERE),
             words=("experiment", "job-types"),
-            check=_sizes,
+            check=_numbers("workers"),
         ),
         Kind(
             name="r1",
