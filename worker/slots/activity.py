@@ -28,6 +28,7 @@ class Activity(enum.IntEnum):
     FETCHING = 12
     COPYING = 13
     REPORTING = 14
+    RENDERING = 15
 
 
 _WORDS = {
@@ -46,6 +47,7 @@ _WORDS = {
     Activity.FETCHING: "fetching the index shard {}",
     Activity.COPYING: "copying item {}",
     Activity.REPORTING: "writing {}",
+    Activity.RENDERING: "rendering documents with LibreOffice",
 }
 _PATIENCE = {
     Activity.IDLE: 0.0,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from core.errors import ExceptionCode, SourceFileError
 from core.options.production import FileKind, JobType, ProductionChoice
+from core.places import renderings_location
 from core.records import TaskResult
 from core.storage.layer import EntryKind
 from production.layout import KINDS, Place, folder
@@ -38,9 +39,17 @@ def run(work: TaskWork) -> TaskResult:
     for number, (path, lines) in enumerate(_ends(out.choice), 1):
         work.context.crumb.doing(Activity.REPORTING, os.path.join(out.path, os.fsencode(path)))
         files.append(out.put_at(path, lines(work), (0, FileKind.REPORT, number)))
+    _forget_rendered(work)
     work.context.crumb.doing(Activity.SYNCING, out.path)
     work.storage.sync_tree(out.path)
     return TaskResult(files=tuple(files), extracted_bytes=out.written)
+
+
+def _forget_rendered(work: TaskWork) -> None:
+    """What a job kept between its phases."""
+    path = os.path.join(work.root, renderings_location(work.job.id))
+    work.context.crumb.doing(Activity.REMOVING, path)
+    work.storage.remove_tree(path)
 
 
 def _ends(choice: ProductionChoice) -> tuple[Report, ...]:

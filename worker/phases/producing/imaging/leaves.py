@@ -22,7 +22,9 @@ from worker.ocr.candidates import PDF, PICTURES
 from worker.ocr.page import Page
 from worker.ocr.pages import rendering_of
 from worker.ocr.rendering import Rendering
+from worker.office.kinds import KINDS
 from worker.phases.producing.imaging.choice import MOST_PAGES
+from worker.phases.producing.imaging.office import kept
 from worker.phases.producing.imaging.typeset import A4_INCHES, drawn, typeset
 from worker.phases.task import TaskWork
 
@@ -49,16 +51,19 @@ def leaves_of(work: TaskWork, item: Item, source: Source | None, choice: OcrChoi
     limits = work.job.options.limits
     if source is None or item.size == 0:
         raise DocumentError(ExceptionCode.ZERO_BYTES, "it has no bytes")
-    if item.media_type == PDF or item.media_type in PICTURES:
-        with rendering_of(source, item.media_type, limits, choice) as rendering:
+    media_type = item.media_type
+    if media_type in KINDS:
+        source, media_type = kept(work, item), PDF
+    if media_type == PDF or media_type in PICTURES:
+        with rendering_of(source, media_type, limits, choice) as rendering:
             _refuse_many(rendering.count)
             yield Rendered(rendering, choice.dpi)
-    elif item.media_type in _TEXTS:
+    elif media_type in _TEXTS:
         pages = typeset(_text(work, item, source), MOST_PAGES)
         _refuse_many(len(pages))
         yield Typeset(pages, choice.dpi)
     else:
-        raise DocumentError(ExceptionCode.UNSUPPORTED, f"nothing here draws {item.media_type}")
+        raise DocumentError(ExceptionCode.UNSUPPORTED, f"nothing here draws {media_type}")
 
 
 def _refuse_many(count: int) -> None:
