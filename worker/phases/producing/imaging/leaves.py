@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from PIL import Image
@@ -40,6 +41,10 @@ class Leaves(Protocol):
     @property
     def count(self) -> int:
         """How many there are: at least one."""
+
+    @property
+    def lost(self) -> AbstractSet[str]:
+        """Characters of the pages drawn so far that are not to be seen as they should."""
 
     def leaf(self, number: int) -> tuple[Image.Image, int]:
         """Page `number` (from 0) and its dots an inch. Raises DocumentError."""
@@ -94,6 +99,7 @@ class Rendered:
 
     rendering: Rendering
     dpi: int
+    lost: frozenset[str] = frozenset()
 
     @property
     def count(self) -> int:
@@ -126,13 +132,14 @@ class Typeset:
 
     pages: Sequence[Sequence[str]]
     dpi: int
+    lost: set[str] = field(default_factory=set)  # what is drawn as a box, or in the wrong order
 
     @property
     def count(self) -> int:
         return len(self.pages)
 
     def leaf(self, number: int) -> tuple[Image.Image, int]:
-        return drawn(self.pages[number], self.dpi), self.dpi
+        return drawn(self.pages[number], self.dpi, self.lost), self.dpi
 
 
 def slip_sheet(lines: Sequence[str], dpi: int) -> tuple[Image.Image, int]:

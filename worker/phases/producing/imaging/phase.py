@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
 
 from PIL import Image
 
-from core.errors import DocumentError, SourceFileError
+from core.errors import DocumentError, ExceptionCode, SourceFileError
 from core.options.production import FileKind, ProducedFile
 from core.records import Item, TaskResult
 from formats.base import Source
@@ -56,6 +57,12 @@ def stamp(work: TaskWork) -> TaskResult:
 
 def _said_later(_error: DocumentError) -> None:
     """By phase stamp, which meets it again."""
+
+
+def _not_shown(lost: AbstractSet[str]) -> DocumentError:
+    some = ", ".join(f"U+{ord(c):04X}" for c in sorted(lost)[:5])
+    detail = f"{len(lost)} characters ({some}) are not drawn as they should: no typeface installed here has them, or FriBiDi is missing"
+    return DocumentError(ExceptionCode.UNSUPPORTED, detail)
 
 
 class _Batch:
@@ -124,7 +131,10 @@ class _Item:
     def written(self) -> list[ProducedFile]:
         """As many pages as were counted."""
         with self._batch.opened(self._row, self._item, self._failed) as leaves:
-            return [self._page(leaves, number) for number in range(self._row.pages or 1)]
+            files = [self._page(leaves, number) for number in range(self._row.pages or 1)]
+            if leaves is not None and leaves.lost:
+                self._findings.item_failed(self._item.id, _not_shown(leaves.lost))
+            return files
 
     def _failed(self, error: DocumentError) -> None:
         self._why = error
