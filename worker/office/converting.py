@@ -6,6 +6,7 @@ when it ends badly stays; the first document that it has not made is then tried 
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -24,6 +25,7 @@ from worker.office.process import Bounds, Ended, convert
 
 _AT_ONCE = 32  # documents of one process …
 _BYTES_AT_ONCE = 64_000_000  # … and how much they may be together, on scratch
+_LEAST_FREE = 16_000_000  # bytes of scratch: with less what was not made may have had no room
 _MEMORY_WORDS = ("bad_alloc", "out of memory", "cannot allocate")
 
 
@@ -72,6 +74,8 @@ class Converter:
                 if names:
                     ended = convert(self.office, list(names), place, self.bounds, self.alive)
                     verdicts.update(self._made(place / "out", names))
+                    if len(verdicts) < len(chosen) and shutil.disk_usage(place).free < _LEAST_FREE:
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # no document's fault
         except OSError as error:
             raise StorageFault(
                 f"{self.scratch} on scratch: {error.strerror}; see that scratch has space, then resume",
