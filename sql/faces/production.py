@@ -156,6 +156,16 @@ class Written(NamedTuple):
     bytes: int
 
 
+class PagesRow(NamedTuple):
+    """Pages of the items of one type."""
+
+    media_type: str
+    items: int
+    pages: int
+    found_pages: int
+    differing: int
+
+
 class _Production(Protocol):
     def production_tables(self, conn: Connection) -> None: ...
     def production_pick(self, conn: Connection, *, items: Sequence[uuid.UUID]) -> int: ...
@@ -179,6 +189,7 @@ class _Production(Protocol):
     def production_records(self, conn: Connection, *, job: uuid.UUID, after: int, limit: int) -> list[RecordRow]: ...
     def production_files(self, conn: Connection, *, job: uuid.UUID, first: int, last: int) -> list[FileRow]: ...
     def production_written(self, conn: Connection, *, job: uuid.UUID) -> list[Written]: ...
+    def production_pages(self, conn: Connection, *, job: uuid.UUID) -> list[PagesRow]: ...
     def production_of(self, conn: Connection, *, job: str) -> list[uuid.UUID]: ...
 
 

@@ -162,3 +162,13 @@ ORDER BY kind;
 SELECT id FROM job
 WHERE options -> 'production' -> 'sources' ? %(job)s AND state NOT IN ('cancelled', 'completed', 'completed_with_exceptions', 'deleting')
 ORDER BY id;
+
+-- name: production_pages
+-- Pages of the items of a processing job beside those that the discovery counted, by type; items with an exception, which may
+-- be slip sheets, are left out.
+SELECT i.media_type, count(*) AS items, sum(p.pages)::bigint AS pages, sum(t.pages)::bigint AS found_pages,
+    count(*) FILTER (WHERE p.pages <> t.pages) AS differing
+FROM production_item p JOIN item i ON i.id = p.item JOIN item_text t ON t.item = p.item
+WHERE p.job = %(job)s AND p.pages IS NOT NULL
+  AND NOT EXISTS (SELECT FROM exception e WHERE e.item = p.item AND e.job IN (p.job, p.source_job))
+GROUP BY i.media_type ORDER BY i.media_type;

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import itertools
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -167,7 +168,9 @@ def test_disturbed_imaging_makes_the_same_pages(bench: Bench) -> None:
         files = _tree(home / "calm")
         assert _tree(home / "wild") == files
         _check_pages(home, files, bench)
-        assert "0 missing, 0 extra, 0 wrong" in bench.ask("verify", job).stdout
+        verified = bench.ask("verify", job).stdout
+        assert "0 missing, 0 extra, 0 wrong" in verified
+        assert ", 0 of them others than were found" in verified
         refused = bench.ask(
             "export", "last", "--images", job, "--out", str(home / "x"), "--prefix", "A", check=2
         ).stderr
@@ -194,9 +197,13 @@ def _check_pages(home: Path, files: dict[str, bytes], bench: Bench) -> None:
     pictures = [row for row in rows if row["media_type"] in ("image/png", "image/jpeg") and not row["exceptions"]]
     assert pictures
     assert all("handler_error" not in row["exceptions"] for row in rows)
-    slips = [row for row in rows if row["media_type"].endswith("wordprocessingml.document")]
-    assert slips
-    assert all(row["pages"] == "1" and "unsupported" in row["exceptions"] for row in slips)
+    documents = [row for row in rows if row["media_type"].endswith("wordprocessingml.document")]
+    assert documents
+    if shutil.which("soffice") is None:  # slip sheets that say so
+        assert all(row["pages"] == "1" and "unsupported" in row["exceptions"] for row in documents)
+    else:
+        assert not any("unsupported" in row["exceptions"] for row in documents)
+        assert any(int(row["pages"]) > 1 for row in documents)
     assert any(int(row["pages"]) > 1 for row in rows)
 
 

@@ -29,6 +29,7 @@ class Activity(enum.IntEnum):
     COPYING = 13
     REPORTING = 14
     WRITING = 15
+    RENDERING = 16
 
 
 _WORDS = {
@@ -48,6 +49,7 @@ _WORDS = {
     Activity.COPYING: "copying item {}",
     Activity.REPORTING: "writing what is told of all items to {}",
     Activity.WRITING: "writing texts to {}",
+    Activity.RENDERING: "rendering documents with LibreOffice",
 }
 _PATIENCE = {
     Activity.IDLE: 0.0,

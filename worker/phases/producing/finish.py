@@ -9,6 +9,7 @@ from contextlib import ExitStack, closing
 
 from core.errors import ExceptionCode, SourceFileError
 from core.options.production import JobType, ProducedFile, ProductionChoice
+from core.places import renderings_location
 from core.records import TaskResult
 from core.storage.layer import EntryKind
 from production.layout import KINDS, Place, folder
@@ -37,6 +38,7 @@ def run(work: TaskWork) -> TaskResult:
         _sweep(out, Place(place.volume, place.folder))
     _sweep_drafts(out, out.path)
     files = _reports(work, out)
+    _forget_rendered(work)
     work.context.crumb.doing(Activity.SYNCING, out.path)
     work.storage.sync_tree(out.path)
     return TaskResult(files=files, extracted_bytes=out.written)
@@ -62,6 +64,13 @@ def _reports(work: TaskWork, out: Output) -> tuple[ProducedFile, ...]:
             for piece in report.tail():
                 add(piece)
     return tuple(each.file for each in written if each.file is not None)
+
+
+def _forget_rendered(work: TaskWork) -> None:
+    """What a job kept between its phases."""
+    path = os.path.join(work.root, renderings_location(work.job.id))
+    work.context.crumb.doing(Activity.REMOVING, path)
+    work.storage.remove_tree(path)
 
 
 def _ends(choice: ProductionChoice) -> Iterator[type[Report]]:
