@@ -148,7 +148,7 @@ bench-search: setup ## searches of a job of a million items, made once in .bench
 bench-starts: setup ## how long commands take to say their first word
 	@$(PYTHON) -m benchmarks.starts $(BENCH_ARGS)
 
-results: setup ## measure docs/results again: real file systems, packages, other programs beside; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 25")
+results: setup ## measure docs/results again: real file systems, packages, other programs beside; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 28")
 	@$(PYTHON) -m benchmarks.results $(RESULTS_ARGS)
 
 up: ## start the system in containers: N=4 workers (2), DATABASES=2 (1); writes .env when there is none

@@ -16,7 +16,7 @@ from typing import Protocol
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 EDBENCH = REPOSITORY / ".venv/bin/edbench"
-FILERS = REPOSITORY.parent / "shared/tools/filers"
+FILERS = Path(os.environ.get("FILERS_TOOL") or REPOSITORY.parent / "shared/tools/filers")
 GROUPS = Path("/sys/fs/cgroup")
 _SERVER = "192.0.2.10"  # of the tool's file systems, in the network of each
 _LOOP_TOOLS = ("losetup", "mkfs.ext4", "mount")
