@@ -82,7 +82,15 @@ STORAGES = (
             share=0.3),
 )  # fmt: skip
 DEFAULT = ("ext4", "tmpfs", "moosefs", "glusterfs", "xfs", "btrfs", "moosefs-200mbit", "s3")
-QUICK = ("ext4", "moosefs", "glusterfs", "xfs", "btrfs", "s3", "tmpfs")  # in half an hour, the last with what is left of it
+QUICK = (
+    "ext4",
+    "moosefs",
+    "glusterfs",
+    "xfs",
+    "btrfs",
+    "s3",
+    "tmpfs",
+)  # in half an hour, the last with what is left of it
 
 
 @contextlib.contextmanager
@@ -209,7 +217,9 @@ def _unmount(mount: Path) -> None:
 def _down(name: str, environment: Mapping[str, str]) -> None:
     """Whatever state it is in: servers that hang are not waited for."""
     with contextlib.suppress(subprocess.TimeoutExpired):
-        subprocess.run([str(FILERS), "down", name], env=environment, capture_output=True, check=False, timeout=_COMING_S)
+        subprocess.run(
+            [str(FILERS), "down", name], env=environment, capture_output=True, check=False, timeout=_COMING_S
+        )
 
 
 def _run(*command: str, environment: Mapping[str, str] | None = None) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from installation import Bench
-from real_mounts import LOCAL, Real, real
+from real_mounts import LOCAL, Real, installed, real, suspended
+
+_SAID = {
+    # Its client tries for two minutes to find room, and nothing ends it meanwhile.
+    "moosefs": ("No space left on device; free space", "cannot be killed (uninterruptible sleep"),
+}
 
 
 @pytest.fixture(scope="module", params=[*LOCAL, "moosefs", "glusterfs"])
@@ -21,31 +24,20 @@ def storage(request: pytest.FixtureRequest) -> Iterator[Real]:
 
 @pytest.fixture
 def there(storage: Real, bench: Bench, small: Path) -> Iterator[Bench]:
-    """An installation whose source and storage root lie on it; nothing is left of them."""
-    root = Path(tempfile.mkdtemp(prefix="edbench ", dir=storage.directory))
-    shutil.copytree(small, root / "corpus")
-    bench.corpus = root / "corpus"
-    bench.env["EDBENCH_STORAGE"] = str(root / "storage root")
-    yield bench
-    shutil.rmtree(root)
+    """On it."""
+    with installed(bench, storage.directory, small) as made:
+        yield made
 
 
 @pytest.mark.parametrize("phase", ["expand", "index"])
 def test_full_in_the_middle(storage: Real, there: Bench, phase: str) -> None:
-    """Suspended with the reason, again where it is resumed with no room; with room it ends with zero differences."""
+    """Suspended with the reason; with room it ends with zero differences."""
     held = there.hold(phase, after=2)
     process = there.discover("--workers", "1", "--slots", "1")
     held.until_reached(process)
     with storage.full():
         held.let_go()
-        _suspended(there.end(process, 1))
-        _suspended(there.edbench("resume", "last", "--workers", "1", check=1).stderr)
+        suspended(there.end(process, 1), *_SAID.get(storage.name, ("No space left on device; free space",)))
     with there.attached():
         there.edbench("resume", "last", "--workers", "1")
         there.verify()
-
-
-def _suspended(out: str) -> None:
-    (line,) = [line for line in out.splitlines() if line.startswith("edbench: ")]
-    assert "is suspended: " in line
-    assert "No space left on device; free space" in line
