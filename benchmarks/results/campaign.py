@@ -47,6 +47,9 @@ class Campaign:
             _record(recording, self.sizes)
         for number, storage in enumerate(self.storages):
             until = self._until(storage.share / sum(one.share for one in self.storages[number:]))
+            if until is not None and until <= time.monotonic():
+                say(f"{storage.name}: no time is left; what was published of it before stays")
+                continue
             self._one(storage, recording, until)
             weight = record.publish(STATE / storage.name, record.PUBLISHED / storage.name)
             say(f"{storage.name}: published, {weight / 1e3:,.0f} kB")

@@ -36,7 +36,7 @@ WHOLE = Sizes(
     matrix_threads=(1, 4), matrix_mib=(16, 128), matrix_s=5, tool_repeats=3, step_s=900,
 )  # fmt: skip
 SMALL = Sizes(
-    name="small", scale=0.0003, repeats=1, clients=(1, 4, 16), most_clients=16, drift_files=200_000, drift_s=40,
+    name="small", scale=0.0003, repeats=1, clients=(1, 4, 16), most_clients=16, drift_files=200_000, drift_s=20,
     drift_group=2_000, empty_files=6_000, objects=(1, 4, 16), object_bytes=8_000_000, block_bytes=128 << 20, block_s=3, block_ramp_s=1,
     matrix_threads=(1, 4), matrix_mib=(8, 64), matrix_s=1, tool_repeats=3, step_s=240,
 )  # fmt: skip

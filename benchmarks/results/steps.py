@@ -35,23 +35,23 @@ class Step:
 
 def steps() -> tuple[Step, ...]:
     """The replay says how long a job would take there, then the job is run; the model says what four workers would, then they do.
-    Other programs come last, within the hour: where the time is over, they are what is left out."""
+    Where the time is over, the last ones are what is left out."""
     return (
         Step(name=LOOP, make=_closed_loop),
         Step(name=CALIBRATION, make=_discovery(CALIBRATION, "1,2")),
         Step(name="prediction", make=_prediction, key="prediction"),
         Step(name=MOST, make=_discovery(MOST, "4")),
         Step(name=EMPTY, make=_profile(EMPTY, "insert-drift", _empty_files), s3=True),
-        Step(name=DRIFT, make=_profile(DRIFT, "insert-drift", _drift), s3=True),
-        Step(name=SWEEP, make=_profile(SWEEP, "client-sweep", _sweep), s3=True),
-        Step(name=MATRIX, make=_profile(MATRIX, "matrix", _matrix)),
-        Step(name=BLOCK, make=_profile(BLOCK, "block-8k", _block)),
-        Step(name=COUNTED, make=counted.made, key="counters"),
-        Step(name=KNEE, make=_knee),
         Step(name="tools-metadata", make=tools.metadata, key="beside"),
-        Step(name="tools-block", make=tools.block, key="beside"),
+        Step(name=SWEEP, make=_profile(SWEEP, "client-sweep", _sweep), s3=True),
         Step(name="tools-sweep", make=tools.sweep, key="beside"),
+        Step(name=MATRIX, make=_profile(MATRIX, "matrix", _matrix)),
         Step(name="tools-matrix", make=tools.matrix, key="beside"),
+        Step(name=COUNTED, make=counted.made, key="counters"),
+        Step(name=DRIFT, make=_profile(DRIFT, "insert-drift", _drift), s3=True),
+        Step(name=BLOCK, make=_profile(BLOCK, "block-8k", _block)),
+        Step(name="tools-block", make=tools.block, key="beside"),
+        Step(name=KNEE, make=_knee),
     )
 
 

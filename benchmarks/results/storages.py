@@ -68,9 +68,9 @@ class Storage:
 STORAGES = (
     Storage(name="ext4", title="ext4", about="a loop device over a file on this machine's disk", kind="loop"),
     Storage(name="tmpfs", title="tmpfs", about="this machine's memory", kind="tmpfs", direct=False,
-            share=0.9),
+            share=0.6),
     Storage(name="moosefs", title="MooseFS", about="master, two chunk servers, one copy, FUSE client", kind="filer",
-            share=1.8),
+            share=2.0),
     Storage(name="glusterfs", title="GlusterFS",
             about="distributed over two bricks, FUSE client; replays of at most 4 clients, because more do not end in time",
             kind="filer", share=2.6, most_clients=4),

@@ -222,17 +222,20 @@ def test_time_is_shared_out_by_what_storages_take(tmp_path: Path) -> None:
     asked: list[float] = []
     (tmp_path / "recording").mkdir()
     (tmp_path / "recording/trace").touch()
-    shared = dataclasses.replace(whole)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(campaign.Campaign, "_until", lambda _, share: asked.append(share))
         patched.setattr(campaign.Campaign, "_one", lambda *_: None)
         patched.setattr(campaign.record, "publish", lambda *_: 0)
         patched.setattr(campaign, "STATE", tmp_path)
-        shared.carry_out()
-    assert asked == [0.25, 1.0]
+        whole.carry_out()
+        assert asked == [0.25, 1.0]
+        patched.setattr(campaign.Campaign, "_until", lambda *_: time.monotonic() - 1)
+        patched.setattr(campaign.Campaign, "_one", lambda *_: pytest.fail("there is no time for it"))
+        patched.setattr(campaign.record, "publish", lambda *_: pytest.fail("what was published stays"))
+        whole.carry_out()
 
 
-@pytest.mark.parametrize(("rate", "files"), [(math.inf, 200_000), (1_000.0, 40_000), (10.0, 24_000)])
+@pytest.mark.parametrize(("rate", "files"), [(math.inf, 200_000), (2_000.0, 40_000), (10.0, 24_000)])
 def test_insertions_last_no_longer_than_wanted(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, rate: float, files: int
 ) -> None:
