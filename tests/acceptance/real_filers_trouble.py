@@ -86,7 +86,7 @@ def test_unmounted_in_the_middle(disk: Real, on_disk: Bench) -> None:
 @contextlib.contextmanager
 def _second_client(shared: Real) -> Iterator[Path]:
     other = shared.directory.with_name("second")
-    other.mkdir()
+    other.mkdir(exist_ok=True)
     _inside(shared.name, *_SECOND[shared.name], str(other))
     try:
         yield other
@@ -111,11 +111,17 @@ def test_another_client_puts_another_directory_in_its_place(shared: Real, there:
     _resumed(there)
 
 
+@pytest.fixture
+def moosefs(shared: Real) -> Real:
+    """Whose servers have two kinds."""
+    if shared.name != "moosefs":
+        pytest.skip("of MooseFS")
+    return shared
+
+
 @contextlib.contextmanager
 def _killed(shared: Real, *servers: str) -> Iterator[None]:
     """These servers of MooseFS, and all up again at the end."""
-    if shared.name != "moosefs":
-        pytest.skip("of MooseFS")
     etc = shared.directory.parent / "etc"
     for server in servers:
         _inside("moosefs", _program(server), "-c", str(etc / f"{server}.cfg"), "kill")
@@ -131,26 +137,25 @@ def _program(server: str) -> str:
     return "mfsmaster" if server == "master" else "mfschunkserver"
 
 
-def test_one_of_two_chunk_servers_with_two_copies(shared: Real, there: Bench) -> None:
+def test_one_of_two_chunk_servers_with_two_copies(moosefs: Real, there: Bench) -> None:
     """Nobody notices."""
-    if shared.name == "moosefs":
-        _inside("moosefs", "mfssetgoal", "-r", "2", str(shared.directory))
+    _inside("moosefs", "mfssetgoal", "-r", "2", str(moosefs.directory))
     held = there.hold("index", after=1)
     process = there.discover("--workers", "1", "--slots", "1")
     held.until_reached(process)
-    with _killed(shared, "server2"):
+    with _killed(moosefs, "server2"):
         held.let_go()
         there.end(process)
         there.verify()
 
 
 @pytest.mark.parametrize("servers", [("server1", "server2"), ("master",)], ids=["chunk servers", "master"])
-def test_servers_that_are_away_for_long(shared: Real, there: Bench, servers: tuple[str, ...]) -> None:
+def test_servers_that_are_away_for_long(moosefs: Real, there: Bench, servers: tuple[str, ...]) -> None:
     """Every call waits, and no signal ends it: suspended with what it waits for, no item is to blame."""
     held = there.hold("index", after=1)
     process = there.discover("--workers", "1", "--slots", "1")
     held.until_reached(process)
-    with _killed(shared, *servers):
+    with _killed(moosefs, *servers):
         held.let_go()
         suspended(there.end(process, 1), "cannot be killed (uninterruptible sleep", "mount it")
     _resumed(there)
