@@ -62,10 +62,10 @@ def limit_slot(memory_mb: int) -> None:
         return  # not every container lets us; it only matters when memory runs out
 
 
-def _stat_fields(pid: int) -> list[str]:
+def _stat_fields(process: int | str) -> list[str]:
     """Fields of /proc/PID/stat from the state on; empty when the process is gone."""
     try:
-        text = _read(f"{_PROC}/{pid}/stat")
+        text = _read(f"{_PROC}/{process}/stat")
     except (FileNotFoundError, ProcessLookupError):
         return []
     return text.rpartition(")")[2].split()
@@ -82,19 +82,36 @@ def _read(path: str) -> str:
 
 def process_state(pid: int) -> str | None:
     """The state letter of /proc/PID/stat (R, S, D, T, Z …); None when the process is gone."""
-    fields = _stat_fields(pid)
+    return _state(pid)
+
+
+def _state(process: int | str) -> str | None:
+    fields = _stat_fields(process)
     return fields[0] if fields else None
 
 
 def waits_in(pid: int) -> str:
     """Where in the kernel the process waits, if it says; for people."""
+    waiting = _waiting_thread(pid)
     try:
-        function = _read(f"{_PROC}/{pid}/wchan").strip()
+        function = _read(f"{_PROC}/{waiting}/wchan").strip()
     except OSError:
         function = ""
-    state = process_state(pid)
+    state = _state(waiting)
     known = f" in {function}" if function.strip("0") else ""
     return "uninterruptible sleep" + known if state == "D" else f"state {state}" + known
+
+
+def _waiting_thread(pid: int) -> str:
+    """Of a process that was killed the first thread has ended, and another may still wait: that one, below /proc."""
+    try:
+        threads = sorted(os.listdir(f"{_PROC}/{pid}/task"))
+    except OSError:
+        threads = []
+    living = (
+        thread for thread in (f"{pid}/task/{one}" for one in threads) if _state(thread) not in (*DEAD_STATES, None)
+    )
+    return f"{pid}" if process_state(pid) not in DEAD_STATES else next(living, f"{pid}")
 
 
 def is_running(pid: int) -> bool:
