@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from cli import options as opt
+from cli.bank import Passwords
 from cli.beside import PORT
 from cli.context import shared, with_options
 from cli.options import numbers
@@ -71,7 +72,7 @@ class Study:
     filer_cache: FilerCache = None
     null_memory: NullMemory = None
     cold: Cold = False
-    passwords: opt.Passwords = None
+    passwords: Passwords = None
     storage: opt.StorageRoot = None
     serve: opt.Serve = False
     serve_port: opt.ServePort = PORT

@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import psycopg2
-
 import core
 from core import errors
 from core.errors import DatabaseFault, EdbenchError, SystemFault, UsageError
@@ -228,6 +226,8 @@ def _leave(home: Home, users: FileLock, keepers: Sequence[subprocess.Popen[bytes
 
 def _check_answers(server: ServerAddress) -> None:
     """Raises DatabaseFault unless the server lets the controller into its database."""
+    import psycopg2  # it comes while the services start
+
     url = server.url(server.name).replace("+psycopg2", "")
     try:
         psycopg2.connect(url, connect_timeout=5).close()
