@@ -22,6 +22,12 @@ Streams = Annotated[
     ),
 ]
 
+TimeScale = Annotated[
+    float,
+    typer.Option(
+        help="everything takes so many times as long as on the site as it was fitted: 0.5 is twice as fast, see docs/site.md"
+    ),
+]
 Brief = Annotated[bool, typer.Option("--brief", help="print the tables and a few lines; the report has the rest")]
 
 
@@ -29,6 +35,7 @@ def r1(
     ctx: typer.Context,
     *,
     scale: Scale = "1/500",
+    time_scale: TimeScale = 1.0,
     site: SiteFile = None,
     index_streams: Streams = None,
     repeats: Repeats = 5,
@@ -47,6 +54,7 @@ def r1(
 
     order = R1Order(
         scale=scale,
+        time_scale=time_scale,
         site=site,
         index_streams=index_streams,
         repeats=repeats,

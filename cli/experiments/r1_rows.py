@@ -45,6 +45,7 @@ class R1Order:
     """What the command line asked for."""
 
     scale: str
+    time_scale: float
     site: str | None
     index_streams: int | None  # None: as fitted
     repeats: int
@@ -59,7 +60,7 @@ def run_rows(ctx: typer.Context, asked: R1Order) -> None:
     context = shared(ctx)
     times = _times(asked.scale)
     settings = with_options(context.settings(None), storage=asked.storage, slots=SLOTS, engine=None)
-    source = scaled_site(asked.site or SITE, times)
+    source = scaled_site(asked.site or SITE, times, asked.time_scale)
     settings = with_options(settings, storage=None, slots=None, engine=None, filer=source)
     corpus = settings.storage / "corpora" / f"r1-1in{times}-seed-{_SEED}"
     if not (corpus / "dataset.json").exists():
