@@ -55,18 +55,19 @@ def installation(
     slots: int = SLOTS_BESIDE,
     databases: int = 1,
     listen: str = "",
+    broker: bool = True,
     work: str = "controller.databases",
 ) -> Iterator[Installation]:
     """Attach to the services (embedded ones are started if need be) for as long as the block lasts.
 
     `slots`: how many slots, over all workers, are going to be used; `databases`: how many embedded databases are to
-    be there, beside those of earlier commands; `listen`: where workers of other hosts reach them; `work`: the module that
+    be there, beside those of earlier commands; `listen`: where workers of other hosts reach them; `broker`: False for a command that only reads what the databases have; `work`: the module that
     goes on then, imported while services start. Raises UsageError and SystemFaults.
     """
     names = [f"db{number}" for number in range(1, databases + 1)]
     room = max(slots, SLOTS_BESIDE)
     with embedded_services(
-        settings, databases=names, slots=room, listen=listen, meanwhile=lambda: import_module(work)
+        settings, databases=names, slots=room, listen=listen, broker=broker, meanwhile=lambda: import_module(work)
     ) as attached:
         from controller.databases import open_databases
 

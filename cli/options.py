@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.bank import Passwords as Passwords
 from core.errors import UsageError
 from core.settings import Settings, numbers, parse_bytes
 

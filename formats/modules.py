@@ -128,3 +128,30 @@ MEDIA_TYPES: dict[str, tuple[str, ...]] = {
     "mail.contacts.handler": ("text/vcard", "text/calendar"),
     "mail.mhtml": ("multipart/related", "application/x-mimearchive"),
 }
+
+# Endings of names by which programs keep most of what people have, and what such a file is likely to be: enough to load its reader
+# for many files at once before one of them is opened. What it is, its bytes say (formats.identification).
+LIKELY: dict[str, str] = {
+    "eml": "message/rfc822",
+    "emlx": "message/x-emlx",
+    "mbox": "application/mbox",
+    "msg": "application/vnd.ms-outlook",
+    "pst": "application/vnd.ms-outlook-pst",
+    "zip": "application/zip",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    "doc": "application/msword",
+    "xls": "application/vnd.ms-excel",
+    "ppt": "application/vnd.ms-powerpoint",
+    "pdf": "application/pdf",
+    "rtf": "application/rtf",
+    "html": "text/html",
+    "htm": "text/html",
+    "txt": "text/plain",
+    "csv": "text/csv",
+    "jpg": "image/jpeg",
+    "png": "image/png",
+}
+# What is in any pile of messages.
+IN_MESSAGES = ("text/html", "text/plain", "application/pdf", "image/jpeg")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from cli import options as opt
+from cli.bank import Passwords
 from cli.beside import PORT
 from cli.context import shared, with_options
 from cli.options import numbers
@@ -30,7 +31,7 @@ class Study(StudyOrder):
     hosts: opt.Hosts = None
     listen: opt.Listen = None
     hosts_wait: opt.HostsWait = opt.HOSTS_WAIT_S
-    passwords: opt.Passwords = None
+    passwords: Passwords = None
     storage: opt.StorageRoot = None
     serve: opt.Serve = False
     serve_port: opt.ServePort = PORT

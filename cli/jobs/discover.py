@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from cli import options as opt
+from cli.bank import Passwords
 from cli.beside import PORT, page_beside
 from cli.context import CommandContext, shared, with_options, writable_file
 from cli.jobs.cluster import compose_cluster, given, refuse_out_of_sight
@@ -34,7 +35,7 @@ def discover(
     cluster: opt.Cluster = None,
     order: OperatorOrder,
     site: SiteFile = None,
-    passwords: opt.Passwords = None,
+    passwords: Passwords = None,
     json_file: opt.JsonFile = None,
     storage: opt.StorageRoot = None,
     serve: opt.Serve = False,

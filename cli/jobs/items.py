@@ -63,7 +63,7 @@ def items(
         system=None if system is None else system is YesNo.YES,
     )
     context = shared(ctx)
-    with installation(context.settings(), work="cli.jobs.printed") as installed:
+    with installation(context.settings(), broker=False, work="cli.jobs.printed") as installed:
         from cli.jobs.printed import print_items
         from review.looked_at import check_findings
 

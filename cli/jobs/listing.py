@@ -18,7 +18,7 @@ def jobs(
 ) -> None:
     """List the jobs, newest first."""
     context = shared(ctx)
-    with installation(context.settings(), work="cli.jobs.listed") as installed:
+    with installation(context.settings(), broker=False, work="cli.jobs.listed") as installed:
         from cli.jobs.listed import show_jobs
 
         show_jobs(context, installed, limit, as_json)
@@ -34,7 +34,7 @@ def job(
     Of a group each job is shown.
     """
     context = shared(ctx)
-    with installation(context.settings(), work="cli.jobs.shown") as installed:
+    with installation(context.settings(), broker=False, work="cli.jobs.shown") as installed:
         from cli.jobs.shown import show_job
 
         show_job(context, installed, job, as_json)

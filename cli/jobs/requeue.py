@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from cli.bank import Passwords
 from cli.context import shared, with_options
 from cli.installation import installation
 from cli.jobs.lifecycle import resume
-from cli.options import JobArgument, JsonFile, Passwords, PlannedSlots, PlannedWorkers, StorageRoot
+from cli.options import JobArgument, JsonFile, PlannedSlots, PlannedWorkers, StorageRoot
 from controller.jobs.requeue import requeue_exceptions
 from core.errors import ExceptionCode
 from core.passwords import read_bank

@@ -43,7 +43,7 @@ def search(
     if query.strip() and forget:
         raise UsageError("--forget takes no query")
     context = shared(ctx)
-    with installation(context.settings(), work="cli.jobs.found") as installed:
+    with installation(context.settings(), broker=False, work="cli.jobs.found") as installed:
         from cli.jobs.found import show_found, show_saved
 
         if not query.strip():

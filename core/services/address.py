@@ -43,7 +43,7 @@ class ServerAddress:
 class BrokerAddress:
     """The broker."""
 
-    pid: int
+    pid: int  # 0: nobody has needed one yet
     port: int
     password: str  # the controller's
     log: str

@@ -45,7 +45,7 @@ class BrokerServer:
 
     @property
     def pid(self) -> int:
-        """Process id; 0 when it was never started."""
+        """Process id; 0 when it was never started, or is stopped."""
         return self._process.pid if self._process else 0
 
     def address(self) -> BrokerAddress:
@@ -131,6 +131,7 @@ class BrokerServer:
         """Stop it; what it held is gone."""
         if self._process is not None:
             stop(self._process, _STOP)
+            self._process = None
 
 
 def _quoted(path: Path) -> str:

@@ -21,12 +21,11 @@ _WATCHING = (CONTROLLER, QUEUE_MANAGER)
 
 
 def make_logins(connection: Any, logins: Iterable[Login]) -> None:
-    """Make the logins, or give those that are there these passwords. `connection`: the superuser's, autocommit.
+    """Make the logins, or give those that are there these passwords. `connection`: the superuser's, in a transaction.
 
     Raises psycopg2.Error.
     """
     with connection.cursor() as cursor:
-        cursor.execute("BEGIN")  # one write to disk, not one for each statement
         for login in logins:
             name = login_name(login.role)
             cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (name,))
@@ -38,25 +37,26 @@ def make_logins(connection: Any, logins: Iterable[Login]) -> None:
             if login.role in _WATCHING:
                 cursor.execute(sql.SQL("GRANT pg_read_all_stats TO {}").format(sql.Identifier(name)))
         cursor.execute("REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC")
-        cursor.execute("COMMIT")
 
 
 def make_database(connection: Any, name: str) -> None:
-    """Make the database unless it is there, and give it to the controller; only the roles may connect to it.
-
-    `connection`: the superuser's, autocommit. Raises psycopg2.Error.
-    """
-    database, owner = sql.Identifier(name), sql.Identifier(login_name(CONTROLLER))
+    """Make the database unless it is there; it is the superuser's until it is given. `connection`: his, in no transaction.
+    Raises psycopg2.Error."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,))
         if cursor.fetchone() is None:
-            cursor.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(database, owner))
-        cursor.execute("BEGIN")
+            cursor.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+
+
+def give_database(connection: Any, name: str) -> None:
+    """Give the database to the controller; only the roles may connect to it. `connection`: the superuser's, in a transaction.
+    Raises psycopg2.Error."""
+    database, owner = sql.Identifier(name), sql.Identifier(login_name(CONTROLLER))
+    with connection.cursor() as cursor:
         cursor.execute(sql.SQL("ALTER DATABASE {} OWNER TO {}").format(database, owner))
         cursor.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
         everybody = sql.SQL(", ").join(sql.Identifier(login_name(role)) for role in (QUEUE_MANAGER, WORKER))
         cursor.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, everybody))
-        cursor.execute("COMMIT")
 
 
 def give_tables(connection: Any) -> None:
@@ -80,8 +80,11 @@ def prepare_server(address: dict[str, Any], database: str, logins: Iterable[Logi
     connection = psycopg2.connect(dbname="postgres", **address)
     try:
         connection.autocommit = True
-        make_logins(connection, logins)
         make_database(connection, database)
+        connection.autocommit = False
+        with connection:  # one write to disk, for which every start waits
+            make_logins(connection, logins)
+            give_database(connection, database)
     finally:
         connection.close()
     connection = psycopg2.connect(dbname=database, **address)

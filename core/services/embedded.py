@@ -12,11 +12,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import psycopg2
-
 import core
 from core import errors
-from core.errors import DatabaseFault, EdbenchError, SystemFault, UsageError
+from core.errors import BrokerFault, DatabaseFault, EdbenchError, SystemFault, UsageError
 from core.roles import WORKER
 from core.services.address import Addresses, ServerAddress, read_addresses
 from core.services.locks import FileLock, is_held, open_lock
@@ -38,6 +36,7 @@ class _Wanted:
     databases: Sequence[str]
     slots: int
     listen: str
+    broker: bool
     meanwhile: Callable[[], object]
 
 
@@ -48,6 +47,7 @@ def embedded_services(
     databases: Sequence[str] = ("db1",),
     slots: int,
     listen: str = "",
+    broker: bool = True,
     meanwhile: Callable[[], object] = bool,
 ) -> Iterator[Settings]:
     """Settings with `databases` and `broker` filled in, valid inside the `with`.
@@ -55,7 +55,8 @@ def embedded_services(
     Each database has a server of its own. Those of earlier commands are started again beside the ones asked for, so
     that all who use the services know the same databases. Where a running keeper has fewer than are asked for,
     that is a UsageError: whoever uses it does not know the others; so it is where `listen`, an address of this host at which
-    workers of other hosts reach them, is not the running keeper's. `slots` is the number of slots, over all workers, that this
+    workers of other hosts reach them, is not the running keeper's. Without `broker` none is started, and none is in the settings
+    unless another command has one. `slots` is the number of slots, over all workers, that this
     command is going to use; the number of connections the database takes follows from it. `meanwhile` is called where
     services have to be started, while they start. Settings that name databases already are given back as they
     are. Raises UsageError, StorageFault, DatabaseFault or BrokerFault with one line saying what to do.
@@ -70,12 +71,12 @@ def embedded_services(
             raise UsageError(f"{name!r} cannot name a database; use lower-case letters, digits and _")
     home = Home(settings.scratch)
     home.prepare()
-    wanted = _Wanted(databases=databases, slots=slots, listen=listen, meanwhile=meanwhile)
+    wanted = _Wanted(databases=databases, slots=slots, listen=listen, broker=broker, meanwhile=meanwhile)
     with _attached(home, wanted) as addresses:
         yield dataclasses.replace(
             settings,
             databases=tuple(DatabaseAddress(name=s.name, url=s.url(s.name)) for s in addresses.servers),
-            broker=addresses.broker.url,
+            broker=addresses.broker.url if addresses.broker.pid else None,
             handed=addresses.logins,
         )
 
@@ -138,7 +139,7 @@ def _join(home: Home, wanted: _Wanted, keepers: list[subprocess.Popen[bytes]]) -
         if not _kept(home):
             keepers.append(_start_keeper(home, wanted))
         addresses = read_addresses(home.address_file)
-        fault = DatabaseFault(f"the embedded services do not come up; see {home.keeper_log}")
+        fault: SystemFault = DatabaseFault(f"the embedded services do not come up; see {home.keeper_log}")
         if addresses is not None:
             _check_connections(addresses, wanted.slots)
             _check_listens(addresses, wanted.listen)
@@ -146,7 +147,10 @@ def _join(home: Home, wanted: _Wanted, keepers: list[subprocess.Popen[bytes]]) -
             try:
                 for server in addresses.servers:
                     _check_answers(server)
-                return addresses
+                if not wanted.broker or addresses.broker.pid:
+                    return addresses
+                home.broker_request.touch()
+                fault = BrokerFault(f"the embedded broker does not come up; see {home.keeper_log}")
             except DatabaseFault as error:
                 fault = error
         if time.monotonic() > deadline:
@@ -159,9 +163,10 @@ def _start_keeper(home: Home, wanted: _Wanted) -> subprocess.Popen[bytes]:
     log = home.keeper_log
     rotate(log)
     names = sorted({*home.databases(), *wanted.databases}, key=natural)
+    arguments = [str(home.scratch), str(wanted.slots), wanted.listen, "broker" if wanted.broker else ""]
     with open_log(log) as output:
         keeper = subprocess.Popen(
-            [sys.executable, "-m", "core.services.keeper", str(home.scratch), str(wanted.slots), wanted.listen, *names],
+            [sys.executable, "-m", "core.services.keeper", *arguments, *names],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=output,
@@ -228,6 +233,8 @@ def _leave(home: Home, users: FileLock, keepers: Sequence[subprocess.Popen[bytes
 
 def _check_answers(server: ServerAddress) -> None:
     """Raises DatabaseFault unless the server lets the controller into its database."""
+    import psycopg2  # it comes while the services start
+
     url = server.url(server.name).replace("+psycopg2", "")
     try:
         psycopg2.connect(url, connect_timeout=5).close()

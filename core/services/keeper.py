@@ -1,8 +1,8 @@
 """The keeper: a process of its own that starts the services, keeps them up and stops them after the last user.
 
-`python -m core.services.keeper SCRATCH SLOTS LISTEN DATABASE…`, started by `core.services.embedded`: one PostgreSQL
-server for each database. LISTEN: an address of this host at which other hosts reach them; empty: none does. It says one
-line of JSON on standard output: `{"ready": true}`, or `{"error": <class>, "text": <line>}`. It is the leader of its own session, so Ctrl-C in a terminal does not reach it, and the services ask the
+`python -m core.services.keeper SCRATCH SLOTS LISTEN BROKER DATABASE…`, started by `core.services.embedded`: one PostgreSQL
+server for each database. LISTEN: an address of this host at which other hosts reach them; empty: none does. BROKER: empty where
+whoever starts it needs none; it is started when another command asks for it. It says one line of JSON on standard output: `{"ready": true}`, or `{"error": <class>, "text": <line>}`. It is the leader of its own session, so Ctrl-C in a terminal does not reach it, and the services ask the
 kernel to be ended when it dies.
 """
 
@@ -39,14 +39,15 @@ _CALM_SECONDS = 30.0  # after which a death counts as the first again
 class Keeper:
     """Runs the services of one scratch directory until nobody uses them."""
 
-    def __init__(self, home: Home, slots: int, listen: str, databases: Sequence[str]) -> None:
+    def __init__(self, home: Home, slots: int, listen: str, databases: Sequence[str], *, broker: bool) -> None:
         self._home = home
         self._stopping = False
         connections = connections_for(slots)
         self._logins = tuple(Login(role=role, password=secrets.token_hex(24)) for role in ROLES)
         self._servers = [PostgresServer(name, home, connections, self._logins, listen) for name in databases]
         self._broker = BrokerServer(home, 4 * connections, self._logins, listen)
-        self._tended = [*(Tended(server) for server in self._servers), Tended(self._broker)]
+        self._has_broker = broker
+        self._tended = [Tended(service) for service in (*self._servers, *([self._broker] if broker else []))]
 
     def ask_to_stop(self, signum: int, frame: FrameType | None) -> None:
         """Signal handler: end in good order at the next turn."""
@@ -57,6 +58,8 @@ class Keeper:
         stale = read_addresses(self._home.address_file)
         for server in stale.servers if stale else ():
             remove_socket_dir(Path(server.socket_dir))
+        with contextlib.suppress(OSError):
+            self._home.broker_request.unlink()  # of another keeper's life
         try:
             for service in self._tended:  # all of them come up at the same time
                 service.service.begin()
@@ -66,6 +69,23 @@ class Keeper:
         except BaseException:
             self.close()
             raise
+
+    def _add_broker(self) -> None:
+        """Start the broker when a command that needs one has come. One that does not start is said in the log, and asked for
+        again by whoever waits for it."""
+        if self._has_broker or not self._home.broker_request.exists():
+            return
+        try:
+            self._home.broker_request.unlink(missing_ok=True)
+            self._broker.begin()
+            self._broker.open()
+            self._publish()
+        except (EdbenchError, OSError) as error:
+            self._broker.close()
+            _say(str(error))
+        else:
+            self._has_broker = True
+            self._tended.append(Tended(self._broker))
 
     def _publish(self) -> None:
         addresses = Addresses(
@@ -84,6 +104,7 @@ class Keeper:
         theirs = [*(server.address().log for server in self._servers), self._broker.address().log]
         logs = [self._home.keeper_log, *map(Path, theirs)]
         while not self._stopping and not users.try_alone():
+            self._add_broker()
             started = [service.tend() for service in self._tended]  # a list: every one gets its turn
             for log in logs:
                 trim(log)
@@ -147,7 +168,7 @@ def _report(message: dict[str, object]) -> None:
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's text."""
     home, slots = Home(Path(arguments[0])), int(arguments[1])
-    keeper = Keeper(home, slots, arguments[2], arguments[3:])
+    keeper = Keeper(home, slots, arguments[2], arguments[4:], broker=bool(arguments[3]))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, keeper.ask_to_stop)
     alone, users = FileLock(home.lock("keeper")), FileLock(home.lock("users"))

@@ -71,6 +71,11 @@ class Home:
         return (self.inside(database) / "data").exists() or self.pointer(database).exists()
 
     @property
+    def broker_request(self) -> Path:
+        """A file that a command makes which needs a broker, for a keeper that was started by one which needs none."""
+        return self.directory / "broker.wanted"
+
+    @property
     def keeper_log(self) -> Path:
         """What the keeper says."""
         return self.logs / "keeper.log"

@@ -12,13 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import psycopg2
-
 from core.errors import DatabaseFault, StorageFault, SystemFault, UsageError
 from core.roles import CONTROLLER, Login
 from core.services.address import SUPERUSER, ServerAddress, write_private
 from core.services.binaries import postgres_for, postgres_version
-from core.services.database_logins import prepare_server
 from core.services.logs import rotate
 from core.services.place import Home, give_to, make_socket_dir, postgres_place, refuse_weak_root, server_user
 from core.services.ports import free_port
@@ -213,6 +210,8 @@ class PostgresServer:
         return self._process is None or self._process.poll() is not None
 
     def _answers(self) -> bool:
+        import psycopg2  # a third of the keeper's start, and the server needs longer for its own
+
         try:
             psycopg2.connect(dbname="postgres", **self._superuser()).close()
         except psycopg2.OperationalError as error:
@@ -230,6 +229,10 @@ class PostgresServer:
 
     def _let_in(self) -> None:
         """The database and the logins of the roles, with the passwords of this keeper's life."""
+        import psycopg2
+
+        from core.services.database_logins import prepare_server
+
         try:
             prepare_server(self._superuser(), self.name, self._logins)
         except psycopg2.errors.DiskFull as error:

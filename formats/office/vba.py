@@ -21,6 +21,7 @@ from formats.office.ole.compound import CompoundFile
 _PLACES = (("Macros", "VBA"), ("_VBA_PROJECT_CUR", "VBA"), ("VBA",))
 _CODE_PAGE, _VERSION, _NAME, _STREAM, _OFFSET, _END = 0x03, 0x09, 0x19, 0x1A, 0x31, 0x2B  # 2.3.4.2
 _CHUNK = 4096  # bytes that a chunk gives
+_BITS = (1, 2, 4, 8, 16, 32, 64, 128)
 _MOST_MODULES = 10_000
 _MOST = 16_000_000  # bytes of source of one document; people write thousands of lines
 # What a program writes into each, also into those that nobody opened.
@@ -134,19 +135,30 @@ def _chunk(data: bytes, at: int, stop: int) -> bytearray:
     while at < stop:
         flags = data[at]
         at += 1
-        for bit in range(8):
+        if not flags:  # all of them as they are
+            out += data[at : min(at + 8, stop)]
+            at += 8
+            continue
+        for bit in _BITS:
             if at >= stop:
                 break
-            if not flags >> bit & 1:
+            if not flags & bit:
                 out.append(data[at])
                 at += 1
                 continue
-            token = int.from_bytes(data[at : at + 2], "little")
+            _copy(out, int.from_bytes(data[at : at + 2], "little"))
             at += 2
-            bits = max(4, (len(out) - 1).bit_length())  # of the distance: as many as it may need by now
-            length, distance = (token & (0xFFFF >> bits)) + 3, (token >> (16 - bits)) + 1
-            if distance > len(out) or len(out) + length > _CHUNK:
-                raise DocumentError(ExceptionCode.CORRUPT, "a copy in compressed source leads out of it")
-            piece = out[len(out) - distance :][:length]
-            out += (piece * (length // distance + 1))[:length]
     return out
+
+
+def _copy(out: bytearray, token: int) -> None:
+    size = len(out)
+    bits = max(4, (size - 1).bit_length())  # of the distance: as many as it may need by now
+    length, distance = (token & (0xFFFF >> bits)) + 3, (token >> (16 - bits)) + 1
+    if distance > size or size + length > _CHUNK:
+        raise DocumentError(ExceptionCode.CORRUPT, "a copy in compressed source leads out of it")
+    start = size - distance
+    if length <= distance:
+        out += out[start : start + length]
+    else:
+        out += (out[start:] * (length // distance + 1))[:length]

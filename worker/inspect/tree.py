@@ -8,6 +8,7 @@ import os
 import signal
 import stat
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -19,7 +20,9 @@ from core.storage.layer import EntryKind, Storage
 from core.storage.listing import Listing
 from formats import charset_guess
 from formats.identification import libmagic
-from formats.registry import all_handlers
+from formats.identification.identify import extension_of
+from formats.modules import IN_MESSAGES, LIKELY
+from formats.registry import all_handlers, handler_for
 from worker.inspect.batches import TOGETHER, Batches, Line
 from worker.inspect.file import Loose, use_passwords
 from worker.inspect.pool import InspectPool
@@ -29,6 +32,8 @@ from worker.processes import limit_slot
 
 _END: tuple[bytes, None] = (b"", None)
 _MANY = 200  # loose files from which on every reader is loaded before processes are forked
+_SEVERAL = 4  # of one kind, by their names, from which on their reader is: each process is likely to have some
+_MANY_MESSAGES = 32
 # Python's own: what a damaged document leaves may be large and few objects, whatever the command that forks has set.
 _COLLECTED = (700, 10, 10)
 _AHEAD = 4  # batches under way for each process, so that results come in order without holding all of them
@@ -99,7 +104,19 @@ def _load_readers(plugins: tuple[str, ...]) -> None:
     libmagic.preload()
     charset_guess.preload()
     gc.collect()
-    gc.freeze()
+
+
+def _load_likely(files: Sequence[Loose]) -> None:
+    """Of fewer files the readers of endings that several of them have: each process would load them. Where many are messages,
+    those of what is usual in these, and the detector of charsets."""
+    endings = Counter(extension_of(os.path.basename(loose.relative)).decode("latin-1") for loose in files)
+    likely = {media_type for ending, media_type in LIKELY.items() if endings[ending] >= _SEVERAL}
+    if endings["eml"] + endings["mbox"] >= _MANY_MESSAGES:
+        likely.update(IN_MESSAGES)
+        libmagic.preload()
+        charset_guess.preload()
+    for media_type in sorted(likely):
+        handler_for(media_type)
 
 
 def inspect_paths(
@@ -124,6 +141,9 @@ def inspect_paths(
     first = list(itertools.islice(files, _MANY))
     if len(first) == _MANY:
         _load_readers(plugins)
+    else:
+        _load_likely(first)
+    gc.freeze()  # of what is there nothing will go: no process need look at it again, nor copy it for that
     with (
         tempfile.TemporaryDirectory(prefix="edbench-inspect-") as scratch,
         InspectPool(processes, lambda: _initialise(memory_mb, plugins, passwords or {}), meanwhile) as pool,

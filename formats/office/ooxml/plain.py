@@ -10,7 +10,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import TypeVar
 
 from core.errors import DocumentError
@@ -170,7 +169,6 @@ def plain(text: str) -> str:
     return html.unescape(text) if "&" in text else text
 
 
-@lru_cache(maxsize=4096)
 def look(attributes: str) -> tuple[str, str]:
     """Of a cell's attributes its type and the number of its format."""
     told = dict(_LOOK.findall(attributes))

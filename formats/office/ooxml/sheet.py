@@ -22,6 +22,7 @@ SAID = "\t"  # before the words that a cell shows beside a positive number, thos
 _SHEETS = ("worksheet", "chartsheet", "dialogsheet", "macrosheet", "intlmacrosheet")
 _ROW_CHARACTERS = 1_000_000
 _EXACT = 16  # digits from which on a number may be another one in fifteen
+_LOOKS = 4096  # kept in mind
 _CODE_CHARACTERS = 255  # of a format code: as many as Excel takes
 _LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|[_*].')  # parts of a format code that are not placeholders
 # Codes of headers and footers: font, size, colour, what is filled in. Three begin the left, middle and right part.
@@ -43,6 +44,7 @@ class Workbook:
         self.strings: list[str] = []
         self.styles: list[str] = []  # for each cell format: what `style_of` says
         self._shown: dict[str, str] = {}
+        self._looks: dict[str, tuple[str, str, str]] = {}
         self.start = datetime(1899, 12, 30)
         self.sheets: list[tuple[str, str]] = [("", name) for name in package.having(*_SHEETS)]
 
@@ -66,6 +68,16 @@ class Workbook:
         if not (style.isdecimal() and len(style) < 7 and int(style) < len(self.styles)):
             return ""
         return self._shown.setdefault(style, self.styles[int(style)])
+
+    def look(self, attributes: str) -> tuple[str, str, str]:
+        """Of a plain cell's attributes its type, the number of its format, and how cells of this show numbers."""
+        known = self._looks.get(attributes)
+        if known is None:
+            kind, style = plain.look(attributes)
+            if len(self._looks) >= _LOOKS:
+                self._looks.clear()
+            known = self._looks[attributes] = kind, style, self.shown(style)
+        return known
 
     def _sheets(self) -> None:
         named: dict[str, str] = {}
@@ -199,10 +211,20 @@ def _cell(cell: Element, book: Workbook) -> str:
 
 
 def _plain_cells(cells: Sequence[plain.Cell], book: Workbook) -> Iterator[str]:
-    """The same of cells that were told without a tree."""
+    """The same of cells that were told without a tree; the two kinds that most are at once, as this is most of a workbook's time."""
+    strings, look = book.strings, book.look
+    several = len(strings)
     for _, attributes, value, string in cells:
-        if value or string:
-            yield _shown(*plain.look(attributes), plain.plain(value or string), book)
+        if not (value or string):
+            continue
+        kind, style, shown = look(attributes)
+        if kind == "s" and value.isdecimal() and len(value) < 10:
+            if (at := int(value)) < several:
+                yield strings[at]
+        elif kind == "n" and not shown and _is_whole(value):
+            yield value
+        else:
+            yield _shown(kind, style, plain.plain(value or string), book)
 
 
 def _shown(kind: str, style: str, value: str, book: Workbook) -> str:
@@ -217,9 +239,14 @@ def _shown(kind: str, style: str, value: str, book: Workbook) -> str:
     return value
 
 
+def _is_whole(value: str) -> bool:
+    """Whether a number is shown as it stands, where its format says nothing else."""
+    return len(value) < _EXACT and value.isdecimal() and value.isascii() and value[0] != "0"
+
+
 def number_text(value: str, style: str, book: Workbook) -> str:
     shown = book.shown(style)
-    if not shown and len(value) < _EXACT and value.isdecimal() and value.isascii() and value[0] != "0":
+    if not shown and _is_whole(value):
         return value
     try:
         number = float(value)

@@ -21,6 +21,7 @@ from installation import PATIENCE, is_gone, until
 from core.errors import UsageError
 from core.services import Addresses, broker_keeper_url, embedded_services, running_services
 from core.services.logs import MOST_BYTES
+from core.services.place import Home
 from core.settings import Settings, read_settings
 
 pytestmark = pytest.mark.services
@@ -129,6 +130,27 @@ def test_who_starts_them_does_something_meanwhile(scratch: Path) -> None:
         embedded_services(Settings(scratch=scratch), slots=1, meanwhile=meanwhile),
     ):
         assert seen == [False]
+
+
+def test_the_broker_comes_with_the_first_who_needs_one(scratch: Path) -> None:
+    """Who only reads the databases has none; another command beside him gets one, which is tended and ends as all do."""
+    Home(scratch).prepare()
+    Home(scratch).broker_request.touch()  # by one who was killed
+    with embedded_services(Settings(scratch=scratch), slots=1, broker=False) as reading:
+        assert reading.broker is None
+        assert query(reading.databases[0].url, "SELECT 1") == [(1,)]
+        names = [process.name() for process in psutil.Process(running(scratch).keeper).children()]
+        assert names == ["postgres"]
+        with embedded_services(Settings(scratch=scratch), slots=1) as working:
+            assert working.databases == reading.databases
+            assert redis.Redis.from_url(str(working.broker)).ping()
+        with embedded_services(Settings(scratch=scratch), slots=1, broker=False) as beside:
+            assert beside.broker == working.broker
+        broker = running(scratch).broker.pid
+        os.kill(broker, signal.SIGKILL)
+        until(lambda: running(scratch).broker.pid not in (0, broker))
+        processes = everything(running(scratch))
+    until(lambda: none_left(processes))
 
 
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])

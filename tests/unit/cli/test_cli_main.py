@@ -113,6 +113,13 @@ def test_what_is_listed_comes_without_what_is_not(code: str, without: set[str]) 
     assert _packages(_modules(f"import sys; {code}")).isdisjoint({*HEAVY - {"cryptography", "mimesis"}, *without})
 
 
+@pytest.mark.parametrize("code", ["import cli.main, cli.jobs.listing, cli.jobs.search", "import core.services.keeper"])
+def test_little_comes_before_the_services_are_started(code: str) -> None:
+    """What talks to them, and what a command works with, comes while they start: whoever asks for jobs waits for them."""
+    loaded = _modules(f"import sys; {code}")
+    assert _packages(loaded).isdisjoint({*HEAVY, *DATABASE, "psycopg2", "msgspec", "pydantic", "rich", "ssl"})
+
+
 def test_the_readme_and_the_commands_agree() -> None:
     """Every command is in the README, and the README names none that does not exist."""
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from formats.base import Handler, LeafHandler, MemorySource, Source, is_leaf
+from formats.listing import listed
+from formats.modules import IN_MESSAGES, LIKELY, MEDIA_TYPES
 from formats.registry import all_handlers, check_handlers, handler_for
 
 
@@ -101,3 +103,11 @@ def test_only_who_cannot_have_children_is_not_asked_for_them() -> None:
     assert not any(
         is_leaf(handler_for(name)) for name in ("text/html", "application/zip", "message/rfc822", "text/vcard")
     )
+
+
+def test_what_a_file_is_likely_to_be_by_its_name_is_what_its_handler_declares() -> None:
+    """The short table by which readers are loaded before a file is opened says nothing that the handlers do not."""
+    for ending, media_type in LIKELY.items():
+        declared = [one for one in listed((handler_for(media_type),)) if media_type in one.media_types]
+        assert any(ending in one.declared.extensions for one in declared), ending
+    assert set(IN_MESSAGES) <= {media_type for types in MEDIA_TYPES.values() for media_type in types}

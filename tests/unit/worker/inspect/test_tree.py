@@ -6,6 +6,8 @@ import errno
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from worker.inspect import tree
 from worker.inspect.file import Loose, inspect_file, json_line
 from worker.inspect.tree import find_loose, inspect_paths
 
+REPOSITORY = Path(__file__).parents[4]
 PLUGINS = Path(__file__).parents[3] / "support" / "plugins"
 
 
@@ -236,3 +239,21 @@ def test_readers_are_loaded_before_processes_are_forked_for_many_files(
     found = inspect_paths([str(tmp_path)], JobOptions(), processes=1, memory_mb=1024)
     assert [json.loads(line)["text"] for line in found if isinstance(line, bytes)] == [f"word{n}" for n in range(files)]
     assert asked == loaded
+
+
+@pytest.mark.parametrize(("messages", "loaded"), [(3, "False False"), (4, "True False"), (32, "True True")])
+def test_what_several_processes_would_load_is_loaded_once(tmp_path: Path, messages: int, loaded: str) -> None:
+    """Before they are forked: the reader of an ending that several files have, and of many messages the detector of charsets and what
+    is attached to them. Nothing of that for few files."""
+    for number in range(messages):
+        (tmp_path / f"{number}.EML").write_bytes(b"From: a@example.org\nSubject: s\n\nwords\n")
+    code = (
+        "import os, sys; from core.records import JobOptions; from worker.inspect import tree; load = tree._initialise; "
+        "there = lambda name: str(name in sys.modules); "
+        "tree._initialise = lambda *how: (os.write(1, (there('formats.mail.eml') + ' ' + there('chardet') + chr(10)).encode()), load(*how))[0] "
+        "and None; "
+        f"lines = list(tree.inspect_paths([{str(tmp_path)!r}], JobOptions(), processes=1, memory_mb=1024)); "
+        "os.write(1, str(len(lines)).encode())"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines() == [loaded, str(messages)]
