@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import itertools
 import json
 import subprocess
 from pathlib import Path
@@ -272,9 +273,11 @@ def test_jobs_of_several_types_run_at_once(bench: Bench) -> None:
         for job in listed:
             bench.ask("verify", job["job_id"])
         line = ("experiment", "job-types", "--corpus", str(bench.corpus), "--repeats", "1", "--min-seconds", "1")
-        bench.edbench(*line, "--slots", "2", "--workers", "1")
+        bench.edbench(*line, "--slots", "2", "--workers", "1,2")
         (made,) = (bench.storage / "results").glob("job-types-*/result.json")
         result = json.loads(made.read_text())
         items = {point["at"]["type"]: point["repeats"][0]["items"] for point in result["points"]}
         assert items["discovery"] > items["extraction"] == items["export"] > 0
+        loads = [(point["at"]["type"], point["at"]["workers"]) for point in result["points"]]
+        assert sorted(loads) == sorted(itertools.product(("discovery", "export", "extraction", "processing"), (1, 2)))
         assert not list(bench.storage.glob("job-types-*"))

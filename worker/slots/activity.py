@@ -28,6 +28,7 @@ class Activity(enum.IntEnum):
     FETCHING = 12
     COPYING = 13
     REPORTING = 14
+    WRITING = 15
 
 
 _WORDS = {
@@ -45,7 +46,8 @@ _WORDS = {
     Activity.REPLAYING: "replaying calls",
     Activity.FETCHING: "fetching the index shard {}",
     Activity.COPYING: "copying item {}",
-    Activity.REPORTING: "writing {}",
+    Activity.REPORTING: "writing what is told of all items to {}",
+    Activity.WRITING: "writing texts to {}",
 }
 _PATIENCE = {
     Activity.IDLE: 0.0,

@@ -63,13 +63,14 @@ class _Batch:
             self.rows = PRODUCTION.production_batch(conn, job=work.job.id, first=first, last=last)
         self.work, self.choice = work, ImagingChoice.of(work.job.options.production)
         ids = [row.item for row in self.rows]
-        self._evidence, self.costs = Evidence(work, ids), ItemCosts(work, ids)
+        self._evidence, self.costs = Evidence(work), ItemCosts(work, ids)
+        self._items = self._evidence.items(ids)
         self._refusal: DocumentError | None = None
 
     def items(self) -> Iterator[tuple[BatchRow, Item]]:
         """In order, each charged to its loose file."""
         for row in self.rows:
-            item = self._evidence.items[row.item]
+            item = self._items[row.item]
             with self.costs.of(item) as self._refusal:
                 self.enter(item)
                 yield row, item
@@ -119,7 +120,7 @@ class _Item:
         image, dpi = self._leaf(leaves, number)
         data = encoded(stamped(image, dpi, bates), dpi, choice.format)
         name = bates + SUFFIXES[choice.format]
-        return self._out.put(row.number, FileKind.IMAGE, Place(row.volume, row.folder), name, (data,), page=number + 1)
+        return self._out.put(row.number, FileKind.IMAGE, Place(row.volume, row.folder), name, data, page=number + 1)
 
     def _leaf(self, leaves: Leaves | None, number: int) -> tuple[Image.Image, int]:
         if leaves is not None:
