@@ -11,7 +11,7 @@ DEMO_TIME := 0.5
 DEMO_JOB = $(PYTHON) -c 'import json; print(json.load(open(".demo/result.json"))["job_id"])'
 LINTED = $(wildcard core formats traces replay sql monitoring dataset_gen queue_manager worker controller review experiments web cli plugins benchmarks scripts tests)
 
-.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search test-filers test-filers-ci results
+.PHONY: help setup demo test smoke test-browser test-chaos test-containers test-corpus test-mutants test-nfs test-search truth fuzz fuzz-long audit sbom lint types formats-page settings-page schemas bench bench-charsets bench-formats bench-hosts bench-joins bench-load bench-model bench-model-site bench-model-storage bench-starts up down scale clean bench-clients bench-review bench-search bench-workers test-filers test-filers-ci results
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name what; do \
@@ -154,6 +154,9 @@ bench-search: setup ## searches of a job of a million items, made once in .bench
 
 bench-starts: setup ## how long commands take to say their first word
 	@$(PYTHON) -m benchmarks.starts $(BENCH_ARGS)
+
+bench-workers: setup ## what 1, 2 and 4 workers cost an item on this machine (BENCH_ARGS="--floor --base DIR" beside the floor and another checkout)
+	@$(PYTHON) -m benchmarks.workers $(BENCH_ARGS)
 
 results: setup ## measure docs/results again: real file systems, packages, other programs beside; root, 2 quiet hours (RESULTS_ARGS="--small --minutes 28")
 	@$(PYTHON) -m benchmarks.results $(RESULTS_ARGS)

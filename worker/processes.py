@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import resource
 import signal
@@ -15,6 +16,7 @@ _PR_SET_PDEATHSIG = 1
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _ARENAS = 2  # one for the slot's work, one for the engine's writers and what else runs beside
 _LARGE_BLOCK = 4 << 20  # more than the chunks that files are read in, which come and go all the time
+_NEW_OBJECTS = 10_000
 _OOM_SCORE = 500  # the kernel is to take a slot before its supervisor, the database or the broker
 _PROC = Path("/proc")
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -45,6 +47,14 @@ def give_memory_back() -> None:
         mallopt(_M_MMAP_THRESHOLD, _LARGE_BLOCK)
         mallopt(_M_TRIM_THRESHOLD, _LARGE_BLOCK)
         mallopt(_M_ARENA_MAX, _ARENAS)
+
+
+def freeze() -> None:
+    """Before forking: what is loaded is for ever, so the garbage collector keeps its hands off pages that children share;
+    and it looks for cycles among new objects fifteen times less often than by itself, where parsers leave few."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS)
 
 
 def limit_slot(memory_mb: int) -> None:
