@@ -29,7 +29,8 @@ MAX_CALL_BYTES = 1e9
 _METADATA_OPS = frozenset(Op) - DATA_OPS
 _MIX_TOLERANCE = 0.001
 _DEFAULT = "default"  # in service times: of every op that is not named
-_OURS = re.compile(r"site/([a-z0-9-]+)(?:@([0-9]{1,6}))?")  # a site of ours, at a scale of its data perhaps
+# A site of ours, at a scale of its data perhaps, and of its time.
+_OURS = re.compile(r"site/([a-z0-9-]+)(?:@([0-9]{1,6})(?:x([0-9]{1,6}(?:\.[0-9]{1,6})?))?)?")
 _TABLES = ("metadata", "data", "link", "disk", "directory", "client", "mix", "sizes")
 
 
@@ -54,14 +55,19 @@ def site_source(name_or_path: str) -> str:
     return source
 
 
-def scaled_site(name_or_path: str, times: int) -> str:
-    """As `site_source`, for data of one in `times`; a file says its scale itself. Raises UsageError."""
+def scaled_site(name_or_path: str, times: int, time_scale: float = 1.0) -> str:
+    """As `site_source`, for data of one in `times`, everything `time_scale` times as long as on the site; a file says its
+    scales itself. Raises UsageError."""
     source = site_source(name_or_path)
     if source.startswith(SITE):
-        return f"{source}@{times}"
+        scaled = f"{source}@{times}" + (f"x{time_scale:f}" if time_scale != 1.0 else "")
+        load_filer(scaled)
+        return scaled
     found = load_filer(source)
     if found is None or found.site is None or found.site.data_scale != times:
         raise UsageError(f"site {name_or_path!r}: its data_scale must be that of --scale, {times}")
+    if found.site.time_scale != time_scale:
+        raise UsageError(f"site {name_or_path!r}: its time_scale must be that of --time-scale, {time_scale:g}")
     return source
 
 
@@ -80,6 +86,8 @@ def load_filer(name_or_path: str) -> FilerModel | None:
     table = read_table(path, f"filer {name_or_path!r}", profile_names())
     if ours and ours[2]:
         table["data_scale"] = float(ours[2])
+    if ours and ours[3]:
+        table["time_scale"] = float(ours[3])
     own = path.parent in (PROFILES, SITES)
     if "filer" in table:
         return _Reader(f"site {name_or_path.removeprefix(SITE)}", ours=own).site(table, source, path.parent)

@@ -1,7 +1,7 @@
 """What stands around an emulated filer: hosts with processors, workers with a share of them, database servers.
 
 Time dilation: the real pipeline does the work, and whatever it asks for is served as slowly as the emulated machine would
-serve it, at its own speed or `time_scale` times slower, so that two processors can stand for many (Gupta et al., "To Infinity and
+serve it, at its own speed or stretched by `time_scale`, so that two processors can stand for many (Gupta et al., "To Infinity and
 Beyond: Time-Warped Network Emulation", NSDI 2006; Gupta et al., "DieCast: Testing Distributed Systems with an
 Accurate Scale Model", NSDI 2008). Unlike there no kernel is slowed down: a slot waits at each of its storage calls and
 transactions for what emulated processors, database and filer would have taken until then.
@@ -21,6 +21,7 @@ MAX_CORES = 64
 _MAX_HOSTS = 64
 _MAX_DATABASES = 64
 _MAX_TIMES = 1e6
+_LEAST_TIME = 0.1  # ten times as fast: what this machine then cannot keep up with it says itself
 _MAX_US = 60e6
 
 
@@ -85,7 +86,7 @@ def read_site(tables: Tables, table: Mapping[str, Any]) -> SiteModel:
     tables.known(worker, ("cores",), "worker.")
     return SiteModel(
         data_scale=tables.number(table, "data_scale", "", 1.0, _MAX_TIMES, low=1.0),
-        time_scale=tables.number(table, "time_scale", "", 1.0, _MAX_TIMES, low=1.0),
+        time_scale=tables.number(table, "time_scale", "", 1.0, _MAX_TIMES, low=_LEAST_TIME),
         processor_factor=tables.number(processor, "factor", "processor.", 1.0, _MAX_TIMES),
         worker_cores=tables.whole(worker, "cores", "worker.", 2, MAX_CORES),
         hosts=tuple(_host(tables, one, at) for one, at in _each(tables, table, "host", _MAX_HOSTS)),

@@ -61,6 +61,28 @@ class DuplicateRow(NamedTuple):
     copies: int | None
 
 
+class EqualRow(NamedTuple):
+    """An item of a group of equals."""
+
+    item: uuid.UUID
+    job: uuid.UUID
+    copy: bool
+    custodian: str
+    container_path: list[str]
+
+
+class ThreadMember(NamedTuple):
+    """A message of a thread; its time in UTC."""
+
+    item: uuid.UUID
+    job: uuid.UUID
+    depth: int
+    sent_at: str | None
+    subject: str | None
+    custodian: str
+    container_path: list[str]
+
+
 class HashedCount(NamedTuple):
     """Items, and those without a hash."""
 
@@ -152,6 +174,14 @@ class _Review(Protocol):
     ) -> None: ...
     def get_review(self, conn: Connection, *, job: uuid.UUID, kind: str) -> ReviewRow | None: ...
     def duplicates(self, conn: Connection, *, job: uuid.UUID, families: bool) -> Iterator[DuplicateRow]: ...
+    def original_of(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[uuid.UUID]: ...
+    def equals_of(
+        self, conn: Connection, *, jobs: Sequence[uuid.UUID], original: uuid.UUID, families: bool, limit: int
+    ) -> list[EqualRow]: ...
+    def thread_with(self, conn: Connection, *, job: uuid.UUID, item: uuid.UUID) -> list[uuid.UUID]: ...
+    def thread_of(
+        self, conn: Connection, *, jobs: Sequence[uuid.UUID], thread: uuid.UUID, limit: int
+    ) -> list[ThreadMember]: ...
     def clear_system_files(self, conn: Connection, *, job: uuid.UUID) -> None: ...
     def count_system_files(self, conn: Connection, *, job: uuid.UUID) -> list[FlaggedCount]: ...
     def count_hashed(self, conn: Connection, *, job: uuid.UUID, digests: bool) -> HashedCount: ...

@@ -30,6 +30,35 @@ WHERE d.job = %(job)s AND (NOT %(families)s OR i.family_id = i.id)
 ORDER BY o.container_path COLLATE "C", length(o.ordinal), o.ordinal, d.original, d.copy, u.name,
     i.container_path COLLATE "C", length(i.ordinal), i.ordinal, i.id;
 
+-- name: equals_of
+-- The group of equals that an item is in, as far as it lies in these jobs, original first; of families the topmost items.
+SELECT d.item, d.job, d.copy, u.display AS custodian, i.container_path
+FROM duplicate d
+JOIN item i ON i.id = d.item
+JOIN custodian u ON u.job = i.job AND u.number = i.custodian
+WHERE d.job = ANY(%(jobs)s::uuid[]) AND d.original = %(original)s
+    AND (NOT %(families)s OR i.family_id = i.id)
+ORDER BY d.copy, u.name, i.container_path COLLATE "C", i.id LIMIT %(limit)s;
+
+-- name: original_of
+-- The original of the group of equals that an item is in.
+SELECT original FROM duplicate WHERE job = %(job)s AND item = %(item)s;
+
+-- name: thread_of
+-- The thread that a message is in, as far as it lies in these jobs, in the order of its dates.
+SELECT m.item, m.job, m.depth, to_char(m.sent_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS sent_at,
+    t.metadata ->> 'subject' AS subject, u.display AS custodian, i.container_path
+FROM thread_message m
+JOIN item i ON i.id = m.item
+JOIN custodian u ON u.job = i.job AND u.number = i.custodian
+LEFT JOIN item_text t ON t.item = m.item
+WHERE m.job = ANY(%(jobs)s::uuid[]) AND m.thread = %(thread)s
+ORDER BY m.sent_at, m.depth, u.name, i.container_path COLLATE "C", i.id LIMIT %(limit)s;
+
+-- name: thread_with
+-- The thread that a message is in.
+SELECT thread FROM thread_message WHERE job = %(job)s AND item = %(item)s;
+
 -- name: clear_system_files
 -- What an earlier run said of a job.
 DELETE FROM system_file WHERE job = %(job)s;

@@ -12,7 +12,7 @@ import pytest
 from core.errors import UsageError
 from core.filer import FilerModel, load_filer
 from core.filer.arbiter import Arbiter
-from core.filer.load import site_names, site_source
+from core.filer.load import scaled_site, site_names, site_source
 from core.filer.places import SHARED_MEMORY
 from core.filer.surroundings import Surroundings
 from core.operations import Op
@@ -109,6 +109,21 @@ def test_everything_is_stretched_by_the_time_scale(tmp_path: Path, path: Path) -
     assert model.digest != _model(tmp_path).digest
 
 
+def test_a_site_of_ours_may_be_run_faster(tmp_path: Path) -> None:
+    """Half the time is half of every service and delay, and a file of one's own says its scales itself."""
+    usual, fast = load_filer(scaled_site("r1", 2000)), load_filer(scaled_site("r1", 2000, 0.5))
+    assert usual is not None
+    assert fast is not None
+    assert (fast.choice.label, fast.scale) == ("EMULATED SITE r1, data 1/2000, time x 0.5", usual.scale / 2)
+    assert fast.client.round_trip_us == usual.client.round_trip_us / 2
+    assert load_filer(fast.source) == fast, "workers are told the source"
+    with pytest.raises(UsageError, match=r"time_scale is 0\.01; it must be from 0\.1"):
+        scaled_site("r1", 2000, 0.01)
+    _model(tmp_path)
+    with pytest.raises(UsageError, match=r"its time_scale must be that of --time-scale, 0\.5"):
+        scaled_site(str(tmp_path / "site.toml"), 10, 0.5)
+
+
 class _Clock:
     """In place of a pacer and of the processors' clock."""
 
@@ -182,7 +197,7 @@ def test_r1_is_the_reports_test_bed() -> None:
         ("row_us = 10.0", "row_us = nan", "database[1].row_us"),
         ("[[host]]", "[[hosts]]", "there is no hosts"),
         ("data_scale = 10", "data_scale = 0", "data_scale"),
-        ("time_scale = 1.0", "time_scale = 0.1", "time_scale"),
+        ("time_scale = 1.0", "time_scale = 0.05", "time_scale"),
         ('name = "two"', 'name = "r1"', "give another"),
         ("[[host]]\ncores = 2\nspeed = 2.0", "", "host must be tables"),
         ("cores = 2", "cores = -1", "host[1].cores"),

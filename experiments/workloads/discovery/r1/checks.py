@@ -28,6 +28,7 @@ class Check:
 
 def checks(result: Result) -> list[Check]:
     """In the order of the report; of the median run of each point where it is about a course in time."""
+    times = time_scale(result)
     at = {(point.databases, point.workers): point for point in result.points}
     ten, thirty, two = at.get((1, 10)), at.get((1, 30)), at.get((2, 30))
     found: list[Check] = []
@@ -37,11 +38,11 @@ def checks(result: Result) -> list[Check]:
         found.append(_ratio("two databases over one, GB/hour", 1.49, two, thirty))
     for point, peak in ((ten, 27_000.0), (thirty, 39_000.0)):
         if point:
-            found.append(_peak(point, peak))
+            found.append(_peak(point, peak, times))
     if thirty:
-        found += _course(thirty)
+        found += _course(thirty, times)
     if thirty and two:
-        found.append(_longer(thirty, two))
+        found.append(_longer(thirty, two, times))
     return found
 
 
@@ -58,9 +59,9 @@ def _ratio(what: str, r1: float, above: Point, below: Point) -> Check:
     )
 
 
-def _peak(point: Point, r1: float) -> Check:
+def _peak(point: Point, r1: float, times: float) -> Check:
     run = middle(point.repeats)
-    ops = filer_ops(run)
+    ops = filer_ops(run, times)
     peak = peak_of(ops)
     return Check(
         what=f"peak with {point.workers} workers, filer ops/s",
@@ -71,9 +72,9 @@ def _peak(point: Point, r1: float) -> Check:
     )
 
 
-def _course(point: Point) -> list[Check]:
+def _course(point: Point, times: float) -> list[Check]:
     run = middle(point.repeats)
-    ops = filer_ops(run)
+    ops = filer_ops(run, times)
     middle_rate, end_rate = (
         mean_between(ops, run.elapsed_s * a, run.elapsed_s * b) for a, b in ((0.4, 0.6), (0.8, 1.0))
     )
@@ -103,9 +104,9 @@ def _course(point: Point) -> list[Check]:
     ]  # fmt: skip
 
 
-def _longer(one: Point, two: Point) -> Check:
+def _longer(one: Point, two: Point, times: float) -> Check:
     runs = [middle(point.repeats) for point in (one, two)]
-    lengths = [plateau(ops := filer_ops(run), peak_of(ops)) for run in runs]
+    lengths = [plateau(ops := filer_ops(run, times), peak_of(ops)) for run in runs]
     ratio = lengths[1] / lengths[0] if lengths[0] else 0.0
     return Check(
         what="plateau with two databases over that with one",
@@ -116,15 +117,21 @@ def _longer(one: Point, two: Point) -> Check:
     )
 
 
-def filer_ops(run: Run) -> list[tuple[float, float]]:
-    """(seconds, filer ops a second since the sample before), of metadata and data unit together."""
+def time_scale(result: Result) -> float:
+    """Seconds that a second of the site took here; 1 where no site was emulated."""
+    numbers = (result.conditions.get("emulated_filer") or {}).get("numbers") or {}
+    return float((numbers.get("site") or {}).get("time_scale", 1.0))
+
+
+def filer_ops(run: Run, times: float) -> list[tuple[float, float]]:
+    """(seconds here, filer ops a second of the site's time since the sample before), of metadata and data unit together."""
     out = []
     for (before, _), (at, stations) in itertools.pairwise(run.series.filer):
         counted = [
             stations[name]["filer_ops"] for name in ("metadata", "data") if "filer_ops" in stations.get(name, {})
         ]
         if counted and at > before:
-            out.append((at, sum(counted) / (at - before)))
+            out.append((at, times * sum(counted) / (at - before)))
     return out
 
 

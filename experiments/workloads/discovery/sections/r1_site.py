@@ -6,7 +6,7 @@ from experiments.report import words
 from experiments.report.markup import table
 from experiments.report.parts import Cell, Part, Plot, Section, Series, Tabled, note, paragraph
 from experiments.report.plots import draw_line, drawing, legend_beside, new_figure, over_time, time_unit
-from experiments.workloads.discovery.r1.checks import Check, checks, filer_ops, verdict
+from experiments.workloads.discovery.r1.checks import Check, checks, filer_ops, time_scale, verdict
 from experiments.workloads.discovery.r1.parameters import ASSUMED, FITTED, FROM_REPORT, STRUCTURE
 from experiments.workloads.discovery.result import Result
 from experiments.workloads.discovery.views import middle_run, point_name
@@ -17,7 +17,7 @@ ANCHOR, TITLE = "r1-site", "Report R1 on an emulated site"
 def r1_site(result: Result) -> Section:
     """Checks, filer ops over time, and the three lists."""
     parts: list[Part] = [paragraph(STRUCTURE), _checks(checks(result))]
-    if any(filer_ops(middle_run(point)) for point in result.points):
+    if any(filer_ops(middle_run(point), 1.0) for point in result.points):
         parts.append(_plot(result))
     for title, lines in (("From the report", FROM_REPORT), ("Assumed", ASSUMED), ("Fitted", FITTED)):
         rows = [(line,) for line in lines]
@@ -42,12 +42,13 @@ def _checks(found: list[Check]) -> Tabled:
 
 def _plot(result: Result) -> Plot:
     length, unit = time_unit(max(middle_run(point).elapsed_s for point in result.points))
+    times = time_scale(result)
     rows: list[tuple[Cell, ...]] = []
     said = []
     with drawing():
         figure, (axes,) = new_figure()
         for number, point in enumerate(result.points):
-            line = filer_ops(middle_run(point))
+            line = filer_ops(middle_run(point), times)
             draw_line(axes, line, number, point_name(point, result.points), length)
             rows += [(point.databases, point.workers, at, rate) for at, rate in line]
             peak = max((rate for _, rate in line), default=0.0)

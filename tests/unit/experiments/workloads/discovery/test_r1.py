@@ -130,7 +130,8 @@ def test_what_was_not_measured_is_not_known() -> None:
 def test_rates_are_by_the_time_between_samples() -> None:
     """Samples a second and a half apart count for a second and a half."""
     seen = SimpleNamespace(series=SimpleNamespace(filer=((0.0, _second(0, 0, 0)), (1.5, _second(3000, 0, 0)))))
-    assert filer_ops(seen) == [(1.5, 2000.0)]  # type: ignore[arg-type]
+    assert filer_ops(seen, 1.0) == [(1.5, 2000.0)]  # type: ignore[arg-type]
+    assert filer_ops(seen, 0.5) == [(1.5, 1000.0)]  # type: ignore[arg-type]
     assert plateau([(0.0, 1.0), (1.0, 10.0), (2.0, 9.5), (3.0, 2.0)], 10.0) == 2.0
 
 
