@@ -175,5 +175,5 @@ down: ## stop the system in containers; databases and the shared directory stay
 	@docker compose --profile '*' down --remove-orphans
 
 clean: ## remove .venv, the demo's corpus, caches and build products; jobs (.edbench, edbench-storage) stay
-	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json .results
+	@rm -rf .venv .demo .fuzz build edbench.egg-info plugins/*/build plugins/*/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis bench.json bench-clients.json bench-formats.json bench-load.json bench-model*.json bench-starts.json .bench-cache sbom.json bench-review.json bench-search.json bench-workers.json .results
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
