@@ -13,6 +13,7 @@ import msgspec
 
 from core.errors import ExceptionCode
 from core.limits import Limits as Limits
+from core.options.choices import DEFAULT_ZONE as DEFAULT_ZONE
 from core.options.choices import BankNote as BankNote
 from core.options.choices import FilerChoice as FilerChoice
 from core.options.choices import OcrChoice as OcrChoice
@@ -156,6 +157,7 @@ class JobOptions:
     null: bool = False  # on null storage: what is published and read by no task again is discarded (decision 0049)
     hold_before: Phase | None = None  # the barrier into this phase is crossed only when whoever asked lets the job go
     priority: Priority = Priority.NORMAL
+    time_zone: str = DEFAULT_ZONE  # of dates that note none
     production: ProductionChoice = field(default_factory=ProductionChoice)
 
     @property

@@ -1,7 +1,8 @@
 """Every metadata key a handler may give, and what it means: the same thing has the same key in every format.
 
-Dates are ISO 8601, so that they sort as text: with `Z` or an offset where the format notes one, without where it does
-not (local time at the author's, as most documents keep it). Text is on one line (formats.clean.value).
+Dates are ISO 8601: with `Z`, an offset or a zone's name in brackets where the format notes one, without where it does not
+(local time at the author's, as most documents keep it). In the ledger they are in UTC, so that they sort as text, and what
+the handler gave stands beside (worker.items.dates). Text is on one line (formats.clean.value).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 TEXT, DATE, NUMBER, LIST, YES = "text", "date", "number", "list of text", "true or false"
 _PEOPLE = 100_000  # characters of recipients: a message may go to thousands, and a reviewer asks for one of them
-_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)?\Z")
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d|\[[^\[\]]+\])?)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,9 @@ KEYS: dict[str, Key] = {
     "description": Key(TEXT, "comments or abstract in the document's properties; caption of a picture"),
     "keywords": Key(TEXT, "keywords"),
     "created": Key(DATE, "when the document was first saved; when a web page was saved"),
+    "created_original": Key(TEXT, "the same as it is noted, where that is not in UTC"),
     "modified": Key(DATE, "when it was saved last"),
+    "modified_original": Key(TEXT, "the same as it is noted"),
     "page_count": Key(NUMBER, "pages as the document's properties tell them; those that were counted are the item's `pages`"),
     "pages_without_text": Key(TEXT, "pages that have something on them and no text, where others have: 2, 5-7", 10_000),
     "application": Key(TEXT, "program that wrote it"),
@@ -64,7 +67,9 @@ KEYS: dict[str, Key] = {
     "make": Key(TEXT, "maker of the camera"),
     "model": Key(TEXT, "camera"),
     "taken": Key(DATE, "when the picture was taken"),
+    "taken_original": Key(TEXT, "the same as it is noted"),
     "digitised": Key(DATE, "when it was scanned"),
+    "digitised_original": Key(TEXT, "the same as it is noted"),
     "copyright": Key(TEXT, "copyright note"),
     "latitude": Key(NUMBER, "degrees north of the equator"),
     "longitude": Key(NUMBER, "degrees east of Greenwich"),
@@ -82,7 +87,9 @@ KEYS: dict[str, Key] = {
     "mail": Key(LIST, "mail addresses of the contacts"),
     "events": Key(NUMBER, "events, tasks and journals in the file"),
     "start": Key(DATE, "when the first event begins"),
+    "start_original": Key(TEXT, "the same as it is noted, with the zone that is named"),
     "end": Key(DATE, "when it ends"),
+    "end_original": Key(TEXT, "the same as it is noted"),
     "location": Key(TEXT, "where it takes place"),
     # What was read by OCR (docs/ocr.md)
     "ocr": Key(YES, "true where the text, if there is any, was recognised in a picture"),

@@ -76,6 +76,8 @@ def show_counts(console: Console, counts: JobCounts) -> None:
     reason = f" ({job.reason})" if job.reason else ""
     what = "job" if counts.summary.type == JobType.DISCOVERY else f"{counts.summary.type} job"
     console.print(f"{what} {job.id} {job.name}: {job.state}{reason}, {duration(progress.elapsed_s)}", markup=False)
+    if counts.summary.type == JobType.DISCOVERY:
+        console.print(f"dates that note no zone: {job.options.time_zone}", markup=False)
     for line in progress.waiting:
         console.print(f"waiting: {line}", markup=False, soft_wrap=True)
     sections = (

@@ -7,8 +7,8 @@ import tomllib
 from dataclasses import dataclass
 from datetime import timedelta, timezone, tzinfo
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
+from core.dates import zone_named
 from core.errors import UsageError
 from core.toml_table import TomlTable
 
@@ -128,10 +128,9 @@ def _zone(text: str, table: TomlTable) -> tzinfo:
     if match:
         distance = timedelta(hours=int(match[2]), minutes=int(match[3]))
         return timezone(-distance if match[1] == "-" else distance)
-    try:
-        return ZoneInfo(text)
-    except (KeyError, ValueError, OSError) as error:
-        raise table.refuse("zone", f"is like Europe/Berlin, UTC or +02:00, not {text}") from error
+    if (zone := zone_named(text)) is None:
+        raise table.refuse("zone", f"is like Europe/Berlin, UTC or +02:00, not {text}")
+    return zone
 
 
 def _prometheus(table: TomlTable) -> PrometheusForm:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.dates import asked_in_utc
 from core.errors import UsageError
 from core.records import Kind, TextState
 from formats.keys import DATE, KEYS, LIST, NUMBER, TEXT, YES
@@ -99,6 +100,8 @@ def _condition(name: str, op: str, value: str) -> Condition:
     if op in ("<", "<=", ">", ">=") and key.kind not in (DATE, NUMBER):
         raise UsageError(f"{name} is no date and no number; use = != ~")
     _check(name, key.kind, value)
+    if key.kind == DATE:
+        value = asked_in_utc(value)
     return Condition(name, op, value, key.kind if key.kind in (DATE, NUMBER) else TEXT)
 
 

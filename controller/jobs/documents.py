@@ -36,6 +36,7 @@ class JobLine(Document):
     workers: int
     slots: int
     passes: int
+    time_zone: str  # of dates that note none
     created_at: Moment
     finished_at: Moment | None
 
@@ -135,6 +136,7 @@ def _line(summary: JobSummary) -> dict[str, Any]:
         "workers": summary.workers_planned,
         "slots": summary.slots_planned,
         "passes": 1 if job.options.single_pass else 2,
+        "time_zone": job.options.time_zone,
         "created_at": summary.created_at,
         "finished_at": summary.finished_at,
     }

@@ -15,13 +15,14 @@ from pydantic import Field
 from controller.filer.choice import filer_choice
 from controller.jobs.ocr import ocr_choice
 from controller.jobs.plan import DiscoveryPlan, check_plan
+from core.dates import checked_zone
 from core.document import TEXT, Document
 from core.errors import UsageError
 from core.filer.load import profile_names
 from core.ocr import DEFAULT_LANGUAGES
 from core.options.production import Priority
 from core.passwords import PasswordBank
-from core.records import FsyncPolicy, JobOptions, Layout, Limits
+from core.records import DEFAULT_ZONE, FsyncPolicy, JobOptions, Layout, Limits
 from core.settings import INDEX_ENGINES, Settings
 from core.variables import VARIABLES
 
@@ -68,6 +69,13 @@ class DiscoveryOrder(Document):
         ),
         Metavar("NAMES"),
     ] = None
+    time_zone: Annotated[
+        str,
+        Field(
+            max_length=100, pattern=TEXT, description="of dates that note none, as Europe/Berlin; the ledger has UTC"
+        ),
+        Metavar("NAME"),
+    ] = DEFAULT_ZONE
     priority: Annotated[Priority, Field(description="its share of the slots beside other jobs")] = Priority.NORMAL
     fsync: Annotated[FsyncPolicy, Field(title="fsync", description="when written files are forced out")] = (
         FsyncPolicy.NONE
@@ -99,6 +107,7 @@ class DiscoveryOrder(Document):
         alike &= type(self).model_fields.keys()  # not of subclasses: the API's `passwords` are others than a job's note
         given: dict[str, Any] = {name: getattr(self, name) for name in alike}
         given |= {"index_engine": settings.index_engine, "filer": filer_choice(settings)}
+        given["time_zone"] = checked_zone(self.time_zone)
         return JobOptions(**given | {"ocr": ocr_choice(self.ocr, self.ocr_languages)})
 
     def plan(self, settings: Settings, passwords: PasswordBank | None = None) -> DiscoveryPlan:

@@ -21,7 +21,7 @@ from controller.labels.rules import FilerCache
 from core.document import Document, Milli
 from core.names import display_name
 from core.options.production import JobType
-from core.records import JobState, Phase
+from core.records import DEFAULT_ZONE, JobState, Phase
 from sql import jobs as ledger_jobs
 from sql.groups import GroupRow
 from sql.jobs import JobSummary
@@ -54,6 +54,7 @@ class JobRow(Document):
     )
     problem: str | None = Field(default=None, description="Why this server cannot bring workers to it, if so.")
     source: str
+    time_zone: str = Field(default=DEFAULT_ZONE, description="Of dates that note none; the ledger has them in UTC.")
     created: datetime.datetime
     finished: datetime.datetime | None
     elapsed_s: Milli = Field(description="First claim to the commit of finalise or now, less pauses.")
@@ -150,6 +151,7 @@ def _row(database: Database, summary: JobSummary, labels: list[str]) -> JobRow:
         phase=look.phase,
         reason=look.reason or waiting_text(look.waiting),
         source=display_name(job.source),
+        time_zone=job.options.time_zone,
         created=summary.created_at,
         finished=summary.finished_at,
         elapsed_s=look.elapsed_s,
@@ -173,6 +175,7 @@ def _group_row(group: GroupRow, rows: list[JobRow], labels: list[str]) -> JobRow
         "id": group.id,
         "name": group.name,
         "type": rows[0].type if rows else JobType.DISCOVERY,
+        "time_zone": rows[0].time_zone if rows else DEFAULT_ZONE,
         "group": None,
         "source": display_name(group.source),
         "created": group.created_at,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+DEFAULT_ZONE = "UTC"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilerChoice:

@@ -33,6 +33,9 @@ _USUAL_DATE = re.compile(
     r"(?: \([A-Za-z]+\))?",
     re.ASCII,
 )
+_NO_ZONE = re.compile(
+    r"\d[:.]\d\d?(?:[:.]\d\d?)?(?:\s+(?:19|20)\d\d)?\s*(?:\([^()]*\)\s*)?\Z", re.ASCII
+)  # the time, or the year behind it, is the last that a date says
 _MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _QUOTED_PAIR = re.compile(r"\\(.)")
 
@@ -243,8 +246,8 @@ def file_name(disposition: Mapping[str, str], content_type: Mapping[str, str]) -
 
 
 def utc_time(value: str) -> int | None:
-    """A Date field in seconds UTC since the epoch; None when it cannot be read. One without a zone (`-0000` says that there
-    is none, too) is taken as UTC: the standard library would take the zone of this machine."""
+    """A Date field in seconds UTC since the epoch; None when it cannot be read. One without a zone is taken as UTC, for
+    every job, as hashes are made of it: the standard library would take the zone of this machine."""
     try:
         parsed = parsedate_tz(value)
         return None if parsed is None else int(mktime_tz((*parsed[:9], parsed[9] or 0)))
@@ -268,6 +271,15 @@ def utc_date(value: str) -> str:
 def field_date(value: bytes) -> str:
     """The same of a field as it stands."""
     return utc_date(decode_text(unfolded(value)))
+
+
+def noted_date(value: bytes) -> str:
+    """A Date field as metadata has it: in UTC too, but without the `Z` where the field notes no zone. (`-0000` is one: the
+    time is in UTC, RFC 5322, 3.3; a name that nobody knows is read as that, 4.3.)"""
+    date = field_date(value)
+    if not date or _NO_ZONE.search(decode_text(unfolded(value))) is None:
+        return date
+    return date.removesuffix("Z")
 
 
 def _usual_date(match: re.Match[str]) -> str:
@@ -325,7 +337,7 @@ def header_metadata(fields: Fields) -> list[tuple[str, str]]:
         ("to", text(b"to")),
         ("cc", text(b"cc")),
         ("bcc", text(b"bcc")),
-        ("date", field_date(stored(b"date"))),
+        ("date", noted_date(stored(b"date"))),
         ("message_id", first_message_id(stored(b"message-id")) or ""),
         ("in_reply_to", first_message_id(stored(b"in-reply-to")) or ""),
         ("date_original", text(b"date")),

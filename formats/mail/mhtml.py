@@ -12,7 +12,7 @@ from formats.charset import CHARSET_KEYS
 from formats.clean import Collector, values
 from formats.declared import Declared
 from formats.mail.eml import too_many_parts
-from formats.mail.headers import field_date
+from formats.mail.headers import noted_date
 from formats.mail.parts import MailPart, Message
 from formats.mail.text import body_texts, read_in
 
@@ -65,7 +65,7 @@ class MhtmlHandler(LeafHandler):
         out = collector.result("\n")
         fields = message.root.fields
         address = fields.text(b"snapshot-content-location") or fields.text(b"content-location")
-        saved = field_date(fields.stored(b"date"))
+        saved = noted_date(fields.stored(b"date"))
         out.metadata = dict(values((("title", fields.text(b"subject")), ("address", address), ("created", saved))))
         if (charset := read_in(message.root)) is not None:
             out.metadata |= charset.metadata()

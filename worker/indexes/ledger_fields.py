@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from core.dates import asked_in_utc
 from core.errors import ExceptionCode, UsageError
 from core.records import TextState
 from core.settings import parse_bytes
@@ -57,6 +58,8 @@ def checked(field: str, op: str, value: str) -> tuple[str, str]:
         value = value if _WHOLE.match(value) else str(parse_bytes(value[:_SHOWN], field))
     elif kind == DATE and not _DATE.match(value):
         raise UsageError(f"{field} is a date, as in 2001, 2001-06 or 2001-06-30T17:45")
+    elif kind == DATE:
+        value = asked_in_utc(value)
     elif kind == NUMBER and not _NUMBER.match(value):
         raise UsageError(f"{field} is a number")
     elif kind == YES and value.lower() not in ("true", "false"):

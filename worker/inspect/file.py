@@ -222,7 +222,7 @@ class _Inspection:
         return source, digest
 
     def _text(self, item: Item, source: Source | None, handler: Handler) -> None:
-        text, row = take_text(item, source, handler, self.options.limits, self.out)
+        text, row = take_text(item, source, handler, self.options.limits, self.out, self.options.time_zone)
         if self.options.ocr.asked and source is not None and is_candidate(item, row):
             text, row = self._reader().read(item, row, source, self.out, text)
             self.crumb.enter(item.id, self.options.limits.item_deadline(item.size))

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from core.errors import DocumentError, ExceptionCode
-from core.records import IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
+from core.records import DEFAULT_ZONE, IndexOwner, Item, ItemText, Limits, NewTask, Shard, TextState
 from formats.base import Handler, Source, Text
 from worker.indexes.base import IndexDocument
+from worker.items.dates import with_dates_in_utc
 from worker.items.findings import Findings
 from worker.items.guard import guarded
 from worker.ocr.candidates import is_candidate, tasks
@@ -32,15 +33,23 @@ _STATE_OF_ERROR = {
 
 
 def take_text(
-    item: Item, source: Source | None, handler: Handler, limits: Limits, out: Findings
+    item: Item,
+    source: Source | None,
+    handler: Handler,
+    limits: Limits,
+    out: Findings,
+    time_zone: str = DEFAULT_ZONE,
 ) -> tuple[str, ItemText]:
     """The item's text and its row, with the notes that what lies around it gave; what goes wrong is booked as an
-    item-level exception.
+    item-level exception. Dates are in UTC; `time_zone` is the zone of those that note none.
 
     Containers have no text of their own: their content is their children's. They may have metadata.
     """
     text, row = _taken(item, source, handler, limits, out)
-    return text, _annotated(row, out.notes.get(item.id)) if out.notes else row
+    if out.notes:
+        row = _annotated(row, out.notes.get(item.id))
+    dated = with_dates_in_utc(row.metadata, time_zone)
+    return text, row if dated is row.metadata else dataclasses.replace(row, metadata=dated)
 
 
 def _taken(item: Item, source: Source | None, handler: Handler, limits: Limits, out: Findings) -> tuple[str, ItemText]:
@@ -120,10 +129,10 @@ class Indexing:
 
     def take(self, item: Item, source: Source | None, handler: Handler) -> None:
         """Text of one item; its bytes may be None when they could not be had."""
-        limits = self.work.job.options.limits
-        body, row = take_text(item, source, handler, limits, self.out)
+        options = self.work.job.options
+        body, row = take_text(item, source, handler, options.limits, self.out, options.time_zone)
         self.book(item, body, row)
-        if self.work.job.options.ocr.asked and is_candidate(item, row):
+        if options.ocr.asked and is_candidate(item, row):
             self.pictures.append((item, row))
 
     def ocr_tasks(self) -> list[NewTask]:

@@ -13,6 +13,8 @@ _DATE = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:T(\d\d):?(\d\d):?(\d\d)(Z)?)?")
 _EVENTS = frozenset(("VEVENT", "VTODO", "VJOURNAL"))
 _OF_EVENT = {"SUMMARY": "subject", "LOCATION": "location", "DTSTART": "start", "DTEND": "end"}
 _PEOPLE = {"ORGANIZER": "from", "ATTENDEE": "to"}
+_NOT_A_NAME = re.compile(r"[\[\]]|^/[^/]+(?:/.*)?/(?=[^/]+/[^/]+\Z)")  # brackets; who a global name (/…/) is by
+_ZONE_CHARACTERS = 100
 _MAILTO = re.compile("^mailto:", re.IGNORECASE)
 
 
@@ -67,7 +69,7 @@ class EventFields:
             return
         elif line.name in _OF_EVENT:
             if (key := _OF_EVENT[line.name]) not in self._values and (value := clean.value(line.plain)):
-                self._values[key] = value
+                self._values[key] = _iso(value, line.parameters.get("TZID", "")) if key in ("start", "end") else value
         elif line.name in _PEOPLE and len(people := self._people[_PEOPLE[line.name]]) < _MAX_VALUES:
             people.append(_person(line))
 
@@ -75,7 +77,7 @@ class EventFields:
         out: dict[str, Any] = {"events": self._events}
         for key in _OF_EVENT.values():
             if key in self._values:
-                out[key] = _iso(self._values[key]) if key in ("start", "end") else self._values[key]
+                out[key] = self._values[key]
         if self._people["from"]:
             out["from"] = self._people["from"][0]
         if self._people["to"]:
@@ -83,14 +85,16 @@ class EventFields:
         return out
 
 
-def _iso(value: str) -> str:
-    """20201123T190000 as 2020-11-23T19:00:00; what is no such date, as it is."""
+def _iso(value: str, zone: str) -> str:
+    """20201123T190000 as 2020-11-23T19:00:00, with the zone's name behind where one is named (RFC 9557); what is no such
+    date, as it is."""
     match = _DATE.match(value)
     if match is None:
         return value
     year, month, day, hour, minute, second, utc = match.groups()
     date = f"{year}-{month}-{day}"
-    return f"{date}T{hour}:{minute}:{second}{'+00:00' if utc else ''}" if hour else date
+    named = f"[{name}]" if (name := _NOT_A_NAME.sub("", clean.value(zone))[:_ZONE_CHARACTERS]) else ""
+    return f"{date}T{hour}:{minute}:{second}{'+00:00' if utc else named}" if hour else date
 
 
 def _person(line: ContentLine) -> str:

@@ -51,6 +51,10 @@ class Evidence:
         """Raises StorageFault unless the job's source is what it was when the job was created."""
         self._work.check_root_of(self._source_of(job))
 
+    def time_zone(self, job: uuid.UUID) -> str:
+        """That of the job's dates that note none."""
+        return self._source_of(job).options.time_zone
+
     def _source_of(self, job: uuid.UUID) -> Job:
         if job not in self._jobs:
             try:

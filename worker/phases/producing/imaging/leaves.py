@@ -51,8 +51,8 @@ class Leaves(Protocol):
 
 
 @contextmanager
-def leaves_of(work: TaskWork, item: Item, source: Source | None, choice: OcrChoice) -> Iterator[Leaves]:
-    """Open an item. Raises DocumentError where it cannot be imaged, and why."""
+def leaves_of(work: TaskWork, item: Item, source: Source | None, choice: OcrChoice, time_zone: str) -> Iterator[Leaves]:
+    """Open an item; dates that note no zone are in `time_zone`, as when it was found. Raises DocumentError where it cannot be imaged, and why."""
     limits = work.job.options.limits
     if source is None or item.size == 0:
         raise DocumentError(ExceptionCode.ZERO_BYTES, "it has no bytes")
@@ -64,7 +64,7 @@ def leaves_of(work: TaskWork, item: Item, source: Source | None, choice: OcrChoi
             _refuse_many(rendering.count)
             yield Rendered(rendering, choice.dpi)
     elif media_type in _TEXTS:
-        pages = typeset(_text(work, item, source), MOST_PAGES)
+        pages = typeset(_text(work, item, source, time_zone), MOST_PAGES)
         _refuse_many(len(pages))
         yield Typeset(pages, choice.dpi)
     else:
@@ -77,10 +77,10 @@ def _refuse_many(count: int) -> None:
         raise DocumentError(ExceptionCode.TOO_LARGE if count else ExceptionCode.CORRUPT, what)
 
 
-def _text(work: TaskWork, item: Item, source: Source) -> str:
-    found = Findings()
+def _text(work: TaskWork, item: Item, source: Source, time_zone: str) -> str:
+    found, limits = Findings(), work.job.options.limits
     with guarded:
-        body, row = take_text(item, source, handler_for(item.media_type), work.job.options.limits, found)
+        body, row = take_text(item, source, handler_for(item.media_type), limits, found, time_zone)
     if found.exceptions and not body:
         raise DocumentError(found.exceptions[0].code, found.exceptions[0].detail)
     if item.media_type not in _MAIL:

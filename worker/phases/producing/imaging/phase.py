@@ -114,7 +114,8 @@ class _Batch:
                 if self._refusal is not None:
                     raise self._refusal
                 source = self._evidence.source(item, row.source_job)
-                leaves = stack.enter_context(leaves_of(self.work, item, source, self.choice.rendering))
+                zone = self._evidence.time_zone(row.source_job)
+                leaves = stack.enter_context(leaves_of(self.work, item, source, self.choice.rendering, zone))
             except DocumentError as error:
                 if isinstance(error, SourceFileError):
                     self._evidence.check(row.source_job)

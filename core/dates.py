@@ -1,0 +1,69 @@
+"""Dates in UTC, and what a time that notes no zone means in one.
+
+Zones are those of package `tzdata` at the version that is locked, not of the machine: a job's dates are the same on every
+host.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from datetime import UTC, datetime, tzinfo
+from importlib import resources
+from zoneinfo import ZoneInfo
+
+from core.errors import UsageError
+
+_TIME = re.compile(
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(?:(Z|[+-]\d\d:\d\d)|\[([^\[\]]+)\])?\Z", re.ASCII
+)  # with an offset, or with a zone's name as RFC 9557 has it
+
+
+@functools.cache
+def _names() -> frozenset[str]:
+    return frozenset((resources.files("tzdata") / "zones").read_text("utf-8").split())
+
+
+@functools.cache
+def zone_named(name: str) -> ZoneInfo | None:
+    """The zone of this name, None where there is none; names are the IANA database's, as Europe/Berlin."""
+    if name not in _names():
+        return None
+    with resources.files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as file:
+        return ZoneInfo.from_file(file, key=name)
+
+
+def checked_zone(name: str) -> str:
+    """The name of a zone as it came; raises UsageError where there is none of this name."""
+    if name in _names():
+        return name
+    alike = {known.lower(): known for known in sorted(_names())}
+    near = difflib.get_close_matches(name.lower(), alike, n=1)
+    meant = f"did you mean {alike[near[0]]}?" if near else "take a name as Europe/Berlin, America/New_York or UTC"
+    raise UsageError(f"--time-zone: there is no zone {name[:60]!r}; {meant}", field="time_zone")
+
+
+def in_utc(date: str, zone: tzinfo) -> str:
+    """An ISO 8601 date and time in UTC, with `Z`; `zone` is that of a time that notes neither an offset nor the name of a
+    zone that is known (`2024-03-31T10:00:00[Europe/Berlin]`).
+
+    A time that a zone's clocks skipped is as far behind the last one before as it says; of one that they showed twice the
+    first is meant (PEP 495's fold of 0). Days without a time, and what is no date, stay as they are.
+    """
+    match = _TIME.match(date)
+    if match is None or match[3] == "Z":
+        return date
+    time, fraction, offset, named = match.groups()
+    try:
+        moment = datetime.fromisoformat(time + (offset or ""))
+        if offset is None:
+            moment = moment.replace(tzinfo=(zone_named(named) if named else None) or zone)
+        return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat()}{fraction or ''}Z"
+    except (ValueError, OverflowError):  # no such day, or none before or after the calendar
+        return date
+
+
+def asked_in_utc(date: str) -> str:
+    """A date of a query, as far as it is given: one with an offset in UTC, as the ledger has them, others as they are."""
+    return in_utc(date, UTC) if date[-6:-5] in ("+", "-") else date
